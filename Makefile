@@ -1,0 +1,85 @@
+# Fencepost. Python 3.11 to 3.13, git and make are all you need; uv is used where it is installed.
+# Everything that is made lives in .venv and .cache.
+
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+ARGS   ?=
+
+FITS   := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+PYTHON ?= python3.12 python3.13 python3.11 python3 python
+
+.PHONY: help setup check lint format test test-all bench-engine mutants demo lock clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY)  ## make .venv from requirements.lock (the other targets do so by themselves)
+
+# A name on the PATH may be a shim that fails, so each Python is asked, not looked for.
+$(READY): requirements.lock pyproject.toml
+	@set -e; \
+	for p in $(PYTHON); do \
+	  if "$$p" -c '$(FITS)' >/dev/null 2>&1; then python=$$p; break; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "Fencepost needs Python 3.11, 3.12 or 3.13, and none of these is one: $(PYTHON)." >&2; \
+	  echo "Install one, or name yours: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.12" >&2; \
+	  exit 1; \
+	fi; \
+	if uv --version >/dev/null 2>&1; then \
+	  $(BIN)/python -c '$(FITS)' >/dev/null 2>&1 || uv venv -q --clear --python "$$python" $(VENV); \
+	  with=uv; install="uv pip install -q --python $(BIN)/python"; \
+	else \
+	  if ! "$$python" -c 'import ensurepip, venv' >/dev/null 2>&1; then \
+	    echo "$$python has no venv: install it (Debian, Ubuntu: apt install python3-venv) or install uv." >&2; \
+	    exit 1; \
+	  fi; \
+	  { $(BIN)/python -c '$(FITS)' && $(BIN)/python -m pip --version; } >/dev/null 2>&1 \
+	    || "$$python" -m venv --clear $(VENV); \
+	  with=pip; install="$(BIN)/python -m pip install -q --disable-pip-version-check"; \
+	fi; \
+	echo "setting up $(VENV): $$($(BIN)/python --version), packages by $$with"; \
+	$$install --require-hashes -r requirements.lock; \
+	$$install --no-deps --no-build-isolation -e .
+	@touch $@
+
+check: lint test  ## what a change must pass: lint, then test
+
+lint: $(READY)  ## ruff, mypy strict, import rules
+	$(BIN)/python -m ruff check .
+	$(BIN)/python -m ruff format --check .
+	$(BIN)/python -m mypy
+	$(BIN)/lint-imports --no-logo --cache-dir .cache/import-linter
+
+format: $(READY)  ## lay the code out, and mend what ruff can mend
+	$(BIN)/python -m ruff check --fix .
+	$(BIN)/python -m ruff format .
+
+test: $(READY)  ## the short set of tests (ARGS="-k walk" to choose)
+	$(BIN)/python -m pytest -q $(ARGS)
+
+test-all: $(READY)  ## every test, the slow ones too
+	$(BIN)/python -m pytest -q -m "" $(ARGS)
+
+bench-engine: $(READY)  ## the engine's benchmarks, each line with its ratio
+	$(BIN)/python -m benchmarks.engine $(ARGS)
+
+mutants: $(READY)  ## break the kernels one sign at a time: do the tests notice?
+	$(BIN)/python -m tests.mutants $(ARGS)
+
+demo: $(READY)  ## a morning of ticks and vehicles, from nothing to events
+	@$(BIN)/python -m pipelines.demo $(ARGS)
+
+lock:  ## choose versions anew within pyproject.toml (needs uv; ARGS=--upgrade for the newest)
+	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv; setup and tests do not." >&2; exit 1; }
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 --group dev \
+	  --custom-compile-command "make lock" -o requirements.lock $(ARGS) pyproject.toml
+
+clean:  ## throw away what make made
+	rm -rf $(VENV) .cache demo-out
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

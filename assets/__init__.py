@@ -1,0 +1,1 @@
+"""The Dagster shell, when it comes: assets, checks and partitions, a few lines each."""

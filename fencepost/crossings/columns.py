@@ -1,0 +1,63 @@
+"""What the kernels and their twins are given: plain arrays, under names.
+
+Named tuples, because Numba takes them as they are and because a kernel with twenty bare arguments cannot be read.
+"""
+
+from typing import NamedTuple
+
+from fencepost.tuples import Doubles, Int8s, Int32s, Int64s
+
+ENTERED = 1  # the type of an I event; -ENTERED is an O
+
+
+class Posts(NamedTuple):
+    """One PostList, as the kernels see it."""
+
+    axis: int
+    origin: float
+    scale: float
+    ruler_cells: int
+    cells: Int32s
+    begin_posts: Doubles
+    begin_ids: Int32s
+    begin_far: Doubles
+    end_posts: Doubles
+    end_ids: Int32s
+    end_far: Doubles
+    narrowest: float
+
+
+class Stripes(NamedTuple):
+    """How the segments of a list cut another axis. With one stripe there is one segment, and no axis is read."""
+
+    axis: int
+    origin: float
+    scale: float
+    stripes: int
+
+
+class Boxes(NamedTuple):
+    """The boxes of a layer, for the candidates that must be confirmed whole."""
+
+    bounds: Doubles  # [box, axis, (lo, hi)]: one candidate, one or two cache lines
+    query: Int32s  # whose box it is
+    first: Int64s  # [query], and one more: where its boxes begin
+    valid_from: Int64s  # [query]
+    valid_to: Int64s
+    slot: int  # what to add to a query of this layer
+
+
+class Steps(NamedTuple):
+    """The path of every stream: its last tuple, then its new ones. A step goes from each to the next."""
+
+    starts: Int64s  # [run + 1] where each stream's run begins
+    values: Doubles  # [axis, place]
+    ts: Int64s  # [place]
+
+
+class Events(NamedTuple):
+    """Where events are written: the place on the path, the query's slot, and ENTERED or its opposite."""
+
+    place: Int32s
+    query: Int32s
+    type: Int8s

@@ -1,0 +1,113 @@
+"""The border index: all standing queries of a feed, laid out so that a step touches only the posts it passes.
+
+Registration is a further layer over the ones that stand: adding a thousand queries to a million costs a thousand.
+When the layers above the base, or the holes that removals leave, grow past a share of it, all is laid out anew.
+
+Law: whatever the history of registrations, the events are those of an index built at once from the same queries.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fencepost.crossings.layer import Layer
+from fencepost.errors import BrokenIndex
+from fencepost.queries import QuerySet
+from fencepost.tuples import Int32s
+
+REBUILD_SHARE = 8  # laid out anew when an eighth of the base has come or gone
+REBUILD_FLOOR = 4096  # and never for fewer than these
+MOST_LAYERS = 8
+
+REMOVED = -1
+
+
+@dataclass(frozen=True, eq=False)
+class BorderIndex:
+    """n queries in one or more layers.
+
+    build          O(n log n)
+    with_added     O(k log k) for k new queries, besides copying the set's columns; now and then a build
+    with_removed   O(n): a hole for each
+    size           44 bytes for a one-axis query; see Layer
+    """
+
+    queries: QuerySet
+    layers: tuple[Layer, ...]
+    row_of: Int32s | None  # [slot] the query's row in `queries`, or REMOVED; None: slots are rows
+    striped: bool
+
+    @classmethod
+    def build(cls, queries: QuerySet, *, striped: bool = True) -> "BorderIndex":
+        """Lay the set out. `striped=False` keeps to the papers' border lists, in which every post is a candidate."""
+        return cls(queries, (Layer.build(queries, striped=striped),), None, striped)
+
+    def __len__(self) -> int:
+        """How many queries."""
+        return len(self.queries)
+
+    @property
+    def slots(self) -> int:
+        """How many queries were ever laid out in these layers."""
+        return self.layers[-1].slot + len(self.layers[-1].queries)
+
+    @property
+    def base(self) -> str:
+        """The fingerprint that pointers belong to: that of the layer at the bottom, which registrations leave alone."""
+        return self.layers[0].queries.fingerprint
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all layers; the query set's own columns are its own."""
+        rows = 0 if self.row_of is None else self.row_of.nbytes
+        return rows + sum(layer.nbytes for layer in self.layers)
+
+    def with_added(self, added: QuerySet) -> "BorderIndex":
+        """Return an index that holds these queries too."""
+        queries = self.queries.with_added(added)
+        if len(added) == 0:
+            return replace(self, queries=queries)
+        fresh = self.slots + len(added) - len(self.layers[0].queries)
+        if self._crowded(fresh) or len(self.layers) == MOST_LAYERS:
+            return BorderIndex.build(queries, striped=self.striped)
+        layer = Layer.build(added, self.slots, striped=self.striped)
+        rows = np.arange(len(self.queries), len(queries), dtype=np.int32)
+        row_of = None if self.row_of is None else np.concatenate([self.row_of, rows])
+        return BorderIndex(queries, (*self.layers, layer), row_of, self.striped)
+
+    def with_removed(self, ids: Iterable[str]) -> "BorderIndex":
+        """Return an index without these queries."""
+        gone = list(ids)
+        kept = np.ones(len(self.queries), np.bool_)
+        kept[self.queries.rows_of(gone)] = False
+        queries = self.queries.with_removed(gone)
+        if self._crowded(self.slots - len(queries)):
+            return BorderIndex.build(queries, striped=self.striped)
+        renumbered = np.where(kept, np.cumsum(kept) - 1, REMOVED).astype(np.int32)
+        if self.row_of is None:
+            row_of = renumbered
+        else:
+            row_of = np.where(self.row_of == REMOVED, REMOVED, renumbered[self.row_of])
+        return BorderIndex(queries, self.layers, row_of.astype(np.int32), self.striped)
+
+    def _crowded(self, changed: int) -> bool:
+        return changed > max(REBUILD_FLOOR, len(self.layers[0].queries) // REBUILD_SHARE)
+
+    def check(self) -> None:
+        """Raise BrokenIndex unless every invariant holds. O(n)."""
+        for layer in self.layers:
+            layer.queries.check()
+            for posts in layer.lists():
+                posts.check()
+        slot = 0
+        for number, layer in enumerate(self.layers):
+            if layer.slot != slot:
+                raise BrokenIndex(f"layer {number} begins at slot {layer.slot}, expected {slot}")
+            slot += len(layer.queries)
+        row_of = np.arange(slot) if self.row_of is None else self.row_of
+        rows = np.sort(row_of[row_of != REMOVED])
+        if len(row_of) != slot or not np.array_equal(rows, np.arange(len(self.queries))):
+            raise BrokenIndex(
+                f"{slot} slots and {len(self.queries)} queries: not every query has one slot"
+            )

@@ -1,0 +1,288 @@
+"""A part of a query set, laid out for the walk: its boxes, and its posts on every axis.
+
+A box bounded on one axis only, the only one of a query that is always valid, is *plain*: the posts alone decide. Any
+other is *checked*: a post passed makes it a candidate, and the whole box confirms it. Queries for named streams
+stand in segments of their own, one a stream, so that a million of them cost a stream only its own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.crossings.columns import Boxes, Posts, Stripes
+from fencepost.crossings.posts import PostList, Ruler
+from fencepost.queries import QuerySet
+from fencepost.times import ALWAYS_FROM, ALWAYS_TO
+from fencepost.tuples import Bools, Doubles, Int32s, Int64s
+
+MOST_STRIPES = 1024
+COPIES = 5  # of a box, on average, that stripes may cost; a box that would stand in more than WIDE is kept apart
+WIDE = 16
+
+
+@dataclass(frozen=True, eq=False)
+class Striped:
+    """A list of checked boxes, cut by stripes of another axis, so that fewer candidates are met."""
+
+    posts: PostList
+    across: int  # the axis that is cut
+    ruler: Ruler  # its cells are the stripes
+
+    @property
+    def stripes(self) -> Stripes:
+        """The cut, as the kernels see it."""
+        return Stripes(self.across, self.ruler.origin, self.ruler.scale, self.ruler.cells)
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """n queries laid out.
+
+    build   O(n log n)
+    size    24 to 44 bytes a box and axis that is bounded, 16 d more a box where any is checked; in stripes a box
+            stands COPIES times on average
+    """
+
+    queries: QuerySet
+    slot: int  # the number of this layer's first query among all that the index ever laid out
+    plain: tuple[PostList, ...]  # every stream's, one segment
+    plain_named: tuple[PostList, ...]
+    checked: tuple[Striped, ...]
+    checked_named: tuple[PostList, ...]
+    bounds: Doubles  # [box, axis, (lo, hi)], empty where no box is checked
+    names: pa.StringArray  # the streams that queries name: segment k belongs to names[k]
+    sighted: "Sighted"
+
+    @classmethod
+    def build(cls, queries: QuerySet, slot: int = 0, *, striped: bool = True) -> "Layer":
+        """Lay out a query set. Without stripes the checked lists are the papers' border lists."""
+        boxes = _Split.of(queries)
+        named = _Named.of(queries, boxes.query)
+        everywhere = queries.everywhere[boxes.query]
+        plain, plain_named, checked, checked_named = [], [], [], []
+        for axis in range(len(queries.axes)):
+            lo, hi = queries.lo[axis], queries.hi[axis]
+            bounded = boxes.bounded[axis]
+            rows = np.flatnonzero(bounded & boxes.plain & everywhere)
+            if len(rows):
+                ids = (boxes.query[rows] + slot).astype(np.int32)
+                plain.append(PostList.build(axis, ids, lo[rows], hi[rows]))
+            rows = np.flatnonzero(bounded & ~boxes.plain & everywhere)
+            if len(rows):
+                checked += _striped(queries, axis, rows, boxes.bounded, striped)
+            for kind, wanted in ((plain_named, boxes.plain), (checked_named, ~boxes.plain)):
+                rows, segment = named.entries(bounded & wanted)
+                if len(rows):
+                    ids = boxes.query[rows] + slot if kind is plain_named else rows
+                    kind.append(
+                        PostList.build(
+                            axis,
+                            ids.astype(np.int32),
+                            lo[rows],
+                            hi[rows],
+                            segment,
+                            len(named.names),
+                            spread=False,
+                            far=kind is plain_named,
+                        )
+                    )
+        sighted = Sighted.of(queries, boxes, named)
+        whole = bool(checked or checked_named or sighted)
+        bounds = np.stack([queries.lo.T, queries.hi.T], axis=2) if whole else np.empty((0, 0, 2))
+        return cls(
+            queries,
+            slot,
+            tuple(plain),
+            tuple(plain_named),
+            tuple(checked),
+            tuple(checked_named),
+            np.ascontiguousarray(bounds),
+            named.names,
+            sighted,
+        )
+
+    @cached_property
+    def boxes(self) -> Boxes:
+        """The boxes, as the kernels see them."""
+        q = self.queries
+        query = np.repeat(np.arange(len(q), dtype=np.int32), np.diff(q.box_ptr))
+        return Boxes(self.bounds, query, q.box_ptr, q.valid_from, q.valid_to, self.slot)
+
+    def lists(self) -> Iterator[PostList]:
+        """Every list of posts of this layer."""
+        yield from self.plain
+        yield from self.plain_named
+        yield from (striped.posts for striped in self.checked)
+        yield from self.checked_named
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the posts and of the boxes beside them; the query set itself is its own."""
+        own = self.bounds.nbytes + self.names.nbytes + self.sighted.nbytes
+        return int(own + sum(posts.nbytes for posts in self.lists()))
+
+
+def as_posts(posts: PostList) -> Posts:
+    """Give a list to the kernels."""
+    return Posts(
+        posts.axis,
+        posts.ruler.origin,
+        posts.ruler.scale,
+        posts.ruler.cells,
+        posts.cells,
+        posts.begin_posts,
+        posts.begin_ids,
+        posts.begin_far,
+        posts.end_posts,
+        posts.end_ids,
+        posts.end_far,
+        posts.narrowest,
+    )
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Which boxes are plain, and on which axes each is bounded."""
+
+    query: Int64s
+    bounded: Bools  # [axis, box]
+    plain: Bools  # [box]
+
+    @classmethod
+    def of(cls, queries: QuerySet) -> "_Split":
+        counts = np.diff(queries.box_ptr)
+        query = np.repeat(np.arange(len(queries)), counts)
+        bounded = (queries.lo > -np.inf) | (queries.hi < np.inf)
+        always = (queries.valid_from == ALWAYS_FROM) & (queries.valid_to == ALWAYS_TO)
+        plain = (always & (counts == 1))[query] & (bounded.sum(axis=0) == 1)
+        return cls(query, bounded, plain)
+
+
+@dataclass(frozen=True)
+class _Named:
+    """The boxes of queries for named streams, once for each of their streams."""
+
+    names: pa.StringArray
+    rows: Int64s  # boxes
+    segment: Int64s  # whose
+
+    @classmethod
+    def of(cls, queries: QuerySet, query_of_box: Int64s) -> "_Named":
+        coded = pc.dictionary_encode(queries.streams)
+        codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        named = np.flatnonzero(~queries.everywhere[query_of_box])
+        owner = query_of_box[named]
+        copies = np.diff(queries.stream_ptr)[owner]
+        rows = np.repeat(named, copies)
+        before = np.cumsum(copies) - copies
+        place = np.arange(len(rows)) - np.repeat(before, copies)
+        segment = codes[np.repeat(queries.stream_ptr[owner], copies) + place]
+        return cls(coded.dictionary, rows, segment)
+
+    def entries(self, wanted: Bools) -> tuple[Int64s, Int64s]:
+        """Return the boxes that are wanted, once a stream, and the segment of each."""
+        kept = wanted[self.rows]
+        return self.rows[kept], self.segment[kept]
+
+
+def _striped(
+    queries: QuerySet, axis: int, rows: Int64s, bounded: Bools, striped: bool
+) -> list[Striped]:
+    """Lay the checked boxes of one axis out: in stripes where these cut, in one piece what is too wide for them."""
+    across, ruler = _best_cut(queries, axis, rows, bounded) if striped else (axis, _WHOLE)
+    first = ruler.cell(queries.lo[across, rows])
+    last = ruler.cell(queries.hi[across, rows])
+    wide = last - first >= WIDE
+    lists = []
+    for part, cut in ((~wide, ruler), (wide, _WHOLE)):
+        if not part.any():
+            continue
+        low = first[part] if cut is ruler else np.zeros(int(part.sum()), np.int64)
+        copies = last[part] - low + 1 if cut is ruler else np.ones(int(part.sum()), np.int64)
+        boxes = np.repeat(rows[part], copies)
+        before = np.cumsum(copies) - copies
+        segment = np.repeat(low - before, copies) + np.arange(len(boxes))
+        posts = PostList.build(
+            axis,
+            boxes.astype(np.int32),
+            queries.lo[axis, boxes],
+            queries.hi[axis, boxes],
+            segment,
+            cut.cells,
+            far=False,
+        )
+        lists.append(Striped(posts, across, cut))
+    return lists
+
+
+_WHOLE = Ruler(0.0, 1.0, 1)
+
+
+def _best_cut(
+    queries: QuerySet, axis: int, rows: Int64s, bounded: Bools
+) -> tuple[int, Ruler]:
+    """Choose the axis whose stripes leave the fewest candidates, and the number of stripes.
+
+    With stripes of height h over boxes of height w on an axis of length r, a candidate is met (w + h) / w times for
+    every event, and a box stands w / h + 1 times: h = w / (COPIES - 1).
+    """
+    best, cut, share = axis, _WHOLE, 0.5
+    for other in range(len(queries.axes)):
+        tied = rows[bounded[other, rows]]
+        if other == axis or len(tied) < len(rows) // 2 or len(rows) < 2 * WIDE:
+            continue
+        lo, hi = queries.lo[other, tied], queries.hi[other, tied]
+        finite = np.isfinite(lo) & np.isfinite(hi)
+        if finite.sum() < len(rows) // 2:
+            continue
+        lo, hi = lo[finite], hi[finite]
+        reach, width = float(hi.max() - lo.min()), float(np.median(hi - lo))
+        if not (0 < reach < np.inf and 0 < width and width / reach < share):
+            continue
+        stripes = int(min(MOST_STRIPES, max(1, (COPIES - 1) * reach / width), len(rows)))
+        best, share = other, width / reach
+        cut = Ruler.over(np.concatenate([lo, hi]), stripes)
+    return best, cut
+
+
+@dataclass(frozen=True, eq=False)
+class Sighted:
+    """The boxes of queries that want the first sight of a stream: the sweep over all streams, and the named ones."""
+
+    axis: int
+    begins: Int32s
+    ends: Int32s
+    named: Int64s  # boxes, by segment
+    named_first: Int64s  # [segment + 1]
+
+    @classmethod
+    def of(cls, queries: QuerySet, boxes: _Split, named: _Named) -> "Sighted":
+        """Sort the boxes of the sweep by either end, on the axis that bounds most of them."""
+        wants = queries.enters_on_first[boxes.query]
+        rows = np.flatnonzero(wants & queries.everywhere[boxes.query])
+        axis = int(np.argmax(boxes.bounded[:, rows].sum(axis=1))) if len(rows) else 0
+        own, segment = named.entries(wants)
+        order = np.argsort(segment, kind="stable")
+        first = np.zeros(len(named.names) + 1, np.int64)
+        np.cumsum(np.bincount(segment, minlength=len(named.names)), out=first[1:])
+        return cls(
+            axis,
+            rows[np.argsort(queries.lo[axis, rows], kind="stable")].astype(np.int32),
+            rows[np.argsort(queries.hi[axis, rows], kind="stable")].astype(np.int32),
+            own[order],
+            first,
+        )
+
+    def __bool__(self) -> bool:
+        """Whether any query wants it."""
+        return bool(len(self.begins) or len(self.named))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        arrays = (self.begins, self.ends, self.named, self.named_first)
+        return int(sum(a.nbytes for a in arrays))

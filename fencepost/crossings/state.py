@@ -1,0 +1,111 @@
+"""What is remembered of every stream: its last tuple, and where it stood among the posts.
+
+The pointer is a help, never a truth: where the index it was taken from is not the one in force, or is not known, it
+is found again from the values. So state needs no repair when queries come and go.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.errors import StateError
+from fencepost.tuples import Doubles, Int32s, Int64s, codes_in
+
+UNKNOWN = -1
+
+
+@dataclass(frozen=True, eq=False)
+class Heads:
+    """The last tuple of each of n streams: 8 + 16 d bytes a stream beside its id.
+
+    `begun` and `ended` are the pointers, for each axis: how many begins and ends of the index's plain posts lie at or
+    below the value. They belong to the index whose base has the fingerprint `index`; -1 where not known.
+    """
+
+    axes: tuple[str, ...]
+    names: pa.StringArray
+    ts: Int64s
+    values: Doubles  # [axis, stream]
+    begun: Int32s  # [axis, stream]
+    ended: Int32s
+    index: str
+
+    @classmethod
+    def empty(cls, axes: Sequence[str]) -> "Heads":
+        """No stream was ever seen."""
+        d = len(axes)
+        pointers = np.empty((d, 0), np.int32)
+        names = pa.array([], pa.string())
+        return cls(
+            tuple(axes), names, np.empty(0, np.int64), np.empty((d, 0)), pointers, pointers, ""
+        )
+
+    def __len__(self) -> int:
+        """How many streams."""
+        return len(self.ts)
+
+    def known_to(self, index: str) -> "Heads":
+        """Return the same heads with the pointers that belong to this index, the others forgotten."""
+        if index == self.index:
+            return self
+        unknown = np.full(self.begun.shape, UNKNOWN, np.int32)
+        return replace(self, begun=unknown, ended=unknown, index=index)
+
+    def with_heads(self, later: "Heads") -> "Heads":
+        """Put later heads over these, in O(streams of both)."""
+        if len(self) == 0:
+            return later
+        mine = self.known_to(later.index)
+        at = codes_in(later.names, self.names)
+        fresh = at < 0
+        known = ~fresh
+        merged = {}
+        for name in ("ts", "values", "begun", "ended"):
+            old, new = getattr(mine, name), getattr(later, name)
+            column = np.concatenate([old, new[..., fresh]], axis=-1)
+            column[..., at[known]] = new[..., known]
+            merged[name] = column
+        names = pa.concat_arrays([self.names, later.names.filter(pa.array(fresh))])
+        return replace(mine, names=names, **merged)
+
+    def to_table(self) -> pa.Table:
+        """Lay the heads out as columns: a row a stream, ready for a table."""
+        columns: dict[str, pa.Array] = {"stream_id": self.names, "ts": pa.array(self.ts)}
+        for axis, values in zip(self.axes, self.values, strict=True):
+            columns[axis] = pa.array(values)
+        d = len(self.axes)
+        places = np.stack([self.begun, self.ended], axis=1).reshape(2 * d, len(self))
+        flat = pa.array(np.ascontiguousarray(places.T).ravel(), pa.int32())
+        columns["place"] = pa.FixedSizeListArray.from_arrays(flat, 2 * d)
+        code = pa.array(np.zeros(len(self), np.int32))
+        columns["index"] = pa.DictionaryArray.from_arrays(code, [self.index]).cast(pa.string())
+        return pa.table(columns)
+
+    @classmethod
+    def from_table(cls, axes: Sequence[str], table: pa.Table, index: str = "") -> "Heads":
+        """Read heads back. Pointers of rows that belong to another index than this are forgotten."""
+        wanted = {"stream_id", "ts", "place", "index", *axes}
+        missing = sorted(wanted - set(table.column_names))
+        if missing:
+            raise StateError(
+                f"the state has no column {', '.join(missing)}; it has {', '.join(table.column_names)}"
+            )
+        d, n = len(axes), table.num_rows
+        place = table["place"].combine_chunks()
+        if place.type.num_fields != 1 or (n and len(place.flatten()) != 2 * d * n):
+            raise StateError(f"the state's places are not of the {d} axes {', '.join(axes)}")
+        flat = place.flatten().to_numpy(zero_copy_only=False).reshape(n, d, 2)
+        other = pc.not_equal(table["index"], index).to_numpy(zero_copy_only=False)
+        flat = np.where(other.astype(np.bool_)[:, None, None], UNKNOWN, flat).astype(np.int32)
+        return cls(
+            tuple(axes),
+            table["stream_id"].combine_chunks().cast(pa.string()),
+            table["ts"].to_numpy().astype(np.int64),
+            np.stack([table[axis].to_numpy() for axis in axes]).astype(np.float64),
+            np.ascontiguousarray(flat[:, :, 0].T),
+            np.ascontiguousarray(flat[:, :, 1].T),
+            index,
+        )

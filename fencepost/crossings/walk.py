@@ -1,0 +1,206 @@
+"""The walk of all streams past the posts, in two passes.
+
+The first pass finds where every tuple stands: for each plain list two ranks, a few integers whatever the number of
+queries. Counting needs no more than those. The second pass expands them to events, into arrays of exactly their
+number, or not at all if nobody asks.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from fencepost.crossings import twins
+from fencepost.crossings.columns import Events, Posts, Stripes
+from fencepost.crossings.index import REMOVED, BorderIndex
+from fencepost.crossings.layer import Layer, as_posts
+from fencepost.crossings.path import Path
+from fencepost.crossings.posts import PostList
+from fencepost.tuples import Int32s, codes_in
+
+T = TypeVar("T")
+
+WHOLE = Stripes(0, 0.0, 1.0, 1)
+COMPILE_FROM = 5_000  # places from which the compiled kernels are worth loading
+SAMPLE = 4_096
+
+
+@dataclass(frozen=True)
+class Standing:
+    """Where every place stands in one plain list: the first pass's answer. A step passes what lies between two."""
+
+    layer: int
+    posts: PostList
+    segment: Int32s | None  # [run] for lists of named streams
+    begun: Int32s  # [place]
+    ended: Int32s
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """One checked list that some runs have to do with; there is nothing to know before its candidates are met."""
+
+    layer: Layer
+    posts: PostList
+    stripes: Stripes
+    segment: Int32s  # [run]
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A path walked past an index. `standings` is the first pass; `events` is the second."""
+
+    index: BorderIndex
+    path: Path
+    standings: tuple[Standing, ...]
+    suspects: tuple[Suspect, ...]
+    fast: bool
+    threads: int
+
+    @property
+    def passed(self) -> int:
+        """How many posts of plain lists were passed, in O(places)."""
+        total = 0
+        _, c = twins.pairs(self.path.steps)
+        for s in self.standings:
+            total += int(np.abs(s.begun[c] - s.begun[c - 1]).sum(dtype=np.int64))
+            total += int(np.abs(s.ended[c] - s.ended[c - 1]).sum(dtype=np.int64))
+        return total
+
+    @cached_property
+    def events(self) -> Events:
+        """Who crossed what: the place, the query's row in the index's set, ENTERED or its opposite."""
+        if self.fast:
+            from fencepost.crossings import expand  # noqa: PLC0415  loads the compiler
+
+            found = expand.events(self)
+        else:
+            found = self._twin_events()
+        row_of = self.index.row_of
+        if row_of is None:
+            return found
+        row = row_of[found.query]
+        kept = row != REMOVED
+        if kept.all():
+            return Events(found.place, row, found.type)
+        return Events(found.place[kept], row[kept], found.type[kept])
+
+    def _twin_events(self) -> Events:
+        steps = self.path.steps
+        found = [
+            twins.crossings(as_posts(s.posts), steps, s.begun, s.ended) for s in self.standings
+        ]
+        for s in self.suspects:
+            found.append(
+                twins.confirm(as_posts(s.posts), s.stripes, s.layer.boxes, steps, s.segment)[0]
+            )
+        places = self.path.starts[:-1][self.path.fresh]
+        for layer in self.index.layers:
+            if layer.sighted and len(places):
+                candidates = layer.sighted.begins.astype(np.int64)
+                found.append(twins.first_sight(layer.boxes, candidates, steps, places))
+                found.append(named_first_sight(layer, self.path))
+        return twins.together(found)
+
+
+def walk(
+    index: BorderIndex, path: Path, *, fast: bool | None = None, threads: int = 1
+) -> Walk:
+    """Make the first pass. `fast` chooses the compiled kernels or their NumPy twins; None: by the size."""
+    compiled = len(path) >= COMPILE_FROM if fast is None else fast
+    standings: list[Standing] = []
+    suspects: list[Suspect] = []
+    for number, layer in enumerate(index.layers):
+        own = codes_in(path.names, layer.names)[path.stream]
+        everyone = np.zeros(len(path.stream), np.int32)
+        for posts in layer.plain:
+            begun, ended = _ranks(posts, path, number == 0, compiled, threads)
+            standings.append(Standing(number, posts, None, begun, ended))
+        if (own >= 0).any():
+            for posts in layer.plain_named:
+                begun, ended = _ranks_within(posts, path, own, compiled, threads)
+                standings.append(Standing(number, posts, own, begun, ended))
+            suspects += [Suspect(layer, posts, WHOLE, own) for posts in layer.checked_named]
+        suspects += [Suspect(layer, s.posts, s.stripes, everyone) for s in layer.checked]
+    return Walk(index, path, tuple(standings), tuple(suspects), compiled, threads)
+
+
+def _ranks(
+    posts: PostList, path: Path, base: bool, compiled: bool, threads: int
+) -> tuple[Int32s, Int32s]:
+    columns = as_posts(posts)
+    values = path.values[posts.axis]
+    if not compiled:
+        return twins.ranks(columns, values)
+    from fencepost.crossings import kernels  # noqa: PLC0415  loads the compiler
+
+    begun, ended = np.empty((2, len(path)), np.int32)
+    if _hardly_moves(columns, path):
+        known = np.full((len(path.stream), 2), -1, np.int32)
+        if base:
+            known[:, 0], known[:, 1] = path.begun[posts.axis], path.ended[posts.axis]
+        in_parallel(
+            lambda a, b: kernels.ranks_near(columns, path.steps, a, b, known, begun, ended),
+            run_parts(path, threads),
+        )
+    else:
+        edges = np.linspace(0, len(path), threads + 1).astype(np.int64)
+        in_parallel(
+            lambda a, b: kernels.ranks(columns, values, a, b, begun, ended),
+            list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)),
+        )
+    return begun, ended
+
+
+def _hardly_moves(posts: Posts, path: Path) -> bool:
+    """Look at some steps: do most pass no post? Then standing still is worth a test, else it is a wrong guess."""
+    values = path.values[posts.axis]
+    stride = max(1, len(values) // SAMPLE)
+    p = np.arange(0, len(values) - 1, stride)
+    before, now = twins.ranks(posts, values[p]), twins.ranks(posts, values[p + 1])
+    stays = (before[0] == now[0]) & (before[1] == now[1])
+    return bool(stays.mean() > 0.5) if len(p) else False
+
+
+def _ranks_within(
+    posts: PostList, path: Path, own: Int32s, compiled: bool, threads: int
+) -> tuple[Int32s, Int32s]:
+    columns = as_posts(posts)
+    if not compiled:
+        return twins.ranks_within(columns, path.steps, own)
+    from fencepost.crossings import kernels  # noqa: PLC0415  loads the compiler
+
+    begun, ended = np.empty((2, len(path)), np.int32)
+    in_parallel(
+        lambda a, b: kernels.ranks_within(columns, path.steps, own, a, b, begun, ended),
+        run_parts(path, threads),
+    )
+    return begun, ended
+
+
+def run_parts(path: Path, threads: int) -> list[tuple[int, int]]:
+    """Cut the runs into parts of about as many places each."""
+    wanted = np.linspace(0, len(path), threads + 1)[1:-1]
+    cuts = [0, *np.searchsorted(path.starts, wanted).tolist(), len(path.stream)]
+    return list(zip(cuts[:-1], cuts[1:], strict=True))
+
+
+def in_parallel(work: Callable[[int, int], T], parts: list[tuple[int, int]]) -> list[T]:
+    """Do the parts side by side: the kernels let go of the interpreter."""
+    if len(parts) == 1:
+        return [work(*parts[0])]
+    with ThreadPoolExecutor(len(parts)) as pool:
+        return list(pool.map(lambda part: work(*part), parts))
+
+
+def named_first_sight(layer: Layer, path: Path) -> Events:
+    """Report the queries for named streams that hold a stream's first tuple: only its own are looked at."""
+    runs = np.flatnonzero(path.fresh)
+    own = codes_in(path.names, layer.names)[path.stream[runs]]
+    runs, own = runs[own >= 0], own[own >= 0]
+    first = layer.sighted.named_first
+    run, k = twins.spans(first[own], first[own + 1])
+    return twins.sighted(layer.boxes, layer.sighted.named[k], path.steps, path.starts[runs[run]])

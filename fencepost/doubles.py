@@ -1,0 +1,61 @@
+"""Which double does a number mean, and which double comes next?
+
+Law: text is a number iff NUMBER matches all of it. Up to 2**53 it means the nearest double; beyond, only what a
+double holds exactly is taken, for there two neighbouring integers would silently become one. There is one zero:
+-0.0 is 0.0, here and in next_double().
+"""
+
+import math
+import re
+import sys
+from decimal import Decimal
+
+NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+
+LARGEST = sys.float_info.max
+EXACT_UP_TO = 2**53
+
+_IS_NUMBER = NUMBER.fullmatch
+_EDGE = float(EXACT_UP_TO)
+
+
+def parse_number(text: str) -> float:
+    """Read a number; ValueError says why it is none, or why no double may stand for it."""
+    if _IS_NUMBER(text) is None:
+        raise ValueError(f"{_short(text)} is not a number")
+    value = float(text)
+    if -_EDGE < value < _EDGE:
+        return value + 0.0
+    if math.isinf(value):
+        raise ValueError(f"{_short(text)} overflows: the largest double is {LARGEST!r}")
+    given = Decimal(text)
+    if abs(given) > EXACT_UP_TO and given != int(value):
+        raise ValueError(_inexact(_short(text), value))
+    return value
+
+
+def exactly(value: int) -> float:
+    """Give the double that is this integer; ValueError where none is beyond 2**53."""
+    try:
+        double = float(value)
+    except OverflowError:
+        raise ValueError(
+            f"an integer of {value.bit_length()} bits overflows: the largest double is {LARGEST!r}"
+        ) from None
+    if int(double) != value:
+        raise ValueError(_inexact(str(value) if value.bit_length() < 128 else "it", double))
+    return double
+
+
+def next_double(x: float) -> float:
+    """Give the next larger double; after the largest comes infinity."""
+    return math.nextafter(x, math.inf) + 0.0
+
+
+def _inexact(given: str, nearest: float) -> str:
+    near = f"{nearest:.0f}" if abs(nearest) < 1e21 else repr(nearest)
+    return f"{given} is held exactly by no double: beyond 2**53 the nearest is {near}"
+
+
+def _short(text: str, most: int = 40) -> str:
+    return repr(text if len(text) <= most else text[: most - 1] + "…")

@@ -1,0 +1,105 @@
+"""Every error that Fencepost raises on purpose, and what each one carries.
+
+    FencepostError
+    ├── QueryFault      one thing wrong in one query: message, column, the text, a hint
+    ├── Faults          all that is wrong with an input, each with its place; nothing was taken
+    ├── InputError      an argument or a column that the engine cannot take
+    ├── StateError      a state that does not fit the feed it is given for
+    └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
+
+Law: a message says what was given, what was expected and where. A command prints it and ends with 2.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+class FencepostError(Exception):
+    """The root: whatever is raised on purpose is one of these."""
+
+
+class QueryFault(FencepostError):
+    """One fault in one query. `column` counts from 1 in `text`, or is None where no place is known."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        column: int | None = None,
+        text: str | None = None,
+        width: int = 1,
+        hint: str | None = None,
+    ) -> None:
+        """Keep the place apart from the words, so that a listing can draw it."""
+        super().__init__(message)
+        self.message = message
+        self.column = column
+        self.text = text
+        self.width = width
+        self.hint = hint
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A fault and its place: `source` a file or argument, `line` from 1."""
+
+    source: str
+    message: str
+    line: int | None = None
+    column: int | None = None
+    text: str | None = None
+    width: int = 1
+    hint: str | None = None
+
+    @classmethod
+    def of(cls, source: str, line: int | None, fault: QueryFault) -> "Fault":
+        """Give a query's fault its file and line."""
+        return cls(
+            source, fault.message, line, fault.column, fault.text, fault.width, fault.hint
+        )
+
+    def __str__(self) -> str:
+        """Say the place and the fault, and under it the text with a mark at the column."""
+        place = self.source if self.line is None else f"{self.source}:{self.line}"
+        lines = [f"{place}: {self.message}"]
+        if self.text is not None and self.column is not None:
+            shown, column = _window(self.text, self.column)
+            mark = "^" * max(1, min(self.width, len(shown) - column + 1))
+            lines += [f"    {shown}", f"    {' ' * (column - 1)}{mark}"]
+        if self.hint:
+            lines.append(f"    {self.hint}")
+        return "\n".join(lines)
+
+
+def _window(text: str, column: int, width: int = 90) -> tuple[str, int]:
+    """Cut a long text to a window round the column; control characters become spaces."""
+    plain = "".join(c if c.isprintable() else " " for c in text)
+    start = max(0, min(column - 1 - width // 2, len(plain) - width))
+    shown = plain[start : start + width]
+    if start:
+        shown = "…" + shown[1:]
+    return shown, column - start
+
+
+class Faults(FencepostError):
+    """All the faults of an input. Nothing of it was taken."""
+
+    def __init__(self, faults: Sequence[Fault], outcome: str = "nothing taken") -> None:
+        """List the faults in the order they stand in the input."""
+        self.faults = list(faults)
+        self.outcome = outcome
+        count = len(self.faults)
+        tail = f"{count} fault{'' if count == 1 else 's'}, {outcome}."
+        super().__init__("\n".join([*map(str, self.faults), tail]))
+
+
+class InputError(FencepostError):
+    """An argument or a column that the engine cannot take."""
+
+
+class StateError(FencepostError):
+    """A state that does not belong to the feed, the axes or the index it is given with."""
+
+
+class BrokenIndex(FencepostError):
+    """An invariant of an index does not hold."""

@@ -1,0 +1,48 @@
+"""What a `where` says, as a tree, and what it comes to: boxes.
+
+Law: a Condition compares axes (by number, from 0) with doubles and joins the comparisons by NOT, AND and OR. A tree
+is a value: two texts that differ in spaces, spelling of keywords or order of `5 < x` and `x > 5` give equal trees.
+"""
+
+from dataclasses import dataclass
+
+Box = tuple[tuple[float, float], ...]
+"""One (lo, hi) per axis; a tuple is in it iff lo <= v < hi on every axis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`axis op value`, op one of `>`, `>=`, `=`, `<`, `<=`."""
+
+    axis: int
+    op: str
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """What `term` does not hold for."""
+
+    term: "Condition"
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """What all of the terms hold for; two or more."""
+
+    terms: "tuple[Condition, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """What any of the terms holds for; two or more."""
+
+    terms: "tuple[Condition, ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """No condition: it holds for every tuple."""
+
+
+Condition = Compare | Not | And | Or | All

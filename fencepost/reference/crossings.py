@@ -1,0 +1,98 @@
+"""Did a stream enter or leave a standing query from one of its tuples to the next?
+
+Law: I iff the query did not hold at the previous tuple and holds at the current one, O iff it held
+and holds no more.
+"""
+
+from collections.abc import Callable, Sequence
+from operator import eq, ge, gt, le, lt
+from typing import NamedTuple
+
+from fencepost.queries import StandingQuery, read_where
+from fencepost.queries.condition import All, And, Compare, Condition, Not, Or
+from fencepost.reference.order import Sighting
+
+COMPARES: dict[str, Callable[[float, float], bool]] = {
+    ">": gt,
+    ">=": ge,
+    "=": eq,
+    "<": lt,
+    "<=": le,
+}
+
+
+class Event(NamedTuple):
+    """A crossing: I or O at `ts`, when delivery `delivery` released its tuple."""
+
+    type: str
+    query_id: str
+    version: int
+    stream: str
+    ts: int
+    values: tuple[float, ...]
+    prev_ts: int | None
+    prev_values: tuple[float, ...] | None
+    delivery: int
+
+
+def holds(query: StandingQuery, values: Sequence[float]) -> bool:
+    """A query holds when some box of it contains the values: lo ≤ v < hi on every axis."""
+    return any(
+        all(lo <= v < hi for (lo, hi), v in zip(box, values, strict=True)) for box in query.boxes
+    )
+
+
+def covers(query: StandingQuery, stream: str) -> bool:
+    """A query watches the streams that it names, or all."""
+    return query.streams is None or stream in query.streams
+
+
+def is_valid(query: StandingQuery, ts: int) -> bool:
+    """A query is evaluated at a ts of its half-open validity, wherever the tuple before lies."""
+    begun = query.valid_from is None or query.valid_from <= ts
+    ended = query.valid_to is not None and query.valid_to <= ts
+    return begun and not ended
+
+
+def crossing(query: StandingQuery, previous: Sighting | None, current: Sighting) -> str | None:
+    """A first tuple enters only by `on_first`; every other step compares both of its ends."""
+    if previous is None:
+        return "I" if query.on_first == "enter" and holds(query, current.values) else None
+    held, holding = holds(query, previous.values), holds(query, current.values)
+    if held == holding:
+        return None
+    return "I" if holding else "O"
+
+
+def event(
+    query: StandingQuery, previous: Sighting | None, current: Sighting, delivery: int
+) -> Event | None:
+    """An event carries the crossing tuple and, where there is one, the tuple before it."""
+    if not (covers(query, current.stream) and is_valid(query, current.ts)):
+        return None
+    kind = crossing(query, previous, current)
+    if kind is None:
+        return None
+    prev_ts, prev_values = (None, None) if previous is None else (previous.ts, previous.values)
+    names, at = (query.id, query.version, current.stream), (current.ts, current.values)
+    return Event(kind, *names, *at, prev_ts, prev_values, delivery)
+
+
+def holds_by_text(query: StandingQuery, axes: Sequence[str], values: Sequence[float]) -> bool:
+    """The same answer by another way: the text's own comparisons, without any box."""
+    return satisfied(read_where(query.where, tuple(axes)), values)
+
+
+def satisfied(condition: Condition, values: Sequence[float]) -> bool:
+    """A condition is what Python says of its comparisons."""
+    match condition:
+        case And(terms):
+            return all(satisfied(term, values) for term in terms)
+        case Or(terms):
+            return any(satisfied(term, values) for term in terms)
+        case Not(term):
+            return not satisfied(term, values)
+        case Compare(axis, op, value):
+            return COMPARES[op](values[axis], value)
+        case All():
+            return True

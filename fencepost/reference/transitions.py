@@ -1,0 +1,63 @@
+"""What became of a crossing within the time t of its query?
+
+Law: each crossing of a query with `within` gets one transition, unless its time runs out at or
+after the query's `valid_to`, or the query goes first.
+"""
+
+from typing import NamedTuple
+
+from fencepost.queries import StandingQuery
+from fencepost.reference.crossings import Event
+
+ANSWERED = {"I": "pass_through", "O": "short_absence"}
+UNANSWERED = {"I": "stay", "O": "departure"}
+
+
+class Pending(NamedTuple):
+    """A crossing of which nothing has become yet."""
+
+    query_id: str
+    version: int
+    stream: str
+    type: str
+    ts: int
+
+
+class Transition(NamedTuple):
+    """What became of the crossing at `from_ts`, known at `ts`, in delivery `delivery`."""
+
+    type: str
+    query_id: str
+    version: int
+    stream: str
+    ts: int
+    from_ts: int
+    to_ts: int | None
+    delivery: int
+
+
+def is_of(e: Pending, query: StandingQuery) -> bool:
+    """A pending crossing belongs to one version of a query."""
+    return (e.query_id, e.version) == (query.id, query.version)
+
+
+def outlasts(deadline: int, query: StandingQuery) -> bool:
+    """A crossing whose time runs out at or after `valid_to` is dropped without a transition."""
+    return query.valid_to is not None and deadline >= query.valid_to
+
+
+def by_pair(e: Pending, f: Event, within: int) -> Transition:
+    """The next crossing answers if it comes within t, the very end of t included."""
+    if f.ts - e.ts > within:
+        return by_time(e, within, f.delivery)
+    return Transition(ANSWERED[e.type], *e[:3], f.ts, e.ts, f.ts, f.delivery)
+
+
+def by_time(e: Pending, within: int, delivery: int) -> Transition:
+    """Unanswered, a crossing is decided at the end of its t and has no other time to show."""
+    return Transition(UNANSWERED[e.type], *e[:3], e.ts + within, e.ts, None, delivery)
+
+
+def is_overdue(e: Pending, within: int, watermark: int | None) -> bool:
+    """The watermark decides a crossing when it is past the end of its t, not yet at it."""
+    return watermark is not None and e.ts + within < watermark

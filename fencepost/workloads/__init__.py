@@ -1,0 +1,26 @@
+"""Seeded workloads: S1's price streams and moving objects, and the queries that watch them.
+
+Law: the same set-up and seed give the same bytes on every platform. So only operations with one
+right answer are used: integer arithmetic, + − × ÷, square root and rounding of doubles, stable
+sorts, and the raw output of PCG64, which NumPy promises never to change. No logarithm, power, sine
+or matrix product, whose last bit differs by machine.
+"""
+
+from fencepost.workloads.bands import PriceBands
+from fencepost.workloads.locations import MovingObjects, speed_figures
+from fencepost.workloads.roads import RoadNetwork, town
+from fencepost.workloads.squares import Garages, Squares
+from fencepost.workloads.ticks import Market, PriceWalks, mean_steps
+
+__all__ = [
+    "Garages",
+    "Market",
+    "MovingObjects",
+    "PriceBands",
+    "PriceWalks",
+    "RoadNetwork",
+    "Squares",
+    "mean_steps",
+    "speed_figures",
+    "town",
+]

@@ -1,0 +1,87 @@
+"""The command `fencepost`: what it can do, and how it ends.
+
+Law: whatever is raised on purpose is printed in words to stderr and ends with 2, without a traceback
+unless --debug is given. Nothing heavy is imported before a command needs it.
+"""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from fencepost.errors import FencepostError
+from pipelines.eval_command import evaluate
+from pipelines.generate import app as generate_app
+
+DEBUG = "--debug"
+
+app = typer.Typer(
+    rich_markup_mode=None,  # plain help is there in a third of the time, and reads the same in a file
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+app.command("eval")(evaluate)
+app.add_typer(generate_app, name="generate")
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            typer.echo(f"fencepost {version('fencepost')}")
+        except PackageNotFoundError:
+            typer.echo("fencepost, run from its source folder without being installed")
+        raise typer.Exit
+
+
+@app.callback()
+def fencepost(
+    *,
+    _show_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+    ] = False,
+    _debug: Annotated[
+        bool, typer.Option(DEBUG, help="On an error show the traceback too; may stand anywhere.")
+    ] = False,
+) -> None:
+    """Which of your standing rules has each moving value just entered or left?
+
+    Fencepost takes standing queries (price bands, geofences: conditions on a feed's axes) and
+    tuples (stream, time, values) as they arrive, and tells exactly which stream entered (I) or
+    left (O) which query, and whether it stayed, passed through, left for good or came right back.
+
+    \b
+    Try it:
+      fencepost generate ticks --help
+      fencepost eval --queries rules.jsonl --tuples ticks=today.csv --out results
+
+    \b
+    A query is one line of JSON:
+      {"id": "breakout", "feed": "ticks", "streams": ["AAPL"], "where": "price >= 231.5"}
+      {"id": "depot", "feed": "vans", "where": "x BETWEEN 42 AND 45 AND y < 9", "within": "3m"}
+
+    \b
+    Ends with 0 when all is well, 2 when the input or the options are at fault (every fault is
+    listed, nothing is written), 1 when Fencepost is.
+    """
+
+
+def main() -> None:
+    """Run the command line."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    arguments = [argument for argument in sys.argv[1:] if argument != DEBUG]
+    try:
+        app(arguments, prog_name="fencepost")
+    except FencepostError as fault:
+        if DEBUG in sys.argv:
+            raise
+        typer.echo(str(fault), err=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,143 @@
+"""`fencepost eval`: its options, and what it says when it is done."""
+
+import json
+import time
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from fencepost.times import parse_duration
+
+
+class Form(StrEnum):
+    """How results are written."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"
+
+
+class Unit(StrEnum):
+    """What an integer time counts."""
+
+    S = "s"
+    MS = "ms"
+    US = "us"
+
+
+def _duration(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as why:
+        raise typer.BadParameter(str(why)) from None
+
+
+def evaluate(
+    *,
+    queries: Annotated[
+        list[str],
+        typer.Option(
+            "--queries",
+            "-q",
+            metavar="FILE",
+            help="Standing queries: JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi "
+            "and where there are several feeds, feed. May be given several times.",
+        ),
+    ],
+    tuples: Annotated[
+        list[str],
+        typer.Option(
+            "--tuples",
+            "-t",
+            metavar="[FEED=]FILE",
+            help="One delivery: CSV, JSON lines or Parquet, plain or gzip. May be given several "
+            "times; deliveries are taken in this order. FEED= may be left out where all queries "
+            "name one feed.",
+        ),
+    ],
+    out: Annotated[
+        str,
+        typer.Option("--out", "-o", metavar="DIR", help="Where the results go; made if need be."),
+    ],
+    form: Annotated[
+        Form, typer.Option("--format", "-f", help="How the results are written.")
+    ] = Form.CSV,
+    ts_unit: Annotated[
+        Unit | None,
+        typer.Option(help="What a ts counts that is an integer; without it, integers are no times."),
+    ] = None,
+    axes: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[FEED=]A,B",
+            help="The axes, where not every column beside stream_id and ts is one.",
+        ),
+    ] = None,
+    allowed_lateness: Annotated[
+        int,
+        typer.Option(
+            parser=_duration,
+            metavar="DURATION",
+            help="How long a tuple may wait for earlier ones of later deliveries: 90s, 3m, PT3M.",
+        ),
+    ] = "0s",  # type: ignore[assignment]  # the parser makes it an int
+    clock: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column with the feed's clock, for --max-skew."),
+    ] = None,
+    max_skew: Annotated[
+        int,
+        typer.Option(
+            parser=_duration,
+            metavar="DURATION",
+            help="How far ahead of its clock a ts may be; beyond, it is quarantined as future.",
+        ),
+    ] = "24h",  # type: ignore[assignment]
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as one JSON object.")
+    ] = False,
+) -> None:
+    """Evaluate standing queries over deliveries of tuples in files, and write what was crossed.
+
+    The columns of a delivery are stream_id, ts and the axes; ts is ISO 8601 with Z or an offset,
+    or an integer with --ts-unit. Queries hold from before the first delivery on.
+
+    \b
+    In DIR are then, each in one stable order:
+      events       type,feed,query_id,query_version,stream_id,ts,prev_ts, axes, prev_ axes
+      transitions  type,feed,query_id,query_version,stream_id,ts,from_ts,to_ts
+      quarantine   reason,detail,source,line,raw: every row that was not taken, and why
+                   (malformed, duplicate, conflict, late or future)
+    Rows read = accepted + waiting + quarantined, exactly. Waiting are, with --allowed-lateness,
+    those that no later delivery has released.
+
+    \b
+    Examples:
+      fencepost eval --queries rules.jsonl --tuples ticks=today.csv --out results
+      fencepost eval -q rules.jsonl -t ticks=mon.csv.gz -t ticks=tue.parquet -o out -f parquet
+      fencepost eval -q zones.jsonl -t gps.jsonl --ts-unit ms --axes x,y -o out --json
+      fencepost eval -q rules.jsonl -t ticks=a.csv -t ticks=b.csv --allowed-lateness 5m -o out
+    """
+    started = time.perf_counter()
+    from pipelines.evaluation.progress import Progress
+    from pipelines.evaluation.request import EvalRequest
+    from pipelines.evaluation.run import run
+
+    request = EvalRequest.of(
+        queries=queries,
+        tuples=tuples,
+        out=out,
+        form=form.value,
+        ts_unit=None if ts_unit is None else ts_unit.value,
+        axes=axes or [],
+        lateness=allowed_lateness,
+        clock=clock,
+        max_skew=max_skew,
+    )
+    with Progress() as progress:
+        summary = run(request, progress)
+    seconds = time.perf_counter() - started
+    for note in summary.notes:
+        typer.echo(note, err=True)
+    typer.echo(json.dumps(summary.as_json(seconds)) if as_json else summary.as_text(seconds))

@@ -1,0 +1,104 @@
+"""What of a delivery is no tuple: its line, the reason in words, and the record as it stood.
+
+Law: a row is read whole or malformed whole; all that is wrong in its cells is told in one detail.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.tuples import Int64s
+
+RawOf = Callable[[Int64s], pa.StringArray]
+"""Gives the records of some rows as they stood in the file."""
+
+
+@dataclass(frozen=True, eq=False)
+class CellFaults:
+    """The cells of one column that cannot be read: rows (ascending, from 0), and why, in words."""
+
+    rows: Int64s
+    details: pa.StringArray
+
+    @classmethod
+    def none(cls) -> "CellFaults":
+        """Every cell can be read."""
+        return cls(np.empty(0, np.int64), pa.array([], pa.string()))
+
+    @classmethod
+    def alike(cls, rows: Int64s, detail: str) -> "CellFaults":
+        """The same is wrong with all of them."""
+        return cls(rows, pa.repeat(pa.scalar(detail, pa.string()), len(rows)))
+
+    def __len__(self) -> int:
+        """How many cells."""
+        return len(self.rows)
+
+    @classmethod
+    def by_row(cls, columns: Sequence["CellFaults"]) -> "CellFaults":
+        """Gather several columns: one entry a row, with its details in the columns' order."""
+        columns = [column for column in columns if len(column)]
+        if len(columns) < 2:
+            return columns[0] if columns else cls.none()
+        rows = np.concatenate([column.rows for column in columns])
+        order = np.argsort(rows, kind="stable")
+        details = pa.concat_arrays([column.details for column in columns]).take(pa.array(order))
+        ascending = rows[order]
+        begins = np.flatnonzero(np.r_[True, ascending[1:] != ascending[:-1]])
+        lists = pa.ListArray.from_arrays(np.r_[begins, len(rows)].astype(np.int32), details)
+        return cls(ascending[begins], pc.binary_join(lists, "; "))
+
+
+@dataclass(frozen=True, eq=False)
+class Malformed:
+    """The rows of a file that hold no tuple, by line."""
+
+    line: Int64s
+    detail: pa.StringArray
+    raw: pa.StringArray
+
+    @classmethod
+    def of(cls, rows: Iterable[tuple[int, str, str]]) -> "Malformed":
+        """Take (line, detail, raw) row by row."""
+        listed = list(rows)
+        return cls(
+            np.array([line for line, _, _ in listed], np.int64),
+            pa.array([detail for _, detail, _ in listed], pa.string()),
+            pa.array([raw for _, _, raw in listed], pa.string()),
+        )
+
+    def __len__(self) -> int:
+        """How many rows."""
+        return len(self.line)
+
+    @classmethod
+    def merged(cls, parts: Sequence["Malformed"]) -> "Malformed":
+        """Put parts together in the order of the lines."""
+        parts = [part for part in parts if len(part)]
+        if len(parts) < 2:
+            return parts[0] if parts else cls.of([])
+        line = np.concatenate([part.line for part in parts])
+        order = np.argsort(line, kind="stable")
+        return cls(
+            line[order],
+            pa.concat_arrays([part.detail for part in parts]).take(pa.array(order)),
+            pa.concat_arrays([part.raw for part in parts]).take(pa.array(order)),
+        )
+
+
+def by_piece(lengths: Sequence[int], parts: Sequence[RawOf]) -> RawOf:
+    """Make one RawOf of those of pieces that stand behind each other."""
+    bounds = np.cumsum([0, *lengths])
+
+    def raw_of(rows: Int64s) -> pa.StringArray:
+        records = np.empty(len(rows), object)
+        pieces = np.searchsorted(bounds, rows, side="right") - 1
+        for piece in np.unique(pieces).tolist():
+            here = np.flatnonzero(pieces == piece)
+            records[here] = parts[piece](rows[here] - bounds[piece]).to_pylist()
+        return pa.array(records, pa.string())
+
+    return raw_of

@@ -1,0 +1,213 @@
+"""Rows of a Parquet file: its types say what its cells are; a row's line is its number, from 1.
+
+Law: a type that can hold no tuple's cell is a fault of the file, a value is a fault of its row. A
+timestamp without a time zone is no instant, but INT96 is one: whoever writes it means UTC.
+"""
+
+import json
+import math
+from collections.abc import Iterator
+from functools import partial
+from typing import BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import parquet as pq
+
+from fencepost.errors import Fault
+from fencepost.times import EARLIEST, LATEST, format_instant
+from fencepost.tuples import Int64s
+from pipelines.reading.columns import PER_UNIT
+from pipelines.reading.content import refusal
+from pipelines.reading.malformed import CellFaults, Malformed, RawOf, by_piece
+from pipelines.reading.raw_rows import STREAM_ID, Declared, RawRows, missing_columns
+
+ROWS = 1 << 20
+"""Rows that are read at a time."""
+
+_BROKEN = (pa.ArrowException, OSError)
+
+
+def open_file(source: str, file: BinaryIO | pa.NativeFile) -> pq.ParquetFile:
+    """Read the footer."""
+    try:
+        return pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
+    except _BROKEN as failure:
+        raise _damaged(source, failure) from None
+
+
+def faults(source: str, file: pq.ParquetFile, declared: Declared) -> list[Fault]:
+    """List the columns that are not there, and those whose type can hold no cell of a tuple."""
+    schema = file.schema_arrow
+    names = list(schema.names)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    found = [Fault(source, f"column '{name}' stands twice in the schema") for name in twice]
+    found += missing_columns(source, names, declared)
+    if found:
+        return found
+    int96 = _int96(file)
+    times = [name for name in declared.needed if name != STREAM_ID]
+    checks = [
+        _id_fault(source, STREAM_ID, schema.field(STREAM_ID).type),
+        *(
+            _time_fault(source, name, schema.field(name).type, declared.ts_unit)
+            for name in times
+            if name not in int96
+        ),
+        *(
+            _axis_fault(source, name, schema.field(name).type)
+            for name in declared.axes_among(names)
+        ),
+    ]
+    return [fault for fault in checks if fault is not None]
+
+
+def _int96(file: pq.ParquetFile) -> set[str]:
+    columns = [file.schema.column(place) for place in range(len(file.schema))]
+    return {column.path for column in columns if column.physical_type == "INT96"}
+
+
+def _id_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if _is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind):
+        return None
+    return Fault(source, f"column '{name}' is of type {kind}, where text or integers were expected")
+
+
+def _time_fault(source: str, name: str, kind: pa.DataType, unit: str | None) -> Fault | None:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_timestamp(kind):
+        if kind.tz is not None:
+            return None
+        message = (
+            f"column '{name}' is of type {kind}: a timestamp without a time zone is no instant"
+        )
+        hint = "Write it with the time zone UTC, or as text that ends with Z or an offset."
+        return Fault(source, message, hint=hint)
+    if pa.types.is_integer(kind):
+        if unit is not None:
+            return None
+        message = f"column '{name}' is of type {kind}, and no unit is declared"
+        return Fault(source, message, hint="Say what it counts: --ts-unit s, ms or us.")
+    if _is_text(kind) or pa.types.is_null(kind):
+        return None
+    message = f"column '{name}' is of type {kind}, where a timestamp with a time zone was expected"
+    return Fault(source, message)
+
+
+def _axis_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
+    is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
+    if is_number or pa.types.is_null(kind):
+        return None
+    message = f"column '{name}' is of type {kind}, where an axis of numbers was expected"
+    return Fault(
+        source, message, hint="If it is no axis, name those that are: --axes price,volume."
+    )
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    types = pa.types
+    return bool(
+        types.is_string(kind)
+        or types.is_large_string(kind)
+        or types.is_string_view(kind)
+        or types.is_binary(kind)
+        or types.is_large_binary(kind)
+        or types.is_binary_view(kind)
+    )
+
+
+def rows(
+    source: str, file: pq.ParquetFile, axes: tuple[str, ...], declared: Declared
+) -> Iterator[RawRows]:
+    """Read a million rows at a time; the columns asked for, of the types that they have."""
+    wanted = (*declared.needed, *axes)
+    begin = 0
+    try:
+        for batch in file.iter_batches(batch_size=ROWS, columns=list(wanted)):
+            yield _piece(file, batch, begin, wanted)
+            begin += len(batch)
+    except _BROKEN as failure:
+        raise _damaged(source, failure) from None
+
+
+def _piece(
+    file: pq.ParquetFile, batch: pa.RecordBatch, begin: int, wanted: tuple[str, ...]
+) -> RawRows:
+    cells, refused = {}, {}
+    for name in wanted:
+        cells[name], refused[name] = _text_checked(batch.column(name), name)
+    line = np.arange(begin + 1, begin + len(batch) + 1)
+    return RawRows(line, cells, Malformed.of([]), lambda some: records(file)(some + begin), refused)
+
+
+def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:
+    """Give text as UTF-8: Parquet's text is bytes that nobody has looked at yet."""
+    if pa.types.is_dictionary(cells.type):
+        cells = cells.dictionary_decode()
+    if not _is_text(cells.type):
+        return cells, CellFaults.none()
+    try:
+        return pc.cast(pc.cast(cells, pa.binary()), pa.string()), CellFaults.none()
+    except pa.ArrowInvalid:
+        texts = [_decoded(cell) for cell in pc.cast(cells, pa.binary()).to_pylist()]
+        given = pc.is_valid(cells).to_pylist()
+        wrong = [row for row, text in enumerate(texts) if text is None and given[row]]
+        faults = CellFaults.alike(np.array(wrong), f"{name} has bytes that are not UTF-8")
+        return pa.array(texts, pa.string()), faults
+
+
+def _decoded(cell: bytes | None) -> str | None:
+    try:
+        return None if cell is None else cell.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def records(file: pq.ParquetFile) -> RawOf:
+    """Write rows, given by number from 0, as JSON with all columns, reading only their groups."""
+    groups = range(file.num_row_groups)
+    lengths = [file.metadata.row_group(group).num_rows for group in groups]
+    return by_piece(lengths, [partial(_of_group, file, group) for group in groups])
+
+
+def _of_group(file: pq.ParquetFile, group: int, rows: Int64s) -> pa.StringArray:
+    return pa.array(_as_json(file.read_row_group(group).take(pa.array(rows))), pa.string())
+
+
+def _as_json(table: pa.Table) -> list[str]:
+    columns = [_plain_column(table.column(place)) for place in range(table.num_columns)]
+    return [
+        json.dumps(dict(zip(table.column_names, row, strict=True)), ensure_ascii=False, default=str)
+        for row in zip(*columns, strict=True)
+    ]
+
+
+def _plain_column(cells: pa.ChunkedArray) -> list[object]:
+    if not pa.types.is_timestamp(cells.type):
+        return [_plain(cell) for cell in cells]
+    zone = "" if cells.type.tz is None else "Z"
+    times, per = PER_UNIT[cells.type.unit]
+    counts = pc.cast(cells, pa.int64()).to_pylist()
+    return [None if count is None else _time(count * times // per, zone) for count in counts]
+
+
+def _time(us: int, zone: str) -> str:
+    if EARLIEST <= us < LATEST:
+        return format_instant(us).removesuffix("Z") + zone
+    return f"{us} us since 1970"
+
+
+def _plain(cell: pa.Scalar) -> object:
+    try:
+        value = cell.as_py()
+    except (ValueError, OverflowError):  # a time that no Python object holds
+        return str(cell)
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value
+
+
+def _damaged(source: str, failure: Exception) -> Exception:
+    return refusal(source, f"cannot be read as Parquet: {str(failure).splitlines()[0]}")

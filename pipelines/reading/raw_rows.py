@@ -1,0 +1,105 @@
+"""What the three forms have in common: rows by column, as they stood in the file.
+
+Law: each row read is either here with all its cells or malformed, and has the line where it stood.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.errors import Fault, Faults
+from fencepost.queries.wording import did_you_mean
+from fencepost.tuples import Int64s
+from pipelines.reading.malformed import CellFaults, Malformed, RawOf
+
+STREAM_ID = "stream_id"
+TS = "ts"
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a feed's declaration says of its files.
+
+    axes     their columns; None: all columns beside stream_id, ts and the clock
+    clock    the column of the feed's clock, where it has one
+    ts_unit  what an integer time counts: s, ms or us; None: integers are no times
+    """
+
+    axes: tuple[str, ...] | None = None
+    clock: str | None = None
+    ts_unit: str | None = None
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that a file must have, the axes aside."""
+        return (STREAM_ID, TS) if self.clock is None else (STREAM_ID, TS, self.clock)
+
+    def axes_among(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Say which of a file's columns are axes: the declared ones, or all that remain."""
+        if self.axes is not None:
+            return self.axes
+        return tuple(column for column in columns if column not in self.needed)
+
+
+@dataclass(frozen=True, eq=False)
+class RawRows:
+    """A piece of a file: m cells of each column asked for, and the rows that have no cells.
+
+    cells      by column: text, or what Parquet holds; null where there is nothing
+    refused    by column: cells that the form itself refuses, null among `cells`
+    raw_of     the records of some of the m rows, as they stood
+    """
+
+    line: Int64s
+    cells: Mapping[str, pa.Array]
+    malformed: Malformed
+    raw_of: RawOf
+    refused: Mapping[str, CellFaults] = field(default_factory=dict)
+
+    @classmethod
+    def none(cls, declared: Declared) -> "RawRows":
+        """No row."""
+        empty = pa.array([], pa.string())
+        cells = dict.fromkeys((*declared.needed, *(declared.axes or ())), empty)
+        return cls(np.empty(0, np.int64), cells, Malformed.of([]), lambda _: empty)
+
+    def told(self, name: str, found: CellFaults) -> CellFaults:
+        """Add what was found in a column's cells to what the form had refused, which tells more."""
+        refused = self.refused.get(name)
+        if refused is None or not len(refused):
+            return found
+        news = ~np.isin(found.rows, refused.rows)
+        rows = np.concatenate([refused.rows, found.rows[news]])
+        details = pa.concat_arrays([refused.details, found.details.filter(pa.array(news))])
+        order = np.argsort(rows, kind="stable")
+        return CellFaults(rows[order], details.take(pa.array(order)))
+
+
+def missing_columns(
+    source: str, columns: Collection[str], declared: Declared, line: int | None = None
+) -> list[Fault]:
+    """List the columns that a file should have and has not."""
+    wanted = dict.fromkeys([*declared.needed, *(declared.axes or ())])
+    has = ", ".join(columns) if columns else "none"
+    faults = [
+        Fault(
+            source,
+            f"no column '{name}'",
+            line=line,
+            hint=f"the columns are: {has}.{did_you_mean(name, columns)}",
+        )
+        for name in wanted
+        if name not in columns
+    ]
+    if not faults and not declared.axes_among(list(columns)):
+        message = f"no axis: beside {', '.join(declared.needed)} a column of numbers was expected"
+        faults.append(Fault(source, message, line=line))
+    return faults
+
+
+def refuse(faults: Sequence[Fault]) -> None:
+    """Raise, where there are any."""
+    if faults:
+        raise Faults(faults)

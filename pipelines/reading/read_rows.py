@@ -1,0 +1,124 @@
+"""The rows of a delivery, read: its tuples as columns, and what was no tuple.
+
+Law: rows read = tuples + malformed, and each has its line.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.tuples import Doubles, Int64s
+from pipelines.reading import columns
+from pipelines.reading.malformed import CellFaults, Malformed, RawOf, by_piece
+from pipelines.reading.raw_rows import STREAM_ID, Declared, RawRows
+
+
+@dataclass(frozen=True, eq=False)
+class TuplePiece:
+    """A piece of a file: its tuples, and its malformed rows.
+
+    times   those of ts, and of the clock where there is one
+    spoilt  by axis: how many of the piece's `cells_in_each` cells are no numbers
+    """
+
+    ids: pa.DictionaryArray
+    times: tuple[Int64s, ...]
+    values: Doubles
+    line: Int64s
+    malformed: Malformed
+    spoilt: Int64s
+    cells_in_each: int
+    raw_of: RawOf
+
+    @classmethod
+    def of(cls, rows: RawRows, declared: Declared) -> "TuplePiece":
+        """Read the cells, and part the rows that are tuples from those that are not."""
+        axes = declared.axes or ()
+        ids, no_id = columns.stream_ids(rows.cells[STREAM_ID], STREAM_ID)
+        faults = [rows.told(STREAM_ID, no_id)]
+        times = []
+        for name in declared.needed[1:]:
+            us, no_time = columns.instants(rows.cells[name], name, declared.ts_unit)
+            times.append(us)
+            faults.append(rows.told(name, no_time))
+        values = np.empty((len(axes), len(rows.line)))
+        for place, name in enumerate(axes):
+            values[place], no_number = columns.doubles(rows.cells[name], name)
+            faults.append(rows.told(name, no_number))
+        spoilt = np.array([len(found) for found in faults[len(declared.needed) :]], np.int64)
+        bad = CellFaults.by_row(faults)
+        count = len(rows.line)
+        piece = cls(
+            ids, tuple(times), values, rows.line, rows.malformed, spoilt, count, rows.raw_of
+        )
+        return piece.without(bad) if len(bad) else piece
+
+    def without(self, bad: CellFaults) -> "TuplePiece":
+        """Count these rows among the malformed."""
+        raw_of = self.raw_of
+        malformed = Malformed(self.line[bad.rows], bad.details, raw_of(bad.rows))
+        good = np.delete(np.arange(len(self.line)), bad.rows)
+        return replace(
+            self,
+            ids=self.ids.take(pa.array(good)),
+            times=tuple(us[good] for us in self.times),
+            values=self.values[:, good],
+            line=self.line[good],
+            malformed=Malformed.merged([self.malformed, malformed]),
+            raw_of=lambda rows: raw_of(good[rows]),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class ReadDelivery:
+    """n tuples in the order of the file, and m malformed rows.
+
+    ids         their stream ids, dictionary-coded
+    ts, clock   int64[n], µs; the clock only where one is declared
+    values      float64[d, n], one row an axis
+    line        int64[n], from 1
+    numberless  the axes in which not one row of the file held a number
+    raw_of      gives the records of some of the n tuples as they stood
+    """
+
+    source: str
+    axes: tuple[str, ...]
+    ids: pa.DictionaryArray
+    ts: Int64s
+    values: Doubles
+    clock: Int64s | None
+    line: Int64s
+    malformed: Malformed
+    numberless: tuple[str, ...]
+    raw_of: RawOf
+
+    @property
+    def rows(self) -> int:
+        """How many rows were read."""
+        return len(self.ts) + len(self.malformed)
+
+    @classmethod
+    def joined(
+        cls, source: str, declared: Declared, pieces: Sequence[TuplePiece]
+    ) -> "ReadDelivery":
+        """Put the pieces of a file behind each other."""
+        axes = declared.axes or ()
+        pieces = pieces or [TuplePiece.of(RawRows.none(declared), declared)]
+        ids = pa.chunked_array([piece.ids for piece in pieces]).unify_dictionaries()
+        times = [np.concatenate(column) for column in zip(*(p.times for p in pieces), strict=True)]
+        spoilt = np.sum([piece.spoilt for piece in pieces], axis=0)
+        cells = sum(piece.cells_in_each for piece in pieces)
+        return cls(
+            source,
+            axes,
+            ids.combine_chunks(),
+            times[0],
+            np.concatenate([piece.values for piece in pieces], axis=1),
+            times[1] if declared.clock is not None else None,
+            np.concatenate([piece.line for piece in pieces]),
+            Malformed.merged([piece.malformed for piece in pieces]),
+            tuple(axis for axis, lost in zip(axes, spoilt, strict=True) if cells and lost == cells),
+            by_piece([len(piece.line) for piece in pieces], [piece.raw_of for piece in pieces]),
+        )

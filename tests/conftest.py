@@ -1,0 +1,53 @@
+"""What every test runs under: a Hypothesis profile, and a Numba cache that no two workers share.
+
+HYPOTHESIS_PROFILE chooses how many examples a property is tried on: dev 50, ci 200, nightly 5,000;
+without it, ci where CI is set, else dev. No deadline, since the first call of a kernel compiles it.
+Under dev a failing example is kept and tried first the next time; under ci and nightly every run
+draws a seed and prints it, and `make test ARGS=--hypothesis-seed=N` runs the same examples again.
+"""
+
+import os
+import secrets
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis.configuration import set_hypothesis_home_dir
+
+CACHE = Path(__file__).resolve().parent.parent / ".cache"
+EXAMPLES = {"dev": 50, "ci": 200, "nightly": 5000}
+
+
+def chosen_profile() -> str:
+    """The profile named in the environment; Hypothesis itself refuses one that does not exist."""
+    return os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Runs before any test module is imported: Numba reads its cache folder when it is imported.
+
+    Two processes that compile into one folder can load each other's machine code (numba issue
+    4807), so each xdist worker has its own, and the commands that a test starts inherit it.
+    """
+    worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    os.environ["NUMBA_CACHE_DIR"] = str(CACHE / "numba" / worker)
+    set_hypothesis_home_dir(CACHE / "hypothesis")
+    for name, examples in EXAMPLES.items():
+        settings.register_profile(
+            name,
+            max_examples=examples,
+            deadline=None,
+            print_blob=True,
+            suppress_health_check=[HealthCheck.too_slow],
+        )
+    settings.load_profile(chosen_profile())
+    if chosen_profile() != "dev" and config.option.hypothesis_seed is None:
+        config.option.hypothesis_seed = secrets.randbits(32)  # xdist hands it to every worker
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say what it would take to run the same examples again."""
+    seed = terminalreporter.config.option.hypothesis_seed
+    drawn = "" if seed is None else f", seed {seed}"
+    terminalreporter.write_line(f"Hypothesis profile {chosen_profile()}{drawn}")
