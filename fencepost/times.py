@@ -1,7 +1,8 @@
 """Instants and durations: whole microseconds, UTC, counted from 1970-01-01.
 
-Law: an instant names its offset; it lies in the years 1900 to 2200 (UTC); digits beyond microseconds are cut off,
-that is, rounded towards the past; a leap second is refused. A duration has one length: years and months have none.
+Law: an instant names its offset; it lies in the years 1900 to 2200 (UTC); digits beyond
+microseconds are cut off, that is, rounded towards the past; a leap second is refused. A duration
+has one length: years and months have none.
 """
 
 import re
@@ -24,7 +25,15 @@ ALWAYS_TO = 2**63 - 1
 LONGEST = 146_097 * DAY
 """The longest duration: 400 years of the calendar. An instant plus it never overflows an int64."""
 
-_UNITS = {"w": 7 * DAY, "d": DAY, "h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 1000, "us": 1}
+_UNITS = {
+    "w": 7 * DAY,
+    "d": DAY,
+    "h": 3600 * SECOND,
+    "m": 60 * SECOND,
+    "s": SECOND,
+    "ms": 1000,
+    "us": 1,
+}
 _AMOUNT = r"([0-9]+)(?:\.([0-9]+))?"
 _SHORT = re.compile("".join(f"(?:{_AMOUNT}{unit})?" for unit in _UNITS))
 _ISO = re.compile(
@@ -36,17 +45,17 @@ _INSTANT = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})[Tt ]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:[.,]([0-9]+))?)?"
     r"(?:([Zz])|([+-])([0-9]{2})(?::?([0-9]{2}))?)?"
 )
-_PER_UNIT = {"s": (SECOND, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
+PER_UNIT = {"s": (SECOND, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
 
 
 def parse_duration(text: str) -> int:
     """Read `90s`, `3m`, `1h30m`, `1.5s` or ISO 8601's `PT3M`; ValueError says what is wrong."""
     parts = _SHORT.fullmatch(text) or _ISO.fullmatch(text)
-    amounts = () if parts is None else parts.groups()
+    amounts: tuple[str | None, ...] = () if parts is None else parts.groups()
     if not any(amounts):
         raise ValueError(f"{text[:40]!r} is not a duration like '90s', '3m', '1h30m' or 'PT3M'")
     units = tuple(_UNITS.values()) if len(amounts) == 2 * len(_UNITS) else _ISO_UNITS
-    total = 0
+    total: int = 0
     for whole, fraction, unit in zip(amounts[::2], amounts[1::2], units, strict=True):
         if whole is not None:
             total += _microseconds(text, whole, fraction or "", unit)
@@ -68,13 +77,15 @@ def _microseconds(text: str, whole: str, fraction: str, unit: int) -> int:
 
 
 def parse_instant(text: str) -> int:
-    """Read ISO 8601 with `Z` or an offset, as `2026-11-18T14:02:11.5Z`; ValueError says what is wrong."""
+    """Read ISO 8601 with `Z` or an offset, as `2026-11-18T14:02:11.5Z`; ValueError says why not."""
     parts = _INSTANT.fullmatch(text)
     if parts is None:
         raise ValueError(f"{text[:40]!r} is not an instant like '2026-11-18T14:02:11Z'")
-    year, month, day, hour, minute, second, fraction, zulu, sign, off_hour, off_minute = parts.groups()
+    year, month, day, hour, minute, second, fraction, zulu, sign, off_hour, off_minute = (
+        parts.groups()
+    )
     if zulu is None and sign is None:
-        raise ValueError(f"{text!r} has no offset: end it with Z or one like +01:00")
+        raise ValueError(f"{text[:40]!r} has no offset: end it with Z or one like +01:00")
     if second == "60":
         raise ValueError(f"{text[:40]!r} is a leap second, which is not taken")
     if hour > "23" or minute > "59" or (second or "0") > "59":
@@ -98,10 +109,10 @@ def _offset(text: str, sign: str, hours: str, minutes: str) -> int:
 
 
 def instant_from_integer(n: int, unit: str) -> int:
-    """Read a count of `s`, `ms`, `us` or `ns` since 1970; what is below a microsecond is cut off."""
-    if unit not in _PER_UNIT:
-        raise ValueError(f"unknown unit {unit!r}: one of {', '.join(_PER_UNIT)} was expected")
-    times, per = _PER_UNIT[unit]
+    """Read a count of `s`, `ms`, `us` or `ns` since 1970; what is finer is cut off."""
+    if unit not in PER_UNIT:
+        raise ValueError(f"unknown unit {unit!r}: one of {', '.join(PER_UNIT)} was expected")
+    times, per = PER_UNIT[unit]
     return _in_range(n * times // per, f"{n if abs(n) < 10**30 else 'the count'} {unit}")
 
 

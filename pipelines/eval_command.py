@@ -8,14 +8,7 @@ from typing import Annotated
 import typer
 
 from fencepost.times import parse_duration
-
-
-class Form(StrEnum):
-    """How results are written."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
+from pipelines.writing.form import OutForm
 
 
 class Unit(StrEnum):
@@ -61,8 +54,8 @@ def evaluate(
         typer.Option("--out", "-o", metavar="DIR", help="Where the results go; made if need be."),
     ],
     form: Annotated[
-        Form, typer.Option("--format", "-f", help="How the results are written.")
-    ] = Form.CSV,
+        OutForm, typer.Option("--format", "-f", help="How the results are written.")
+    ] = OutForm.CSV,
     ts_unit: Annotated[
         Unit | None,
         typer.Option(help="What a ts counts that is an integer; without it, integers are no times."),
@@ -128,9 +121,9 @@ def evaluate(
         queries=queries,
         tuples=tuples,
         out=out,
-        form=form.value,
+        form=form,
         ts_unit=None if ts_unit is None else ts_unit.value,
-        axes=axes or [],
+        axes=axes or (),
         lateness=allowed_lateness,
         clock=clock,
         max_skew=max_skew,

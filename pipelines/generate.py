@@ -3,152 +3,268 @@
 Law: the same options give the same tuples and queries. The defaults are S1's set-ups (§7.1, §7.2).
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fencepost.errors import FencepostError
 from fencepost.times import parse_duration, parse_instant
 
+if TYPE_CHECKING:  # NumPy and Arrow are imported where they are needed: --help stays quick
+    from fencepost.tuples import TupleBatch
+
 app = typer.Typer(
-    help="Make seeded workloads: streams of tuples, and the standing queries that watch them.",
+    help="Make seeded workloads: tuples of many streams, and the standing queries that watch them.",
+    rich_markup_mode=None,
     no_args_is_help=True,
 )
 
-Meaning = TypeVar("Meaning")
+
+class Spread(StrEnum):
+    """How things are spread over the domain or the map."""
+
+    UNIFORM = "uniform"
+    NORMAL = "normal"
 
 
-def option(panel: str, words: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 (Typer's own)
-    """Describe an option, in its panel of the help."""
-    return typer.Option(*names, help=words, rich_help_panel=panel, **more)
+class Order(StrEnum):
+    """The order of the tuples in the file."""
+
+    TIME = "time"
+    STREAM = "stream"
 
 
-FILES, STREAMS, VALUES, QUERIES = "Files", "Streams", "Values", "Standing queries"
-START = "2026-01-05T00:00:00Z"
+def _duration(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as why:
+        raise typer.BadParameter(str(why)) from None
+
+
+def _instant(text: str) -> int:
+    try:
+        return parse_instant(text)
+    except ValueError as why:
+        raise typer.BadParameter(str(why)) from None
+
+
+def _option(words: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 (Typer's own is Any, too)
+    return typer.Option(*names, help=words, **more)
+
+
+def _time(words: str) -> Any:  # noqa: ANN401
+    return _option(words, parser=_duration, metavar="DURATION")
+
 
 Out = Annotated[
-    Path, option(FILES, "The tuples: .csv, .jsonl or .parquet; the first two also with .gz.")
+    Path,
+    _option("The tuples: .csv, .jsonl or .parquet, the first two also .gz.", metavar="FILE"),
 ]
-QueriesOut = Annotated[Path | None, option(FILES, "The standing queries: .jsonl or .parquet.")]
-Start = Annotated[str, option(STREAMS, "The first instant, ISO 8601 with Z or an offset.")]
-Seed = Annotated[int, option(STREAMS, "Another seed, another workload.", min=0)]
+QueriesOut = Annotated[
+    Path | None, _option("The standing queries: .jsonl or .parquet.", metavar="FILE")
+]
+Start = Annotated[
+    int, _option("The first instant, with Z or an offset.", parser=_instant, metavar="TIME")
+]
+Seed = Annotated[int, _option("Another seed, another workload.", min=0)]
 Within = Annotated[
-    str | None, option(QUERIES, "Ask for transitions with this t, as 3m.", show_default="none")
+    int | None,
+    _option("Ask for transitions too, with this t: 30s, 3m.", parser=_duration, metavar="DURATION"),
 ]
+START: Any = "2026-01-05T00:00:00Z"
+WIDEST = "Draw each W between --width and this; without it all are the same."
 
 
 @app.command()
 def ticks(  # noqa: PLR0913 (options are many)
+    *,
     out: Out,
     queries_out: QueriesOut = None,
-    market: Annotated[  # noqa: FBT002 (a flag)
-        bool, option(STREAMS, "Trades of invented symbols, with price and volume.", "--market")
+    market: Annotated[
+        bool, _option("Trades of invented symbols, with price and volume.", "--market")
     ] = False,
     streams: Annotated[
-        int | None, option(STREAMS, "How many.", show_default="2000; 300 in a market")
+        int | None, _option("How many streams.", show_default="2000; in a market 300")
     ] = None,
-    length: Annotated[int, option(STREAMS, "Tuples a stream.")] = 1_000,
-    interval: Annotated[
-        str, option(STREAMS, "Between two tuples of a stream; in a market the mean.")
-    ] = "1s",
+    length: Annotated[int, _option("Tuples a stream.")] = 1_000,
+    interval: Annotated[int, _time("Between two tuples of a stream; in a market the mean.")] = "1s",  # type: ignore[assignment]  # the parser makes it an int
     start: Start = START,
-    order: Annotated[
-        str | None,
-        option(
-            STREAMS,
-            "time: as they would arrive; stream: one stream after another.",
-            show_default="time",
-        ),
-    ] = None,
     seed: Seed = 1,
     fluctuation: Annotated[
         float | None,
-        option(
-            VALUES,
-            "FL: the mean |step|, a part of the domain (S1: 0.0001 to 0.001);"
-            " in a market a part of the opening price.",
+        _option(
+            "FL, the mean |step|, as a part of the domain (S1: 0.0001 to 0.001); in a market, "
+            "of the opening price.",
             "--fluctuation",
             "--fl",
-            show_default="0.0001; 0.0003 in a market",
+            show_default="0.0001; in a market 0.0003",
         ),
     ] = None,
     domain: Annotated[
         float | None,
-        option(
-            VALUES,
+        _option(
             "D: values lie in 0 to D; in a market only the bands do.",
-            show_default="1000000; 1000 in a market",
+            show_default="1000000; in a market 1000",
         ),
     ] = None,
     axes: Annotated[
         int | None,
-        option(VALUES, "1: price; more: a0, a1 and so on.", min=1, max=64, show_default="1"),
+        _option("1: price; more: a0, a1 and so on.", min=1, max=64, show_default="1"),
     ] = None,
-    starts: Annotated[
-        str | None, option(VALUES, "First values: uniform or normal.", show_default="uniform")
+    starts: Annotated[Spread | None, _option("First values.", show_default="uniform")] = None,
+    order: Annotated[
+        Order | None,
+        _option("As they would arrive, or stream after stream.", show_default="time"),
     ] = None,
     decimals: Annotated[
-        int | None, option(VALUES, "Round to so many.", min=0, max=9, show_default="all")
+        int | None, _option("Round to so many.", min=0, max=9, show_default="as they are")
     ] = None,
-    queries: Annotated[int, option(QUERIES, "N, the bands (S1: 10000 to 100000).")] = 10_000,
-    width: Annotated[
-        float, option(QUERIES, "W, a part of the domain (S1: 0.0001 to 0.001).")
-    ] = 0.001,
-    widest: Annotated[
-        float | None,
-        option(QUERIES, "Draw each W between --width and this.", show_default="--width"),
-    ] = None,
-    bounds: Annotated[str, option(QUERIES, "Lower bounds: uniform or normal.")] = "uniform",
-    named: Annotated[float, option(QUERIES, "The share that watch one stream only.")] = 0.0,
+    queries: Annotated[int, _option("N, how many price bands (S1: 10000 to 100000).")] = 10_000,
+    width: Annotated[float, _option("W, a part of the domain (S1: 0.0001 to 0.001).")] = 0.001,
+    widest: Annotated[float | None, _option(WIDEST)] = None,
+    bounds: Annotated[Spread, _option("Lower bounds.")] = Spread.UNIFORM,
+    named: Annotated[float, _option("The share of them that watch one stream only.")] = 0.0,
     within: Within = None,
 ) -> None:
-    r"""Make streams of prices, and the price bands that watch them.
+    """Make streams of prices, and the price bands that watch them.
 
-    By default as in S1: at each second every stream takes a step, uniform on ±2·FL·D. A band is
-    the range of prices from its lower bound to W·D above it.
+    By default as in S1 (BMQ-Processor, section 7.1): each second every stream takes a step, uniform
+    on ±2·FL·D, and a band holds from its lower bound to W·D above it.
 
     \b
     A small one to try:
-      fencepost generate ticks --out ticks.csv --streams 100 \
-          --queries-out bands.jsonl --queries 500 --within 30s
-      fencepost eval --queries bands.jsonl --tuples ticks=ticks.csv --out DIR
+      fencepost generate ticks --out ticks.csv --streams 100 --queries-out bands.jsonl --queries 500
+      fencepost eval -q bands.jsonl -t ticks=ticks.csv -o results
 
     \b
-    S1's default, two million tuples against 100,000 queries:
-      fencepost generate ticks --out ticks.parquet \
-          --queries-out bands.parquet --queries 100000
+    S1's two million tuples against 100,000 queries:
+      fencepost generate ticks --out t.parquet --queries-out q.parquet --queries 100000
 
     \b
-    A market of 50 symbols, most queries on one symbol each:
-      fencepost generate ticks --market --streams 50 --out market.csv.gz \
+    A market of 50 symbols; four queries in five watch one symbol, near its opening price:
+      fencepost generate ticks --market --streams 50 --out market.csv.gz \\
           --queries-out alerts.jsonl --queries 300 --named 0.8 --within 3m
-    """
-    common = {
-        "length": length,
-        "interval": _read("--interval", parse_duration, interval),
-        "start": _read("--start", parse_instant, start),
-        "seed": seed,
-    } | _given(fluctuation=fluctuation, domain=domain)
-    t = _read("--within", parse_duration, within)
+    """  # noqa: D301 (the shell's backslash)
     walks = _given(dimensions=axes, starts=starts, order=order)
     if market and walks:
-        raise typer.BadParameter("--axes, --starts and --order say nothing about a --market")
-    with _told():
-        from fencepost.workloads import Market, PriceBands, PriceWalks
-        from pipelines.workload_files import Workload
+        raise typer.BadParameter("--axes, --starts and --order say nothing about a --market.")
+    from fencepost.workloads import Market, PriceBands, PriceWalks
+    from pipelines.workload_files import Targets, rounded
 
-        plan = (
-            Market(**common, **_given(symbols=streams))
-            if market
-            else PriceWalks(**common, **_given(streams=streams), **walks)
-        )
-        asked = PriceBands(
-            count=queries, width=width, widest=widest, bounds=bounds, named=named, within=t
-        )
-        tuples = rounded(plan.tuples(), decimals)
-        workload = Workload(tuples, plan.bands(asked).table())
-        realised = plan.fluctuation(tuples)
-        ...
+    targets = Targets.of(out, queries_out)
+    common = _given(fluctuation=fluctuation, domain=domain)
+    common |= {"length": length, "interval": interval, "start": start, "seed": seed}
+    plan: Market | PriceWalks
+    if market:
+        plan = Market(**common, **_given(symbols=streams))
+    else:
+        plan = PriceWalks(**common, **_given(streams=streams), **walks)
+    asked = PriceBands(
+        count=queries, width=width, widest=widest, bounds=bounds, named=named, within=within
+    )
+    bands = plan.bands(asked).table()
+    tuples = rounded(plan.tuples(), decimals)
+    targets.write(tuples, bands)
+    typer.echo(targets.told(tuples, bands, _levels(plan.axes, plan.realised(tuples))))
+
+
+@app.command()
+def locations(  # noqa: PLR0913 (options are many)
+    *,
+    out: Out,
+    queries_out: QueriesOut = None,
+    roads_out: Annotated[
+        Path | None,
+        _option("The town's roads, for a map: .csv, .jsonl or .parquet.", metavar="FILE"),
+    ] = None,
+    objects: Annotated[int, _option("How many objects move.")] = 1_000,
+    fast: Annotated[
+        float,
+        _option(
+            "The share of vehicles, 20 km/h in the mean and 60 at most; the others are walkers, "
+            "4.3 and 12."
+        ),
+    ] = 0.5,
+    updates: Annotated[int, _option("Tuples an object.")] = 100,
+    interval: Annotated[int, _time("Between two tuples of an object.")] = "30s",  # type: ignore[assignment]
+    parked: Annotated[
+        int, _time("The mean rest where a trip ends; S1's objects never rest.")
+    ] = "0s",  # type: ignore[assignment]
+    start: Start = START,
+    seed: Seed = 1,
+    speed: Annotated[bool, _option("With a third axis, the speed in km/h.")] = True,
+    decimals: Annotated[int, _option("Round to so many; 2 are centimetres.", min=0, max=9)] = 2,
+    squares: Annotated[int, _option("How many squares (S1: 500 to 5000).")] = 1_000,
+    width: Annotated[float, _option("W, their side in metres (S1: 500 to 5000).")] = 1_000.0,
+    widest: Annotated[float | None, _option(WIDEST)] = None,
+    centres: Annotated[
+        Spread, _option("Their middles: normal about the middle of the town, or uniform.")
+    ] = Spread.NORMAL,
+    within: Within = None,
+    garages: Annotated[int, _option("How many parking garages, 30 m × 30 m, beside them.")] = 0,
+    garage_within: Annotated[int, _time("The t of the garages.")] = "3m",  # type: ignore[assignment]
+) -> None:
+    """Move vehicles and walkers through an invented town, among squares and parking garages.
+
+    By default as in S1 (BMQ-Processor, section 7.2): 1,000 objects on a map of 15 km × 15 km, each
+    on its way by road from one place to the next. x and y are metres from the south-west corner.
+
+    \b
+    A small one to try:
+      fencepost generate locations --out moves.csv --objects 200 --queries-out zones.jsonl
+      fencepost eval -q zones.jsonl -t locations=moves.csv -o results
+
+    \b
+    A day of 2,000 vehicles that park, some of them in garages, and the map:
+      fencepost generate locations --out day.parquet --objects 2000 --fast 1 --updates 2880 \\
+          --parked 20m --squares 0 --garages 200 --queries-out garages.jsonl --roads-out roads.csv
+    """  # noqa: D301 (the shell's backslash)
+    from fencepost.workloads import Garages, MovingObjects, Squares, mean_steps, town
+    from pipelines.workload_files import Targets, rounded, together
+
+    targets = Targets.of(out, queries_out, roads_out)
+    plan = MovingObjects(
+        objects=objects,
+        updates=updates,
+        fast=fast,
+        interval=interval,
+        parked=parked,
+        speed=speed,
+        start=start,
+        seed=seed,
+    )
+    zones = Squares(
+        count=squares, width=width, widest=widest, centres=centres, within=within, seed=seed
+    )
+    places = Garages(count=garages, within=garage_within, seed=seed)
+    roads = town(seed)
+    fences = together(zones.table(), places.table(roads))
+    tuples = rounded(plan.tuples(roads), decimals)
+    targets.write(tuples, fences, roads)
+    levels = _levels(plan.axes[:2], mean_steps(tuples, roads.extent))
+    typer.echo(targets.told(tuples, fences, levels + _speeds(tuples)))
+
+
+def _given(**options: object) -> dict[str, Any]:
+    """Keep the options that were given; for the others the set-up has its own defaults."""
+    return {name: given for name, given in options.items() if given is not None}
+
+
+def _levels(axes: Sequence[str], realised: Iterable[float]) -> str:
+    """Say what FL came to on each axis."""
+    levels = (f"{level:.4%} ({axis})" for axis, level in zip(axes, realised, strict=False))
+    return f"FL {', '.join(levels)}"
+
+
+def _speeds(tuples: "TupleBatch") -> str:
+    """Say how fast they were, where the speed is an axis."""
+    from fencepost.workloads import speed_figures
+
+    if "speed" not in tuples.axes:
+        return ""
+    return "".join(
+        f", {name}s {made.mean:.1f} km/h (highest {made.highest:.1f})"
+        for name, made in speed_figures(tuples).items()
+    )

@@ -1,33 +1,34 @@
-"""Generated workloads as files: CSV, JSON lines or Parquet by the end of the name, `.gz` allowed.
+"""Generated workloads as files: CSV, JSON lines or Parquet, by the end of the name.
 
-Law: a file is whole or it is not there. All files of one call are written under names that ingest
-passes over, in the folders they belong in, and take their own names together at the end.
+Law: all the files of one workload are written under names that ingest passes over, and then take
+their own: a file is whole or it is not there.
 """
 
 import gzip
 import json
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.csv as pcsv
 import pyarrow.parquet as pq
 
 from fencepost.errors import InputError
 from fencepost.times import SECOND
-from fencepost.tuples import Int64s, TupleBatch
+from fencepost.tuples import TupleBatch
 from fencepost.workloads import RoadNetwork
+from pipelines.writing.texts import csv_pieces, json_pieces
 
-CHUNK = 1 << 18  # rows that are text at one time
 TABLE_FORMS = ("csv", "jsonl", "parquet")
 QUERY_FORMS = ("jsonl", "parquet")
 UNITS = {"m": 60 * SECOND, "s": SECOND, "ms": 1_000, "us": 1}
+
+Write = Callable[[str, BinaryIO], None]
 
 
 @dataclass(frozen=True)
@@ -40,132 +41,142 @@ class Target:
 
     @classmethod
     def of(cls, path: Path, forms: Sequence[str]) -> "Target":
-        """Read the form from the name's end; refuse a name that says none of these forms."""
+        """Read the form from the end of the name; refuse a name that says none of these forms."""
         ends = [end.lower() for end in path.suffixes]
         packed = ends[-1:] == [".gz"]
-        form = (ends[:-1] if packed else ends)[-1:]
-        if not form or form[0][1:] not in forms or (packed and form[0] == ".parquet"):
-            listed = ", ".join(f".{form}" for form in forms)
-            raise InputError(f"{path}: expected a name that ends in {listed}; behind text also .gz")
+        form = "".join(ends[-2:-1] if packed else ends[-1:])[1:]
+        if form not in forms or (packed and form == "parquet"):
+            text, listed = forms[:-1], ", ".join(f".{known}" for known in forms)
+            gz = " or ".join(f".{known}.gz" for known in text)
+            raise InputError(f"{path}: expected a name that ends in {listed}, {gz}")
         if path.is_dir():
-            raise InputError(f"{path}: a folder stands there, expected a file to write")
-        return cls(path, form[0][1:], packed)
+            raise InputError(f"{path} is a folder, where a file is to be written")
+        return cls(path, form, packed)
 
 
-@contextmanager
-def whole_files(targets: Sequence[Target]) -> Iterator[list[IO[bytes]]]:
-    """Open the targets under passing names; rename all when the block ends well, else leave none.
+@dataclass(frozen=True)
+class Targets:
+    """The files that one workload is written to."""
+
+    tuples: Target
+    queries: Target | None
+    roads: Target | None
+
+    @classmethod
+    def of(cls, tuples: Path, queries: Path | None, roads: Path | None = None) -> "Targets":
+        """Look at the names before anything is made; refuse one that is given twice."""
+        paths = [path.resolve() for path in (tuples, queries, roads) if path is not None]
+        twice = next((path for path in paths if paths.count(path) > 1), None)
+        if twice is not None:
+            raise InputError(f"{twice} was given twice, expected a name of its own for each file")
+        return cls(
+            Target.of(tuples, TABLE_FORMS),
+            None if queries is None else Target.of(queries, QUERY_FORMS),
+            None if roads is None else Target.of(roads, TABLE_FORMS),
+        )
+
+    def write(
+        self, tuples: TupleBatch, queries: pa.Table, roads: RoadNetwork | None = None
+    ) -> None:
+        """Write all the files that were asked for, or none."""
+        jobs: list[tuple[Target, Write]] = [(self.tuples, partial(write_tuples, tuples))]
+        if self.queries is not None:
+            jobs.append((self.queries, partial(write_queries, queries, tuples.feed)))
+        if self.roads is not None and roads is not None:
+            jobs.append((self.roads, partial(write_roads, roads)))
+        write_whole(jobs)
+
+    def told(self, tuples: TupleBatch, queries: pa.Table, realised: str) -> str:
+        """Say in two lines what was made."""
+        made = f"{len(tuples):,} tuples of {len(tuples.names):,} streams, {realised}"
+        watching = (
+            "no standing queries: --queries-out FILE writes them"
+            if self.queries is None
+            else f"{self.queries.path}: {len(queries):,} standing queries on '{tuples.feed}'"
+        )
+        return f"{self.tuples.path}: {made}\n{watching}"
+
+
+def write_whole(jobs: Sequence[tuple[Target, Write]]) -> None:
+    """Write each target under a passing name; when all are written, rename them; else leave none.
 
     Folders that do not exist are made; a file that stands there is replaced.
     """
-    paths = [target.path.resolve() for target in targets]
-    for path in paths:
-        if paths.count(path) > 1:
-            raise InputError(f"{path}: asked for twice, expected a name of its own for each file")
+    paths = [target.path.resolve() for target, _ in jobs]
     passing = [path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in paths]
+    target = jobs[0][0]
     try:
-        with ExitStack() as files:
-            yield [
-                files.enter_context(opened(*each)) for each in zip(targets, passing, strict=True)
-            ]
+        for (target, write), name in zip(jobs, passing, strict=True):
+            with opened(name, packed=target.packed) as file:
+                write(target.form, file)
         for path, name in zip(paths, passing, strict=True):
             name.replace(path)
+    except OSError as failure:
+        why = failure.strerror or str(failure)
+        raise InputError(f"{target.path} cannot be written: {why}; nothing written") from None
     finally:
         for name in passing:
-            name.unlink(missing_ok=True)
+            with suppress(OSError):  # gone by its renaming, or never there
+                name.unlink()
 
 
 @contextmanager
-def opened(target: Target, name: Path) -> Iterator[IO[bytes]]:
-    """Open one file to write bytes, packed where its name says so, the same bytes each time."""
+def opened(name: Path, *, packed: bool) -> Iterator[BinaryIO]:
+    """Open a file to write to, packed with no name and no time in it: the same bytes each time."""
     name.parent.mkdir(parents=True, exist_ok=True)
     with name.open("wb") as plain:
-        if not target.packed:
+        if not packed:
             yield plain
             return
-        with gzip.GzipFile("", "wb", 6, plain, mtime=0) as packed:
-            yield packed  # type: ignore[misc]  # typeshed: a GzipFile is no IO[bytes]
+        with gzip.GzipFile("", "wb", 6, plain, mtime=0) as file:
+            yield file  # type: ignore[misc]  # typeshed has it apart from BinaryIO
 
 
-def write_tuples(tuples: TupleBatch, form: str, file: IO[bytes]) -> None:
+def rounded(tuples: TupleBatch, decimals: int | None) -> TupleBatch:
+    """Round the values to so many decimals; None leaves them."""
+    if decimals is None:
+        return tuples
+    tens = float(10**decimals)
+    return replace(tuples, values=np.rint(tuples.values * tens) / tens)
+
+
+def together(*queries: pa.Table) -> pa.Table:
+    """Put queries behind each other; a column that some do not have is null there."""
+    return pa.concat_tables(queries, promote_options="default")
+
+
+def write_tuples(tuples: TupleBatch, form: str, file: BinaryIO) -> None:
     """Write the columns stream_id, ts and the axes, in the batch's order."""
-    if form == "parquet":
-        ts = pa.array(tuples.ts).cast(pa.timestamp("us", tz="UTC"))
-        pq.write_table(tuple_columns(tuples, ts), file)
-        return
-    digits = digits_of(tuples.ts)
-    starts = range(0, len(tuples), CHUNK)
-    chunks = (tuples.take(slice(at, at + CHUNK)) for at in starts)
-    write_text((tuple_columns(chunk, instants(chunk.ts, digits)) for chunk in chunks), form, file)
+    columns = {
+        "stream_id": tuples.names.take(pa.array(tuples.stream)),
+        "ts": pa.array(tuples.ts).cast(pa.timestamp("us", tz="UTC")),
+    }
+    axes = zip(tuples.axes, tuples.values, strict=True)
+    write_table(pa.table(columns | {axis: pa.array(values) for axis, values in axes}), form, file)
 
 
-def write_text(tables: Iterable[pa.Table], form: str, file: IO[bytes]) -> None:
-    """Write tables of plain names and finite numbers behind each other, as CSV or JSON lines."""
-    if form == "jsonl":
-        for table in tables:
-            file.write(json_lines(table))
-        return
-    for place, table in enumerate(tables):
-        if place == 0:
-            file.write(",".join(table.column_names).encode() + b"\n")
-        # Nothing that is generated needs quotes, and without them the file is a fifth smaller.
-        plain = pcsv.WriteOptions(include_header=False, quoting_style="none", batch_size=CHUNK)
-        pcsv.write_csv(table, file, plain)
-
-
-def tuple_columns(tuples: TupleBatch, ts: pa.Array) -> pa.Table:
-    """Return the batch as a table."""
-    columns = {"stream_id": tuples.names.take(pa.array(tuples.stream)), "ts": ts}
-    axes = {axis: pa.array(column) for axis, column in zip(tuples.axes, tuples.values, strict=True)}
-    return pa.table(columns | axes)
-
-
-def digits_of(ts: Int64s) -> int:
-    """Return how many digits behind the second it takes to write these times: 0, 3 or 6."""
-    for digits, unit in ((0, SECOND), (3, 1_000)):
-        if not (ts % unit).any():
-            return digits
-    return 6
-
-
-def instants(ts: Int64s, digits: int) -> pa.Array:
-    """Write times as ISO 8601 in UTC, in C++: 0.3 µs each."""
-    unit = {0: "s", 3: "ms", 6: "us"}[digits]
-    text = pc.cast(pa.array(ts).cast(pa.timestamp("us")).cast(pa.timestamp(unit)), pa.string())
-    return pc.binary_join_element_wise(pc.binary_replace_slice(text, 10, 11, "T"), "Z", "")
-
-
-def json_lines(table: pa.Table) -> pa.Buffer:
-    """Write a table as JSON lines, without a Python object a row.
-
-    The strings of an Arrow array stand one behind the other: joined line by line, they are the file.
-    """
-    parts: list[pa.Array | str] = []
-    for name, column in zip(table.column_names, table.columns, strict=True):
-        quote = '"' if pa.types.is_string(column.type) else ""
-        parts += [f'{", " if parts else "{"}"{name}": {quote}', pc.cast(column, pa.string()), quote]
-    lines = pc.binary_join_element_wise(*parts, "}\n", "").combine_chunks()
-    ends = np.frombuffer(lines.buffers()[1], np.int32)[lines.offset + np.array([0, len(lines)])]
-    return lines.buffers()[2].slice(ends[0], ends[1] - ends[0])
-
-
-def write_queries(queries: pa.Table, feed: str, form: str, file: IO[bytes]) -> None:
-    """Write one-box queries: in Parquet their bounds as columns, in JSON lines as `where` texts."""
+def write_queries(queries: pa.Table, feed: str, form: str, file: BinaryIO) -> None:
+    """Write one-box queries: in Parquet their bounds as columns, in JSON lines as `where`."""
     if form == "parquet":
         named = pa.array([feed] * len(queries), pa.string())
-        pq.write_table(queries.add_column(1, "feed", named), file)
+        write_table(queries.add_column(1, "feed", named), form, file)
         return
-    axes = [name[:-3] for name in queries.column_names if name.endswith("_lo")]
-    for row in queries.to_pylist():
+    axes = [name.removesuffix("_lo") for name in queries.column_names if name.endswith("_lo")]
+    file.writelines(query_lines(queries.to_pylist(), axes, feed))
+
+
+def query_lines(rows: Iterable[dict[str, Any]], axes: Sequence[str], feed: str) -> Iterator[bytes]:
+    """Give each query as a line of JSON."""
+    for row in rows:
         query = {"id": row["id"], "feed": feed, "where": where_text(row, axes)}
         if row.get("streams") is not None:
             query["streams"] = row["streams"]
         if row.get("within") is not None:
             query["within"] = duration_text(row["within"])
-        file.write(json.dumps(query).encode() + b"\n")
+        yield json.dumps(query).encode() + b"\n"
 
 
-def where_text(row: dict[str, float], axes: Sequence[str]) -> str:
+def where_text(row: dict[str, Any], axes: Sequence[str]) -> str:
     """Write a box as the predicate that parses to the same doubles."""
     return " AND ".join(
         f"{axis} >= {row[f'{axis}_lo']!r} AND {axis} < {row[f'{axis}_hi']!r}" for axis in axes
@@ -178,18 +189,22 @@ def duration_text(us: int) -> str:
     return f"{us // UNITS[unit]}{unit}"
 
 
-def write_roads(roads: RoadNetwork, form: str, file: IO[bytes]) -> None:
+def write_roads(roads: RoadNetwork, form: str, file: BinaryIO) -> None:
     """Write the roads, a row each: its ends in metres and its speed limit in km/h."""
-    table = pa.table(
-        {
-            "x_begin": roads.x[roads.begin],
-            "y_begin": roads.y[roads.begin],
-            "x_end": roads.x[roads.end],
-            "y_end": roads.y[roads.end],
-            "limit": roads.limit,
-        }
-    )
+    begin, end = roads.begin, roads.end
+    columns = {
+        "x_begin": roads.x[begin],
+        "y_begin": roads.y[begin],
+        "x_end": roads.x[end],
+        "y_end": roads.y[end],
+        "limit": roads.limit,
+    }
+    write_table(pa.table(columns), form, file)
+
+
+def write_table(table: pa.Table, form: str, file: BinaryIO) -> None:
+    """Write a table in one of the forms."""
     if form == "parquet":
         pq.write_table(table, file)
     else:
-        write_text([table], form, file)
+        file.writelines(csv_pieces(table) if form == "csv" else json_pieces(table))

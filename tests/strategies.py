@@ -64,7 +64,6 @@ def standing_query(
     return StandingQuery(
         id=id,
         feed=feed,
-        kind="crossing",
         where=where,
         boxes=parse_where(where, tuple(axes)),
         streams=streams,
@@ -72,9 +71,6 @@ def standing_query(
         on_first=on_first,
         valid_from=valid_from,
         valid_to=valid_to,
-        owner=None,
-        tags=(),
-        note=None,
         version=version,
     )
 

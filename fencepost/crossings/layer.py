@@ -22,6 +22,8 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 MOST_STRIPES = 1024
 COPIES = 5  # of a box, on average, that stripes may cost; a box that would stand in more than WIDE is kept apart
 WIDE = 16
+FEWEST = 32  # boxes for which stripes are worth having
+NARROW = 0.5  # of the axis, the median box that stripes still help
 
 
 @dataclass(frozen=True, eq=False)
@@ -230,10 +232,10 @@ def _best_cut(
     With stripes of height h over boxes of height w on an axis of length r, a candidate is met (w + h) / w times for
     every event, and a box stands w / h + 1 times: h = w / (COPIES - 1).
     """
-    best, cut, share = axis, _WHOLE, 0.5
+    best, cut, share = axis, _WHOLE, NARROW
     for other in range(len(queries.axes)):
         tied = rows[bounded[other, rows]]
-        if other == axis or len(tied) < len(rows) // 2 or len(rows) < 2 * WIDE:
+        if other == axis or len(tied) < len(rows) // 2 or len(rows) < FEWEST:
             continue
         lo, hi = queries.lo[other, tied], queries.hi[other, tied]
         finite = np.isfinite(lo) & np.isfinite(hi)

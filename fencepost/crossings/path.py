@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.crossings.columns import Steps
-from fencepost.crossings.state import Heads
-from fencepost.tuples import Bools, Doubles, Int32s, Int64s, codes_in
+from fencepost.crossings.state import UNKNOWN, Heads
+from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 HEAD = -1
 
@@ -35,13 +35,14 @@ class Path:
     ) -> "Path":
         """Put each stream's head in front of its tuples. These come sorted by stream, each in the order taken.
 
+        The first of `names` are those of the heads, in their order: so a stream's code says whether it has one.
+
         O(tuples + heads); one copy of the tuples.
         """
         n = len(stream)
         first = np.flatnonzero(np.diff(stream, prepend=-1))
         of_run = stream[first]
-        known = codes_in(names.take(pa.array(of_run)), heads.names)
-        fresh = known < 0
+        fresh = of_run >= len(heads)
         shift = np.cumsum(~fresh)  # heads put in so far, this run's own with them
         starts = np.append(first + shift - ~fresh, n + (shift[-1] if len(shift) else 0))
         length = np.diff(np.append(first, n))
@@ -51,14 +52,21 @@ class Path:
         row[place] = np.arange(n, dtype=np.int32)
         all_ts, all_values = np.empty(m, np.int64), np.empty((len(values), m))
         all_ts[place], all_values[:, place] = ts, values
-        stands, at = starts[:-1][~fresh], known[~fresh]
+        stands, at = starts[:-1][~fresh], of_run[~fresh]
         all_ts[stands], all_values[:, stands] = heads.ts[at], heads.values[:, at]
-        begun, ended = (np.where(fresh, -1, p[:, known]) if len(heads) else np.full((len(values), len(of_run)), -1)
-                        for p in (heads.begun, heads.ended))
+        begun, ended = np.full((2, len(values), len(of_run)), UNKNOWN, np.int32)
+        begun[:, ~fresh], ended[:, ~fresh] = heads.begun[:, at], heads.ended[:, at]
         return cls(
-            names, of_run, starts.astype(np.int64), all_values, all_ts, row, fresh,
-            begun.astype(np.int32), ended.astype(np.int32),
-        )  # fmt: skip
+            names,
+            of_run,
+            starts.astype(np.int64),
+            all_values,
+            all_ts,
+            row,
+            fresh,
+            begun,
+            ended,
+        )
 
     def __len__(self) -> int:
         """How many places."""

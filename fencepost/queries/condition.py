@@ -1,7 +1,8 @@
 """What a `where` says, as a tree, and what it comes to: boxes.
 
-Law: a Condition compares axes (by number, from 0) with doubles and joins the comparisons by NOT, AND and OR. A tree
-is a value: two texts that differ in spaces, spelling of keywords or order of `5 < x` and `x > 5` give equal trees.
+Law: a Condition compares axes (by number, from 0) with doubles and joins the comparisons by NOT,
+AND and OR. A tree is a value: two texts that differ in spaces, spelling of keywords or order of `5
+< x` and `x > 5` give equal trees.
 """
 
 from dataclasses import dataclass

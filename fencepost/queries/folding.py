@@ -1,10 +1,10 @@
 """A condition as a disjunction of half-open boxes.
 
-NOT is pushed to the comparisons, where it flips them; what is left is folded from below: OR joins lists of boxes, AND
-intersects every box of the one list with every box of the other.
+NOT is pushed to the comparisons, where it flips them; what is left is folded from below: OR joins
+lists of boxes, AND intersects every box of the one list with every box of the other.
 
-Law: a tuple of finite doubles satisfies the condition iff it is in one of the boxes. No box is empty (it contains a
-finite double on every axis), none stands twice.
+Law: a tuple of finite doubles satisfies the condition iff it is in one of the boxes. No box is
+empty (it contains a finite double on every axis), none stands twice.
 """
 
 import math
@@ -16,7 +16,7 @@ from fencepost.queries.condition import All, And, Box, Compare, Condition, Not
 MOST_BOXES = 1_000
 MOST_ON_THE_WAY = 10_000
 MOST_CELLS = 4_000_000
-"""Ends of boxes that one folding may look at: a second or so, where an honest query needs a few dozen."""
+"""Ends of boxes that one folding may look at: a second or so; an honest query needs dozens."""
 
 _Ranges = tuple[tuple[float, float], ...]
 _SPLIT = "AND multiplies the alternatives of its sides: split the query by its ORs"
@@ -81,7 +81,9 @@ class _Folding:
             more = self.of(term, wanted=wanted)
             self.spend(len(more))
             found += more
-            if len(found) > 2 * MOST_ON_THE_WAY:  # not at every term: what stands twice is dropped in bulk
+            if (
+                len(found) > 2 * MOST_ON_THE_WAY
+            ):  # not at every term: what stands twice is dropped in bulk
                 found = self.distinct(found)
         return self.distinct(found)
 

@@ -1,7 +1,7 @@
 """Standing queries from JSON lines: one object a line, blank lines passed over.
 
-Law: the lines are taken whole or not at all; every bad line is told with its number and place. JSON is strict: UTF-8,
-no key twice, no NaN, no Infinity. An id stands once, whatever the feed.
+Law: the lines are taken whole or not at all; every bad line is told with its number and place. JSON
+is strict: UTF-8, no key twice, no NaN, no Infinity. An id stands once, whatever the feed.
 """
 
 import json
@@ -24,7 +24,8 @@ def read_queries_jsonl(
 ) -> list[StandingQuery]:
     """Take all queries of the lines, or raise Faults that lists every fault of every line.
 
-    `source` names the lines in the faults; `axes_of` and `feeds_may_be_absent` are those of check_query.
+    `source` names the lines in the faults; `axes_of` and `feeds_may_be_absent` are those of
+    check_query.
     """
     queries: list[StandingQuery] = []
     faults: list[Fault] = []

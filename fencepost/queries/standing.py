@@ -1,7 +1,8 @@
-"""A standing query: registered once, evaluated until removed. And its JSON form, one object a query.
+"""A standing query, registered once and evaluated until removed, and its form in JSON.
 
-Law: an object is taken iff every field of it is what semantics says, and then nothing in it was guessed: an unknown
-field, a wrong type or a second meaning is a fault. All faults of an object are told at once.
+Law: an object is taken iff every field of it is what semantics says, and then nothing in it was
+guessed: an unknown field, a wrong type or a second meaning is a fault. All faults of an object are
+told at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +23,7 @@ ON_FIRST: tuple[OnFirst, ...] = ("silent", "enter")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingQuery:
-    """One version of one query. Times are µs; boxes are () where the feed's axes are not known yet."""
+    """One version of one query, times in µs. Without the axes of its feed, its boxes are ()."""
 
     id: str
     feed: str
@@ -51,10 +52,11 @@ def query_from_json(obj: object, axes_of: Mapping[str, Sequence[str]]) -> Standi
 def check_query(
     obj: object, axes_of: Mapping[str, Sequence[str]], *, feeds_may_be_absent: bool = False
 ) -> tuple[StandingQuery | None, list[QueryFault]]:
-    """Take a query as JSON gave it, or tell all that is wrong with it: (query, []) or (None, faults).
+    """Take a query as JSON gave it: (query, []), or (None, all that is wrong with it).
 
-    `axes_of` gives the axes of every feed known. Where feeds may be absent, a query of another feed is taken too:
-    of its `where` the syntax is checked, any name is an axis, and its boxes are left empty.
+    `axes_of` gives the axes of every feed known. Where feeds may be absent, a query of another feed
+    is taken too: of its `where` the syntax is checked, any name is an axis, and its boxes are left
+    empty.
     """
     if not isinstance(obj, dict):
         fault = QueryFault(f"a query is a JSON object, not {_kind_of(obj)}")
@@ -92,8 +94,9 @@ _OF_JOINS = frozenset(("left", "right", "on", "window", "between"))
 class _Fields:
     """The fields of one object, and the faults found in them so far.
 
-    Each method reads one field. Where it is at fault it notes so and returns some value of the right type, which
-    nobody sees: with a fault there is no query. An optional field that is null is absent.
+    Each method reads one field. Where it is at fault it notes so and returns some value of the
+    right type, which nobody sees: with a fault there is no query. An optional field that is null is
+    absent.
     """
 
     def __init__(self, obj: dict[str, object]) -> None:
@@ -207,7 +210,7 @@ class _Fields:
             return "silent"
         if value not in ON_FIRST:
             self.note(f"`on_first` is '{shortened(value)}': 'silent' or 'enter' was expected")
-        return cast(OnFirst, value)
+        return cast("OnFirst", value)
 
     def validity(self) -> tuple[int | None, int | None]:
         begin = self.parsed("valid_from", parse_instant)

@@ -1,7 +1,7 @@
 """Arrow string columns, a million at a time: their hashes, what stands twice, what may be no id.
 
-Law: a hash is that of the bytes alone. It is the same on every machine, in every process and whatever slice of a
-column the string stands in.
+Law: a hash is that of the bytes alone. It is the same on every machine, in every process and
+whatever slice of a column the string stands in.
 """
 
 import numpy as np
@@ -14,8 +14,8 @@ from fencepost.queries.wording import LONGEST_ID
 Int64s = npt.NDArray[np.int64]
 UInt64s = npt.NDArray[np.uint64]
 
-# Two lanes of 64 bits: they begin apart and multiply by different odd numbers, so that what collides in the one
-# does not in the other.
+# Two lanes of 64 bits: they begin apart and multiply by different odd numbers, so that what
+# collides in the one does not in the other.
 _SEEDS = np.array([[0x9E3779B97F4A7C15], [0xD1B54A32D192ED03]], np.uint64)
 _ODD = np.array([[0xBF58476D1CE4E5B9], [0xC2B2AE3D27D4EB4F]], np.uint64)
 _ODD_AGAIN = np.array([[0x94D049BB133111EB], [0x165667B19E3779F9]], np.uint64)
@@ -52,11 +52,14 @@ def mix_strings(hashes: UInt64s, strings: pa.StringArray) -> None:
     mix(hashes, lengths.astype(np.uint64))
     padded = np.zeros(len(data) + 8, np.uint8)
     padded[: len(data)] = data
-    # Words begin at any byte: a view of stride 1 gathers them, np.take would copy all of it eightfold first.
+    # Words begin at any byte: a view of stride 1 gathers them, np.take would copy all of it
+    # eightfold first.
     words = np.ndarray((len(data) + 1,), "<u8", padded.data, 0, (1,))
-    starts, rows = offsets[:-1].astype(np.int64), np.arange(len(strings))
-    while len(rows := rows[lengths > 0]):
-        starts, lengths = starts[lengths > 0], lengths[lengths > 0]
+    rows, starts = np.arange(len(strings)), offsets[:-1].astype(np.int64)
+    while len(rows):
+        going = lengths > 0
+        if not going.all():
+            rows, starts, lengths = rows[going], starts[going], lengths[going]
         word = words[starts] & _FIRST_BYTES[np.minimum(lengths, 8)]
         if len(rows) == len(strings):
             mix(hashes, word)
@@ -68,10 +71,10 @@ def mix_strings(hashes: UInt64s, strings: pa.StringArray) -> None:
 
 
 def repeated(strings: pa.StringArray) -> tuple[Int64s, Int64s]:
-    """Give the rows that hold a string for the second time or more, and for each the row of its first.
+    """Give the rows that hold a string again, and for each the row that held it first.
 
-    (Measured) a million distinct ids: 0.1 s. Distinct hashes prove distinct strings, and sorting them costs a third
-    of coding the strings; only where two are equal is that done.
+    (Measured) a million distinct ids: 0.1 s. Distinct hashes prove distinct strings, and sorting
+    them costs a third of coding the strings; only where two are equal is that done.
     """
     hashes = np.empty(len(strings), np.uint64)
     for begin in range(0, len(strings), _CHUNK):
@@ -91,7 +94,7 @@ def repeated(strings: pa.StringArray) -> tuple[Int64s, Int64s]:
 
 
 def no_ids(strings: pa.StringArray) -> Int64s:
-    """Give the rows whose string wording.wrong_with_id would refuse; the strings are valid UTF-8."""
+    """Give the rows whose string wording.wrong_with_id would refuse; all are valid UTF-8."""
     lengths = pc.utf8_length(strings).to_numpy(zero_copy_only=False)
     wrong = (lengths == 0) | (lengths > LONGEST_ID)
     _, data = _bytes_of(strings)

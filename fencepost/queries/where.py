@@ -5,11 +5,12 @@
     comparison = axis op number | number op axis | axis ["NOT"] "BETWEEN" number "AND" number
     op         = ">" | ">=" | "=" | "<" | "<="
 
-Keywords in any case; an axis by its exact name, in double quotes where that is no plain identifier or is a keyword.
+Keywords in any case; an axis by its exact name, in double quotes where that is no plain identifier
+or is a keyword.
 
-Law: a text that is read has one meaning, SQL's. Whatever else a text holds is refused with the column (from 1) of
-the first place where it leaves the language. Reading is linear in the text, and neither nesting nor length can
-exhaust stack or memory.
+Law: a text that is read has one meaning, SQL's. Whatever else a text holds is refused with the
+column (from 1) of the first place where it leaves the language. Reading is linear in the text, and
+neither nesting nor length can exhaust stack or memory.
 """
 
 import re
@@ -63,7 +64,8 @@ _HINTS = {
 def parse_where(text: str, axes: Sequence[str], feed: str | None = None) -> tuple[Box, ...]:
     """Read a `where` into boxes; a refusal names the place, and the feed where it is given.
 
-    (Measured) 100 K to 200 K plain conjunctions a second, 40 K to 60 K short texts with brackets and OR.
+    (Measured) 100 K to 200 K plain conjunctions a second, 40 K to 60 K short texts with brackets
+    and OR.
     """
     tokens = _tokens(text)
     box = _plain_box(tokens, tuple(axes))
@@ -79,12 +81,12 @@ def parse_where(text: str, axes: Sequence[str], feed: str | None = None) -> tupl
 
 
 def read_where(text: str, axes: Sequence[str] | None, feed: str | None = None) -> Condition:
-    """Read a `where` into a condition; with axes None any name is an axis, as for a feed not known yet."""
+    """Read a `where` into a condition; with axes None, of a feed unknown, any name is an axis."""
     return _Reader(text, _tokens(text), axes, feed).whole()
 
 
 def _tokens(text: str) -> list[str]:
-    """Cut a text into plain strings, "" behind the last one; a refusal finds its column by cutting again."""
+    """Cut a text into plain strings, "" behind the last; a refusal cuts again to find its column."""
     if len(text) > LONGEST:
         raise QueryFault(f"`where` has {len(text):,} characters; at most {LONGEST:,} are taken")
     tokens: list[str] = _TOKEN.findall(text)
@@ -95,8 +97,9 @@ def _tokens(text: str) -> list[str]:
 def _plain_box(tokens: list[str], axes: tuple[str, ...]) -> Box | None:
     """Take `axis op number` and `axis BETWEEN a AND b`, joined by AND, straight to their box.
 
-    None for any other text, one that holds for no value or is at fault among them: the reader below says what it
-    is. Most queries are written so, and without tree and folding they take a third of the time.
+    None for any other text, one that holds for no value or is at fault among them: the reader below
+    says what it is. Most queries are written so, and without tree and folding they take a third of
+    the time.
     """
     places = _plain_axes(axes)
     lo, hi = [-inf] * len(axes), [inf] * len(axes)
@@ -127,9 +130,7 @@ def _plain_box(tokens: list[str], axes: tuple[str, ...]) -> Box | None:
 def _plain_axes(axes: tuple[str, ...]) -> dict[str, int]:
     """Give the place of every axis whose name needs no quotes."""
     return {
-        name: place
-        for place, name in enumerate(axes)
-        if _IS_WORD(name) and name not in _KEYWORDS
+        name: place for place, name in enumerate(axes) if _IS_WORD(name) and name not in _KEYWORDS
     }
 
 
@@ -184,7 +185,9 @@ class _Reader:
         if word is not None and word != "NOT":
             raise self.expected("a condition")
         if self.depth == DEEPEST:
-            raise self.fault(f"more than {DEEPEST} brackets and NOTs inside one another at {self.here}")
+            raise self.fault(
+                f"more than {DEEPEST} brackets and NOTs inside one another at {self.here}"
+            )
         self.depth += 1
         self.at += 1
         inner = Not(self.term()) if word == "NOT" else self.bracketed()

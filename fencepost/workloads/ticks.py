@@ -78,11 +78,9 @@ class PriceWalks:
 
     def bands(self, asked: PriceBands) -> PriceBands:
         """Return the bands asked for, over these streams' domain and axes, and from their seed."""
-        return replace(
-            asked, domain=self.domain, axes=self.axes, names=self.names, seed=self.seed
-        )
+        return replace(asked, domain=self.domain, axes=self.axes, names=self.names, seed=self.seed)
 
-    def fluctuation(self, tuples: TupleBatch) -> Doubles:
+    def realised(self, tuples: TupleBatch) -> Doubles:
         """Return what FL came to, axis by axis."""
         return mean_steps(tuples, self.domain)
 
@@ -168,10 +166,16 @@ class Market:
 
     def bands(self, asked: PriceBands) -> PriceBands:
         """Return the bands asked for; those that watch one symbol lie near its opening price."""
-        named = {"names": self.names, "opening": self.opening}
-        return replace(asked, domain=self.domain, axes=("price",), seed=self.seed, **named)
+        return replace(
+            asked,
+            domain=self.domain,
+            axes=("price",),
+            names=self.names,
+            opening=self.opening,
+            seed=self.seed,
+        )
 
-    def fluctuation(self, tuples: TupleBatch) -> Doubles:
+    def realised(self, tuples: TupleBatch) -> Doubles:
         """Return what FL came to, the price's alone."""
         return mean_steps(tuples, self.opening)[:1]
 

@@ -35,7 +35,8 @@ def look_at(source: str, declared: Declared) -> DeliveryFile:
     with opened(source, kept) as plain:
         form = form_of(source, plain)
         if form is Form.JSON:
-            return DeliveryFile(source, form, json_rows.named_axes(plain, declared), kept)
+            axes = declared.axes or json_rows.named_axes(plain, declared)
+            return DeliveryFile(source, form, axes, kept)
         if form is Form.PARQUET:
             from pipelines.reading import parquet_rows
 

@@ -81,5 +81,7 @@ def text_of(found: JsonObject, name: str, declared: Declared) -> str | None:
 
 def shown(value: object, most: int = 40) -> str:
     """Write a value as JSON does, and no longer than a detail should be."""
+    if value and isinstance(value, list | dict):
+        return "[…]" if isinstance(value, list) else "{…}"
     text = value if isinstance(value, Literal) else json.dumps(value)
     return text if len(text) <= most else text[: most - 1] + "…"

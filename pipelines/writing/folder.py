@@ -7,21 +7,13 @@ its own name there is never half a file; what fails leaves the folder as it was.
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from enum import StrEnum
 from pathlib import Path
 
 import pyarrow as pa
 
 from fencepost.errors import Fault, Faults
+from pipelines.writing.form import OutForm
 from pipelines.writing.texts import csv_pieces, json_pieces
-
-
-class OutForm(StrEnum):
-    """How results are written; the value is the ending of the file's name."""
-
-    CSV = "csv"
-    JSONL = "jsonl"
-    PARQUET = "parquet"
 
 
 class OutFolder:

@@ -1,0 +1,248 @@
+"""One step of the engine: state and tuples in; events, transitions, what was turned away, and the new state out.
+
+Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.crossings.columns import Events
+from fencepost.crossings.index import BorderIndex
+from fencepost.crossings.path import Path
+from fencepost.crossings.state import UNKNOWN, Heads
+from fencepost.crossings.walk import Walk, walk
+from fencepost.errors import InputError, StateError
+from fencepost.order import NEVER, REASONS, Admission, admit, recoded
+from fencepost.queries import QuerySet
+from fencepost.transitions import KINDS, Pending, Transitions, decide
+from fencepost.tuples import Bools, Doubles, Int32s, Int64s, TupleBatch, codes_in
+
+TYPES = pa.array(["O", "I"])
+
+
+@dataclass(frozen=True, eq=False)
+class FeedState:
+    """All that a feed's past means for its future. `watermark` is None until something was seen."""
+
+    feed: str
+    heads: Heads
+    waiting: TupleBatch
+    pending: Pending
+    watermark: int | None = None
+
+    @classmethod
+    def empty(cls, feed: str, axes: Sequence[str]) -> "FeedState":
+        """Nothing was ever seen."""
+        nothing = Pending.empty(QuerySet.empty(feed, tuple(axes)))
+        return cls(feed, Heads.empty(axes), TupleBatch.empty(feed, axes), nothing)
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a step found. `events` and `transitions` are laid out as tables when they are asked for."""
+
+    walked: Walk
+    found: Events
+    deliveries: Int32s  # of each place of the walk; -1 at heads
+    decided: Transitions
+    names: pa.StringArray
+    feed: str
+    admission: Admission
+    state: FeedState
+    changed: Heads  # the heads that this step moved: what an append-only log of the state needs
+    queries: QuerySet = field(repr=False)
+
+    @property
+    def watermarks(self) -> Int64s:
+        """The watermark after each delivery."""
+        return self.admission.watermarks
+
+    @property
+    def rejected(self) -> pa.Table:
+        """The rows of the batch that were turned away, in their order, and why."""
+        turned = self.admission.rejected
+        order = np.argsort(turned.row)
+        reasons = pa.array(REASONS).take(pa.array(turned.reason[order]))
+        return pa.table({"row": turned.row[order], "reason": reasons})
+
+    @property
+    def events(self) -> pa.Table:
+        """The crossings, each with the tuple that crossed and the one before. 60 + 16 d bytes an event."""
+        path, at = self.walked.path, self.found.place
+        run = np.searchsorted(path.starts, at, side="right") - 1
+        seen = path.starts[run] == at  # the first sight of a stream has no tuple before it
+        before = np.maximum(at - 1, 0)
+        axes = self.queries.axes
+        columns = {
+            "type": TYPES.take(pa.array((self.found.type > 0).astype(np.int8))),
+            "query_id": self.queries.ids.take(pa.array(self.found.query)),
+            "query_version": pa.array(self.queries.versions[self.found.query]),
+            "stream_id": self.names.take(pa.array(path.stream[run])),
+            "ts": pa.array(path.ts[at]),
+            "prev_ts": pa.array(path.ts[before], mask=seen),
+            **{a: pa.array(v[at]) for a, v in zip(axes, path.values, strict=True)},
+            **{
+                f"prev_{a}": pa.array(v[before], mask=seen)
+                for a, v in zip(axes, path.values, strict=True)
+            },
+            "delivery": pa.array(self.deliveries[at]),
+        }
+        return pa.table(columns)
+
+    @property
+    def transitions(self) -> pa.Table:
+        """The transitions, each with the times of the event it began with and of the one that answered."""
+        told = self.decided
+        return pa.table(
+            {
+                "type": pa.array(KINDS).take(pa.array(told.kind)),
+                "query_id": self.queries.ids.take(pa.array(told.query)),
+                "query_version": pa.array(self.queries.versions[told.query]),
+                "stream_id": self.state.heads.names.take(pa.array(told.stream)),
+                "ts": pa.array(told.ts),
+                "from_ts": pa.array(told.from_ts),
+                "to_ts": pa.array(told.to_ts, mask=~told.answered),
+                "delivery": pa.array(told.delivery),
+            }
+        )
+
+
+def step(
+    state: FeedState,
+    batch: TupleBatch,
+    index: BorderIndex,
+    *,
+    deliveries: int,
+    lateness: int = 0,
+    fast: bool | None = None,
+    threads: int = 1,
+) -> Outcome:
+    """Take the deliveries of a batch, 0 to `deliveries` - 1; some may be empty.
+
+    `lateness` is the feed's allowed lateness in µs. `fast` chooses the compiled kernels or their NumPy twins, None by
+    the size of the work. O(n log n) for n tuples at worst, O(n) in order of time; O(posts passed) for the crossings.
+    """
+    queries = index.queries
+    _refuse_strangers(state, batch, queries, deliveries, lateness)
+    names = _all_names(state, batch)
+    last_ts, last_values = _last(state.heads, len(names))
+    admission = admit(
+        recoded(batch, names),
+        recoded(state.waiting, names),
+        last_ts,
+        last_values,
+        NEVER if state.watermark is None else state.watermark,
+        deliveries,
+        lateness,
+    )
+    taken = admission.released
+    heads = state.heads.known_to(index.base)
+    path = Path.lay(heads, names, taken.stream, taken.ts, taken.values)
+    walked = walk(index, path, fast=fast, threads=threads)
+    changed = _changed(walked, heads)
+    after = heads.with_heads(changed)
+    delivery = np.where(path.row < 0, UNKNOWN, taken.delivery[path.row]) if len(path) else path.row
+    found = walked.events
+
+    run = np.searchsorted(path.starts, found.place, side="right") - 1
+    stream = _places_among(path, len(heads))[run]
+    decided, pending = decide(
+        state.pending.under(queries),
+        found.query,
+        stream,
+        path.ts[found.place],
+        found.type,
+        delivery[found.place].astype(np.int32),
+        found.place.astype(np.int64),
+        np.append(NEVER if state.watermark is None else state.watermark, admission.watermarks),
+        fast=fast,
+    )
+    mark = int(admission.watermarks[-1]) if deliveries else None
+    watermark = state.watermark if mark is None or mark == NEVER else mark
+    return Outcome(
+        walked,
+        found,
+        delivery.astype(np.int32),
+        decided,
+        names,
+        batch.feed,
+        admission,
+        FeedState(state.feed, after, _compact(admission.waiting), pending, watermark),
+        changed,
+        queries,
+    )
+
+
+def _refuse_strangers(
+    state: FeedState, batch: TupleBatch, queries: QuerySet, deliveries: int, lateness: int
+) -> None:
+    feeds = {state.feed, batch.feed, queries.feed}
+    if len(feeds) > 1:
+        raise StateError(
+            f"a step takes one feed; state, tuples and queries are of {', '.join(sorted(feeds))}"
+        )
+    if not (state.heads.axes == batch.axes == queries.axes):
+        raise StateError(
+            f"feed '{batch.feed}': the state has the axes {state.heads.axes}, the tuples {batch.axes}, "
+            f"the queries {queries.axes}"
+        )
+    if len(batch) and not 0 <= batch.delivery[-1] < deliveries:
+        raise InputError(f"a tuple of delivery {batch.delivery[-1]}, expected 0 to {deliveries - 1}")
+    if lateness < 0:
+        raise InputError(f"an allowed lateness of {lateness} µs, expected 0 or more")
+
+
+def _all_names(state: FeedState, batch: TupleBatch) -> pa.StringArray:
+    """Number the streams: those with a head first, as the heads stand, then the others."""
+    names = state.heads.names
+    for more in (state.waiting.names, batch.names):
+        fresh = codes_in(more, names) < 0
+        if fresh.any():
+            names = pa.concat_arrays([names, more.filter(pa.array(fresh))])
+    return names
+
+
+def _last(heads: Heads, streams: int) -> tuple[Int64s, Doubles]:
+    ts = np.full(streams, NEVER)
+    ts[: len(heads)] = heads.ts
+    values = np.zeros((len(heads.axes), streams))
+    values[:, : len(heads)] = heads.values
+    return ts, values
+
+
+def _changed(walked: Walk, heads: Heads) -> Heads:
+    """The last place of every run, with its pointers among the plain posts of the base."""
+    path, last = walked.path, walked.path.last
+    begun, ended = np.full((2, len(path.values), len(last)), UNKNOWN, np.int32)
+    for standing in walked.standings:
+        if standing.layer == 0 and standing.segment is None:
+            begun[standing.posts.axis] = standing.begun[last]
+            ended[standing.posts.axis] = standing.ended[last]
+    names = path.names.take(pa.array(path.stream))
+    return Heads(
+        heads.axes, names, path.ts[last], path.values[:, last], begun, ended, heads.index
+    )
+
+
+def _places_among(path: Path, known: int) -> Int32s:
+    """Say where each run's stream stands among the heads after the step: new ones come behind, in order."""
+    fresh: Bools = path.stream >= known
+    place = path.stream.astype(np.int32, copy=True)
+    place[fresh] = known + np.arange(int(fresh.sum()), dtype=np.int32)
+    return place
+
+
+def _compact(waiting: TupleBatch) -> TupleBatch:
+    """Keep only the names of streams that wait."""
+    if len(waiting) == 0:
+        return replace(waiting, names=waiting.names.slice(0, 0))
+    used, stream = np.unique(waiting.stream, return_inverse=True)
+    return replace(
+        waiting,
+        names=waiting.names.take(pa.array(used)),
+        stream=stream.astype(np.int32),
+        delivery=np.zeros(len(waiting), np.int32),
+    )

@@ -1,0 +1,30 @@
+"""Standing queries: what they say, the boxes that it comes to, and whole sets of them as columns.
+
+`where.py` reads the condition, `folding.py` makes boxes of it, `standing.py` and `reading.py` take
+queries as JSON, `query_set.py` holds a million of them.
+"""
+
+from fencepost.queries.condition import All, And, Box, Compare, Condition, Not, Or
+from fencepost.queries.folding import boxes
+from fencepost.queries.query_set import QuerySet
+from fencepost.queries.reading import read_queries_jsonl
+from fencepost.queries.standing import StandingQuery, check_query, query_from_json
+from fencepost.queries.where import parse_where, read_where
+
+__all__ = [
+    "All",
+    "And",
+    "Box",
+    "Compare",
+    "Condition",
+    "Not",
+    "Or",
+    "QuerySet",
+    "StandingQuery",
+    "boxes",
+    "check_query",
+    "parse_where",
+    "query_from_json",
+    "read_queries_jsonl",
+    "read_where",
+]

@@ -1,0 +1,116 @@
+"""The columns of a query set, and do they keep their laws?
+
+Each law is tested over whole columns, and a broken one is told with the facts.
+
+Law: columns that pass are those of a QuerySet; a set that was built by its constructors passes.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from fencepost.doubles import LARGEST
+from fencepost.errors import BrokenIndex
+from fencepost.queries.strings import Int64s, no_ids, repeated
+
+Bools = npt.NDArray[np.bool_]
+Doubles = npt.NDArray[np.float64]
+
+_TYPES = {
+    "versions": np.int32,
+    "box_ptr": np.int64,
+    "lo": np.float64,
+    "hi": np.float64,
+    "everywhere": np.bool_,
+    "stream_ptr": np.int64,
+    "within": np.int64,
+    "enters_on_first": np.bool_,
+    "valid_from": np.int64,
+    "valid_to": np.int64,
+}
+
+
+class Columns(NamedTuple):
+    """The columns of a QuerySet, in its order."""
+
+    ids: pa.StringArray
+    versions: npt.NDArray[np.int32]
+    box_ptr: Int64s
+    lo: Doubles
+    hi: Doubles
+    everywhere: Bools
+    stream_ptr: Int64s
+    streams: pa.StringArray
+    within: Int64s
+    enters_on_first: Bools
+    valid_from: Int64s
+    valid_to: Int64s
+
+
+def check_columns(axes: tuple[str, ...], columns: Columns) -> None:
+    """Raise BrokenIndex with the first law that is broken, and where; O(n log n)."""
+    for broken in (_shapes, _pointers, _boxes, _rows, _names):
+        for message in broken(axes, columns):
+            raise BrokenIndex(message)
+
+
+def _shapes(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
+    n, d, b = len(columns.ids), len(axes), columns.lo.shape[-1]
+    shapes = {"box_ptr": (n + 1,), "stream_ptr": (n + 1,), "lo": (d, b), "hi": (d, b)}
+    for name, kind in _TYPES.items():
+        column: npt.NDArray[np.generic] = getattr(columns, name)
+        expected = shapes.get(name, (n,))
+        if column.dtype != kind or column.shape != expected:
+            wanted = f"{np.dtype(kind)}{list(expected)}"
+            yield f"{name} is {column.dtype}{list(column.shape)}, {wanted} was expected"
+        if not column.flags.c_contiguous:
+            yield f"{name} is not contiguous"
+    for name in ("ids", "streams"):
+        strings = getattr(columns, name)
+        if strings.type != pa.string() or strings.null_count:
+            yield f"{name} is {strings.type} with {strings.null_count} nulls, strings were expected"
+
+
+def _pointers(_: tuple[str, ...], columns: Columns) -> Iterator[str]:
+    sizes = (("box_ptr", columns.lo.shape[1]), ("stream_ptr", len(columns.streams)))
+    for name, size in sizes:
+        ptr: Int64s = getattr(columns, name)
+        if ptr[0] != 0 or ptr[-1] != size:
+            yield f"{name} runs from {ptr[0]} to {ptr[-1]}, 0 to {size} was expected"
+        for q in np.flatnonzero(np.diff(ptr) < 0)[:1]:
+            yield f"{name} falls from {ptr[q]} to {ptr[q + 1]} at query {q}"
+    for q in np.flatnonzero(np.diff(columns.box_ptr) == 0)[:1]:
+        yield f"query {q} ('{columns.ids[int(q)]}') has no box"
+    named = np.diff(columns.stream_ptr)
+    for q in np.flatnonzero(columns.everywhere == (named > 0))[:1]:
+        watches = "watches everywhere" if columns.everywhere[q] else "watches no stream"
+        yield f"query {q} ('{columns.ids[int(q)]}') {watches}, and names {named[q]}"
+
+
+def _boxes(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
+    lo, hi = columns.lo, columns.hi
+    for axis, box in np.argwhere(~((lo < hi) & (hi > -LARGEST)))[:1]:
+        yield f"box {box} is empty on {axes[axis]}: [{lo[axis, box]}, {hi[axis, box]})"
+    for name, ends in (("lo", lo), ("hi", hi)):
+        for axis, box in np.argwhere(np.signbit(ends) & (ends == 0))[:1]:
+            yield f"{name} of box {box} on {axes[axis]} is -0.0"
+
+
+def _rows(_: tuple[str, ...], columns: Columns) -> Iterator[str]:
+    for q in np.flatnonzero(columns.versions < 1)[:1]:
+        yield f"query {q} has the version {columns.versions[q]}"
+    for q in np.flatnonzero(columns.within < -1)[:1]:
+        yield f"query {q} has {columns.within[q]} µs for within"
+    for q in np.flatnonzero(columns.valid_from >= columns.valid_to)[:1]:
+        yield f"query {q} is valid from {columns.valid_from[q]} to {columns.valid_to[q]}"
+
+
+def _names(_: tuple[str, ...], columns: Columns) -> Iterator[str]:
+    for name, strings in (("ids", columns.ids), ("streams", columns.streams)):
+        for row in no_ids(strings)[:1]:
+            yield f"{name} holds {strings[int(row)].as_py()!r:.80} in row {row}, which is no id"
+    for row, first in zip(*(rows[:1] for rows in repeated(columns.ids)), strict=True):
+        yield f"queries {first} and {row} are both '{columns.ids[int(row)]}'"

@@ -1,0 +1,66 @@
+"""Arrow columns as NumPy columns of what the engine counts in: doubles, µs, lists laid end to end.
+
+Law: nothing is rounded in silence. What has no exact place is told by row, for the caller to
+refuse.
+"""
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.doubles import EXACT_UP_TO
+from fencepost.queries.columns import Bools
+from fencepost.queries.strings import Int64s
+from fencepost.times import PER_UNIT
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Tell whether a type holds text."""
+    types = pa.types
+    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
+
+
+def nulls_of(column: pa.Array) -> Bools:
+    """Tell which rows are null."""
+    nulls: Bools = column.is_null().to_numpy(zero_copy_only=False)
+    return nulls
+
+
+def inexact(whole: npt.NDArray[np.integer]) -> Bools:
+    """Tell which integers no double holds: those whose odd part has more than 53 bits."""
+    wrong = np.zeros(len(whole), np.bool_)
+    large = np.flatnonzero((whole > EXACT_UP_TO) | (whole < -EXACT_UP_TO))
+    size = np.where(whole[large] < 0, -whole[large], whole[large]).astype(np.uint64)
+    lowest = size & (~size + np.uint64(1))
+    wrong[large] = size // lowest > EXACT_UP_TO
+    return wrong
+
+
+def microseconds(
+    column: pa.Array, unit: str, begin: int, end: int, absent: int
+) -> tuple[Int64s, Bools]:
+    """Give counts of a unit as µs, and which are not in [begin, end); nulls become absent."""
+    times, per = PER_UNIT[unit]
+    nulls = nulls_of(column)
+    if pa.types.is_unsigned_integer(column.type):
+        counts = column.fill_null(0).to_numpy(zero_copy_only=False)
+        counts = np.minimum(counts, np.array(2**63 - 1, np.uint64)).astype(np.int64)
+    else:
+        counts = column.cast(pa.int64()).fill_null(0).to_numpy(zero_copy_only=False)
+    counts = counts // per
+    outside = ~nulls & ((counts < -(-begin // times)) | (counts > (end - 1) // times))
+    return np.where(nulls | outside, absent, np.where(outside, 0, counts) * times), outside
+
+
+def once_each(rows: Int64s, names: pa.StringArray, n: int) -> tuple[Int64s, pa.StringArray]:
+    """Give where each row's list begins, and its members, each once and in their order."""
+    codes = pc.dictionary_encode(names).indices.to_numpy(zero_copy_only=False)
+    members = rows * (len(names) + 1) + codes
+    _, first = np.unique(members, return_index=True)
+    if len(first) < len(rows):
+        first.sort()
+        rows, names = rows[first], names.take(pa.array(first))
+    ptr = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=n), out=ptr[1:])
+    return ptr, names

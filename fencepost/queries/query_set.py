@@ -1,0 +1,270 @@
+"""All the standing queries of one feed, as columns: a value, named by its content.
+
+Law: a QuerySet never changes. Ids are distinct, every query has a box, and no box is empty. What is
+added stands behind what was there, what stays keeps its order, so that row numbers can be carried
+from one set to the next.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.doubles import LARGEST
+from fencepost.errors import InputError
+from fencepost.queries.columns import Bools, Columns, Doubles, check_columns
+from fencepost.queries.fingerprint import Sums, fingerprint_of, minus, plus, sums_of
+from fencepost.queries.standing import StandingQuery
+from fencepost.queries.strings import Int64s, repeated
+from fencepost.queries.table import columns_of
+from fencepost.queries.wording import shortened
+from fencepost.times import ALWAYS_FROM, ALWAYS_TO
+
+
+@dataclass(frozen=True, eq=False)
+class QuerySet:
+    """n queries of one feed: 54 bytes each, 16 for every axis of a box, and the ids themselves.
+
+    from_queries   O(n), N1 µs a query      with_added     a copy, and one look-up of the ids
+    from_table     O(n), N2 µs a row        with_removed   the same
+    fingerprint    O(n), N3 µs, once        take           O(rows + their boxes)
+
+    Query q has the boxes lo[:, box_ptr[q]:box_ptr[q+1]] and hi likewise. Where it does not watch
+    everywhere, its streams are streams[stream_ptr[q]:stream_ptr[q+1]]. `within` is -1 where there
+    is none. `sums` is what the fingerprint is made of, where it is known.
+    """
+
+    feed: str
+    axes: tuple[str, ...]
+    ids: pa.StringArray
+    versions: npt.NDArray[np.int32]
+    box_ptr: Int64s
+    lo: Doubles
+    hi: Doubles
+    everywhere: Bools
+    stream_ptr: Int64s
+    streams: pa.StringArray
+    within: Int64s
+    enters_on_first: Bools
+    valid_from: Int64s
+    valid_to: Int64s
+    sums: Sums | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """Make the arrays read-only."""
+        for name, column in vars(self).items():
+            if isinstance(column, np.ndarray):
+                view = column.view()
+                view.flags.writeable = False
+                vars(self)[name] = view
+
+    @classmethod
+    def empty(cls, feed: str, axes: Sequence[str]) -> "QuerySet":
+        """No queries."""
+        return cls.from_queries(feed, axes, ())
+
+    @classmethod
+    def from_queries(
+        cls, feed: str, axes: Sequence[str], queries: Iterable[StandingQuery]
+    ) -> "QuerySet":
+        """Take queries one by one; refuse another feed's, unparsed ones and repeated ids."""
+        taken = list(queries)
+        d, n = len(axes), len(taken)
+        _refuse_strangers(feed, d, taken)
+        ids = pa.array([q.id for q in taken], pa.string())
+        again, _ = repeated(ids)
+        if len(again):
+            raise InputError(f"the feed '{feed}' is given {_named(ids, again)} twice")
+        ends = np.fromiter(
+            chain.from_iterable(chain.from_iterable(chain.from_iterable(q.boxes for q in taken))),
+            np.float64,
+        ).reshape(-1, d, 2)
+        lo, hi = np.ascontiguousarray(ends.transpose(2, 1, 0)) + 0.0  # -0.0 becomes 0.0
+        box_ptr = _ptr([len(q.boxes) for q in taken])
+        named = [q.streams or () for q in taken]
+        for box in np.flatnonzero(~((lo < hi) & (hi > -LARGEST)).all(axis=0))[:1]:
+            query = taken[int(np.searchsorted(box_ptr, box, side="right")) - 1]
+            raise InputError(f"{_told(query)} has an empty box: {query.boxes}")
+        return cls(
+            feed,
+            tuple(axes),
+            ids,
+            np.fromiter((q.version for q in taken), np.int32, n),
+            box_ptr,
+            lo,
+            hi,
+            np.fromiter((q.streams is None for q in taken), np.bool_, n),
+            _ptr([len(streams) for streams in named]),
+            pa.array(list(chain.from_iterable(named)), pa.string()),
+            _times([q.within for q in taken], -1),
+            np.fromiter((q.on_first == "enter" for q in taken), np.bool_, n),
+            _times([q.valid_from for q in taken], ALWAYS_FROM),
+            _times([q.valid_to for q in taken], ALWAYS_TO),
+        )
+
+    @classmethod
+    def from_table(
+        cls, feed: str, axes: Sequence[str], table: pa.Table, source: str = "table"
+    ) -> "QuerySet":
+        """Take a table of one-box queries, as table.py describes it; raise Faults for bad rows."""
+        return cls(feed, tuple(axes), *columns_of(tuple(axes), table, source))
+
+    def __len__(self) -> int:
+        """How many queries."""
+        return len(self.ids)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, the ids included."""
+        return sum(column.nbytes for column in self.columns())
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """The name of the content, 32 hex digits; the order of the queries is no part of it."""
+        if self.sums is None:
+            vars(self)["sums"] = sums_of(self.columns())
+        return fingerprint_of(self.feed, self.axes, len(self), self.sums or (0, 0))
+
+    def with_added(self, more: "QuerySet") -> "QuerySet":
+        """Give the set with more queries behind its own. An id that stands already is refused."""
+        if (more.feed, more.axes) != (self.feed, self.axes):
+            raise InputError(
+                f"queries of the feed '{more.feed}' with the axes {', '.join(more.axes)} "
+                f"cannot join those of '{self.feed}' with {', '.join(self.axes)}"
+            )
+        few, many = sorted((self.ids, more.ids), key=len)  # the fewer are hashed
+        present = np.flatnonzero(pc.is_in(many, value_set=few).to_numpy(zero_copy_only=False))
+        if len(present):
+            raise InputError(f"the feed '{self.feed}' has {_named(many, present)} already")
+        if len(more) == 0:
+            return self
+        mine, theirs = self.columns(), more.columns()
+        sums = None
+        if self.sums is not None:
+            sums = plus(self.sums, more.sums or sums_of(theirs))
+        return QuerySet(
+            self.feed,
+            self.axes,
+            pa.concat_arrays([mine.ids, theirs.ids]),
+            np.concatenate([mine.versions, theirs.versions]),
+            np.concatenate([mine.box_ptr, theirs.box_ptr[1:] + mine.box_ptr[-1]]),
+            np.concatenate([mine.lo, theirs.lo], axis=1),
+            np.concatenate([mine.hi, theirs.hi], axis=1),
+            np.concatenate([mine.everywhere, theirs.everywhere]),
+            np.concatenate([mine.stream_ptr, theirs.stream_ptr[1:] + mine.stream_ptr[-1]]),
+            pa.concat_arrays([mine.streams, theirs.streams]),
+            np.concatenate([mine.within, theirs.within]),
+            np.concatenate([mine.enters_on_first, theirs.enters_on_first]),
+            np.concatenate([mine.valid_from, theirs.valid_from]),
+            np.concatenate([mine.valid_to, theirs.valid_to]),
+            sums,
+        )
+
+    def with_removed(self, ids: Iterable[str]) -> "QuerySet":
+        """Give the set without these queries. An id that does not stand is refused."""
+        rows = self.rows_of(ids)
+        if len(rows) == 0:
+            return self
+        stays = np.ones(len(self), np.bool_)
+        stays[rows] = False
+        left = self.take(np.flatnonzero(stays))
+        if self.sums is not None:
+            gone = self.take(np.flatnonzero(~stays))
+            vars(left)["sums"] = minus(self.sums, sums_of(gone.columns()))
+        return left
+
+    def rows_of(self, ids: Iterable[str]) -> Int64s:
+        """Give the row of each id, in their order, in one pass; refuse an unknown one."""
+        wanted = ids if isinstance(ids, pa.Array) else pa.array(list(ids), pa.string())
+        coded = pc.dictionary_encode(wanted)
+        place = pc.index_in(self.ids, value_set=coded.dictionary)
+        found = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
+        row_of = np.full(len(coded.dictionary), -1)
+        row_of[place.drop_null().to_numpy(zero_copy_only=False)] = found
+        unknown = np.flatnonzero(row_of < 0)
+        if len(unknown):
+            raise InputError(f"the feed '{self.feed}' has no {_named(coded.dictionary, unknown)}")
+        rows: Int64s = row_of[coded.indices.to_numpy(zero_copy_only=False)]
+        return rows
+
+    def take(self, rows: Int64s) -> "QuerySet":
+        """Give the queries of these rows, in this order; a row may be asked for once."""
+        rows = np.asarray(rows, np.int64)
+        if len(rows) and not (rows.min() >= 0 and rows.max() < len(self)):
+            raise InputError(f"rows {rows.min()} to {rows.max()} asked of {len(self):,} queries")
+        if np.bincount(rows, minlength=1).max(initial=0) > 1:
+            raise InputError("a row was asked for twice: ids are distinct")
+        box_ptr, boxes = _members(self.box_ptr, rows)
+        stream_ptr, streams = _members(self.stream_ptr, rows)
+        return QuerySet(
+            self.feed,
+            self.axes,
+            self.ids.take(pa.array(rows)),
+            self.versions[rows],
+            box_ptr,
+            np.take(self.lo, boxes, axis=1),
+            np.take(self.hi, boxes, axis=1),
+            self.everywhere[rows],
+            stream_ptr,
+            self.streams.take(pa.array(streams)),
+            self.within[rows],
+            self.enters_on_first[rows],
+            self.valid_from[rows],
+            self.valid_to[rows],
+        )
+
+    def check(self) -> None:
+        """Test every law of the columns; BrokenIndex tells the first that is broken."""
+        check_columns(self.axes, self.columns())
+
+    def columns(self) -> Columns:
+        """The columns by name, in their order."""
+        return Columns(*(getattr(self, name) for name in Columns._fields))
+
+
+def _refuse_strangers(feed: str, d: int, queries: Sequence[StandingQuery]) -> None:
+    """Refuse queries that cannot stand in a set of d axes of this feed."""
+    for query in queries:
+        if query.feed != feed:
+            raise InputError(f"{_told(query)} watches '{query.feed}', not '{feed}'")
+        if not query.boxes:
+            raise InputError(f"{_told(query)} has no boxes: it was read without its feed's axes")
+        if any(len(box) != d for box in query.boxes):
+            axes = len(query.boxes[0])
+            raise InputError(f"{_told(query)} has boxes over {axes} axes, '{feed}' has {d}")
+        if query.streams == ():
+            raise InputError(f"{_told(query)} names no stream: None watches all of them")
+
+
+def _told(query: StandingQuery) -> str:
+    return f"the query '{shortened(query.id)}'"
+
+
+def _named(ids: pa.StringArray, rows: Int64s) -> str:
+    """Name a few of the ids, and say how many more there are."""
+    names = ", ".join(f"'{shortened(ids[int(row)].as_py())}'" for row in rows[:3])
+    return names if len(rows) <= 3 else f"{names} and {len(rows) - 3:,} more"
+
+
+def _ptr(lengths: Sequence[int]) -> Int64s:
+    ptr = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ptr[1:])
+    return ptr
+
+
+def _times(times: Sequence[int | None], absent: int) -> Int64s:
+    return np.fromiter((absent if t is None else t for t in times), np.int64, len(times))
+
+
+def _members(ptr: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
+    """Give the members of these rows, and the pointer to them."""
+    begins = ptr[rows]
+    lengths = ptr[rows + 1] - begins
+    taken = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(lengths, out=taken[1:])
+    return taken, np.repeat(begins - taken[:-1], lengths) + np.arange(taken[-1])

@@ -1,0 +1,343 @@
+"""Queries as a table: one row a query of one box, a million rows a second.
+
+    id                     text
+    <axis>_lo, <axis>_hi   a number: lo <= v < hi; null, infinite or no such column: unbounded
+    version                an integer from 1; null: 1
+    on_first               `silent` or `enter`; null: `silent`
+    within                 µs, a duration type, or text like `3m`; null: absent
+    streams                a list of texts; null: all streams
+    valid_from, valid_to   µs, a timestamp with a zone, or ISO 8601 text; null: always
+
+Law: the rows are taken whole or not at all, by the rules of the JSON form; every bad row is told,
+rows counted from 1, of which the first hundred are listed. Every column is checked at once, never
+row by row.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.doubles import LARGEST
+from fencepost.errors import Fault, Faults
+from fencepost.queries.columns import Bools, Columns, Doubles
+from fencepost.queries.conversions import inexact, is_text, microseconds, nulls_of, once_each
+from fencepost.queries.standing import ON_FIRST
+from fencepost.queries.strings import Int64s, no_ids, repeated
+from fencepost.queries.wording import did_you_mean, shortened, wrong_with_id
+from fencepost.times import (
+    ALWAYS_FROM,
+    ALWAYS_TO,
+    EARLIEST,
+    LATEST,
+    LONGEST,
+    parse_duration,
+    parse_instant,
+)
+
+LISTED = 100
+_OPTIONAL = ("version", "within", "streams", "on_first", "valid_from", "valid_to")
+
+
+def columns_of(axes: tuple[str, ...], table: pa.Table, source: str) -> Columns:
+    """Take a table's columns, in O(n) but for the sort that finds repeated ids; raise Faults."""
+    reading = _Reading(table, source)
+    reading.refuse_unknown(axes)
+    ids = reading.ids()
+    lo, hi = reading.bounds(axes)
+    everywhere, stream_ptr, streams = reading.streams()
+    valid_from, valid_to = reading.validity()
+    columns = Columns(
+        ids=ids,
+        versions=reading.versions(),
+        box_ptr=np.arange(len(ids) + 1),
+        lo=lo,
+        hi=hi,
+        everywhere=everywhere,
+        stream_ptr=stream_ptr,
+        streams=streams,
+        within=reading.within(),
+        enters_on_first=reading.enters_on_first(),
+        valid_from=valid_from,
+        valid_to=valid_to,
+    )
+    reading.raise_faults()
+    return columns
+
+
+class _Reading:
+    """One table, and what was found wrong in it: with a column, or with rows of it.
+
+    Each method reads one or two columns whole. Where a row is at fault it notes so and leaves some
+    value there.
+    """
+
+    def __init__(self, table: pa.Table, source: str) -> None:
+        self.table = table
+        self.source = source
+        self.n = table.num_rows
+        self.wrong_columns: list[Fault] = []
+        self.wrong_rows: list[tuple[Int64s, Callable[[int], str]]] = []
+
+    def note(self, rows: Bools | Int64s, say: Callable[[int], str]) -> None:
+        """Note the same fault of some rows; `say` puts it in words for one of them."""
+        places = np.flatnonzero(rows) if rows.dtype == np.bool_ else np.asarray(rows, np.int64)
+        if len(places):
+            self.wrong_rows.append((places, say))
+
+    def refuse(self, message: str, hint: str | None = None) -> None:
+        self.wrong_columns.append(Fault(self.source, message, hint=hint))
+
+    def raise_faults(self) -> None:
+        if self.wrong_columns:
+            raise Faults(self.wrong_columns)
+        if not self.wrong_rows:
+            return
+        rows = np.concatenate([places for places, _ in self.wrong_rows])
+        kinds = np.repeat(
+            np.arange(len(self.wrong_rows)), [len(places) for places, _ in self.wrong_rows]
+        )
+        first = np.argsort(rows, kind="stable")[:LISTED]
+        faults = [
+            Fault(self.source, self.wrong_rows[kinds[k]][1](int(rows[k])), int(rows[k]) + 1)
+            for k in first
+        ]
+        more = len(rows) - len(faults)
+        raise Faults(faults, f"… and {more:,} more, nothing taken" if more else "nothing taken")
+
+    def refuse_unknown(self, axes: tuple[str, ...]) -> None:
+        ends = [axis + end for axis in axes for end in ("_lo", "_hi")]
+        known = ("id", *ends, *_OPTIONAL)
+        names = self.table.column_names
+        for name in dict.fromkeys(names):
+            if names.count(name) > 1:
+                self.refuse(f"the column `{shortened(name)}` stands {names.count(name)} times")
+            if name not in known:
+                listed = f"the columns are: {', '.join(known)}.{did_you_mean(name, known)}"
+                self.refuse(f"unknown column `{shortened(name)}`", listed)
+        if "id" not in names:
+            self.refuse("the column `id` is missing")
+        if self.wrong_columns:
+            raise Faults(self.wrong_columns)
+
+    def column(self, name: str) -> pa.Array | None:
+        """Give a column in one piece; None where it is absent, or all null and of no type."""
+        if name not in self.table.column_names or pa.types.is_null(self.table.field(name).type):
+            return None
+        column = self.table.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.cast(column.type.value_type)
+        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+
+    def text(self, name: str, column: pa.Array) -> pa.StringArray | None:
+        """Give a column as valid UTF-8 strings, or refuse it."""
+        kind = column.type
+        if not (is_text(kind)):
+            self.refuse(f"`{name}` holds {kind}, text was expected")
+            return None
+        try:
+            text = column.cast(pa.string())
+            text.validate(full=True)
+        except pa.ArrowInvalid as why:
+            self.refuse(f"`{name}` holds what is no text: {str(why)[:120]}")
+            return None
+        return text
+
+    def ids(self) -> pa.StringArray:
+        column = self.column("id")
+        nulls = np.ones(self.n, np.bool_) if column is None else nulls_of(column)
+        self.note(nulls, lambda _: "`id` is null")
+        text = None if column is None else self.text("id", column)
+        if text is None:
+            return pa.nulls(self.n, pa.string()).fill_null("")
+        ids = text.fill_null("")
+        wrong = no_ids(ids)
+        self.note(wrong[~nulls[wrong]], lambda row: f"`id` {wrong_with_id(ids[row].as_py())}")
+        again, firsts = repeated(ids)
+        first = dict(zip(again.tolist(), firsts.tolist(), strict=True))
+        passed_over = nulls[again] | np.isin(again, wrong)
+        self.note(
+            again[~passed_over],
+            lambda row: (
+                f"the id '{shortened(ids[row].as_py())}' stands twice: "
+                f"in rows {first[row] + 1} and {row + 1}"
+            ),
+        )
+        return ids
+
+    def bounds(self, axes: tuple[str, ...]) -> tuple[Doubles, Doubles]:
+        lo, hi = np.empty((len(axes), self.n)), np.empty((len(axes), self.n))
+        for axis, begins, ends in zip(axes, lo, hi, strict=True):
+            read = self.bound(f"{axis}_lo", begins, -math.inf) & self.bound(
+                f"{axis}_hi", ends, math.inf
+            )
+            self.note(read & ~((begins < ends) & (ends > -LARGEST)), _empty(axis, begins, ends))
+        return lo, hi
+
+    def bound(self, name: str, values: Doubles, unbounded: float) -> Bools:
+        """Fill in the values of one end; tell in which rows they are bounds."""
+        column = self.column(name)
+        values[:] = unbounded
+        if column is None:
+            return np.ones(self.n, np.bool_)
+        if pa.types.is_integer(column.type):
+            whole = column.fill_null(0).to_numpy(zero_copy_only=False)
+            wrong = inexact(whole)
+            self.note(wrong, lambda row: f"`{name}` {whole[row]} is held exactly by no double")
+            np.copyto(values, whole, where=~nulls_of(column), casting="unsafe")
+            return ~wrong
+        if not pa.types.is_floating(column.type):
+            self.refuse(f"`{name}` holds {column.type}, numbers were expected", "cast it to double")
+            return np.zeros(self.n, np.bool_)
+        values[:] = column.cast(pa.float64()).fill_null(unbounded).to_numpy(zero_copy_only=False)
+        values += 0.0  # -0.0 becomes 0.0
+        wrong = np.isnan(values) | (values == -unbounded)
+        self.note(
+            wrong, lambda row: f"`{name}` is {values[row]}, a number or {unbounded} was expected"
+        )
+        return ~wrong
+
+    def versions(self) -> npt.NDArray[np.int32]:
+        column = self.column("version")
+        if column is None:
+            return np.ones(self.n, np.int32)
+        if not pa.types.is_integer(column.type):
+            self.refuse(f"`version` holds {column.type}, integers were expected")
+            return np.ones(self.n, np.int32)
+        versions = column.fill_null(1).to_numpy(zero_copy_only=False)
+        self.note(
+            (versions < 1) | (versions > 2**31 - 1),
+            lambda row: f"`version` is {versions[row]}, 1 to 2147483647 was expected",
+        )
+        taken: npt.NDArray[np.int32] = versions.astype(np.int32)
+        return taken
+
+    def streams(self) -> tuple[Bools, Int64s, pa.StringArray]:
+        """Read the lists of streams; what stands twice in one counts once."""
+        everywhere = np.ones(self.n, np.bool_)
+        none = everywhere, np.zeros(self.n + 1, np.int64), pa.array([], pa.string())
+        column = self.column("streams")
+        if column is None:
+            return none
+        if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+            self.refuse(f"`streams` holds {column.type}, lists of texts were expected")
+            return none
+        everywhere = nulls_of(column)
+        lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
+        self.note(
+            ~everywhere & (lengths == 0),
+            lambda _: "`streams` is an empty list: null watches all streams",
+        )
+        members = column.flatten()
+        if pa.types.is_dictionary(members.type):
+            members = members.cast(members.type.value_type)
+        text = self.text("streams", members) if len(members) else members.cast(pa.string())
+        if text is None:
+            return none
+        rows = np.repeat(np.arange(self.n), lengths)
+        names = text.fill_null("")
+        wrong = no_ids(names)
+        place = dict(zip(rows[wrong].tolist(), wrong.tolist(), strict=True))
+        self.note(
+            np.unique(rows[wrong]), lambda row: f"a stream of `streams` {_wrong(text[place[row]])}"
+        )
+        return everywhere, *once_each(rows, names, self.n)
+
+    def within(self) -> Int64s:
+        column = self.column("within")
+        if column is None:
+            return np.full(self.n, -1)
+        if is_text(column.type):
+            return self.parsed("within", column, parse_duration, -1)
+        if pa.types.is_integer(column.type):
+            unit = "us"
+        elif pa.types.is_duration(column.type):
+            unit = column.type.unit
+        else:
+            self.refuse(f"`within` holds {column.type}, µs, durations or text were expected")
+            return np.full(self.n, -1)
+        within, outside = microseconds(column, unit, 0, LONGEST + 1, -1)
+        counts = column.cast(pa.int64())
+        self.note(
+            outside, lambda row: f"`within` {counts[row]} {unit} is negative or over 400 years"
+        )
+        return within
+
+    def enters_on_first(self) -> Bools:
+        column = self.column("on_first")
+        if column is None:
+            return np.zeros(self.n, np.bool_)
+        enters: Bools = self.parsed("on_first", column, _on_first, 0) == 1
+        return enters
+
+    def validity(self) -> tuple[Int64s, Int64s]:
+        begins = self.instants("valid_from", ALWAYS_FROM)
+        ends = self.instants("valid_to", ALWAYS_TO)
+        self.note(begins >= ends, lambda _: "`valid_from` is not before `valid_to`")
+        return begins, ends
+
+    def instants(self, name: str, always: int) -> Int64s:
+        column = self.column(name)
+        if column is None:
+            return np.full(self.n, always)
+        if is_text(column.type):
+            return self.parsed(name, column, parse_instant, always)
+        if pa.types.is_integer(column.type):
+            unit = "us"
+        elif pa.types.is_timestamp(column.type) and column.type.tz is not None:
+            unit = column.type.unit
+        else:
+            self.refuse(
+                f"`{name}` holds {column.type}, µs, timestamps with a zone or text were expected"
+            )
+            return np.full(self.n, always)
+        instants, outside = microseconds(column, unit, EARLIEST, LATEST, always)
+        counts = column.cast(pa.int64())
+        self.note(
+            outside,
+            lambda row: f"`{name}` {counts[row]} {unit} lies outside the years 1900 to 2200",
+        )
+        return instants
+
+    def parsed(
+        self, name: str, column: pa.Array, parse: Callable[[str], int], absent: int
+    ) -> Int64s:
+        """Parse a column of texts, each distinct text once."""
+        text = self.text(name, column)
+        if text is None:
+            return np.full(self.n, absent)
+        coded = pc.dictionary_encode(text)
+        values: list[int] = []
+        wrong: dict[int, str] = {}
+        for code, given in enumerate(coded.dictionary.to_pylist()):
+            try:
+                values.append(parse(given))
+            except ValueError as why:
+                wrong[code] = str(why)
+                values.append(absent)
+        values.append(absent)
+        codes = coded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
+        self.note(np.isin(codes, list(wrong)), lambda row: f"`{name}`: {wrong[int(codes[row])]}")
+        parsed: Int64s = np.array(values, np.int64)[codes]
+        return parsed
+
+
+def _on_first(text: str) -> int:
+    if text not in ON_FIRST:
+        raise ValueError(f"'{shortened(text)}' was given, 'silent' or 'enter' was expected")
+    return ON_FIRST.index(text)
+
+
+def _wrong(name: pa.StringScalar) -> str | None:
+    given = name.as_py()
+    return "is null" if given is None else wrong_with_id(given)
+
+
+def _empty(axis: str, begins: Doubles, ends: Doubles) -> Callable[[int], str]:
+    """Say of a row that nothing lies between its ends."""
+    return lambda row: (
+        f"holds for no value: `{axis}_lo` {begins[row]} is not below `{axis}_hi` {ends[row]}"
+    )

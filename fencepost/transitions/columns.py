@@ -1,0 +1,26 @@
+"""What the deciding kernel and its twin are given, and the fates they hand out."""
+
+from typing import NamedTuple
+
+from fencepost.tuples import Int8s, Int32s, Int64s
+
+UNDECIDED, ANSWERED, TIMED_OUT, DROPPED = 0, 1, 2, 3
+BEFORE = -1  # the delivery of an event that was pending already
+
+
+class Sequences(NamedTuple):
+    """The events of every (query, stream), one sequence behind the other, each in the order it happened."""
+
+    query: Int32s
+    stream: Int32s
+    ts: Int64s
+    delivery: Int32s
+    within: Int64s
+    valid_to: Int64s
+
+
+class Fates(NamedTuple):
+    """What became of each event, and in which delivery that was decided."""
+
+    fate: Int8s
+    delivery: Int32s

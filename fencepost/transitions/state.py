@@ -1,0 +1,74 @@
+"""The events that are still undecided: at most one for each query and stream, the last."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.errors import StateError
+from fencepost.queries import QuerySet
+from fencepost.tuples import Int8s, Int32s, Int64s, codes_in
+
+COLUMNS = ("query_id", "query_version", "stream_id", "type", "ts")
+
+
+@dataclass(frozen=True, eq=False)
+class Pending:
+    """Undecided events: the query's row in `of`, the stream's place among the heads, +1 for I and -1 for O."""
+
+    of: QuerySet
+    query: Int32s
+    stream: Int32s
+    type: Int8s
+    ts: Int64s
+
+    @classmethod
+    def empty(cls, queries: QuerySet) -> "Pending":
+        """Nothing is undecided."""
+        none = np.empty(0, np.int32)
+        return cls(queries, none, none, np.empty(0, np.int8), np.empty(0, np.int64))
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.ts)
+
+    def under(self, queries: QuerySet) -> "Pending":
+        """Return those whose query is in force in this very version; the others end here, without a transition."""
+        if queries is self.of:
+            return self
+        if len(self) == 0:
+            return Pending.empty(queries)
+        row = codes_in(self.of.ids.take(pa.array(self.query)), queries.ids)
+        kept = row >= 0
+        kept[kept] = queries.versions[row[kept]] == self.of.versions[self.query[kept]]
+        return Pending(queries, row[kept], self.stream[kept], self.type[kept], self.ts[kept])
+
+    def to_table(self, names: pa.StringArray) -> pa.Table:
+        """Lay them out as columns; `names` are those of the heads."""
+        return pa.table(
+            {
+                "query_id": self.of.ids.take(pa.array(self.query)),
+                "query_version": pa.array(self.of.versions[self.query]),
+                "stream_id": names.take(pa.array(self.stream)),
+                "type": pa.array(np.where(self.type > 0, "I", "O")).cast(pa.string()),
+                "ts": pa.array(self.ts),
+            }
+        )
+
+    @classmethod
+    def from_table(cls, queries: QuerySet, names: pa.StringArray, table: pa.Table) -> "Pending":
+        """Read them back, those whose query is in force in this version."""
+        missing = [c for c in COLUMNS if c not in table.column_names]
+        if missing:
+            raise StateError(f"the pending events have no column {', '.join(missing)}")
+        row = codes_in(table["query_id"].combine_chunks(), queries.ids)
+        stream = codes_in(table["stream_id"].combine_chunks(), names)
+        if (stream < 0).any():
+            lost = table["stream_id"][int(np.flatnonzero(stream < 0)[0])]
+            raise StateError(f"an event of stream '{lost}' is pending, but the state has no such stream")
+        kept = row >= 0
+        kept[kept] = queries.versions[row[kept]] == table["query_version"].to_numpy()[kept]
+        rises = pc.equal(table["type"], "I").to_numpy(zero_copy_only=False)
+        type_ = np.where(rises, 1, -1).astype(np.int8)
+        return cls(queries, row[kept], stream[kept], type_[kept], table["ts"].to_numpy()[kept])

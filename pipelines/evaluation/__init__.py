@@ -1,0 +1,1 @@
+"""`fencepost eval` without its command line: files in, results and a summary out."""

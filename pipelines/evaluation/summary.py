@@ -1,0 +1,84 @@
+"""What an evaluation did, in numbers and in words.
+
+Law: read = accepted + waiting + quarantined, or there is no summary.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fencepost.errors import BrokenIndex
+
+REASONS = ("malformed", "duplicate", "conflict", "late", "future")
+CROSSINGS = ("I", "O")
+TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Counts of rows; `written` are the files, `unevaluated` the queries by feed without tuples."""
+
+    deliveries: int
+    queries: int
+    read: int
+    accepted: int
+    waiting: int
+    quarantined: Mapping[str, int]
+    events: Mapping[str, int]
+    transitions: Mapping[str, int]
+    unevaluated: Mapping[str, int]
+    written: Sequence[str]
+    notes: Sequence[str] = field(default_factory=list)
+
+    def check(self) -> None:
+        """Raise where a row has been lost or counted twice."""
+        quarantined = sum(self.quarantined.values())
+        if self.read != self.accepted + self.waiting + quarantined:
+            raise BrokenIndex(
+                f"{self.read} rows were read, but {self.accepted} are accepted, {self.waiting} "
+                f"waiting and {quarantined} quarantined"
+            )
+
+    def as_json(self, seconds: float) -> dict[str, object]:
+        """Lay the numbers out for a program."""
+        return {
+            "read": self.read,
+            "accepted": self.accepted,
+            "waiting": self.waiting,
+            "quarantined": {reason: self.quarantined.get(reason, 0) for reason in REASONS},
+            "events": sum(self.events.values()),
+            "transitions": sum(self.transitions.values()),
+            "events_by_type": {kind: self.events.get(kind, 0) for kind in CROSSINGS},
+            "transitions_by_type": {kind: self.transitions.get(kind, 0) for kind in TRANSITIONS},
+            "unevaluated": sum(self.unevaluated.values()),
+            "unevaluated_by_feed": dict(self.unevaluated),
+            "seconds": round(seconds, 3),
+        }
+
+    def as_text(self, seconds: float) -> str:
+        """Tell it to a person."""
+        quarantined = sum(self.quarantined.values())
+        lines = [
+            f"read         {counted(self.deliveries, 'delivery', 'deliveries')}, {self._balance(quarantined)}",
+            f"crossings    {_total(self.events, CROSSINGS)}",
+            f"transitions  {_total(self.transitions, TRANSITIONS)}",
+        ]
+        if quarantined:
+            lines.append(f"quarantine   {_total(self.quarantined, REASONS)}")
+        lines.append(f"written      {'  '.join(self.written)}   {seconds:.1f} s")
+        return "\n".join(lines)
+
+    def _balance(self, quarantined: int) -> str:
+        waiting = f" + {self.waiting:,} waiting" if self.waiting else ""
+        rows = counted(self.read, "row", "rows")
+        return f"{rows} = {self.accepted:,} accepted{waiting} + {quarantined:,} quarantined"
+
+
+def counted(count: int, one: str, several: str) -> str:
+    """Write a number with its noun."""
+    return f"{count:,} {one if count == 1 else several}"
+
+
+def _total(counts: Mapping[str, int], order: Sequence[str]) -> str:
+    total = sum(counts.values())
+    parts = " · ".join(f"{kind} {counts[kind]:,}" for kind in order if counts.get(kind))
+    return f"{total:,} ({parts})" if total else "0"

@@ -1,0 +1,11 @@
+"""How results are written; apart from the writing, so that a command's help needs no Arrow."""
+
+from enum import StrEnum
+
+
+class OutForm(StrEnum):
+    """The value is the ending of the file's name."""
+
+    CSV = "csv"
+    JSONL = "jsonl"
+    PARQUET = "parquet"

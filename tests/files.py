@@ -1,0 +1,42 @@
+"""Deliveries as files for the tests: written plainly, read by what is tested, compared as rows."""
+
+from pathlib import Path
+
+from pipelines.reading.delivery import look_at, read
+from pipelines.reading.raw_rows import Declared
+from pipelines.reading.read_rows import ReadDelivery
+
+Row = tuple[str, int, tuple[float, ...]]
+
+
+def taken(path: Path, axes: tuple[str, ...] | None = None, **declared: str) -> ReadDelivery:
+    """Look at a file and read it, with the axes that it names itself unless others are given."""
+    known = Declared(axes, **declared)
+    file = look_at(str(path), known)
+    assert file.axes is not None
+    return read(file, file.axes, known)
+
+
+def written(folder: Path, name: str, content: str | bytes) -> Path:
+    """Write a file, byte by byte as given."""
+    path = folder / name
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def rows_of(delivery: ReadDelivery) -> list[Row]:
+    """The tuples, one by one."""
+    values = [tuple(column) for column in delivery.values.T.tolist()]
+    return list(zip(delivery.ids.to_pylist(), delivery.ts.tolist(), values, strict=True))
+
+
+def faulty(delivery: ReadDelivery) -> list[tuple[int, str]]:
+    """The malformed rows: line and detail."""
+    found = delivery.malformed
+    return list(zip(found.line.tolist(), found.detail.to_pylist(), strict=True))
+
+
+def raws(delivery: ReadDelivery) -> list[str]:
+    """The malformed rows as they stood."""
+    raw: list[str] = delivery.malformed.raw.to_pylist()
+    return raw
