@@ -15,7 +15,7 @@ from fencepost.crossings.path import Path
 from fencepost.crossings.state import UNKNOWN, Heads
 from fencepost.crossings.walk import Walk, walk
 from fencepost.errors import InputError, StateError
-from fencepost.order import NEVER, REASONS, Admission, admit, recoded
+from fencepost.order import NEVER, REASONS, Rejected, admit, recoded
 from fencepost.queries import QuerySet
 from fencepost.transitions import KINDS, Pending, Transitions, decide
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s, TupleBatch, codes_in
@@ -50,23 +50,18 @@ class Outcome:
     decided: Transitions
     names: pa.StringArray
     feed: str
-    admission: Admission
+    turned: Rejected
+    watermarks: Int64s  # after each delivery
     state: FeedState
     changed: Heads  # the heads that this step moved: what an append-only log of the state needs
     queries: QuerySet = field(repr=False)
 
     @property
-    def watermarks(self) -> Int64s:
-        """The watermark after each delivery."""
-        return self.admission.watermarks
-
-    @property
     def rejected(self) -> pa.Table:
         """The rows of the batch that were turned away, in their order, and why."""
-        turned = self.admission.rejected
-        order = np.argsort(turned.row)
-        reasons = pa.array(REASONS).take(pa.array(turned.reason[order]))
-        return pa.table({"row": turned.row[order], "reason": reasons})
+        order = np.argsort(self.turned.row)
+        reasons = pa.array(REASONS).take(pa.array(self.turned.reason[order]))
+        return pa.table({"row": self.turned.row[order], "reason": reasons})
 
     @property
     def events(self) -> pa.Table:
@@ -144,20 +139,22 @@ def step(
     walked = walk(index, path, fast=fast, threads=threads)
     changed = _changed(walked, heads)
     after = heads.with_heads(changed)
-    delivery = np.where(path.row < 0, UNKNOWN, taken.delivery[path.row]) if len(path) else path.row
+    delivery = path.delivery(taken.delivery)
     found = walked.events
 
-    run = np.searchsorted(path.starts, found.place, side="right") - 1
-    stream = _places_among(path, len(heads))[run]
+    timed = _timed(queries, found)
+    place = found.place[timed]
+    run = np.searchsorted(path.starts, place, side="right") - 1
+    before = NEVER if state.watermark is None else state.watermark
     decided, pending = decide(
         state.pending.under(queries),
-        found.query,
-        stream,
-        path.ts[found.place],
-        found.type,
-        delivery[found.place].astype(np.int32),
-        found.place.astype(np.int64),
-        np.append(NEVER if state.watermark is None else state.watermark, admission.watermarks),
+        found.query[timed],
+        _places_among(path, len(heads))[run],
+        path.ts[place],
+        found.type[timed],
+        delivery[place],
+        place,
+        np.append(before, admission.watermarks),
         fast=fast,
     )
     mark = int(admission.watermarks[-1]) if deliveries else None
@@ -165,11 +162,12 @@ def step(
     return Outcome(
         walked,
         found,
-        delivery.astype(np.int32),
+        delivery,
         decided,
         names,
         batch.feed,
-        admission,
+        admission.rejected,
+        admission.watermarks,
         FeedState(state.feed, after, _compact(admission.waiting), pending, watermark),
         changed,
         queries,
@@ -225,6 +223,12 @@ def _changed(walked: Walk, heads: Heads) -> Heads:
     return Heads(
         heads.axes, names, path.ts[last], path.values[:, last], begun, ended, heads.index
     )
+
+
+def _timed(queries: QuerySet, found: Events) -> Int64s:
+    """Pick the events that may become transitions."""
+    wanted = queries.within >= 0
+    return np.flatnonzero(wanted[found.query]) if wanted.any() else np.empty(0, np.int64)
 
 
 def _places_among(path: Path, known: int) -> Int32s:

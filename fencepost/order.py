@@ -46,7 +46,6 @@ class Admission:
     waiting: TupleBatch
     rejected: Rejected
     watermarks: Int64s  # after each delivery
-    deliveries: Int32s  # of the batch, that of each rejected row
 
 
 def admit(
@@ -99,7 +98,6 @@ def admit(
         waiting,
         Rejected(row, reason.astype(np.int8)),
         watermarks,
-        batch.delivery[row],
     )
 
 

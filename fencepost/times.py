@@ -7,6 +7,7 @@ has one length: years and months have none.
 
 import re
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 
 SECOND = 1_000_000
 DAY = 86_400 * SECOND
@@ -48,6 +49,7 @@ _INSTANT = re.compile(
 PER_UNIT = {"s": (SECOND, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
 
 
+@lru_cache(maxsize=4096)
 def parse_duration(text: str) -> int:
     """Read `90s`, `3m`, `1h30m`, `1.5s` or ISO 8601's `PT3M`; ValueError says what is wrong."""
     parts = _SHORT.fullmatch(text) or _ISO.fullmatch(text)
@@ -55,7 +57,7 @@ def parse_duration(text: str) -> int:
     if not any(amounts):
         raise ValueError(f"{text[:40]!r} is not a duration like '90s', '3m', '1h30m' or 'PT3M'")
     units = tuple(_UNITS.values()) if len(amounts) == 2 * len(_UNITS) else _ISO_UNITS
-    total: int = 0
+    total = 0
     for whole, fraction, unit in zip(amounts[::2], amounts[1::2], units, strict=True):
         if whole is not None:
             total += _microseconds(text, whole, fraction or "", unit)
@@ -70,7 +72,7 @@ def _microseconds(text: str, whole: str, fraction: str, unit: int) -> int:
     fraction = fraction.rstrip("0")
     if len(fraction) > 20:
         raise ValueError(f"{text[:40]!r} is not a whole number of microseconds")
-    part, rest = divmod(int(fraction or "0") * unit, 10 ** len(fraction))
+    part, rest = divmod(int(fraction or "0") * unit, int("1" + "0" * len(fraction)))
     if rest:
         raise ValueError(f"{text[:40]!r} is not a whole number of microseconds")
     return int(whole) * unit + part

@@ -1,7 +1,7 @@
 """The command `fencepost`: what it can do, and how it ends.
 
-Law: whatever is raised on purpose is printed in words to stderr and ends with 2, without a traceback
-unless --debug is given. Nothing heavy is imported before a command needs it.
+Law: whatever is raised on purpose is printed in words to stderr and ends with 2, without a
+traceback unless --debug is given. Nothing heavy is imported before a command needs it.
 """
 
 import sys
@@ -16,7 +16,7 @@ from pipelines.generate import app as generate_app
 DEBUG = "--debug"
 
 app = typer.Typer(
-    rich_markup_mode=None,  # plain help is there in a third of the time, and reads the same in a file
+    rich_markup_mode=None,  # plain help is there in a third of the time
     pretty_exceptions_enable=False,
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -65,7 +65,7 @@ def fencepost(
     \b
     Ends with 0 when all is well, 2 when the input or the options are at fault (every fault is
     listed, nothing is written), 1 when Fencepost is.
-    """
+    """  # noqa: D301  \b is a character: the lines after it stay lines
 
 
 def main() -> None:

@@ -3,6 +3,7 @@
 import json
 import time
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -26,7 +27,7 @@ def _duration(text: str) -> int:
         raise typer.BadParameter(str(why)) from None
 
 
-def evaluate(
+def evaluate(  # noqa: PLR0913  options are many
     *,
     queries: Annotated[
         list[str],
@@ -58,7 +59,9 @@ def evaluate(
     ] = OutForm.CSV,
     ts_unit: Annotated[
         Unit | None,
-        typer.Option(help="What a ts counts that is an integer; without it, integers are no times."),
+        typer.Option(
+            help="What a ts counts that is an integer; without it, integers are no times."
+        ),
     ] = None,
     axes: Annotated[
         list[str] | None,
@@ -111,21 +114,21 @@ def evaluate(
       fencepost eval -q rules.jsonl -t ticks=mon.csv.gz -t ticks=tue.parquet -o out -f parquet
       fencepost eval -q zones.jsonl -t gps.jsonl --ts-unit ms --axes x,y -o out --json
       fencepost eval -q rules.jsonl -t ticks=a.csv -t ticks=b.csv --allowed-lateness 5m -o out
-    """
+    """  # noqa: D301  \b is a character: the lines after it stay lines
     started = time.perf_counter()
     from pipelines.evaluation.progress import Progress
-    from pipelines.evaluation.request import EvalRequest
+    from pipelines.evaluation.request import EvalRequest, Given, axes_by_feed, clock_column
     from pipelines.evaluation.run import run
 
-    request = EvalRequest.of(
-        queries=queries,
-        tuples=tuples,
-        out=out,
+    request = EvalRequest(
+        queries=tuple(queries),
+        tuples=tuple(Given.of(argument) for argument in tuples),
+        out=Path(out),
         form=form,
+        axes=axes_by_feed(axes or [], clock),
         ts_unit=None if ts_unit is None else ts_unit.value,
-        axes=axes or (),
         lateness=allowed_lateness,
-        clock=clock,
+        clock=clock_column(clock),
         max_skew=max_skew,
     )
     with Progress() as progress:

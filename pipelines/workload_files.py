@@ -142,7 +142,8 @@ def rounded(tuples: TupleBatch, decimals: int | None) -> TupleBatch:
 
 def together(*queries: pa.Table) -> pa.Table:
     """Put queries behind each other; a column that some do not have is null there."""
-    return pa.concat_tables(queries, promote_options="default")
+    some = [table for table in queries if len(table)]
+    return pa.concat_tables(some or queries[:1], promote_options="default")
 
 
 def write_tuples(tuples: TupleBatch, form: str, file: BinaryIO) -> None:

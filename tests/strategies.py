@@ -18,7 +18,6 @@ from fencepost.reference import Delivery, Registration, Sighting
 
 FEED = "grid"
 TICK = 1_000_000  # µs
-T = TypeVar("T")
 ORIGINS = (0, -5 * TICK, 1_790_000_000 * TICK)
 STREAMS = ("a", "b", "ü c")
 BEHIND = {"a": 0, "b": 0, "ü c": 5}  # ticks: what the slow stream answers may have timed out before
@@ -36,6 +35,8 @@ TERMS = (
     "{axis} <= {hi:g}",
     "{axis} = {lo:g}",
 )
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)

@@ -42,39 +42,14 @@ def surfaces(bounds, box, axis, values, inside, outside):
 
 
 @njit
-def speaks(boxes, box, values, inside, outside):
+def speaks(bounds, first_box, last_box, box, values, inside, outside):
     """Tell whether this box, which holds `inside`, speaks for a query of several boxes."""
-    query = boxes.query[box]
-    for other in range(boxes.first[query], boxes.first[query + 1]):
-        if holds(boxes.bounds, other, values, outside):
+    for other in range(first_box, last_box):
+        if holds(bounds, other, values, outside):
             return False
-        if other < box and holds(boxes.bounds, other, values, inside):
+        if other < box and holds(bounds, other, values, inside):
             return False
     return True
-
-
-@njit
-def _candidates(
-    posts, ids, k, end, low, high, axis, boxes, steps, inside, outside, now, kind, out, w, write
-):
-    """Confirm the boxes at the posts in (low, high] from k on; return the end of the writing and those examined."""
-    first = k
-    ts = steps.ts[now]
-    while k < end and posts[k] <= high:
-        box = ids[k]
-        k += U(1)
-        if not surfaces(boxes.bounds, box, axis, steps.values, inside, outside):
-            continue
-        query = boxes.query[box]
-        if not (boxes.valid_from[query] <= ts < boxes.valid_to[query]):
-            continue
-        several = boxes.first[query + 1] - boxes.first[query] > 1
-        if several and not speaks(boxes, box, steps.values, inside, outside):
-            continue
-        if write:
-            out.place[w], out.query[w], out.type[w] = now, query + boxes.slot, kind
-        w += U(1)
-    return w, k - first
 
 
 @njit
@@ -101,45 +76,53 @@ def confirm(
     """Count (into `counts`) or write (into `out` from start) the events of these runs on one list.
 
     What is entered is looked up in the stripe of the current tuple, what is left in that of the previous one: a box
-    that stands in several stripes is met in one of them only. Returns the end of the writing, and how many
-    candidates were examined.
+    that stands in several stripes is met in one of them only. Returns how many events, and how many candidates.
     """
-    values = steps.values
     axis, cells, per = posts.axis, posts.cells, U(posts.ruler_cells)
+    sides = ((posts.begin_posts, posts.begin_ids), (posts.end_posts, posts.end_ids))
+    bounds, query_of, first = boxes.bounds, boxes.query, boxes.first
+    valid_from, valid_to, slot = boxes.valid_from, boxes.valid_to, boxes.slot
+    starts, values, ts = steps.starts, steps.values, steps.ts
+    places, queries, types = out.place, out.query, out.type
     w, examined = U(start), U(0)
     for run in range(first_run, last_run):
         own = segment[run]
         if own < 0:
             continue
-        for i in range(U(steps.starts[run] + 1), U(steps.starts[run + 1])):
+        for i in range(U(starts[run] + 1), U(starts[run + 1])):
             p = i - U(1)
             low, high = min(values[axis, p], values[axis, i]), max(values[axis, p], values[axis, i])
             if low == high:
                 continue
             rises = values[axis, i] > values[axis, p]
-            into, from_ = _segment(stripes, own, values, i), _segment(stripes, own, values, p)
             cell = _cell(posts.origin, posts.scale, posts.ruler_cells, low)
             before = w
-            at, stop = (into, from_) if rises else (from_, into)
-            # Begins are entered by a rise and left by a fall; ends the other way about.
-            c = U(2) * (at * per + cell)
-            k = rank_within(posts.begin_posts, U(cells[c]), U(cells[c + U(2)]), low)
-            end = U(cells[U(2) * (at + U(1)) * per])
-            inside, outside = (i, p) if rises else (p, i)
-            kind = np.int8(ENTERED) if rises else np.int8(-ENTERED)
-            w, seen = _candidates(
-                posts.begin_posts, posts.begin_ids, k, end, low, high, axis,
-                boxes, steps, inside, outside, i, kind, out, w, write,
-            )  # fmt: skip
-            examined += seen
-            c = U(2) * (stop * per + cell)
-            k = rank_within(posts.end_posts, U(cells[c + U(1)]), U(cells[c + U(3)]), low)
-            end = U(cells[U(2) * (stop + U(1)) * per + U(1)])
-            w, seen = _candidates(
-                posts.end_posts, posts.end_ids, k, end, low, high, axis,
-                boxes, steps, outside, inside, i, np.int8(-kind), out, w, write,
-            )  # fmt: skip
-            examined += seen
+            for side in range(2):
+                # Begins are entered by a rise and left by a fall; ends the other way about.
+                enters = rises == (side == 0)
+                inside, outside = (i, p) if enters else (p, i)
+                at = _segment(stripes, own, values, inside)
+                c = U(2) * (at * per + cell) + U(side)
+                end = U(cells[U(2) * (at + U(1)) * per + U(side)])
+                side_posts, side_ids = sides[side]
+                k = rank_within(side_posts, U(cells[c]), U(cells[c + U(2)]), low)
+                while k < end and side_posts[k] <= high:
+                    box = side_ids[k]
+                    k += U(1)
+                    examined += U(1)
+                    if not surfaces(bounds, box, axis, values, inside, outside):
+                        continue
+                    query = query_of[box]
+                    if not (valid_from[query] <= ts[i] < valid_to[query]):
+                        continue
+                    if first[query + 1] - first[query] > 1 and not speaks(
+                        bounds, first[query], first[query + 1], box, values, inside, outside
+                    ):
+                        continue
+                    if write:
+                        places[w], queries[w] = i, query + slot
+                        types[w] = ENTERED if enters else -ENTERED
+                    w += U(1)
             if not write:
                 counts[i] += np.int32(w - before)
     return w - U(start), examined

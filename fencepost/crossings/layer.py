@@ -75,7 +75,7 @@ class Layer:
                 plain.append(PostList.build(axis, ids, lo[rows], hi[rows]))
             rows = np.flatnonzero(bounded & ~boxes.plain & everywhere)
             if len(rows):
-                checked += _striped(queries, axis, rows, boxes.bounded, striped)
+                checked += _striped(queries, axis, rows, striped)
             for kind, wanted in ((plain_named, boxes.plain), (checked_named, ~boxes.plain)):
                 rows, segment = named.entries(bounded & wanted)
                 if len(rows):
@@ -191,11 +191,9 @@ class _Named:
         return self.rows[kept], self.segment[kept]
 
 
-def _striped(
-    queries: QuerySet, axis: int, rows: Int64s, bounded: Bools, striped: bool
-) -> list[Striped]:
+def _striped(queries: QuerySet, axis: int, rows: Int64s, striped: bool) -> list[Striped]:
     """Lay the checked boxes of one axis out: in stripes where these cut, in one piece what is too wide for them."""
-    across, ruler = _best_cut(queries, axis, rows, bounded) if striped else (axis, _WHOLE)
+    across, ruler = _best_cut(queries, axis, rows) if striped else (axis, _WHOLE)
     first = ruler.cell(queries.lo[across, rows])
     last = ruler.cell(queries.hi[across, rows])
     wide = last - first >= WIDE
@@ -224,9 +222,7 @@ def _striped(
 _WHOLE = Ruler(0.0, 1.0, 1)
 
 
-def _best_cut(
-    queries: QuerySet, axis: int, rows: Int64s, bounded: Bools
-) -> tuple[int, Ruler]:
+def _best_cut(queries: QuerySet, axis: int, rows: Int64s) -> tuple[int, Ruler]:
     """Choose the axis whose stripes leave the fewest candidates, and the number of stripes.
 
     With stripes of height h over boxes of height w on an axis of length r, a candidate is met (w + h) / w times for
@@ -234,15 +230,13 @@ def _best_cut(
     """
     best, cut, share = axis, _WHOLE, NARROW
     for other in range(len(queries.axes)):
-        tied = rows[bounded[other, rows]]
-        if other == axis or len(tied) < len(rows) // 2 or len(rows) < FEWEST:
+        lo, hi = queries.lo[other, rows], queries.hi[other, rows]
+        tied = np.isfinite(lo) & np.isfinite(hi)
+        if other == axis or len(rows) < FEWEST or 2 * tied.sum() < max(len(rows), 1):
             continue
-        lo, hi = queries.lo[other, tied], queries.hi[other, tied]
-        finite = np.isfinite(lo) & np.isfinite(hi)
-        if finite.sum() < len(rows) // 2:
-            continue
-        lo, hi = lo[finite], hi[finite]
-        reach, width = float(hi.max() - lo.min()), float(np.median(hi - lo))
+        lo, hi = lo[tied], hi[tied]
+        with np.errstate(over="ignore"):
+            reach, width = float(hi.max() - lo.min()), float(np.median(hi - lo))
         if not (0 < reach < np.inf and 0 < width and width / reach < share):
             continue
         stripes = int(min(MOST_STRIPES, max(1, (COPIES - 1) * reach / width), len(rows)))

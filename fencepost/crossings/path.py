@@ -81,3 +81,9 @@ class Path:
     def last(self) -> Int64s:
         """The place of each run's last tuple: the stream's next head."""
         return self.starts[1:] - 1
+
+    def delivery(self, of_tuple: Int32s) -> Int32s:
+        """Return the delivery of each place, -1 at heads, from that of each new tuple."""
+        found = np.full(len(self), HEAD, np.int32)
+        found[self.row >= 0] = of_tuple
+        return found

@@ -141,7 +141,7 @@ class PostList:
             if not (posts[count:] == np.inf).all():
                 raise BrokenIndex(f"axis {self.axis}: the pad behind the {name}s is open")
             segment = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) // self.ruler.cells
-            falls = (np.diff(posts[:count]) < 0) & (np.diff(segment) == 0)
+            falls = (posts[1:count] < posts[: count - 1]) & (np.diff(segment) == 0)
             if falls.any():
                 k = int(np.flatnonzero(falls)[0]) + 1
                 raise BrokenIndex(

@@ -6,7 +6,7 @@ removing them subtracts.
 
 Law: the fingerprint depends on nothing but the feed, the axes and the set of queries, each query
 being its id, version, set of boxes, set of streams, times and on_first. (Measured) a million
-one-axis queries: 0.2 s.
+one-axis queries: 0.07 s.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""Queries as a table: one row a query of one box, a million rows a second.
+"""Queries as a table: one row a query of one box, a million rows in a moment.
 
     id                     text
     <axis>_lo, <axis>_hi   a number: lo <= v < hi; null, infinite or no such column: unbounded
@@ -185,16 +185,16 @@ class _Reading:
             return np.ones(self.n, np.bool_)
         if pa.types.is_integer(column.type):
             whole = column.fill_null(0).to_numpy(zero_copy_only=False)
-            wrong = inexact(whole)
-            self.note(wrong, lambda row: f"`{name}` {whole[row]} is held exactly by no double")
+            lost = inexact(whole)
+            self.note(lost, lambda row: f"`{name}` {whole[row]} is held exactly by no double")
             np.copyto(values, whole, where=~nulls_of(column), casting="unsafe")
-            return ~wrong
+            return ~lost
         if not pa.types.is_floating(column.type):
             self.refuse(f"`{name}` holds {column.type}, numbers were expected", "cast it to double")
             return np.zeros(self.n, np.bool_)
         values[:] = column.cast(pa.float64()).fill_null(unbounded).to_numpy(zero_copy_only=False)
         values += 0.0  # -0.0 becomes 0.0
-        wrong = np.isnan(values) | (values == -unbounded)
+        wrong: Bools = np.isnan(values) | (values == -unbounded)
         self.note(
             wrong, lambda row: f"`{name}` is {values[row]}, a number or {unbounded} was expected"
         )
@@ -260,7 +260,7 @@ class _Reading:
             self.refuse(f"`within` holds {column.type}, µs, durations or text were expected")
             return np.full(self.n, -1)
         within, outside = microseconds(column, unit, 0, LONGEST + 1, -1)
-        counts = column.cast(pa.int64())
+        counts = column if unit == "us" else column.cast(pa.int64())
         self.note(
             outside, lambda row: f"`within` {counts[row]} {unit} is negative or over 400 years"
         )
@@ -295,7 +295,7 @@ class _Reading:
             )
             return np.full(self.n, always)
         instants, outside = microseconds(column, unit, EARLIEST, LATEST, always)
-        counts = column.cast(pa.int64())
+        counts = column if unit == "us" else column.cast(pa.int64())
         self.note(
             outside,
             lambda row: f"`{name}` {counts[row]} {unit} lies outside the years 1900 to 2200",

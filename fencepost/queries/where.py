@@ -86,7 +86,7 @@ def read_where(text: str, axes: Sequence[str] | None, feed: str | None = None) -
 
 
 def _tokens(text: str) -> list[str]:
-    """Cut a text into plain strings, "" behind the last; a refusal cuts again to find its column."""
+    """Cut a text into plain strings, "" behind the last; a refusal cuts again for its column."""
     if len(text) > LONGEST:
         raise QueryFault(f"`where` has {len(text):,} characters; at most {LONGEST:,} are taken")
     tokens: list[str] = _TOKEN.findall(text)

@@ -50,28 +50,27 @@ def decide(
     ts: Int64s,
     type_: Int8s,
     delivery: Int32s,
-    order: Int64s,
+    order: Int32s,
     watermarks: Int64s,
     *,
     fast: bool | None = None,
 ) -> tuple[Transitions, Pending]:
     """Decide what can be decided; return the transitions and what is pending still.
 
-    The arguments from `query` to `delivery` are the events; `order` tells which of a stream's events came first
-    (greater than -1). `watermarks[d]` is that before delivery d, the last that after all. O(n log n).
+    The arguments from `query` to `delivery` are the events, of queries with `within`; `order` tells which of a
+    stream's events came first (greater than -1). `watermarks[d]` is that before delivery d, the last that after all. O(n log n).
     """
     queries = pending.of
-    wanted = np.flatnonzero(queries.within[query] >= 0)
     columns = {
-        "query": np.concatenate([pending.query, query[wanted]]),
-        "stream": np.concatenate([pending.stream, stream[wanted]]),
-        "ts": np.concatenate([pending.ts, ts[wanted]]),
-        "type": np.concatenate([pending.type, type_[wanted]]),
+        "query": np.concatenate([pending.query, query]),
+        "stream": np.concatenate([pending.stream, stream]),
+        "ts": np.concatenate([pending.ts, ts]),
+        "type": np.concatenate([pending.type, type_]),
         "delivery": np.concatenate(
-            [np.full(len(pending), BEFORE, np.int32), delivery[wanted]]
+            [np.full(len(pending), BEFORE, np.int32), delivery]
         ),
     }
-    came = np.concatenate([np.full(len(pending), -1), order[wanted]])
+    came = np.concatenate([np.full(len(pending), -1), order])
     by_pair = np.lexsort((came, columns["stream"], columns["query"]))
     columns = {name: column[by_pair] for name, column in columns.items()}
 

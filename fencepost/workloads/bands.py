@@ -28,7 +28,7 @@ NEAR = 0.05  # a band for one symbol lies within this part of its opening price
 class PriceBands:
     """S1 §7.1's queries, and more: W by default 0.1% of the domain, lower bounds uniform or normal.
 
-    table    100 ns a query and axis
+    table    0.4 µs a query of one axis
 
     width    W, a part of the domain; with `widest` each query's W is uniform between the two
     bounds   'uniform' on [1, D − 1], or 'normal' with mean D/2 and deviation D/6
@@ -54,7 +54,7 @@ class PriceBands:
         """Refuse what has no meaning."""
         at_least("queries", self.count, 0)
         above("domain", self.domain, 2.0, 2.0**50)
-        above("width", self.width, 0.0, 1.0)
+        above("width", self.width, 1e-9, 1.0)
         if self.widest is not None:
             above("widest", self.widest, self.width, 1.0)
         one_of("bounds", self.bounds, DISTRIBUTIONS)

@@ -16,7 +16,7 @@ TERMS = 12  # the sum of twelve uniform draws has variance one
 
 
 class Draws:
-    """The draws for one purpose, 2 ns a uniform one and 40 ns a normal one.
+    """The draws for one purpose, 5 ns a uniform one and 50 ns a normal one.
 
     `uniform` is bit for bit what `numpy.random.Generator(PCG64(…)).random` gives; it is made here
     because NumPy promises to keep the raw output of a bit generator, not its distributions.

@@ -48,7 +48,7 @@ class Squares:
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
         at_least("queries", self.count, 0)
-        above("width", self.width, 0.0, self.extent)
+        above("width", self.width, 1e-3, self.extent)
         if self.widest is not None:
             above("widest", self.widest, self.width, self.extent)
         one_of("centres", self.centres, DISTRIBUTIONS)
@@ -87,7 +87,7 @@ class Garages:
     def __post_init__(self) -> None:
         """Refuse what has no meaning."""
         at_least("queries", self.count, 0)
-        above("side", self.side, 0.0, EXTENT)
+        above("side", self.side, 1e-3, EXTENT)
 
     def table(self, roads: RoadNetwork) -> pa.Table:
         """Return the columns id, x_lo, x_hi, y_lo, y_hi, and within where there is one."""

@@ -1,7 +1,6 @@
 """What an evaluation was asked for, its words taken apart.
 
-Law: `FEED=FILE` names a feed where what stands before the first `=` is no path, or where only what
-stands behind it exists.
+Law: `FEED=` names a feed where it is no part of a path, or where only what follows it is a file.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,10 +11,13 @@ from fencepost.errors import Fault
 from pipelines.reading.raw_rows import STREAM_ID, TS, Declared, refuse
 from pipelines.writing.form import OutForm
 
+Axes = tuple[str, ...]
+NOTHING_WRITTEN = "nothing written"
+
 
 @dataclass(frozen=True)
 class Given:
-    """One --tuples: a delivery's file, and its feed where it was named."""
+    """One --tuples: a delivery's file, and its feed where that was named."""
 
     source: str
     feed: str | None
@@ -23,8 +25,8 @@ class Given:
     @classmethod
     def of(cls, argument: str) -> "Given":
         """Take FEED= off, if there is one."""
-        feed, equals, path = argument.partition("=")
-        is_path = any(mark in feed for mark in "/\\.") or not (feed and equals and path)
+        feed, _, path = argument.partition("=")
+        is_path = not (feed and path) or any(mark in feed for mark in "/\\.")
         if is_path or (Path(argument).exists() and not Path(path).exists()):
             return cls(argument, None)
         return cls(path, feed)
@@ -32,23 +34,17 @@ class Given:
 
 @dataclass(frozen=True)
 class EvalRequest:
-    """Times are µs. `axes` by feed; those under None are for every feed that is not there."""
+    """Times are µs. `axes` are by feed; those under None are for every other feed."""
 
     queries: tuple[str, ...]
     tuples: tuple[Given, ...]
     out: Path
-    form: OutForm
+    form: OutForm = OutForm.CSV
+    axes: Mapping[str | None, Axes] | None = None
     ts_unit: str | None = None
-    axes: Mapping[str | None, tuple[str, ...]] | None = None
     lateness: int = 0
     clock: str | None = None
     max_skew: int = 0
-
-    @classmethod
-    def of(
-        cls, *, queries: Sequence[str], tuples: Sequence[str], out: str, axes: Sequence[str], **rest: object
-    ) -> "EvalRequest":
-        ...
 
     def declared(self, feed: str) -> Declared:
         """Say what is known of a feed's files beforehand."""
@@ -56,24 +52,34 @@ class EvalRequest:
         return Declared(axes.get(feed, axes.get(None)), self.clock, self.ts_unit)
 
 
-def axes_by_feed(arguments: Sequence[str], clock: str | None) -> dict[str | None, tuple[str, ...]]:
+def axes_by_feed(arguments: Sequence[str], clock: str | None) -> dict[str | None, Axes]:
     """Take every --axes apart; Faults tell what is wrong with them."""
-    axes: dict[str | None, tuple[str, ...]] = {}
+    axes: dict[str | None, Axes] = {}
     faults: list[Fault] = []
     for argument in arguments:
         feed, equals, names = argument.rpartition("=")
         listed = tuple(name.strip() for name in names.split(","))
-        taken = (STREAM_ID, TS, clock)
-        for place, name in enumerate(listed):
-            if not name:
-                faults.append(Fault(f"--axes {argument}", f"name {place + 1} is empty"))
-            elif name in taken:
-                faults.append(Fault(f"--axes {argument}", f"'{name}' can be no axis"))
-            elif name in listed[:place]:
-                faults.append(Fault(f"--axes {argument}", f"'{name}' stands twice"))
         key = feed if equals else None
+        wrong = [_why_no_axis(name, listed[:place], clock) for place, name in enumerate(listed)]
         if key in axes:
-            faults.append(Fault(f"--axes {argument}", "axes are given twice for the same feed"))
+            wrong.append("the axes of one feed are given twice")
+        faults += [Fault(f"--axes {argument}", why) for why in wrong if why is not None]
         axes[key] = listed
-    refuse(faults)
+    refuse(faults, NOTHING_WRITTEN)
     return axes
+
+
+def _why_no_axis(name: str, before: Axes, clock: str | None) -> str | None:
+    if not name:
+        return "a name is empty, where axes parted by commas were expected"
+    if name in before:
+        return f"'{name}' stands twice"
+    return f"'{name}' is no axis" if name in (STREAM_ID, TS, clock) else None
+
+
+def clock_column(name: str | None) -> str | None:
+    """Refuse a clock that is already something else."""
+    if name in (STREAM_ID, TS):
+        fault = Fault(f"--clock {name}", f"the clock is a column of its own, beside '{name}'")
+        refuse([fault], NOTHING_WRITTEN)
+    return name

@@ -18,7 +18,6 @@ class Summary:
     """Counts of rows; `written` are the files, `unevaluated` the queries by feed without tuples."""
 
     deliveries: int
-    queries: int
     read: int
     accepted: int
     waiting: int
@@ -57,8 +56,9 @@ class Summary:
     def as_text(self, seconds: float) -> str:
         """Tell it to a person."""
         quarantined = sum(self.quarantined.values())
+        deliveries = counted(self.deliveries, "delivery", "deliveries")
         lines = [
-            f"read         {counted(self.deliveries, 'delivery', 'deliveries')}, {self._balance(quarantined)}",
+            f"read         {deliveries}, {self._balance(quarantined)}",
             f"crossings    {_total(self.events, CROSSINGS)}",
             f"transitions  {_total(self.transitions, TRANSITIONS)}",
         ]

@@ -1,7 +1,7 @@
 """The bytes of a delivery's file, and which of the three forms they have.
 
-Law: gzip and Parquet are known by their first bytes, whatever the file is called. JSON lines and
-CSV are told apart by the name's ending, and where that says nothing, by a first `{`.
+Law: gzip, Parquet and a first object of JSON are known by their first bytes, whatever the file is
+called; where these say nothing its name's ending does, and where that says nothing it is CSV.
 """
 
 import gzip
@@ -91,7 +91,7 @@ def form_of(source: str, plain: io.BufferedReader) -> Form:
     named = ENDINGS.get(name.suffix)
     if named is Form.PARQUET:
         raise refusal(source, "is called Parquet, but does not begin as Parquet does, with PAR1")
-    return named or (Form.JSON if head.lstrip().startswith(b"{") else Form.CSV)
+    return Form.JSON if head.lstrip().startswith(b"{") else named or Form.CSV
 
 
 def not_utf8(content: bytes, begins: Int64s, ends: Int64s) -> Bools:

@@ -99,7 +99,7 @@ def missing_columns(
     return faults
 
 
-def refuse(faults: Sequence[Fault]) -> None:
+def refuse(faults: Sequence[Fault], outcome: str = "nothing taken") -> None:
     """Raise, where there are any."""
     if faults:
-        raise Faults(faults)
+        raise Faults(faults, outcome)

@@ -92,7 +92,8 @@ def write_table(table: pa.Table, path: Path, form: OutForm) -> None:
     if form is OutForm.PARQUET:
         from pyarrow import parquet
 
-        parquet.write_table(table, path)
+        # Without Arrow's own schema text is text to every reader, coded or not.
+        parquet.write_table(table, path, store_schema=False)
         return
     with path.open("xb") as file:
         file.writelines(csv_pieces(table) if form is OutForm.CSV else json_pieces(table))

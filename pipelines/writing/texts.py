@@ -17,6 +17,8 @@ from fencepost.doubles import EXACT_UP_TO
 ROWS = 1 << 16
 """Rows whose text is made at a time."""
 
+CODED = pa.dictionary(pa.int32(), pa.string())
+
 Escape = Callable[[str], str]
 
 
@@ -54,14 +56,20 @@ def json_string(text: str) -> str:
 
 def _escaped(table: pa.Table, escape: Escape) -> pa.Table:
     """Escape the strings of a table, each distinct one of a column once."""
+    table = table.unify_dictionaries()
     for place, field in enumerate(table.schema):
+        column = table.column(place)
         if pa.types.is_string(field.type):
-            coded = table.column(place).dictionary_encode().unify_dictionaries().combine_chunks()
-            if isinstance(coded, pa.ChunkedArray):  # of no chunk, or of one
-                coded = pa.concat_arrays(coded.chunks) if coded.chunks else pa.array([], coded.type)
-            texts = pa.array([escape(text) for text in coded.dictionary.to_pylist()], pa.string())
-            escaped = pa.DictionaryArray.from_arrays(coded.indices, texts)
-            table = table.set_column(place, field.name, escaped)
+            column = column.dictionary_encode().unify_dictionaries()
+        if pa.types.is_dictionary(column.type):
+            texts = (
+                [escape(t) for t in column.chunk(0).dictionary.to_pylist()] if len(column) else []
+            )
+            escaped = [
+                pa.DictionaryArray.from_arrays(chunk.indices, pa.array(texts, pa.string()))
+                for chunk in column.chunks
+            ]
+            table = table.set_column(place, field.name, pa.chunked_array(escaped, CODED))
     return table
 
 

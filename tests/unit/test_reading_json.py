@@ -40,7 +40,7 @@ def test_rows_are_read_with_their_lines(tmp_path):
     ("line", "detail"),
     [
         ("nonsense", "not JSON: Expecting value (column 1)"),
-        (GOOD + ",", "not JSON: Extra data (column 63)"),
+        (GOOD + ",", "not JSON: Extra data (column 61)"),
         (GOOD[:-1], "not JSON: Expecting ',' delimiter (column 62)"),
         ("[1, 2]", "a list, where an object was expected"),
         ("17", "a number, where an object was expected"),

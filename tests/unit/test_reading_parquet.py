@@ -102,23 +102,20 @@ def test_text_ids_of_any_type_are_taken(tmp_path, kind):
 
 def test_ids_that_are_not_utf8_are_malformed(tmp_path):
     read = delivery(tmp_path, {"stream_id": pa.array([b"\xff", b"b"])})
-    assert faulty(read) == [
-        (1, "stream_id has bytes that are not UTF-8; stream_id is null")
-    ] or faulty(read) == [(1, "stream_id has bytes that are not UTF-8")]
+    assert faulty(read) == [(1, "stream_id has bytes that are not UTF-8")]
     assert read.ids.to_pylist() == ["b"]
 
 
 @pytest.mark.parametrize("group", [1, 2, 10])
 def test_a_malformed_row_stands_as_json_of_all_its_columns(tmp_path, group):
     columns = {
-        "ts": pa.array([US, None], pa.timestamp("ns", "UTC")),
+        "ts": pa.array([US * 1000 + 999, None], pa.timestamp("ns", "UTC")),
         "price": pa.array([math.nan, 1.0]),
         "volume": pa.array([2**53 + 1, 3]),
         "note": pa.array(['"é"', None]),
         "cost": pa.array([Decimal("1.50"), None], pa.decimal128(9, 2)),
         "local": pa.array([1, None], pa.timestamp("us")),
     }
-    columns["ts"] = pa.array([US * 1000 + 999, None], pa.timestamp("ns", "UTC"))
     writing = {"row_group_size": group}
     read = delivery(tmp_path, columns, ("price", "volume"), writing)
     assert [line for line, _ in faulty(read)] == [1, 2]

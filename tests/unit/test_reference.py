@@ -4,6 +4,8 @@
 order and their differences count.
 """
 
+from dataclasses import replace
+
 import pytest
 
 from fencepost.errors import InputError
@@ -172,8 +174,9 @@ def test_a_query_with_streams_covers_only_those():
     assert [(e.type, e.stream) for e in rows.events] == [("I", "t")]
 
 
-def test_a_query_of_another_feed_sees_nothing():
+def test_a_query_of_another_feed_or_of_another_kind_sees_nothing():
     assert told(q(feed="elsewhere"), *walk(OUT, IN)).events == []
+    assert told(replace(q(), kind="match"), *walk(OUT, IN)).events == []
 
 
 def test_the_first_tuple_is_silent_by_default_and_the_second_is_an_ordinary_step():

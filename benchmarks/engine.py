@@ -1,0 +1,47 @@
+"""The engine's benchmarks: `make bench-engine`, or `ARGS="widths duckdb"` for some of them.
+
+Every line checks its answer before it is timed, and its ratio is taken within this one run: machines differ, and
+are noisy. Medians of seven unless a line says otherwise.
+"""
+
+import os
+import platform
+import sys
+
+from benchmarks import index_cost, many_axes, one_axis
+from benchmarks.peers import duckdb_crossings
+from benchmarks.report import Line, show
+
+SECTIONS = {
+    "default": ("One axis: S1's default, and the width of the queries", one_axis.default_and_widths),
+    "queries": ("One axis: the number of queries", one_axis.first_pass_by_queries),
+    "sparse": ("One axis: streams that hardly move, and threads", one_axis.sparse),
+    "streams": ("One axis: the number of streams", one_axis.streams),
+    "duckdb": ("The same in SQL", duckdb_crossings.against_duckdb),
+    "squares": ("Two axes", many_axes.squares),
+    "dimensions": ("One to nine axes", many_axes.dimensions),
+    "index": ("The index", index_cost.building),
+    "memory": ("Memory", index_cost.memory),
+}
+
+
+def main(wanted: list[str]) -> int:
+    """Run the sections asked for; 1 if a bar is missed."""
+    unknown = sorted(set(wanted) - set(SECTIONS))
+    if unknown:
+        print(f"unknown section {', '.join(unknown)}; there are: {', '.join(SECTIONS)}")
+        return 2
+    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
+    lines: list[Line] = []
+    for name in wanted or SECTIONS:
+        title, section = SECTIONS[name]
+        found = section()
+        show(title, found)
+        lines += found
+    met = [line.met for line in lines if line.met is not None]
+    print(f"\n{sum(met)} of {len(met)} bars met")
+    return 0 if all(met) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,228 @@
+"""Standing queries from files: JSON lines, or Parquet with a column `feed`, or all of the one feed.
+
+Law: the files are taken whole or not at all, and every fault of every file is told. An id stands
+once in all of them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from io import BytesIO
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.errors import Fault, Faults
+from fencepost.queries import QuerySet, StandingQuery, read_queries_jsonl
+from fencepost.queries.wording import shortened
+from fencepost.tuples import Bools, Int64s
+from pipelines.reading.content import PARQUET, refusal, whole
+from pipelines.reading.json_lines import read_object
+from pipelines.reading.raw_rows import refuse
+
+FEED = "feed"
+FREE = ("owner", "tags", "note")
+"""Columns that the evaluation does not need."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class QueryFile:
+    """One file: a Parquet table, or the bytes of JSON lines."""
+
+    source: str
+    content: bytes
+    table: pa.Table | None
+
+    @classmethod
+    def open(cls, source: str) -> "QueryFile":
+        """Read all of it."""
+        content = whole(source)
+        if not content.startswith(PARQUET):
+            return cls(source, content, None)
+        from pyarrow import parquet
+
+        try:
+            table = parquet.read_table(pa.BufferReader(content))
+        except (pa.ArrowException, OSError) as failure:
+            message = f"cannot be read as Parquet: {str(failure).splitlines()[0]}"
+            raise refusal(source, message) from None
+        return cls(source, content, table)
+
+    def feeds(self) -> list[str]:
+        """List the feeds that its queries name, as far as they can be read."""
+        if self.table is not None:
+            named = FEED in self.table.column_names
+            return [f for f in self.table[FEED].unique().to_pylist() if f] if named else []
+        return [feed for line in BytesIO(self.content) if (feed := _feed_of(line))]
+
+
+def _feed_of(line: bytes) -> str | None:
+    try:
+        feed = read_object(line).get(FEED)
+    except ValueError:  # told when the queries are read
+        return None
+    return feed if isinstance(feed, str) else None
+
+
+@dataclass(frozen=True, eq=False)
+class StandingQueries:
+    """The queries of the feeds that have tuples, and how many there are of feeds that have none."""
+
+    sets: Mapping[str, QuerySet]
+    unevaluated: Mapping[str, int] = field(default_factory=dict)
+
+
+def read_queries(
+    files: Sequence[QueryFile], axes_of: Mapping[str, Sequence[str]], only_feed: str | None
+) -> StandingQueries:
+    """Read all the files; Parquet without a column `feed` is of the only feed that there is."""
+    faults: list[Fault] = []
+    parts: list[_Part] = []
+    for file in files:
+        parts += collected(faults, partial(_parts, file, axes_of, only_feed), [])
+    faults += _repeats(parts)
+    refuse(faults)
+    sets = {feed: QuerySet.empty(feed, tuple(axes)) for feed, axes in axes_of.items()}
+    unevaluated: dict[str, int] = {}
+    for part in parts:
+        if part.queries is not None:
+            sets[part.feed] = sets[part.feed].with_added(part.queries)
+        else:
+            unevaluated[part.feed] = unevaluated.get(part.feed, 0) + len(part.ids)
+    return StandingQueries(sets, unevaluated)
+
+
+def collected(faults: list[Fault], act: Callable[[], T], otherwise: T) -> T:
+    """Do something; where it has Faults add them to the others."""
+    try:
+        return act()
+    except Faults as found:
+        faults += found.faults
+        return otherwise
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """The queries of one feed in one file; no set where the feed has no tuples."""
+
+    source: str
+    feed: str
+    ids: pa.StringArray
+    queries: QuerySet | None
+
+
+def _parts(
+    file: QueryFile, axes_of: Mapping[str, Sequence[str]], only_feed: str | None
+) -> list[_Part]:
+    if file.table is not None:
+        return _parts_of_table(file.source, file.table, axes_of, only_feed)
+    lines = BytesIO(file.content)
+    read = read_queries_jsonl(lines, file.source, axes_of, feeds_may_be_absent=True)
+    by_feed: dict[str, list[StandingQuery]] = {}
+    for query in read:
+        by_feed.setdefault(query.feed, []).append(query)
+    return [
+        _Part(
+            file.source,
+            feed,
+            pa.array([query.id for query in queries], pa.string()),
+            QuerySet.from_queries(feed, axes_of[feed], queries) if feed in axes_of else None,
+        )
+        for feed, queries in by_feed.items()
+    ]
+
+
+def _parts_of_table(
+    source: str, table: pa.Table, axes_of: Mapping[str, Sequence[str]], only_feed: str | None
+) -> list[_Part]:
+    table = table.drop_columns([name for name in FREE if name in table.column_names])
+    if FEED not in table.column_names:
+        if only_feed is None:
+            hint = "With tuples of several feeds each row must say which feed it watches."
+            raise refusal(source, "no column 'feed'", hint=hint)
+        return [_part_of(source, only_feed, table, axes_of)]
+    feeds = pc.fill_null(table[FEED].cast(pa.string()), "")
+    parts: list[_Part] = []
+    rows = np.flatnonzero(pc.equal(feeds, "").to_numpy())
+    faults = [Fault(source, "`feed` is missing", row + 1) for row in rows.tolist()]
+    again, repeats = _repeated_ids(source, table)
+    faults += repeats
+    for feed in pc.unique(feeds).drop_null().to_pylist():
+        mine = pc.equal(feeds, feed).to_numpy() & ~again
+        if feed:
+            found: list[Fault] = []
+            part = _collect_part(found, source, feed, _columns_of(table, mine), axes_of)
+            faults += [_at(fault, np.flatnonzero(mine)) for fault in found]
+            parts += [part] if part is not None else []
+    refuse(faults)
+    return parts
+
+
+def _collect_part(
+    faults: list[Fault],
+    source: str,
+    feed: str,
+    table: pa.Table,
+    axes_of: Mapping[str, Sequence[str]],
+) -> _Part | None:
+    return collected(faults, partial(_part_of, source, feed, table, axes_of), None)
+
+
+def _part_of(
+    source: str, feed: str, table: pa.Table, axes_of: Mapping[str, Sequence[str]]
+) -> _Part:
+    if feed not in axes_of:
+        ids = table["id"].cast(pa.string()).combine_chunks() if "id" in table.column_names else []
+        return _Part(source, feed, pa.array(ids, pa.string()), None)
+    queries = QuerySet.from_table(feed, axes_of[feed], table, source)
+    return _Part(source, feed, queries.ids, queries)
+
+
+def _columns_of(table: pa.Table, mine: Bools) -> pa.Table:
+    """Give the rows of a feed, without the bounds that only other feeds have."""
+    rows = table.drop_columns([FEED]).filter(pa.array(mine))
+    foreign = [
+        name
+        for name in rows.column_names
+        if name.endswith(("_lo", "_hi")) and rows[name].null_count == len(rows)
+    ]
+    return rows.drop_columns(foreign)
+
+
+def _repeated_ids(source: str, table: pa.Table) -> tuple[Bools, list[Fault]]:
+    """Find the rows whose id stood before, whatever their feeds."""
+    again = np.zeros(len(table), np.bool_)
+    if "id" not in table.column_names:
+        return again, []
+    coded = pc.dictionary_encode(table["id"].cast(pa.string())).unify_dictionaries()
+    codes = pc.fill_null(coded.combine_chunks().indices, -1).to_numpy()
+    distinct, first = np.unique(codes, return_index=True)
+    again[:] = (codes >= 0) & (first[np.searchsorted(distinct, codes)] < np.arange(len(codes)))
+    return again, [
+        Fault(source, f"the id '{shortened(table['id'][row].as_py())}' stands twice", row + 1)
+        for row in np.flatnonzero(again).tolist()
+    ]
+
+
+def _at(fault: Fault, rows: Int64s) -> Fault:
+    """Give a fault of a feed's rows its place among the rows of all feeds."""
+    return fault if fault.line is None else replace(fault, line=int(rows[fault.line - 1]) + 1)
+
+
+def _repeats(parts: Sequence[_Part]) -> list[Fault]:
+    """Tell the ids that stand in several files."""
+    source_of: dict[str, str] = {}
+    faults: list[Fault] = []
+    if len({part.source for part in parts}) < 2:
+        return faults
+    for part in parts:
+        for query_id in part.ids.to_pylist():
+            first = source_of.setdefault(query_id, part.source)
+            if first != part.source:
+                message = f"the id '{shortened(query_id)}' stands in {first} too"
+                faults.append(Fault(part.source, message))
+    return faults

@@ -1,0 +1,131 @@
+"""The three tables of results, gathered delivery by delivery and put in their order at the end.
+
+Law: rows and their order depend on the deliveries alone. Of several feeds the events have the axes
+of all, in the order in which they appeared, null where an event's feed has no such axis.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.evaluation.request import Axes
+from pipelines.reading.malformed import Malformed
+from pipelines.writing.order import ordered
+
+NAMES = ("events", "transitions", "quarantine")
+TIME = pa.timestamp("us", "UTC")
+CODED = pa.dictionary(pa.int32(), pa.string())
+
+WHO = {
+    "type": CODED,
+    "feed": CODED,
+    "query_id": CODED,
+    "query_version": pa.int32(),
+    "stream_id": CODED,
+    "ts": TIME,
+}
+TRANSITION = pa.schema({**WHO, "from_ts": TIME, "to_ts": TIME})
+QUARANTINE = pa.schema(
+    {
+        "reason": CODED,
+        "detail": pa.string(),
+        "source": CODED,
+        "line": pa.int64(),
+        "raw": pa.string(),
+    }
+)
+EVENT_ORDER = ("ts", "feed", "stream_id", "query_id", "query_version")
+TRANSITION_ORDER = (*EVENT_ORDER, "from_ts", "type")
+
+WHY = {
+    "duplicate": "the stream has this tuple already: the same ts and the same values",
+    "conflict": "the stream has a tuple of this ts already, with other values; the first was taken",
+    "late": "the stream has gone past this ts",
+}
+
+
+def event_columns(axes: Mapping[str, Axes]) -> list[str]:
+    """Name the columns of the events, with the axes of all feeds."""
+    union = list(dict.fromkeys(axis for own in axes.values() for axis in own))
+    return [*WHO, "prev_ts", *union, *(f"prev_{axis}" for axis in union)]
+
+
+@dataclass(eq=False)
+class Results:
+    """What has been found so far."""
+
+    axes: Mapping[str, Axes]
+    _events: list[pa.Table] = field(default_factory=list)
+    _transitions: list[pa.Table] = field(default_factory=list)
+    _quarantine: list[pa.Table] = field(default_factory=list)
+
+    @property
+    def event_schema(self) -> pa.Schema:
+        """The columns of the events and their types."""
+        types = {**WHO, "prev_ts": TIME}
+        columns = event_columns(self.axes)
+        return pa.schema([(name, types.get(name, pa.float64())) for name in columns])
+
+    def add_events(self, feed: str, table: pa.Table) -> None:
+        """Add the events of a delivery, as the engine lays them out."""
+        if len(table):
+            self._events.append(_fitted(table, feed, self.event_schema))
+
+    def add_transitions(self, feed: str, table: pa.Table) -> None:
+        """Add the transitions of a delivery."""
+        if len(table):
+            self._transitions.append(_fitted(table, feed, TRANSITION))
+
+    def add_quarantine(
+        self, source: str, malformed: Malformed, reasons: pa.StringArray, rejected: Malformed
+    ) -> None:
+        """Add the rows of a delivery that were not taken: no tuples, and tuples turned away."""
+        rows = Malformed.merged([malformed, rejected])
+        if not len(rows):
+            return
+        reason = np.full(len(rows), "malformed", object)
+        reason[np.searchsorted(rows.line, rejected.line)] = reasons.to_pylist()
+        columns = {
+            "reason": pa.array(reason, pa.string()).dictionary_encode(),
+            "detail": rows.detail,
+            "source": _constant(source, len(rows)),
+            "line": rows.line,
+            "raw": rows.raw,
+        }
+        self._quarantine.append(pa.table(columns, QUARANTINE))
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Give the three tables, each in its order."""
+        events = _whole(self._events, self.event_schema)
+        transitions = _whole(self._transitions, TRANSITION)
+        return {
+            "events": ordered(events, EVENT_ORDER),
+            "transitions": ordered(transitions, TRANSITION_ORDER),
+            "quarantine": _whole(self._quarantine, QUARANTINE),
+        }
+
+
+def _fitted(table: pa.Table, feed: str, schema: pa.Schema) -> pa.Table:
+    """Give a table the columns of a schema: its own, the feed, and nulls for other feeds' axes."""
+    columns = []
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if name == "feed":
+            columns.append(_constant(feed, len(table)))
+        elif name not in table.column_names:
+            columns.append(pa.nulls(len(table), kind))
+        elif kind == CODED:
+            columns.append(pc.dictionary_encode(table[name]))
+        else:
+            columns.append(table[name].cast(kind))
+    return pa.table(columns, schema)
+
+
+def _constant(text: str, length: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(np.zeros(length, np.int32), pa.array([text]))
+
+
+def _whole(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
+    return pa.concat_tables(parts).unify_dictionaries() if parts else schema.empty_table()

@@ -1,0 +1,172 @@
+"""Evaluate: a delivery is read, its feed takes a step, what is found is kept; then all is written.
+
+Law: one step a delivery, the state handed on. By the engine's own law the rows are those of all the
+deliveries in one step; so only one delivery is held at a time.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.crossings.index import BorderIndex
+from fencepost.engine import FeedState, step
+from fencepost.errors import Fault
+from fencepost.queries import QuerySet
+from fencepost.times import format_instant
+from fencepost.tuples import Bools, Int64s, TupleBatch
+from pipelines.evaluation.plan import Plan, plan
+from pipelines.evaluation.progress import Progress
+from pipelines.evaluation.query_files import collected
+from pipelines.evaluation.request import NOTHING_WRITTEN, EvalRequest
+from pipelines.evaluation.results import WHY, Results
+from pipelines.evaluation.summary import Summary
+from pipelines.reading.delivery import DeliveryFile, read
+from pipelines.reading.malformed import Malformed
+from pipelines.reading.raw_rows import refuse
+from pipelines.reading.read_rows import ReadDelivery
+
+
+def run(request: EvalRequest, progress: Progress) -> Summary:
+    """Do all that was asked for; Faults tell what is wrong, and then nothing is written."""
+    settled = plan(request)
+    sizes = [_size(file) for _, file in settled.deliveries]
+    writing = sum(sizes) / 10 + 1
+    progress.total = 2 * sum(sizes) + 3 * writing
+    going = _Going(
+        request,
+        {feed: _Feed.of(queries) for feed, queries in settled.queries.items()},
+        Results(settled.axes),
+        settled.notes(),
+    )
+    faults: list[Fault] = []
+    for (feed, file), size in zip(settled.deliveries, sizes, strict=True):
+        progress.now(f"reading {file.source}")
+        reading = partial(read, file, settled.axes[feed], request.declared(feed))
+        delivery = collected(faults, reading, None)
+        progress.advance(size)
+        if delivery is not None and not faults:
+            progress.now(f"evaluating {file.source}")
+            going.take(feed, delivery)
+        progress.advance(size)
+    refuse(faults, NOTHING_WRITTEN)
+    progress.now(f"writing {request.out}")
+    tables = going.results.tables()
+    summary = _summary(settled, going, tables)
+    settled.out.write(tables, partial(progress.advance, writing))
+    return summary
+
+
+@dataclass(eq=False)
+class _Feed:
+    """A feed on its way: its index, its state after the deliveries so far, the rows accepted."""
+
+    index: BorderIndex
+    state: FeedState
+    accepted: int = 0
+
+    @classmethod
+    def of(cls, queries: QuerySet) -> "_Feed":
+        return cls(BorderIndex.build(queries), FeedState.empty(queries.feed, queries.axes))
+
+
+@dataclass(eq=False)
+class _Going:
+    """An evaluation on its way."""
+
+    request: EvalRequest
+    feeds: Mapping[str, _Feed]
+    results: Results
+    notes: list[str]
+    read: int = 0
+
+    def take(self, name: str, delivery: ReadDelivery) -> None:
+        """Take one delivery of a feed."""
+        feed = self.feeds[name]
+        ahead = _ahead(delivery, self.request.max_skew)
+        rows = np.flatnonzero(~ahead)
+        batch = TupleBatch.from_columns(
+            name,
+            delivery.axes,
+            delivery.ids.take(pa.array(rows)),
+            delivery.ts[rows],
+            delivery.values[:, rows],
+        )
+        lateness = self.request.lateness
+        outcome = step(feed.state, batch, feed.index, deliveries=1, lateness=lateness)
+        feed.state = outcome.state
+        feed.accepted += int((outcome.deliveries >= 0).sum())  # -1 where a head stands
+        self.read += delivery.rows
+        self.results.add_events(name, outcome.events)
+        self.results.add_transitions(name, outcome.transitions)
+        self._quarantine(delivery, rows, outcome.rejected, np.flatnonzero(ahead))
+        for axis in delivery.numberless:
+            self.notes.append(
+                f"note: {delivery.source}: not one row has a number in '{axis}'. "
+                "If it is no axis, name those that are: --axes price,volume"
+            )
+
+    def _quarantine(
+        self, delivery: ReadDelivery, taken: Int64s, turned: pa.Table, future: Int64s
+    ) -> None:
+        reasons = turned["reason"].to_pylist()
+        rows = np.concatenate([taken[turned["row"].to_numpy()], future])
+        details = [WHY[reason] for reason in reasons] + _how_far(delivery, future)
+        order = np.argsort(rows, kind="stable")
+        told = pa.array(reasons + ["future"] * len(future), pa.string()).take(pa.array(order))
+        rows = rows[order]
+        rejected = Malformed(
+            delivery.line[rows],
+            pa.array(details, pa.string()).take(pa.array(order)),
+            delivery.raw_of(rows),
+        )
+        self.results.add_quarantine(delivery.source, delivery.malformed, told, rejected)
+
+
+def _ahead(delivery: ReadDelivery, max_skew: int) -> Bools:
+    """Say which tuples are further ahead of the feed's clock than they may be."""
+    if delivery.clock is None:
+        return np.zeros(len(delivery.ts), np.bool_)
+    ahead: Bools = delivery.ts - delivery.clock > max_skew
+    return ahead
+
+
+def _how_far(delivery: ReadDelivery, rows: Int64s) -> list[str]:
+    if delivery.clock is None:
+        return []
+    clocks, times = delivery.clock[rows].tolist(), delivery.ts[rows].tolist()
+    return [
+        f"ts is {timedelta(microseconds=ts - clock)} ahead of the clock, {format_instant(clock)}"
+        for clock, ts in zip(clocks, times, strict=True)
+    ]
+
+
+def _size(file: DeliveryFile) -> int:
+    return len(file.kept) if file.kept is not None else Path(file.source).stat().st_size
+
+
+def _summary(settled: Plan, going: _Going, tables: Mapping[str, pa.Table]) -> Summary:
+    feeds = going.feeds.values()
+    summary = Summary(
+        deliveries=len(settled.deliveries),
+        read=going.read,
+        accepted=sum(feed.accepted for feed in feeds),
+        waiting=sum(len(feed.state.waiting) for feed in feeds),
+        quarantined=_counts(tables["quarantine"]["reason"]),
+        events=_counts(tables["events"]["type"]),
+        transitions=_counts(tables["transitions"]["type"]),
+        unevaluated=settled.standing.unevaluated,
+        written=[str(path) for path in settled.out.targets.values()],
+        notes=going.notes,
+    )
+    summary.check()
+    return summary
+
+
+def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+    return {row["values"]: row["counts"] for row in pc.value_counts(column).to_pylist()}
