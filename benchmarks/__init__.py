@@ -1,1 +1,1 @@
-"""Benchmarks: every line checks its answer, then times it, and prints a ratio taken within this one run."""
+"""Benchmarks: a line checks its answer, then times it; ratios are taken within one run."""

@@ -1,7 +1,7 @@
 """The engine's benchmarks: `make bench-engine`, or `ARGS="widths duckdb"` for some of them.
 
-Every line checks its answer before it is timed, and its ratio is taken within this one run: machines differ, and
-are noisy. Medians of seven unless a line says otherwise.
+Every line checks its answer before it is timed, and its ratio is taken within this one run:
+machines differ, and are noisy. Medians of seven unless a line says otherwise.
 """
 
 import os
@@ -13,7 +13,10 @@ from benchmarks.peers import duckdb_crossings
 from benchmarks.report import Line, show
 
 SECTIONS = {
-    "default": ("One axis: S1's default, and the width of the queries", one_axis.default_and_widths),
+    "default": (
+        "One axis: S1's default, and the width of the queries",
+        one_axis.default_and_widths,
+    ),
     "queries": ("One axis: the number of queries", one_axis.first_pass_by_queries),
     "sparse": ("One axis: streams that hardly move, and threads", one_axis.sparse),
     "streams": ("One axis: the number of streams", one_axis.streams),

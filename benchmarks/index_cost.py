@@ -1,8 +1,8 @@
 """What an index costs: to build, to keep, to change, and what a run takes of memory."""
 
-import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -38,28 +38,47 @@ def building() -> list[Line]:
     grow = median_seconds(lambda: index.with_added(more), 5)
     anew = median_seconds(lambda: BorderIndex.build(queries.with_added(more)), 5)
     return [
-        Line("1 M queries: build, of np.argsort of their borders", build / sort, 6, facts=f"{build:.2f} s"),
+        Line(
+            "1 M queries: build, of np.argsort of their borders",
+            build / sort,
+            6,
+            facts=f"{build:.2f} s",
+        ),
         Line("  reading and checking the columns, of the same", take / sort, facts=f"{take:.2f} s"),
-        Line("  bytes a query and axis, of 64", index.nbytes / len(queries) / 64, 1.0, facts=f"{index.nbytes / len(queries):.1f} bytes"),
-        Line("  build anew, of adding 1,000 queries", anew / grow, 10, at_least=True, facts=f"{grow * 1e3:.1f} ms"),
+        Line(
+            "  bytes a query and axis, of 64",
+            index.nbytes / len(queries) / 64,
+            1.0,
+            facts=f"{index.nbytes / len(queries):.1f} bytes",
+        ),
+        Line(
+            "  build anew, of adding 1,000 queries",
+            anew / grow,
+            10,
+            at_least=True,
+            facts=f"{grow * 1e3:.1f} ms",
+        ),
     ]
 
 
 def memory() -> list[Line]:
     """The peak of a step over the S1 default, in a process of its own."""
-    ran = subprocess.run(  # noqa: S603  our own module
+    ran = subprocess.run(
         [sys.executable, "-m", "benchmarks.index_cost"], capture_output=True, text=True, check=True
     )
     peak, input_, output, index = (int(word) for word in ran.stdout.split())
     needed = input_ + output + index
-    facts = f"peak {peak / 1e6:.0f} MB; input {input_ / 1e6:.0f}, output {output / 1e6:.0f}, index {index / 1e6:.1f}"
-    return [Line("peak memory of a step, of input + output + index", peak / needed, 1.25, facts=facts)]
+    parts = f"input {input_ / 1e6:.0f}, output {output / 1e6:.0f}, index {index / 1e6:.1f}"
+    facts = f"peak {peak / 1e6:.0f} MB; {parts}"
+    return [
+        Line("peak memory of a step, of input + output + index", peak / needed, 1.25, facts=facts)
+    ]
 
 
 def _one_step() -> None:
     """Print the growth of the process over one step, and what that step was given and gave."""
-    from fencepost.engine import FeedState, step  # noqa: PLC0415
-    from fencepost.workloads import PriceWalks  # noqa: PLC0415
+    from fencepost.engine import FeedState, step
+    from fencepost.workloads import PriceWalks
 
     def run(streams: int, queries: QuerySet) -> tuple[int, int, int]:
         batch = PriceWalks(streams=streams, length=1_000).tuples()
@@ -70,10 +89,16 @@ def _one_step() -> None:
 
     queries = bands(100_000)
     run(20, queries)
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    Path("/proc/self/clear_refs").write_text("5")  # the peak counts from here
+    before = _memory("VmRSS")
     sizes = run(2_000, queries)
-    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    print((after - before) * 1024, *sizes)
+    print(_memory("VmHWM") - before, *sizes)
+
+
+def _memory(name: str) -> int:
+    """Read one of the kernel's figures on this process, in bytes."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    return next(int(row.split()[1]) * 1024 for row in status if row.startswith(f"{name}:"))
 
 
 if __name__ == "__main__":

@@ -10,30 +10,36 @@ from fencepost.workloads import MovingObjects, Squares, town
 
 
 def squares() -> list[Line]:
-    """10 K squares of 1 km, uniform, and moving objects; per event, of the 1-D default."""
+    """10 K squares of 1 km, dense in the middle, and moving objects; per event, of the 1-D default."""
     path, index = walks(), indexed(bands(100_000))
     events = len(assert_right(walk(index, path, fast=True)).place)
     base = median_seconds(lambda: walk(index, path, fast=True).events) / events
-    table = Squares(count=10_000, width=1_000.0, centres="uniform").table()
+    table = Squares(count=10_000, width=1_000.0).table()
     queries = QuerySet.from_table("locations", ("x", "y"), table)
     moves = laid(MovingObjects(objects=1_000, updates=100, fast=1.0, speed=False).tuples(town()))
     lines = []
-    for name, striped, bar in (("border lists, cross-check", False, 6.0), ("edge stripes", True, 3.0)):
+    for name, striped, bar in (
+        ("border lists, cross-check", False, 6.0),
+        ("edge stripes", True, 3.0),
+    ):
         other = indexed(queries, striped=striped)
         walked = walk(other, moves, fast=True)
         found = len(assert_right(walked).place)
         met = expand.examined(walked)
         time = median_seconds(lambda other=other: walk(other, moves, fast=True).events) / found  # type: ignore[misc]
         facts = (
-            f"{time * 1e9:.1f} ns an event against {base * 1e9:.2f}; {found / len(moves):.1f} events a tuple, "
-            f"{met / found:.2f} candidates an event, {other.nbytes / len(queries):.0f} bytes a query"
+            f"{time * 1e9:.1f} ns an event against {base * 1e9:.2f}; "
+            f"{found / len(moves):.1f} events a tuple, {met / found:.2f} candidates an event, "
+            f"{other.nbytes / len(queries):.0f} bytes a query"
         )
-        lines.append(Line(f"2-D, {name}: time an event, of the 1-D default", time / base, bar, facts=facts))
+        lines.append(
+            Line(f"2-D, {name}: time an event, of the 1-D default", time / base, bar, facts=facts)
+        )
     return lines
 
 
 def dimensions() -> list[Line]:
-    """d = 1 … 9, N = 10 K, FL and W 0.1% an axis, against S1's bound (d − 1) √d."""
+    """D = 1 … 9, N = 10 K, FL and W 0.1% an axis, against S1's bound (d − 1) √d."""
     lines, first = [], 0.0
     for d in range(1, 10):
         path = walks(streams=500, length=400, fl=1e-3, dimensions=d)

@@ -43,7 +43,7 @@ class Passes:
 
 
 def passes(path: Path, index: BorderIndex, sample: int = 100) -> Passes:
-    """Check the answer, then time the passes one by one; the output is touched before it is timed."""
+    """Check the answer, then time the passes one by one; the output is touched before."""
     walked = walk(index, path, fast=True)
     found = assert_right(walked, sample)
     out = Events(*(np.zeros_like(column) for column in found))
@@ -74,13 +74,22 @@ def default_and_widths() -> list[Line]:
     base = passes(path, indexed(bands(100_000)))
     touched = expand.examined(walk(indexed(bands(100_000)), path, fast=True))
     lines = [
-        Line("S1 default: ranks + count + fill, of a NumPy fill", base.all / base.numpy_fill, 4, facts=base.facts),
+        Line(
+            "S1 default: ranks + count + fill, of a NumPy fill",
+            base.all / base.numpy_fill,
+            4,
+            facts=base.facts,
+        ),
         Line("  events of posts passed (PE)", base.events / touched, 0.999, at_least=True),
     ]
     for width in (0.0001, 0.0002, 0.0005, 0.002, 0.01):
         p = passes(path, indexed(bands(100_000, width)))
         per = (p.all / p.passed) / (base.all / base.passed)
-        lines.append(Line(f"  W = {width:.2%}: time a post passed, of the default's", per, 1.3, facts=p.facts))
+        lines.append(
+            Line(
+                f"  W = {width:.2%}: time a post passed, of the default's", per, 1.3, facts=p.facts
+            )
+        )
     everything = QuerySet.from_table(
         "ticks", ("price",), pa.table({"id": ["all of it"], "price_lo": [0.0], "price_hi": [1e6]})
     )
@@ -120,14 +129,24 @@ def sparse() -> list[Line]:
     mine = median_seconds(lambda: walk(index, path, fast=True))
     search = median_seconds(lambda: np.searchsorted(borders, path.values[0], "right"))
     facts = f"{mine / len(path) * 1e9:.1f} ns a tuple; {crossing:.1%} of the tuples cross"
-    lines = [Line("sparse: np.searchsorted, of the first pass", search / mine, 5, at_least=True, facts=facts)]
-    both = median_seconds(lambda: (walk(index, path, fast=True).events))
-    two = median_seconds(lambda: (walk(index, path, fast=True, threads=2).events))
+    lines = [
+        Line(
+            "sparse: np.searchsorted, of the first pass",
+            search / mine,
+            5,
+            at_least=True,
+            facts=facts,
+        )
+    ]
+    both = median_seconds(lambda: walk(index, path, fast=True).events)
+    two = median_seconds(lambda: walk(index, path, fast=True, threads=2).events)
     lines.append(Line("  two threads against one, both passes", both / two, 1.7, at_least=True))
     dense = walks()
     one = median_seconds(lambda: walk(index, dense, fast=True))
     two = median_seconds(lambda: walk(index, dense, fast=True, threads=2))
-    lines.append(Line("default: two threads against one, first pass", one / two, 1.7, at_least=True))
+    lines.append(
+        Line("default: two threads against one, first pass", one / two, 1.7, at_least=True)
+    )
     return lines
 
 
@@ -137,7 +156,9 @@ def streams() -> list[Line]:
     for count in (1_000, 8_000, 32_000, 128_000):
         path = walks(streams=count, length=2_048_000 // count)
         assert_right(walk(index, path, fast=True), 20)
-        times[count] = median_seconds(lambda path=path: walk(index, path, fast=True).events) / len(path)  # type: ignore[misc]
+        times[count] = median_seconds(lambda path=path: walk(index, path, fast=True).events) / len(
+            path
+        )  # type: ignore[misc]
     facts = ", ".join(f"{n // 1000} K {t * 1e9:.0f} ns" for n, t in times.items())
     worst = max(times.values()) / min(times.values())
     return [Line("streams 1 K → 128 K: slowest of fastest, both passes", worst, 1.5, facts=facts)]

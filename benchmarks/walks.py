@@ -38,7 +38,14 @@ def assert_right(walked: Walk, sample: int = 100) -> Events:
     wanted = np.zeros(len(queries), np.bool_)
     wanted[rows] = True
     mine = np.flatnonzero(wanted[events.query])
-    found = set(zip(events.place[mine].tolist(), events.query[mine].tolist(), events.type[mine].tolist(), strict=True))
+    found = set(
+        zip(
+            events.place[mine].tolist(),
+            events.query[mine].tolist(),
+            events.type[mine].tolist(),
+            strict=True,
+        )
+    )
     steps = np.ones(len(path), np.bool_)
     steps[path.starts[:-1]] = False
     expected = set()

@@ -1,4 +1,6 @@
-"""One step of the engine: state and tuples in; events, transitions, what was turned away, and the new state out.
+"""One step of the engine: from state and tuples to events, transitions and the new state.
+
+What was turned away comes out beside them.
 
 Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
 """
@@ -15,10 +17,10 @@ from fencepost.crossings.path import Path
 from fencepost.crossings.state import UNKNOWN, Heads
 from fencepost.crossings.walk import Walk, walk
 from fencepost.errors import InputError, StateError
-from fencepost.order import NEVER, REASONS, Rejected, admit, recoded
+from fencepost.order import NEVER, REASONS, Past, Rejected, admit, recoded
 from fencepost.queries import QuerySet
-from fencepost.transitions import KINDS, Pending, Transitions, decide
-from fencepost.tuples import Bools, Doubles, Int32s, Int64s, TupleBatch, codes_in
+from fencepost.transitions import KINDS, Crossed, Pending, Transitions, decide
+from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
 
 TYPES = pa.array(["O", "I"])
 
@@ -42,7 +44,7 @@ class FeedState:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a step found. `events` and `transitions` are laid out as tables when they are asked for."""
+    """What a step found. `events` and `transitions` are laid out as tables when asked for."""
 
     walked: Walk
     found: Events
@@ -65,7 +67,10 @@ class Outcome:
 
     @property
     def events(self) -> pa.Table:
-        """The crossings, each with the tuple that crossed and the one before. 60 + 16 d bytes an event."""
+        """The crossings, each with the tuple that crossed and the one before.
+
+        60 + 16 d bytes an event.
+        """
         path, at = self.walked.path, self.found.place
         run = np.searchsorted(path.starts, at, side="right") - 1
         seen = path.starts[run] == at  # the first sight of a stream has no tuple before it
@@ -89,7 +94,7 @@ class Outcome:
 
     @property
     def transitions(self) -> pa.Table:
-        """The transitions, each with the times of the event it began with and of the one that answered."""
+        """The transitions, each with the time of its first event and of the one that answered."""
         told = self.decided
         return pa.table(
             {
@@ -105,7 +110,7 @@ class Outcome:
         )
 
 
-def step(
+def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by name
     state: FeedState,
     batch: TupleBatch,
     index: BorderIndex,
@@ -117,21 +122,20 @@ def step(
 ) -> Outcome:
     """Take the deliveries of a batch, 0 to `deliveries` - 1; some may be empty.
 
-    `lateness` is the feed's allowed lateness in µs. `fast` chooses the compiled kernels or their NumPy twins, None by
-    the size of the work. O(n log n) for n tuples at worst, O(n) in order of time; O(posts passed) for the crossings.
+    `lateness` is the feed's allowed lateness in µs. `fast` chooses the compiled kernels or their
+    NumPy twins, None by the size of the work. O(n log n) for n tuples at worst, O(n) in order of
+    time; O(posts passed) for the crossings.
     """
     queries = index.queries
     _refuse_strangers(state, batch, queries, deliveries, lateness)
     names = _all_names(state, batch)
-    last_ts, last_values = _last(state.heads, len(names))
+    past = _past(state, len(names))
     admission = admit(
         recoded(batch, names),
         recoded(state.waiting, names),
-        last_ts,
-        last_values,
-        NEVER if state.watermark is None else state.watermark,
-        deliveries,
-        lateness,
+        past,
+        deliveries=deliveries,
+        lateness=lateness,
     )
     taken = admission.released
     heads = state.heads.known_to(index.base)
@@ -145,18 +149,16 @@ def step(
     timed = _timed(queries, found)
     place = found.place[timed]
     run = np.searchsorted(path.starts, place, side="right") - 1
-    before = NEVER if state.watermark is None else state.watermark
-    decided, pending = decide(
-        state.pending.under(queries),
+    crossed = Crossed(
         found.query[timed],
         _places_among(path, len(heads))[run],
         path.ts[place],
         found.type[timed],
         delivery[place],
         place,
-        np.append(before, admission.watermarks),
-        fast=fast,
     )
+    watermarks = np.append(past.watermark, admission.watermarks)
+    decided, pending = decide(state.pending.under(queries), crossed, watermarks, fast=fast)
     mark = int(admission.watermarks[-1]) if deliveries else None
     watermark = state.watermark if mark is None or mark == NEVER else mark
     return Outcome(
@@ -184,11 +186,13 @@ def _refuse_strangers(
         )
     if not (state.heads.axes == batch.axes == queries.axes):
         raise StateError(
-            f"feed '{batch.feed}': the state has the axes {state.heads.axes}, the tuples {batch.axes}, "
-            f"the queries {queries.axes}"
+            f"feed '{batch.feed}': the state has the axes {state.heads.axes}, "
+            f"the tuples {batch.axes}, the queries {queries.axes}"
         )
     if len(batch) and not 0 <= batch.delivery[-1] < deliveries:
-        raise InputError(f"a tuple of delivery {batch.delivery[-1]}, expected 0 to {deliveries - 1}")
+        raise InputError(
+            f"a tuple of delivery {batch.delivery[-1]}, expected 0 to {deliveries - 1}"
+        )
     if lateness < 0:
         raise InputError(f"an allowed lateness of {lateness} µs, expected 0 or more")
 
@@ -203,12 +207,13 @@ def _all_names(state: FeedState, batch: TupleBatch) -> pa.StringArray:
     return names
 
 
-def _last(heads: Heads, streams: int) -> tuple[Int64s, Doubles]:
+def _past(state: FeedState, streams: int) -> Past:
+    heads = state.heads
     ts = np.full(streams, NEVER)
     ts[: len(heads)] = heads.ts
     values = np.zeros((len(heads.axes), streams))
     values[:, : len(heads)] = heads.values
-    return ts, values
+    return Past(ts, values, NEVER if state.watermark is None else state.watermark)
 
 
 def _changed(walked: Walk, heads: Heads) -> Heads:
@@ -220,9 +225,7 @@ def _changed(walked: Walk, heads: Heads) -> Heads:
             begun[standing.posts.axis] = standing.begun[last]
             ended[standing.posts.axis] = standing.ended[last]
     names = path.names.take(pa.array(path.stream))
-    return Heads(
-        heads.axes, names, path.ts[last], path.values[:, last], begun, ended, heads.index
-    )
+    return Heads(heads.axes, names, path.ts[last], path.values[:, last], begun, ended, heads.index)
 
 
 def _timed(queries: QuerySet, found: Events) -> Int64s:
@@ -232,7 +235,7 @@ def _timed(queries: QuerySet, found: Events) -> Int64s:
 
 
 def _places_among(path: Path, known: int) -> Int32s:
-    """Say where each run's stream stands among the heads after the step: new ones come behind, in order."""
+    """Say where each run's stream stands among the heads after the step: new ones come behind."""
     fresh: Bools = path.stream >= known
     place = path.stream.astype(np.int32, copy=True)
     place[fresh] = known + np.arange(int(fresh.sum()), dtype=np.int32)

@@ -7,7 +7,8 @@
     ├── StateError      a state that does not fit the feed it is given for
     └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
 
-Law: a message says what was given, what was expected and where. A command prints it and ends with 2.
+Law: a message says what was given, what was expected and where. A command prints it and ends with
+2.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ class FencepostError(Exception):
 
 
 class QueryFault(FencepostError):
-    """One fault in one query. `column` counts from 1 in `text`, or is None where no place is known."""
+    """One fault in one query. `column` counts from 1 in `text`; None where no place is known."""
 
     def __init__(
         self,
@@ -54,9 +55,7 @@ class Fault:
     @classmethod
     def of(cls, source: str, line: int | None, fault: QueryFault) -> "Fault":
         """Give a query's fault its file and line."""
-        return cls(
-            source, fault.message, line, fault.column, fault.text, fault.width, fault.hint
-        )
+        return cls(source, fault.message, line, fault.column, fault.text, fault.width, fault.hint)
 
     def __str__(self) -> str:
         """Say the place and the fault, and under it the text with a mark at the column."""

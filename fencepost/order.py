@@ -1,13 +1,16 @@
 """Which tuples of a delivery are taken, which wait, and which are turned away.
 
-A delivery is judged whole: its tuples in the order (ts, row), each against its stream's last released tuple and the
-ones that wait. What is good waits; after the delivery the watermark moves to the largest time seen less the allowed
-lateness, and what waits at or below it is released. With no lateness allowed everything is released at once.
+A delivery is judged whole: its tuples in the order (ts, row), each against its stream's last
+released tuple and the ones that wait. What is good waits; after the delivery the watermark moves to
+the largest time seen less the allowed lateness, and what waits at or below it is released. With no
+lateness allowed everything is released at once.
 
-Law: the outcome depends on the sequence of deliveries alone, never on how they are grouped into calls.
+Law: the outcome depends on the sequence of deliveries alone, never on how they are grouped into
+calls.
 """
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +18,18 @@ import pyarrow.compute as pc
 
 from fencepost.tuples import Doubles, Int8s, Int32s, Int64s, TupleBatch
 
-NEVER = np.iinfo(np.int64).min  # the watermark before anything was seen, the time of a stream never seen
+# The watermark before anything was seen, and the time of a stream never seen.
+NEVER = np.iinfo(np.int64).min
 DUPLICATE, CONFLICT, LATE = 1, 2, 3
 REASONS = ("", "duplicate", "conflict", "late")
+
+
+class Past(NamedTuple):
+    """What arrivals are held against: each stream's last released tuple, and the watermark."""
+
+    last_ts: Int64s  # [stream] NEVER where none was released
+    last_values: Doubles  # [axis, stream]
+    watermark: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +52,10 @@ class Released:
 
 @dataclass(frozen=True, eq=False)
 class Admission:
-    """What became of a batch. Rows read = released + newly waiting + rejected, less those that waited before."""
+    """What became of a batch.
+
+    Rows read = released + newly waiting + rejected, less those that waited before.
+    """
 
     released: Released
     waiting: TupleBatch
@@ -51,18 +66,18 @@ class Admission:
 def admit(
     batch: TupleBatch,
     waiting: TupleBatch,
-    last_ts: Int64s,
-    last_values: Doubles,
-    watermark: int,
+    past: Past,
+    *,
     deliveries: int,
     lateness: int,
 ) -> Admission:
-    """Judge every delivery of a batch in turn. `last_*` are the heads by stream code, NEVER where there is none.
+    """Judge every delivery of a batch in turn.
 
-    O(n log n) at worst; O(n) where a delivery's tuples come in order of time. `batch` and `waiting` share their
-    stream codes.
+    O(n log n) at worst; O(n) where a delivery's tuples come in order of time. `batch`, `waiting`
+    and `past` share their stream codes.
     """
-    last_ts, last_values = last_ts.copy(), last_values.copy()
+    last_ts, last_values = past.last_ts.copy(), past.last_values.copy()
+    watermark = past.watermark
     edges = np.searchsorted(batch.delivery, np.arange(deliveries + 1))
     watermarks = np.empty(deliveries, np.int64)
     released: list[TupleBatch] = []
@@ -83,7 +98,9 @@ def admit(
         watermarks[delivery] = watermark
         ready = waiting.ts <= watermark
         out, waiting = (
-            (waiting, waiting.take(slice(0, 0))) if ready.all() else (waiting.take(ready), waiting.take(~ready))
+            (waiting, waiting.take(slice(0, 0)))
+            if ready.all()
+            else (waiting.take(ready), waiting.take(~ready))
         )
         if len(out):
             released.append(out.with_delivery(delivery))
@@ -143,7 +160,7 @@ def _find(waiting: TupleBatch, stream: Int32s, ts: Int64s) -> Int64s:
 
 
 def _by_stream_and_time(stream: Int32s, ts: Int64s) -> Int64s:
-    """Sort rows by (stream, ts, row). Tuples that come in order of time are only dealt out to their streams."""
+    """Sort rows by (stream, ts, row); those in order of time are only dealt to their streams."""
     if (np.diff(ts) >= 0).all():
         return deal(stream)
     order = deal(stream)
@@ -155,7 +172,10 @@ def _by_stream_and_time(stream: Int32s, ts: Int64s) -> Int64s:
 
 
 def deal(stream: Int32s) -> Int64s:
-    """Deal rows out to their streams, each stream's in the order they had. O(n) for up to 65,536 streams."""
+    """Deal rows out to their streams, each stream's in the order they had.
+
+    O(n) for up to 65,536 streams.
+    """
     if (np.diff(stream) >= 0).all():
         return np.arange(len(stream))
     if int(stream.max()) < 1 << 16:
@@ -167,7 +187,7 @@ def deal(stream: Int32s) -> Int64s:
 
 
 def _merge(waiting: TupleBatch, arrived: TupleBatch) -> TupleBatch:
-    """Put what waits and what has arrived in one order, by stream and time. No two have the same of both."""
+    """Put what waits and what has arrived in one order, by stream and time; no two share both."""
     if len(waiting) == 0:
         return arrived
     if len(arrived) == 0:
@@ -185,7 +205,7 @@ def _merge(waiting: TupleBatch, arrived: TupleBatch) -> TupleBatch:
 
 
 def _in_walking_order(released: list[TupleBatch], batch: TupleBatch) -> Released:
-    """Bring the releases of all deliveries together, stream by stream, each in the order it was released."""
+    """Bring the releases of all deliveries together, each stream's in the order of release."""
     if not released:
         none = batch.take(slice(0, 0))
         return Released(none.stream, none.ts, none.values, none.delivery)
@@ -206,5 +226,3 @@ def recoded(batch: TupleBatch, names: pa.StringArray) -> TupleBatch:
     """Return the batch with its stream codes taken from these names, which hold all of its own."""
     codes = pc.index_in(batch.names, value_set=names).to_numpy(zero_copy_only=False)
     return replace(batch, names=names, stream=codes.astype(np.int32)[batch.stream])
-
-

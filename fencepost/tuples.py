@@ -1,7 +1,8 @@
 """A batch of tuples as columns: what arrived for one feed, in the order in which it arrived.
 
-Law: only well-formed tuples get in. Every value is finite and -0.0 is 0.0, every time lies in the years 1900–2200,
-every stream id is a non-empty string; rows stand in the order (delivery, file, row).
+Law: only well-formed tuples get in. Every value is finite and -0.0 is 0.0, every time lies in the
+years 1900–2200, every stream id is a non-empty string; rows stand in the order (delivery, file,
+row).
 """
 
 from collections.abc import Sequence
@@ -82,7 +83,8 @@ class TupleBatch:
         shapes = (self.stream.shape, self.values.shape, self.delivery.shape)
         if shapes != ((n,), (len(self.axes), n), (n,)):
             raise InputError(
-                f"feed '{self.feed}': {n} times, but streams, values and deliveries of shapes {shapes}"
+                f"feed '{self.feed}': {n} times, "
+                f"but streams, values and deliveries of shapes {shapes}"
             )
         if n == 0:
             return

@@ -57,10 +57,13 @@ def tell(folder: Path) -> int:
         print(f"    ({time.perf_counter() - started:.1f} s, from the start of the command)")
     events, transitions = (table(folder, name) for name in ("events", "transitions"))
     print(f"\nEach stream takes turns to enter and leave a query: {taking_turns(events)}")
-    show("The alerts crossed most often", most(events, "ticks", "crossings"))
-    stays = transitions.filter(pc.equal(transitions["type"], "stay"))
-    show("Where vehicles stayed", most(stays, "locations", "stays"))
-    print(f"\nThe files are in {folder}/results. Your own rules: README.md.")
+    alerts = pc.equal(events["feed"], "ticks")
+    show("The alerts that prices crossed most often", most(events.filter(alerts), "crossings"))
+    parked = pc.and_(
+        pc.equal(transitions["type"], "stay"), pc.starts_with(transitions["query_id"], "garage")
+    )
+    show("The garages where most vehicles stayed", most(transitions.filter(parked), "stays"))
+    print(f"\nThe files are in {folder}/results. How to write rules of your own: README.md")
     return 0
 
 
@@ -87,10 +90,10 @@ def taking_turns(events: pa.Table) -> str:
     return f"{len(rows):,} crossings, {broken:,} out of turn"
 
 
-def most(rows: pa.Table, feed: str, count: str) -> pa.Table:
-    """Count a feed's rows by query, and keep the five with the most."""
-    counted = rows.filter(pc.equal(rows["feed"], feed)).group_by("query_id")
-    counts = counted.aggregate([([], "count_all"), ("stream_id", "count_distinct")])
+def most(rows: pa.Table, count: str) -> pa.Table:
+    """Count the rows of each query, and keep the five with the most."""
+    by_query = rows.group_by("query_id")
+    counts = by_query.aggregate([([], "count_all"), ("stream_id", "count_distinct")])
     order = [("count_all", "descending"), ("query_id", "ascending")]
     top = counts.sort_by(order).slice(0, 5)
     return top.select(["query_id", "count_all", "stream_id_count_distinct"]).rename_columns(

@@ -1,7 +1,7 @@
 """Plays a story through the engine and returns the reference's kind of rows.
 
-Law: what the epochs are, which kernels run, how the index came about and whether the state was laid down as tables in
-between are arguments here, and none of them may change a row.
+Law: what the epochs are, which kernels run, how the index came about and whether the state was laid
+down as tables in between are arguments here, and none of them may change a row.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -18,6 +18,7 @@ from fencepost.reference import Registration, Rows
 from fencepost.reference.order import Arrival, Sighting
 from fencepost.reference.transitions import Pending as PendingRow
 from fencepost.transitions import Pending
+from fencepost.tuples import TupleBatch
 from tests.oracles import (
     batch_of,
     epochs,
@@ -42,7 +43,7 @@ class Way:
     cuts: Collection[int] | None = None
 
 
-def play(story: Story, way: Way = Way()) -> Rows:  # noqa: B008  a frozen value
+def play(story: Story, way: Way = Way()) -> Rows:
     """Run a story and gather all that it leads to."""
     with stripes_for_few() if way.many_stripes else nullcontext():
         return _play(story, way)
@@ -97,13 +98,13 @@ def registered(
 
 
 def gather(
-    rows: Rows, outcome: Outcome, batch: object, axes: Sequence[str], first: int
+    rows: Rows, outcome: Outcome, batch: TupleBatch, axes: Sequence[str], first: int
 ) -> None:
     """Put what a step found behind what was found before."""
     rows.events += event_rows(outcome.events, axes, first)
     rows.transitions += transition_rows(outcome.transitions, first)
     turned = outcome.rejected.to_pydict()
-    rows.rejected += rejected_rows(turned["row"], turned["reason"], batch, first)  # type: ignore[arg-type]
+    rows.rejected += rejected_rows(turned["row"], turned["reason"], batch, first)
 
 
 def reloaded(state: FeedState, index: BorderIndex) -> FeedState:

@@ -1,8 +1,8 @@
 """Crossings in SQL, by the best formulation that we know for DuckDB: an equi-join on cells.
 
-Each query's two borders stand in cells of a quarter of W; each step is exploded to the cells that it spans; where the
-cells meet, a border that lies between the two values is one that was passed, and the memberships are compared. The
-step's two values are given, so no window function is timed.
+Each query's two borders stand in cells of a quarter of W; each step is exploded to the cells that
+it spans; where the cells meet, a border that lies between the two values is one that was passed,
+and the memberships are compared. The step's two values are given, so no window function is timed.
 """
 
 import duckdb
@@ -17,7 +17,8 @@ CROSSINGS = """
 create or replace temp table crossings as
 with spans as (
     select place, p, c, unnest(generate_series(
-        cast(floor(least(p, c) / {cell}) as bigint), cast(floor(greatest(p, c) / {cell}) as bigint))) as cell
+        cast(floor(least(p, c) / {cell}) as bigint),
+        cast(floor(greatest(p, c) / {cell}) as bigint))) as cell
     from steps
 )
 select place, query, (c >= lo and c < hi) as enters
@@ -42,7 +43,15 @@ def against_duckdb() -> list[Line]:
             theirs = median_seconds(lambda: database.execute(sql), 3)  # noqa: B023
         ours = median_seconds(lambda: walk(index, path, fast=True, threads=2).events)  # noqa: B023
         facts = f"DuckDB {theirs:.2f} s, ours {ours:.3f} s, {len(walked.events.place):,} equal rows"
-        lines.append(Line(f"DuckDB, of ours, N = {count // 1000} K", theirs / ours, 25, at_least=True, facts=facts))
+        lines.append(
+            Line(
+                f"DuckDB, of ours, N = {count // 1000} K",
+                theirs / ours,
+                25,
+                at_least=True,
+                facts=facts,
+            )
+        )
     return lines
 
 

@@ -1,11 +1,12 @@
 """What the kernels and their twins are given: plain arrays, under names.
 
-Named tuples, because Numba takes them as they are and because a kernel with twenty bare arguments cannot be read.
+Named tuples, because Numba takes them as they are and because a kernel with twenty bare arguments
+cannot be read.
 """
 
 from typing import NamedTuple
 
-from fencepost.tuples import Doubles, Int8s, Int32s, Int64s
+from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s
 
 ENTERED = 1  # the type of an I event; -ENTERED is an O
 
@@ -21,14 +22,19 @@ class Posts(NamedTuple):
     begin_posts: Doubles
     begin_ids: Int32s
     begin_far: Doubles
+    begin_across: Doubles
     end_posts: Doubles
     end_ids: Int32s
     end_far: Doubles
+    end_across: Doubles
     narrowest: float
 
 
 class Stripes(NamedTuple):
-    """How the segments of a list cut another axis. With one stripe there is one segment, and no axis is read."""
+    """How the segments of a list cut another axis.
+
+    With one stripe there is one segment, and no axis is read.
+    """
 
     axis: int
     origin: float
@@ -41,6 +47,8 @@ class Boxes(NamedTuple):
 
     bounds: Doubles  # [box, axis, (lo, hi)]: one candidate, one or two cache lines
     query: Int32s  # whose box it is
+    asks: Bools  # the box alone does not settle it: the query has several, or is not always valid
+    careful: bool  # whether any asks
     first: Int64s  # [query], and one more: where its boxes begin
     valid_from: Int64s  # [query]
     valid_to: Int64s
@@ -48,7 +56,7 @@ class Boxes(NamedTuple):
 
 
 class Steps(NamedTuple):
-    """The path of every stream: its last tuple, then its new ones. A step goes from each to the next."""
+    """The path of every stream: its last tuple, then its new ones; a step from each to the next."""
 
     starts: Int64s  # [run + 1] where each stream's run begins
     values: Doubles  # [axis, place]
@@ -56,8 +64,8 @@ class Steps(NamedTuple):
 
 
 class Events(NamedTuple):
-    """Where events are written: the place on the path, the query's slot, and ENTERED or its opposite."""
+    """Where events are written."""
 
-    place: Int32s
-    query: Int32s
-    type: Int8s
+    place: Int32s  # on the path
+    query: Int32s  # its slot
+    type: Int8s  # ENTERED or its opposite

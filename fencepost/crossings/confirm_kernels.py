@@ -1,11 +1,12 @@
-"""The walk of boxes that one axis does not settle, compiled: several axes, several boxes, a validity.
+"""The walk of boxes that one axis does not settle: several axes, several boxes, a validity.
 
-A post passed only makes a candidate; the box itself, at the current tuple for an I and at the previous one for an O,
-confirms it. That one test is the cross-check of the papers and the cancellation of what was leapt over.
+A post passed only makes a candidate; the box itself, at the current tuple for an I and at the
+previous one for an O, confirms it. That one test is the cross-check of the papers and the
+cancellation of what was leapt over.
 
-Law: a query is reported once a step, whatever the number of axes and boxes that changed. Of the axes, the first on
-which the tuple outside is outside reports the box; of the boxes, the first that holds the tuple inside reports the
-query, and only if no box of the query holds the tuple outside.
+Law: a query is reported once a step, whatever the number of axes and boxes that changed. Of the
+axes, the first on which the tuple outside is outside reports the box; of the boxes, the first that
+holds the tuple inside reports the query, and only if no box of the query holds the tuple outside.
 """
 
 import numpy as np
@@ -15,6 +16,8 @@ from fencepost.crossings.columns import ENTERED, Boxes, Events, Posts, Steps, St
 from fencepost.crossings.kernels import U, _cell, rank_within
 from fencepost.tuples import Int32s, Int64s
 
+CROWD = 16
+
 
 @njit
 def holds(bounds, box, values, place):
@@ -22,21 +25,6 @@ def holds(bounds, box, values, place):
     for axis in range(bounds.shape[1]):
         value = values[axis, place]
         if not (bounds[box, axis, 0] <= value < bounds[box, axis, 1]):
-            return False
-    return True
-
-
-@njit
-def surfaces(bounds, box, axis, values, inside, outside):
-    """Tell whether this axis is the one to report that the box holds `inside` and not `outside`.
-
-    The posts say that `outside` is outside on this axis; an earlier axis on which it is outside too reports first.
-    """
-    for other in range(bounds.shape[1]):
-        low, high = bounds[box, other, 0], bounds[box, other, 1]
-        if not (low <= values[other, inside] < high):
-            return False
-        if other < axis and not (low <= values[other, outside] < high):
             return False
     return True
 
@@ -53,10 +41,78 @@ def speaks(bounds, first_box, last_box, box, values, inside, outside):
 
 
 @njit
-def _segment(stripes, own, values, place):
+def _answers(boxes, box, steps, inside, outside, now):
+    """Tell whether the query is valid now, and this the box of several that speaks for it."""
+    query = boxes.query[box]
+    if not (boxes.valid_from[query] <= steps.ts[now] < boxes.valid_to[query]):
+        return False
+    first, last = boxes.first[query], boxes.first[query + 1]
+    return last - first == 1 or speaks(
+        boxes.bounds, first, last, box, steps.values, inside, outside
+    )
+
+
+@njit(inline="always")
+def _meet_two(
+    ids, far, across, k0, k1, begins, axis, query_of, slot, values, inside, outside, now, kind,
+    boxes, steps, places, queries, types, w,
+):  # fmt: skip
+    """Confirm candidates of two axes, from what stands beside their posts.
+
+    No branch on the answer: in stripes three in four are events, and a wrong guess costs more than
+    a write that the next candidate writes over.
+    """
+    other = U(1) - axis
+    own, there, before = values[axis, inside], values[other, inside], values[other, outside]
+    first = axis == U(0)  # else, outside on the first axis too: that one reports it
+    for k in range(k0, k1):
+        box = U(ids[k])
+        low, high = across[k, U(0)], across[k, U(1)]
+        event = ((far[k] > own) == begins) & (low <= there) & (there < high)
+        event &= first | ((low <= before) & (before < high))
+        if boxes.careful and event and boxes.asks[box]:
+            event = _answers(boxes, box, steps, inside, outside, now)
+        places[w], queries[w], types[w] = now, query_of[box] + slot, kind
+        w += U(event)
+    return w
+
+
+@njit(inline="always")
+def _meet(
+    ids, k0, k1, axis, bounds, asks, query_of, slot, values, inside, outside, now, kind,
+    boxes, steps, places, queries, types, w,
+):  # fmt: skip
+    """Confirm candidates of any number of axes: few are events, so the first to deny ends it."""
+    for k in range(k0, k1):
+        box = U(ids[k])
+        event = True
+        for other in range(U(bounds.shape[1])):
+            low, high = bounds[box, other, U(0)], bounds[box, other, U(1)]
+            if not (low <= values[other, inside] < high):
+                event = False
+                break
+            if other < axis and not (low <= values[other, outside] < high):
+                event = False  # outside on an earlier axis too: that one reports it
+                break
+        if event and (not asks[box] or _answers(boxes, box, steps, inside, outside, now)):
+            places[w], queries[w], types[w] = now, query_of[box] + slot, kind
+            w += U(1)
+    return w
+
+
+@njit
+def _grown(column, used, room):
+    """Return a column of more room, with what was used."""
+    grown = np.empty(room, column.dtype)
+    grown[:used] = column[:used]
+    return grown
+
+
+@njit(inline="always")
+def _stripe(stripes, own, value):
     if stripes.stripes == 1:
         return U(own)
-    return _cell(stripes.origin, stripes.scale, stripes.stripes, values[stripes.axis, place])
+    return _cell(stripes.origin, stripes.scale, stripes.stripes, value)
 
 
 @njit(nogil=True, cache=True)
@@ -68,64 +124,88 @@ def confirm(
     segment: Int32s,
     first_run: int,
     last_run: int,
-    counts: Int32s,
-    out: Events,
-    start: int,
-    write: bool,
 ):
-    """Count (into `counts`) or write (into `out` from start) the events of these runs on one list.
+    """Find the events of these runs on one list, and how many candidates were met.
 
-    What is entered is looked up in the stripe of the current tuple, what is left in that of the previous one: a box
-    that stands in several stripes is met in one of them only. Returns how many events, and how many candidates.
+    What is entered is looked up in the stripe of the current tuple, what is left in that of the
+    previous one: a box that stands in several stripes is met in one of them only. One pass into
+    room that doubles: counting first would confirm every candidate twice.
     """
-    axis, cells, per = posts.axis, posts.cells, U(posts.ruler_cells)
-    sides = ((posts.begin_posts, posts.begin_ids), (posts.end_posts, posts.end_ids))
-    bounds, query_of, first = boxes.bounds, boxes.query, boxes.first
-    valid_from, valid_to, slot = boxes.valid_from, boxes.valid_to, boxes.slot
-    starts, values, ts = steps.starts, steps.values, steps.ts
-    places, queries, types = out.place, out.query, out.type
-    w, examined = U(start), U(0)
+    axis, per, cells = U(posts.axis), U(posts.ruler_cells), posts.cells
+    origin, scale, count = posts.origin, posts.scale, posts.ruler_cells
+    begin_posts, begin_ids = posts.begin_posts, posts.begin_ids
+    begin_far, begin_across = posts.begin_far, posts.begin_across
+    end_posts, end_ids = posts.end_posts, posts.end_ids
+    end_far, end_across = posts.end_far, posts.end_across
+    starts, values, bounds, asks = steps.starts, steps.values, boxes.bounds, boxes.asks
+    query_of, slot, across = boxes.query, boxes.slot, U(stripes.axis)
+    two = bounds.shape[1] == 2
+    room = U(starts[last_run] - starts[first_run] + 64)
+    places, queries = np.empty(room, np.int32), np.empty(room, np.int32)
+    types = np.empty(room, np.int8)
+    w, met = U(0), U(0)
     for run in range(first_run, last_run):
         own = segment[run]
         if own < 0:
             continue
         for i in range(U(starts[run] + 1), U(starts[run + 1])):
             p = i - U(1)
-            low, high = min(values[axis, p], values[axis, i]), max(values[axis, p], values[axis, i])
-            if low == high:
+            before, now = values[axis, p], values[axis, i]
+            if before == now:
                 continue
-            rises = values[axis, i] > values[axis, p]
-            cell = _cell(posts.origin, posts.scale, posts.ruler_cells, low)
-            before = w
-            for side in range(2):
-                # Begins are entered by a rise and left by a fall; ends the other way about.
-                enters = rises == (side == 0)
-                inside, outside = (i, p) if enters else (p, i)
-                at = _segment(stripes, own, values, inside)
-                c = U(2) * (at * per + cell) + U(side)
-                end = U(cells[U(2) * (at + U(1)) * per + U(side)])
-                side_posts, side_ids = sides[side]
-                k = rank_within(side_posts, U(cells[c]), U(cells[c + U(2)]), low)
-                while k < end and side_posts[k] <= high:
-                    box = side_ids[k]
-                    k += U(1)
-                    examined += U(1)
-                    if not surfaces(bounds, box, axis, values, inside, outside):
-                        continue
-                    query = query_of[box]
-                    if not (valid_from[query] <= ts[i] < valid_to[query]):
-                        continue
-                    if first[query + 1] - first[query] > 1 and not speaks(
-                        bounds, first[query], first[query + 1], box, values, inside, outside
-                    ):
-                        continue
-                    if write:
-                        places[w], queries[w] = i, query + slot
-                        types[w] = ENTERED if enters else -ENTERED
-                    w += U(1)
-            if not write:
-                counts[i] += np.int32(w - before)
-    return w - U(start), examined
+            rises = now > before
+            low, high = min(before, now), max(before, now)
+            first = _cell(origin, scale, count, low)
+            last = _cell(origin, scale, count, high)
+            into = per * _stripe(stripes, own, values[across, i])
+            from_ = per * _stripe(stripes, own, values[across, p])
+            # Begins are entered by a rise and left by a fall; ends the other way about.
+            b, e = (into, from_) if rises else (from_, into)
+            b0 = _rank_in_cell(begin_posts, cells, b + first, U(0), low)
+            b1 = _rank_in_cell(begin_posts, cells, b + last, U(0), high)
+            e0 = _rank_in_cell(end_posts, cells, e + first, U(1), low)
+            e1 = _rank_in_cell(end_posts, cells, e + last, U(1), high)
+            candidates = (b1 - b0) + (e1 - e0)
+            if candidates == U(0):
+                continue
+            met += candidates
+            if w + candidates >= room:
+                room = U(2) * (w + candidates)
+                places = _grown(places, w, room)
+                queries = _grown(queries, w, room)
+                types = _grown(types, w, room)
+            inside, outside = (i, p) if rises else (p, i)
+            place, kind = np.int32(i), np.int8(ENTERED) if rises else np.int8(-ENTERED)
+            if two:
+                w = _meet_two(
+                    begin_ids, begin_far, begin_across, b0, b1, True, axis, query_of, slot, values,
+                    inside, outside, place, kind, boxes, steps, places, queries, types, w,
+                )  # fmt: skip
+                w = _meet_two(
+                    end_ids, end_far, end_across, e0, e1, False, axis, query_of, slot, values,
+                    outside, inside, place, np.int8(-kind), boxes, steps, places, queries, types, w,
+                )  # fmt: skip
+            else:
+                w = _meet(
+                    begin_ids, b0, b1, axis, bounds, asks, query_of, slot, values,
+                    inside, outside, place, kind, boxes, steps, places, queries, types, w,
+                )  # fmt: skip
+                w = _meet(
+                    end_ids, e0, e1, axis, bounds, asks, query_of, slot, values,
+                    outside, inside, place, np.int8(-kind), boxes, steps, places, queries, types, w,
+                )  # fmt: skip
+    return places[:w], queries[:w], types[:w], met
+
+
+@njit(inline="always")
+def _rank_in_cell(posts, cells, cell, side, value):
+    """Find the rank of a value in its cell: a handful of posts, walked; a crowd of them, halved."""
+    k, end = U(cells[U(2) * cell + side]), U(cells[U(2) * cell + U(2) + side])
+    if end - k > U(CROWD):
+        return rank_within(posts, k, end, value)
+    while k < end and posts[k] <= value:
+        k += U(1)
+    return k
 
 
 @njit(nogil=True, cache=True)
@@ -141,9 +221,10 @@ def first_sight(
     start: int,
     write: bool,
 ):
-    """Report who holds the first tuple of a stream: a sweep over `places`, sorted by their value on the axis.
+    """Report who holds the first tuple of a stream: a sweep over places sorted on the axis.
 
-    `begins` and `ends` are the boxes of the sweep, sorted by either end. O(boxes + boxes met on this one axis).
+    `begins` and `ends` are the boxes of the sweep, sorted by either end. O(boxes + boxes met on
+    this one axis).
     """
     standing = np.empty(len(begins), np.int32)  # the boxes that hold the sweep's value on this axis
     at = np.empty(len(boxes.query), np.int32)  # where in `standing` each of them is
@@ -177,5 +258,3 @@ def first_sight(
                 counts[place] += 1
             w += 1
     return w - start
-
-

@@ -1,9 +1,13 @@
-"""The border index: all standing queries of a feed, laid out so that a step touches only the posts it passes.
+"""The border index: all standing queries of a feed, laid out for the walk.
 
-Registration is a further layer over the ones that stand: adding a thousand queries to a million costs a thousand.
-When the layers above the base, or the holes that removals leave, grow past a share of it, all is laid out anew.
+A step touches only the posts it passes.
 
-Law: whatever the history of registrations, the events are those of an index built at once from the same queries.
+Registration is a further layer over the ones that stand: adding a thousand queries to a million
+costs a thousand. When the layers above the base, or the holes that removals leave, grow past a
+share of it, all is laid out anew.
+
+Law: whatever the history of registrations, the events are those of an index built at once from the
+same queries.
 """
 
 from collections.abc import Iterable
@@ -28,7 +32,7 @@ class BorderIndex:
     """n queries in one or more layers.
 
     build          O(n log n)
-    with_added     O(k log k) for k new queries, besides copying the set's columns; now and then a build
+    with_added     O(k log k) for k new queries, and a copy of the set's columns; at times a build
     with_removed   O(n): a hole for each
     size           44 bytes for a one-axis query; see Layer
     """
@@ -40,7 +44,10 @@ class BorderIndex:
 
     @classmethod
     def build(cls, queries: QuerySet, *, striped: bool = True) -> "BorderIndex":
-        """Lay the set out. `striped=False` keeps to the papers' border lists, in which every post is a candidate."""
+        """Lay the set out.
+
+        `striped=False` keeps to the papers' border lists, in which every post is a candidate.
+        """
         return cls(queries, (Layer.build(queries, striped=striped),), None, striped)
 
     def __len__(self) -> int:
@@ -54,7 +61,10 @@ class BorderIndex:
 
     @property
     def base(self) -> str:
-        """The fingerprint that pointers belong to: that of the layer at the bottom, which registrations leave alone."""
+        """The fingerprint that pointers belong to.
+
+        It is that of the layer at the bottom, which registrations leave alone.
+        """
         return self.layers[0].queries.fingerprint
 
     @property
@@ -79,6 +89,8 @@ class BorderIndex:
     def with_removed(self, ids: Iterable[str]) -> "BorderIndex":
         """Return an index without these queries."""
         gone = list(ids)
+        if not gone:
+            return self
         kept = np.ones(len(self.queries), np.bool_)
         kept[self.queries.rows_of(gone)] = False
         queries = self.queries.with_removed(gone)

@@ -1,13 +1,15 @@
 """A part of a query set, laid out for the walk: its boxes, and its posts on every axis.
 
-A box bounded on one axis only, the only one of a query that is always valid, is *plain*: the posts alone decide. Any
-other is *checked*: a post passed makes it a candidate, and the whole box confirms it. Queries for named streams
-stand in segments of their own, one a stream, so that a million of them cost a stream only its own.
+A box bounded on one axis only, the only one of a query that is always valid, is *plain*: the posts
+alone decide. Any other is *checked*: a post passed makes it a candidate, and the whole box confirms
+it. Queries for named streams stand in segments of their own, one a stream, so that a million of
+them cost a stream only its own.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,8 +22,8 @@ from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 MOST_STRIPES = 1024
-COPIES = 5  # of a box, on average, that stripes may cost; a box that would stand in more than WIDE is kept apart
-WIDE = 16
+COPIES = 5  # of a box, on average, that stripes may cost
+WIDE = 16  # a box that would stand in more stripes is kept apart
 FEWEST = 32  # boxes for which stripes are worth having
 NARROW = 0.5  # of the axis, the median box that stripes still help
 
@@ -45,8 +47,8 @@ class Layer:
     """n queries laid out.
 
     build   O(n log n)
-    size    24 to 44 bytes a box and axis that is bounded, 16 d more a box where any is checked; in stripes a box
-            stands COPIES times on average
+    size    24 to 44 bytes a box and axis that is bounded, 16 d more a box where any is checked;
+            in stripes a box stands COPIES times on average
     """
 
     queries: QuerySet
@@ -65,7 +67,10 @@ class Layer:
         boxes = _Split.of(queries)
         named = _Named.of(queries, boxes.query)
         everywhere = queries.everywhere[boxes.query]
-        plain, plain_named, checked, checked_named = [], [], [], []
+        plain: list[PostList] = []
+        plain_named: list[PostList] = []
+        checked: list[Striped] = []
+        checked_named: list[PostList] = []
         for axis in range(len(queries.axes)):
             lo, hi = queries.lo[axis], queries.hi[axis]
             bounded = boxes.bounded[axis]
@@ -79,17 +84,17 @@ class Layer:
             for kind, wanted in ((plain_named, boxes.plain), (checked_named, ~boxes.plain)):
                 rows, segment = named.entries(bounded & wanted)
                 if len(rows):
-                    ids = boxes.query[rows] + slot if kind is plain_named else rows
+                    own = boxes.query[rows] + slot if kind is plain_named else rows
                     kind.append(
                         PostList.build(
                             axis,
-                            ids.astype(np.int32),
+                            own.astype(np.int32),
                             lo[rows],
                             hi[rows],
                             segment,
                             len(named.names),
                             spread=False,
-                            far=kind is plain_named,
+                            **(_FAR if kind is plain_named else _beside(queries, axis, rows)),
                         )
                     )
         sighted = Sighted.of(queries, boxes, named)
@@ -111,8 +116,19 @@ class Layer:
     def boxes(self) -> Boxes:
         """The boxes, as the kernels see them."""
         q = self.queries
-        query = np.repeat(np.arange(len(q), dtype=np.int32), np.diff(q.box_ptr))
-        return Boxes(self.bounds, query, q.box_ptr, q.valid_from, q.valid_to, self.slot)
+        counts = np.diff(q.box_ptr)
+        query = np.repeat(np.arange(len(q), dtype=np.int32), counts)
+        asks = (~_always(q) | (counts > 1))[query]
+        return Boxes(
+            self.bounds,
+            query,
+            asks,
+            bool(asks.any()),
+            q.box_ptr,
+            q.valid_from,
+            q.valid_to,
+            self.slot,
+        )
 
     def lists(self) -> Iterator[PostList]:
         """Every list of posts of this layer."""
@@ -139,9 +155,11 @@ def as_posts(posts: PostList) -> Posts:
         posts.begin_posts,
         posts.begin_ids,
         posts.begin_far,
+        posts.begin_across,
         posts.end_posts,
         posts.end_ids,
         posts.end_far,
+        posts.end_across,
         posts.narrowest,
     )
 
@@ -159,9 +177,13 @@ class _Split:
         counts = np.diff(queries.box_ptr)
         query = np.repeat(np.arange(len(queries)), counts)
         bounded = (queries.lo > -np.inf) | (queries.hi < np.inf)
-        always = (queries.valid_from == ALWAYS_FROM) & (queries.valid_to == ALWAYS_TO)
-        plain = (always & (counts == 1))[query] & (bounded.sum(axis=0) == 1)
+        plain = (_always(queries) & (counts == 1))[query] & (bounded.sum(axis=0) == 1)
         return cls(query, bounded, plain)
+
+
+def _always(queries: QuerySet) -> Bools:
+    always: Bools = (queries.valid_from == ALWAYS_FROM) & (queries.valid_to == ALWAYS_TO)
+    return always
 
 
 @dataclass(frozen=True)
@@ -192,7 +214,7 @@ class _Named:
 
 
 def _striped(queries: QuerySet, axis: int, rows: Int64s, striped: bool) -> list[Striped]:
-    """Lay the checked boxes of one axis out: in stripes where these cut, in one piece what is too wide for them."""
+    """Lay the checked boxes of one axis out, in stripes; in one piece what is too wide for them."""
     across, ruler = _best_cut(queries, axis, rows) if striped else (axis, _WHOLE)
     first = ruler.cell(queries.lo[across, rows])
     last = ruler.cell(queries.hi[across, rows])
@@ -213,20 +235,33 @@ def _striped(queries: QuerySet, axis: int, rows: Int64s, striped: bool) -> list[
             queries.hi[axis, boxes],
             segment,
             cut.cells,
-            far=False,
+            **_beside(queries, axis, boxes),
         )
         lists.append(Striped(posts, across, cut))
     return lists
 
 
+def _beside(queries: QuerySet, axis: int, boxes: Int64s) -> dict[str, Any]:
+    """Say what stands beside each post of checked boxes.
+
+    Of two axes, all that confirms a box: then candidates are read in order (5 → 2 ns each). Of
+    more, nothing: the first axis that denies a candidate is met soon, and memory counts.
+    """
+    if len(queries.axes) != 2:
+        return {"far": False}
+    other = 1 - axis
+    return {"across": np.stack([queries.lo[other, boxes], queries.hi[other, boxes]], axis=1)}
+
+
+_FAR: dict[str, Any] = {}
 _WHOLE = Ruler(0.0, 1.0, 1)
 
 
 def _best_cut(queries: QuerySet, axis: int, rows: Int64s) -> tuple[int, Ruler]:
     """Choose the axis whose stripes leave the fewest candidates, and the number of stripes.
 
-    With stripes of height h over boxes of height w on an axis of length r, a candidate is met (w + h) / w times for
-    every event, and a box stands w / h + 1 times: h = w / (COPIES - 1).
+    With stripes of height h over boxes of height w on an axis of length r, a candidate is met (w +
+    h) / w times for every event, and a box stands w / h + 1 times: h = w / (COPIES - 1).
     """
     best, cut, share = axis, _WHOLE, NARROW
     for other in range(len(queries.axes)):
@@ -237,7 +272,7 @@ def _best_cut(queries: QuerySet, axis: int, rows: Int64s) -> tuple[int, Ruler]:
         lo, hi = lo[tied], hi[tied]
         with np.errstate(over="ignore"):
             reach, width = float(hi.max() - lo.min()), float(np.median(hi - lo))
-        if not (0 < reach < np.inf and 0 < width and width / reach < share):
+        if not (0 < reach < np.inf and width > 0 and width / reach < share):
             continue
         stripes = int(min(MOST_STRIPES, max(1, (COPIES - 1) * reach / width), len(rows)))
         best, share = other, width / reach
@@ -247,11 +282,14 @@ def _best_cut(queries: QuerySet, axis: int, rows: Int64s) -> tuple[int, Ruler]:
 
 @dataclass(frozen=True, eq=False)
 class Sighted:
-    """The boxes of queries that want the first sight of a stream: the sweep over all streams, and the named ones."""
+    """The boxes of queries that want the first sight of a stream.
 
-    axis: int
-    begins: Int32s
-    ends: Int32s
+    Those of queries for all streams stand in a sweep, the others by the stream they name.
+    """
+
+    axis: int  # of the sweep
+    begins: Int32s  # the sweep's boxes, by where they begin
+    ends: Int32s  # the same, by where they end
     named: Int64s  # boxes, by segment
     named_first: Int64s  # [segment + 1]
 

@@ -1,6 +1,7 @@
 """The way every stream takes: its last tuple of before, then its new ones, one run a stream.
 
-With the head in front of the run, each event is a fact about two neighbours, and the walk needs to look nothing up.
+With the head in front of the run, each event is a fact about two neighbours, and the walk needs to
+look nothing up.
 """
 
 from dataclasses import dataclass
@@ -33,9 +34,10 @@ class Path:
     def lay(
         cls, heads: Heads, names: pa.StringArray, stream: Int32s, ts: Int64s, values: Doubles
     ) -> "Path":
-        """Put each stream's head in front of its tuples. These come sorted by stream, each in the order taken.
+        """Put each stream's head in front of its tuples.
 
-        The first of `names` are those of the heads, in their order: so a stream's code says whether it has one.
+        These come sorted by stream, each stream's in the order taken. The first of `names` are
+        those of the heads, in their order: so a stream's code says whether it has one.
 
         O(tuples + heads); one copy of the tuples.
         """

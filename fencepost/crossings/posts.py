@@ -1,14 +1,14 @@
 """The posts of some boxes on one axis: where boxes begin, where they end, and who.
 
-This is the RS list of the papers as flat arrays. The begins and the ends stand apart, each sorted, with the box (or
-query) of each beside it in the same order, so that a step of a stream from p to c passes one contiguous slice of
-the begins and one of the ends, and nothing else.
+This is the RS list of the papers as flat arrays. The begins and the ends stand apart, each sorted,
+with the box (or query) of each beside it in the same order, so that a step of a stream from p to c
+passes one contiguous slice of the begins and one of the ends, and nothing else.
 
-A list is cut into segments: the stripes of another axis, or the streams that queries name. A table of cells, evenly
-spaced along the axis in every segment, says how many posts stand before each cell.
+A list is cut into segments: the stripes of another axis, or the streams that queries name. A table
+of cells, evenly spaced along the axis in every segment, says how many posts stand before each cell.
 
-Law: `rank(segment, v)` counts the posts of the segment at or below v; a step from p to c passes exactly the posts
-between the ranks of the two.
+Law: `rank(segment, v)` counts the posts of the segment at or below v; a step from p to c passes
+exactly the posts between the ranks of the two.
 """
 
 from dataclasses import dataclass
@@ -21,13 +21,14 @@ from fencepost.errors import BrokenIndex
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 PAD = 32  # entries past the end that kernels may read (never use) instead of testing for the end
-POSTS_A_CELL = 4  # two begins and two ends: the four compares that follow then settle nearly every rank
+# Two begins and two ends: the four compares that follow then settle nearly every rank.
+POSTS_A_CELL = 4
 STEEPEST = 1e300
 
 
 @dataclass(frozen=True)
 class Ruler:
-    """Even cells along an axis: cell(v) never falls as v grows, so sorted posts have sorted cells."""
+    """Even cells along an axis: cell(v) never falls as v grows, so sorted posts sort the cells."""
 
     origin: float
     scale: float
@@ -35,7 +36,10 @@ class Ruler:
 
     @classmethod
     def over(cls, posts: Doubles, cells: int) -> "Ruler":
-        """Spread the cells over the posts but for a thousandth at each end: one far post must not spoil all."""
+        """Spread the cells over the posts.
+
+        A thousandth at each end is left out: one far post must not spoil all.
+        """
         finite = posts[np.isfinite(posts)]
         if cells <= 1 or finite.size == 0:
             return cls(0.0, 1.0, 1)
@@ -62,24 +66,27 @@ class PostList:
     rank    O(1) where posts are spread, O(log n) where they crowd
     step    O(posts passed), whatever merely overlaps
 
-    `begin_far` is the end of the box whose begin stands there, `end_far` its begin: the test whether a box was leapt
-    over reads memory in order. Lists whose boxes are confirmed whole keep none (both have length 0).
+    `begin_far` is the end of the box whose begin stands there, `end_far` its begin: the test
+    whether a box was leapt over reads memory in order. Lists whose boxes are confirmed whole keep
+    none (both have length 0).
     """
 
     axis: int
     ruler: Ruler
-    cells: Int32s  # of the begins and of the ends, in turn: how many stand before each cell of each segment
+    cells: Int32s  # how many begins, and ends, in turn, stand before each cell of each segment
     begin_posts: Doubles
     begin_ids: Int32s
     begin_far: Doubles
+    begin_across: Doubles  # [post, (lo, hi)]
     end_posts: Doubles
     end_ids: Int32s
     end_far: Doubles
+    end_across: Doubles
     segments: int
     narrowest: float  # the least width of a box: a shorter step cannot leap over any
 
     @classmethod
-    def build(
+    def build(  # noqa: PLR0913  the boxes' columns, their segments, and two choices by name
         cls,
         axis: int,
         ids: Int32s,
@@ -90,10 +97,12 @@ class PostList:
         *,
         spread: bool = True,
         far: bool = True,
+        across: Doubles | None = None,
     ) -> "PostList":
         """Sort the finite ends of these boxes. `spread` gives each segment its table of cells."""
-        begins = _Side.sort(ids, lo, hi, segment, far)
-        ends = _Side.sort(ids, hi, lo, segment, far)
+        across = np.empty((0, 2)) if across is None else across
+        begins = _Side.sort(ids, lo, hi if far else hi[:0], across, segment)
+        ends = _Side.sort(ids, hi, lo if far else lo[:0], across, segment)
         count = len(begins.ids) + len(ends.ids)
         each = max(1, count // (POSTS_A_CELL * segments)) if spread else 1
         ruler = Ruler.over(begins.posts if len(begins.posts) else ends.posts, each)
@@ -125,31 +134,38 @@ class PostList:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        sides = (self.begin_posts, self.begin_ids, self.begin_far)
-        sides += (self.end_posts, self.end_ids, self.end_far)
-        return int(self.cells.nbytes + sum(a.nbytes for a in sides))
+        posts, ids = (self.begin_posts, self.end_posts), (self.begin_ids, self.end_ids)
+        beside = (self.begin_far, self.end_far, self.begin_across, self.end_across)
+        arrays = (self.cells, *posts, *ids, *beside)
+        return int(sum(a.nbytes for a in arrays))
 
     def check(self) -> None:
-        """Raise BrokenIndex unless posts are sorted, cells agree with them and pads are closed. O(n)."""
+        """Raise BrokenIndex unless posts are sorted, cells agree and pads are closed. O(n)."""
         for name, posts, count, column in (
             ("begin", self.begin_posts, self.begins, 0),
             ("end", self.end_posts, self.ends, 1),
         ):
             starts = self.cells[column::2]
             if starts[0] != 0 or starts[-1] != count or (np.diff(starts) < 0).any():
-                raise BrokenIndex(f"axis {self.axis}: the cells of the {name}s do not add up to {count}")
+                raise BrokenIndex(
+                    f"axis {self.axis}: the cells of the {name}s do not add up to {count}"
+                )
             if not (posts[count:] == np.inf).all():
                 raise BrokenIndex(f"axis {self.axis}: the pad behind the {name}s is open")
             segment = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) // self.ruler.cells
-            falls = (posts[1:count] < posts[: count - 1]) & (np.diff(segment) == 0)
+            own = posts[:count]
+            falls = (own[1:] < own[:-1]) & (np.diff(segment) == 0)
             if falls.any():
                 k = int(np.flatnonzero(falls)[0]) + 1
                 raise BrokenIndex(
-                    f"axis {self.axis}: {name} post {k} ({posts[k]}) is below post {k - 1} ({posts[k - 1]})"
+                    f"axis {self.axis}: {name} post {k} ({posts[k]}) "
+                    f"is below post {k - 1} ({posts[k - 1]})"
                 )
             at = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) % self.ruler.cells
             if (at != self.ruler.cell(posts[:count])).any():
-                raise BrokenIndex(f"axis {self.axis}: a {name} post stands in a cell that is not its own")
+                raise BrokenIndex(
+                    f"axis {self.axis}: a {name} post stands in a cell that is not its own"
+                )
 
 
 @dataclass(frozen=True)
@@ -159,24 +175,24 @@ class _Side:
     posts: Doubles
     ids: Int32s
     far: Doubles
+    across: Doubles
     segment: Int64s | None
 
     @classmethod
     def sort(
-        cls, ids: Int32s, near: Doubles, far: Doubles, segment: Int64s | None, keep_far: bool
+        cls, ids: Int32s, near: Doubles, far: Doubles, across: Doubles, segment: Int64s | None
     ) -> "_Side":
         """Sort by segment and post. An infinite end is no post: nothing passes it."""
-        finite = np.isfinite(near)
-        if not finite.all():
-            ids, near, far = ids[finite], near[finite], far[finite]
-            segment = None if segment is None else segment[finite]
-        if segment is None:
-            order = np.argsort(near)
-        else:
-            order = np.lexsort((near, segment))
-            segment = segment[order]
-        kept = far[order] if keep_far else far[:0]
-        return cls(near[order], ids[order], kept, segment)
+        order = np.argsort(near) if segment is None else np.lexsort((near, segment))
+        if not np.isfinite(near).all():
+            order = order[np.isfinite(near[order])]
+        return cls(
+            near[order],
+            ids[order],
+            far[order] if len(far) else far,
+            across[order] if len(across) else across,
+            None if segment is None else segment[order],
+        )
 
     def before(self, ruler: Ruler, segments: int) -> Int64s:
         """Count the posts before each cell of each segment, and all of them at the end."""
@@ -187,10 +203,10 @@ class _Side:
         np.cumsum(np.bincount(cell, minlength=segments * ruler.cells), out=starts[1:])
         return starts
 
-    def padded(self) -> tuple[Doubles, Int32s, Doubles]:
+    def padded(self) -> tuple[Doubles, Int32s, Doubles, Doubles]:
         """Close each array with a pad that no value ever passes."""
-        far = _pad(self.far, np.inf) if len(self.far) == len(self.posts) else self.far
-        return _pad(self.posts, np.inf), _pad(self.ids, 0), far
+        far = _pad(self.far, np.inf) if len(self.far) else self.far
+        return _pad(self.posts, np.inf), _pad(self.ids, 0), far, self.across
 
 
 def _pad(array: npt.NDArray[Any], value: float) -> npt.NDArray[Any]:

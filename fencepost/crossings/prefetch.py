@@ -1,18 +1,24 @@
-"""Ask the memory for an array's entry before it is needed. No effect but on time; interpreted, none at all."""
+"""Ask the memory for an array's entry before it is needed.
 
+No effect but on time; interpreted, none at all.
+"""
+
+from typing import Any
+
+import numpy as np
 import numpy.typing as npt
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.extending import intrinsic, overload
 
 
-def prefetch(array: npt.NDArray, index: int) -> None:  # type: ignore[type-arg]
+def prefetch(array: npt.NDArray[Any], index: int | np.unsignedinteger[Any]) -> None:
     """Do nothing: the interpreter has no say in what is cached."""
 
 
 @intrinsic
-def _prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
-    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+def _prefetch(typing_context, array, index):
+    def generate(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         byte = ir.IntType(8).as_pointer()
         number = ir.IntType(32)
@@ -26,5 +32,5 @@ def _prefetch(typing_context, array, index):  # type: ignore[no-untyped-def]
 
 
 @overload(prefetch, inline="always")
-def _prefetch_compiled(array, index):  # type: ignore[no-untyped-def]
-    return lambda array, index: _prefetch(array, index)
+def _prefetch_compiled(array, index):
+    return lambda array, index: _prefetch(array, index)  # noqa: PLW0108  Numba wants a function

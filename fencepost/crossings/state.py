@@ -1,11 +1,12 @@
 """What is remembered of every stream: its last tuple, and where it stood among the posts.
 
-The pointer is a help, never a truth: where the index it was taken from is not the one in force, or is not known, it
-is found again from the values. So state needs no repair when queries come and go.
+The pointer is a help, never a truth: where the index it was taken from is not the one in force, or
+is not known, it is found again from the values. So state needs no repair when queries come and go.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,8 +22,9 @@ UNKNOWN = -1
 class Heads:
     """The last tuple of each of n streams: 8 + 16 d bytes a stream beside its id.
 
-    `begun` and `ended` are the pointers, for each axis: how many begins and ends of the index's plain posts lie at or
-    below the value. They belong to the index whose base has the fingerprint `index`; -1 where not known.
+    `begun` and `ended` are the pointers, for each axis: how many begins and ends of the index's
+    plain posts lie at or below the value. They belong to the index whose base has the fingerprint
+    `index`; -1 where not known.
     """
 
     axes: tuple[str, ...]
@@ -48,7 +50,7 @@ class Heads:
         return len(self.ts)
 
     def known_to(self, index: str) -> "Heads":
-        """Return the same heads with the pointers that belong to this index, the others forgotten."""
+        """Return the same heads, with pointers only if they belong to this index."""
         if index == self.index:
             return self
         unknown = np.full(self.begun.shape, UNKNOWN, np.int32)
@@ -62,7 +64,7 @@ class Heads:
         at = codes_in(later.names, self.names)
         fresh = at < 0
         known = ~fresh
-        merged = {}
+        merged: dict[str, Any] = {}
         for name in ("ts", "values", "begun", "ended"):
             old, new = getattr(mine, name), getattr(later, name)
             column = np.concatenate([old, new[..., fresh]], axis=-1)
@@ -86,12 +88,13 @@ class Heads:
 
     @classmethod
     def from_table(cls, axes: Sequence[str], table: pa.Table, index: str = "") -> "Heads":
-        """Read heads back. Pointers of rows that belong to another index than this are forgotten."""
+        """Read heads back; pointers that belong to another index than this are forgotten."""
         wanted = {"stream_id", "ts", "place", "index", *axes}
         missing = sorted(wanted - set(table.column_names))
         if missing:
             raise StateError(
-                f"the state has no column {', '.join(missing)}; it has {', '.join(table.column_names)}"
+                f"the state has no column {', '.join(missing)}; "
+                f"it has {', '.join(table.column_names)}"
             )
         d, n = len(axes), table.num_rows
         place = table["place"].combine_chunks()

@@ -1,7 +1,11 @@
 """The walk in NumPy: what the kernels do, readable, and fast enough for a few thousand tuples.
 
-A run too small to be worth loading a compiler takes this way; tests hold it equal to the kernels, row for row.
+A run too small to be worth loading a compiler takes this way; tests hold it equal to the kernels,
+row for row.
 """
+
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,7 +24,10 @@ def ranks(posts: Posts, values: Doubles) -> tuple[Int32s, Int32s]:
 
 
 def ranks_within(posts: Posts, steps: Steps, segment: Int32s) -> tuple[Int32s, Int32s]:
-    """Count them in the segment of each run's own stream, from the start of the list; 0 for a run with none."""
+    """Count them, from the start of the list, in the segment of each run's own stream.
+
+    A run whose stream has none stands at 0.
+    """
     values = steps.values[posts.axis]
     found = np.zeros((2, len(values)), np.int32)
     sides = (posts.begin_posts, posts.end_posts)
@@ -40,7 +47,7 @@ def _segment_of(posts: Posts, column: int, segment: int) -> tuple[int, int]:
 
 
 def crossings(posts: Posts, steps: Steps, begun: Int32s, ended: Int32s) -> Events:
-    """Write out the events of a plain list: the posts passed, but for boxes that were leapt over."""
+    """Write out the events of a plain list: the posts passed, but for boxes leapt over."""
     values = steps.values[posts.axis]
     p, c = pairs(steps)
     low, high = np.minimum(values[p], values[c]), np.maximum(values[p], values[c])
@@ -60,10 +67,19 @@ def crossings(posts: Posts, steps: Steps, begun: Int32s, ended: Int32s) -> Event
     return together(found)
 
 
+class _Candidates(NamedTuple):
+    """Boxes that a step may have entered or left: in each, if at all, the tuple at `inside`."""
+
+    box: Int32s
+    inside: Int64s
+    outside: Int64s
+    now: Int64s  # which of the two is the later
+
+
 def confirm(
     posts: Posts, stripes: Stripes, boxes: Boxes, steps: Steps, segment: Int32s
 ) -> tuple[Events, int]:
-    """Confirm the candidates of a checked list; return the events and how many candidates there were."""
+    """Confirm the candidates of a checked list; return the events and how many were met."""
     p, c = pairs(steps)
     run = np.repeat(np.arange(len(steps.starts) - 1), np.diff(steps.starts))[c]
     covered = segment[run] >= 0
@@ -84,7 +100,8 @@ def confirm(
             step = step + turn.start
             box = ids[k]
             examined += len(box)
-            kept = _reports(boxes, box, posts.axis, steps, inside[step], outside[step], c[step])
+            met = _Candidates(box, inside[step], outside[step], c[step])
+            kept = _reports(boxes, met, posts.axis, steps)
             step, box = step[kept], box[kept]
             type_ = np.where(into[step], ENTERED, -ENTERED).astype(np.int8)
             query = (boxes.query[box] + boxes.slot).astype(np.int32)
@@ -110,20 +127,13 @@ def _ranks_at(posts: Posts, column: int, segment: Int64s, values: Doubles) -> In
     return found
 
 
-def _reports(
-    boxes: Boxes,
-    box: Int32s,
-    axis: int,
-    steps: Steps,
-    inside: Int64s,
-    outside: Int64s,
-    now: Int64s,
-) -> Bools:
+def _reports(boxes: Boxes, candidates: _Candidates, axis: int, steps: Steps) -> Bools:
     """Tell which candidates are events, each to be reported here and nowhere else."""
+    box, inside, outside, now = candidates
     query = boxes.query[box]
     kept = _holds(boxes, box, steps, inside)
     kept &= (boxes.valid_from[query] <= steps.ts[now]) & (steps.ts[now] < boxes.valid_to[query])
-    for other in range(axis):  # an earlier axis on which the tuple outside is outside too reports it
+    for other in range(axis):  # where the tuple outside is outside too, the earlier axis reports it
         value = steps.values[other, outside]
         kept &= (boxes.bounds[box, other, 0] <= value) & (value < boxes.bounds[box, other, 1])
     several = np.flatnonzero(kept & (boxes.first[query + 1] - boxes.first[query] > 1))
@@ -150,7 +160,9 @@ def first_sight(boxes: Boxes, candidates: Int64s, steps: Steps, places: Int64s) 
     per_turn = max(1, AT_ONCE // max(1, len(candidates)))
     for start in range(0, len(places), per_turn):
         turn = places[start : start + per_turn]
-        found.append(sighted(boxes, np.tile(candidates, len(turn)), steps, np.repeat(turn, len(candidates))))
+        found.append(
+            sighted(boxes, np.tile(candidates, len(turn)), steps, np.repeat(turn, len(candidates)))
+        )
     return together(found)
 
 
@@ -187,7 +199,7 @@ def _turns(counts: Int64s | Int32s) -> list[slice]:
         return []
     cuts = np.searchsorted(total, np.arange(AT_ONCE, total[-1], AT_ONCE), side="left") + 1
     edges = np.unique(np.concatenate([[0], cuts, [len(counts)]]))
-    return [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def together(found: list[Events]) -> Events:

@@ -1,14 +1,15 @@
 """The walk of all streams past the posts, in two passes.
 
-The first pass finds where every tuple stands: for each plain list two ranks, a few integers whatever the number of
-queries. Counting needs no more than those. The second pass expands them to events, into arrays of exactly their
-number, or not at all if nobody asks.
+The first pass finds where every tuple stands: for each plain list two ranks, a few integers
+whatever the number of queries. Counting needs no more than those. The second pass expands them to
+events, into arrays of exactly their number, or not at all if nobody asks.
 """
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -25,12 +26,15 @@ T = TypeVar("T")
 
 WHOLE = Stripes(0, 0.0, 1.0, 1)
 COMPILE_FROM = 5_000  # places from which the compiled kernels are worth loading
-SAMPLE = 4_096
+SAMPLE = 512
 
 
 @dataclass(frozen=True)
 class Standing:
-    """Where every place stands in one plain list: the first pass's answer. A step passes what lies between two."""
+    """Where every place stands in one plain list: the first pass's answer.
+
+    A step passes what lies between two.
+    """
 
     layer: int
     posts: PostList
@@ -41,7 +45,10 @@ class Standing:
 
 @dataclass(frozen=True)
 class Suspect:
-    """One checked list that some runs have to do with; there is nothing to know before its candidates are met."""
+    """One checked list that some runs have to do with.
+
+    There is nothing to know of it before its candidates are met.
+    """
 
     layer: Layer
     posts: PostList
@@ -72,9 +79,9 @@ class Walk:
 
     @cached_property
     def events(self) -> Events:
-        """Who crossed what: the place, the query's row in the index's set, ENTERED or its opposite."""
+        """Who crossed what: the place, the query's row in the set, ENTERED or its opposite."""
         if self.fast:
-            from fencepost.crossings import expand  # noqa: PLC0415  loads the compiler
+            from fencepost.crossings import expand
 
             found = expand.events(self)
         else:
@@ -93,10 +100,10 @@ class Walk:
         found = [
             twins.crossings(as_posts(s.posts), steps, s.begun, s.ended) for s in self.standings
         ]
-        for s in self.suspects:
-            found.append(
-                twins.confirm(as_posts(s.posts), s.stripes, s.layer.boxes, steps, s.segment)[0]
-            )
+        found += [
+            twins.confirm(as_posts(s.posts), s.stripes, s.layer.boxes, steps, s.segment)[0]
+            for s in self.suspects
+        ]
         places = self.path.starts[:-1][self.path.fresh]
         for layer in self.index.layers:
             if layer.sighted and len(places):
@@ -106,10 +113,11 @@ class Walk:
         return twins.together(found)
 
 
-def walk(
-    index: BorderIndex, path: Path, *, fast: bool | None = None, threads: int = 1
-) -> Walk:
-    """Make the first pass. `fast` chooses the compiled kernels or their NumPy twins; None: by the size."""
+def walk(index: BorderIndex, path: Path, *, fast: bool | None = None, threads: int = 1) -> Walk:
+    """Make the first pass.
+
+    `fast` chooses the compiled kernels or their NumPy twins, None by the size of the work.
+    """
     compiled = len(path) >= COMPILE_FROM if fast is None else fast
     standings: list[Standing] = []
     suspects: list[Suspect] = []
@@ -135,7 +143,7 @@ def _ranks(
     values = path.values[posts.axis]
     if not compiled:
         return twins.ranks(columns, values)
-    from fencepost.crossings import kernels  # noqa: PLC0415  loads the compiler
+    from fencepost.crossings import kernels
 
     begun, ended = np.empty((2, len(path)), np.int32)
     if _hardly_moves(columns, path):
@@ -150,13 +158,16 @@ def _ranks(
         edges = np.linspace(0, len(path), threads + 1).astype(np.int64)
         in_parallel(
             lambda a, b: kernels.ranks(columns, values, a, b, begun, ended),
-            list(zip(edges[:-1].tolist(), edges[1:].tolist(), strict=True)),
+            list(pairwise(edges.tolist())),
         )
     return begun, ended
 
 
 def _hardly_moves(posts: Posts, path: Path) -> bool:
-    """Look at some steps: do most pass no post? Then standing still is worth a test, else it is a wrong guess."""
+    """Look at some steps: do most pass no post?
+
+    Then standing still is worth a test, else it is a wrong guess.
+    """
     values = path.values[posts.axis]
     stride = max(1, len(values) // SAMPLE)
     p = np.arange(0, len(values) - 1, stride)
@@ -171,7 +182,7 @@ def _ranks_within(
     columns = as_posts(posts)
     if not compiled:
         return twins.ranks_within(columns, path.steps, own)
-    from fencepost.crossings import kernels  # noqa: PLC0415  loads the compiler
+    from fencepost.crossings import kernels
 
     begun, ended = np.empty((2, len(path)), np.int32)
     in_parallel(
@@ -185,7 +196,7 @@ def run_parts(path: Path, threads: int) -> list[tuple[int, int]]:
     """Cut the runs into parts of about as many places each."""
     wanted = np.linspace(0, len(path), threads + 1)[1:-1]
     cuts = [0, *np.searchsorted(path.starts, wanted).tolist(), len(path.stream)]
-    return list(zip(cuts[:-1], cuts[1:], strict=True))
+    return list(pairwise(cuts))
 
 
 def in_parallel(work: Callable[[int, int], T], parts: list[tuple[int, int]]) -> list[T]:
@@ -197,7 +208,10 @@ def in_parallel(work: Callable[[int, int], T], parts: list[tuple[int, int]]) -> 
 
 
 def named_first_sight(layer: Layer, path: Path) -> Events:
-    """Report the queries for named streams that hold a stream's first tuple: only its own are looked at."""
+    """Report the queries for named streams that hold a stream's first tuple.
+
+    Only the stream's own are looked at.
+    """
     runs = np.flatnonzero(path.fresh)
     own = codes_in(path.names, layer.names)[path.stream[runs]]
     runs, own = runs[own >= 0], own[own >= 0]

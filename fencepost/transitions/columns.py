@@ -1,4 +1,4 @@
-"""What the deciding kernel and its twin are given, and the fates they hand out."""
+"""The events to decide on, what the kernel and its twin are given, and the fates they hand out."""
 
 from typing import NamedTuple
 
@@ -8,8 +8,19 @@ UNDECIDED, ANSWERED, TIMED_OUT, DROPPED = 0, 1, 2, 3
 BEFORE = -1  # the delivery of an event that was pending already
 
 
+class Crossed(NamedTuple):
+    """The events of a step, of queries with `within`."""
+
+    query: Int32s
+    stream: Int32s
+    ts: Int64s
+    type: Int8s
+    delivery: Int32s
+    order: Int32s  # which of a stream's events came first; greater than -1
+
+
 class Sequences(NamedTuple):
-    """The events of every (query, stream), one sequence behind the other, each in the order it happened."""
+    """The events of every (query, stream), a sequence each, in the order they happened."""
 
     query: Int32s
     stream: Int32s

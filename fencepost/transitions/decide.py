@@ -1,7 +1,8 @@
 """From crossings and the watermark to transitions.
 
-Law: every event of a query with `within` gets exactly one transition, unless its query goes first or its time would
-run out at or after `valid_to`; and the deliveries alone, not their grouping, say which and when.
+Law: every event of a query with `within` gets exactly one transition, unless its query goes first
+or its time would run out at or after `valid_to`; and the deliveries alone, not their grouping, say
+which and when.
 """
 
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from fencepost.transitions.columns import (
     BEFORE,
     TIMED_OUT,
     UNDECIDED,
+    Crossed,
     Fates,
     Sequences,
 )
@@ -27,7 +29,10 @@ COMPILE_FROM = 20_000  # events from which the compiled kernel is worth loading
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """n transitions. `to_ts` is the answering event's time; a stay or a departure has none (`answered` is False)."""
+    """n transitions. `to_ts` is the answering event's time, where one `answered`.
+
+    A stay or a departure has none.
+    """
 
     kind: Int8s
     query: Int32s
@@ -44,33 +49,21 @@ class Transitions:
 
 
 def decide(
-    pending: Pending,
-    query: Int32s,
-    stream: Int32s,
-    ts: Int64s,
-    type_: Int8s,
-    delivery: Int32s,
-    order: Int32s,
-    watermarks: Int64s,
-    *,
-    fast: bool | None = None,
+    pending: Pending, crossed: Crossed, watermarks: Int64s, *, fast: bool | None = None
 ) -> tuple[Transitions, Pending]:
     """Decide what can be decided; return the transitions and what is pending still.
 
-    The arguments from `query` to `delivery` are the events, of queries with `within`; `order` tells which of a
-    stream's events came first (greater than -1). `watermarks[d]` is that before delivery d, the last that after all. O(n log n).
+    `watermarks[d]` is that before delivery d, the last that after all. O(n log n).
     """
     queries = pending.of
     columns = {
-        "query": np.concatenate([pending.query, query]),
-        "stream": np.concatenate([pending.stream, stream]),
-        "ts": np.concatenate([pending.ts, ts]),
-        "type": np.concatenate([pending.type, type_]),
-        "delivery": np.concatenate(
-            [np.full(len(pending), BEFORE, np.int32), delivery]
-        ),
+        "query": np.concatenate([pending.query, crossed.query]),
+        "stream": np.concatenate([pending.stream, crossed.stream]),
+        "ts": np.concatenate([pending.ts, crossed.ts]),
+        "type": np.concatenate([pending.type, crossed.type]),
+        "delivery": np.concatenate([np.full(len(pending), BEFORE, np.int32), crossed.delivery]),
     }
-    came = np.concatenate([np.full(len(pending), -1), order])
+    came = np.concatenate([np.full(len(pending), -1), crossed.order])
     by_pair = np.lexsort((came, columns["stream"], columns["query"]))
     columns = {name: column[by_pair] for name, column in columns.items()}
 
@@ -81,7 +74,7 @@ def decide(
     )
     fates = Fates(np.empty(len(within), np.int8), np.empty(len(within), np.int32))
     if len(within) >= COMPILE_FROM if fast is None else fast:
-        from fencepost.transitions import kernels  # noqa: PLC0415  loads the compiler
+        from fencepost.transitions import kernels
 
         kernels.decide(events, watermarks, fates)
     else:

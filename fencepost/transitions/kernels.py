@@ -32,8 +32,9 @@ def _passed(watermarks, first, due):
 def decide(events: Sequences, watermarks: Int64s, fates: Fates) -> None:
     """Decide each event by its next one, or by the watermark, whichever came first. O(n).
 
-    `watermarks[d]` is that before delivery d, the last that after all. An event that happens in a delivery is looked
-    at before the watermark of the same delivery moves; so only a later delivery's event can come too late for it.
+    `watermarks[d]` is that before delivery d, the last that after all. An event that happens in a
+    delivery is looked at before the watermark of the same delivery moves; so only a later
+    delivery's event can come too late for it.
     """
     n = len(events.ts)
     for k in range(n):

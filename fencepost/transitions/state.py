@@ -15,12 +15,12 @@ COLUMNS = ("query_id", "query_version", "stream_id", "type", "ts")
 
 @dataclass(frozen=True, eq=False)
 class Pending:
-    """Undecided events: the query's row in `of`, the stream's place among the heads, +1 for I and -1 for O."""
+    """Undecided events, at most one for each query and stream."""
 
     of: QuerySet
-    query: Int32s
-    stream: Int32s
-    type: Int8s
+    query: Int32s  # the row in `of`
+    stream: Int32s  # the place among the heads
+    type: Int8s  # +1 for I, -1 for O
     ts: Int64s
 
     @classmethod
@@ -34,7 +34,10 @@ class Pending:
         return len(self.ts)
 
     def under(self, queries: QuerySet) -> "Pending":
-        """Return those whose query is in force in this very version; the others end here, without a transition."""
+        """Return those whose query is in force in this very version.
+
+        The others end here, without a transition.
+        """
         if queries is self.of:
             return self
         if len(self) == 0:
@@ -66,7 +69,9 @@ class Pending:
         stream = codes_in(table["stream_id"].combine_chunks(), names)
         if (stream < 0).any():
             lost = table["stream_id"][int(np.flatnonzero(stream < 0)[0])]
-            raise StateError(f"an event of stream '{lost}' is pending, but the state has no such stream")
+            raise StateError(
+                f"an event of stream '{lost}' is pending, but the state has no such stream"
+            )
         kept = row >= 0
         kept[kept] = queries.versions[row[kept]] == table["query_version"].to_numpy()[kept]
         rises = pc.equal(table["type"], "I").to_numpy(zero_copy_only=False)

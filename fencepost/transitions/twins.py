@@ -31,7 +31,8 @@ def decide(events: Sequences, watermarks: Int64s, fates: Fates) -> None:
         [dropped, in_time, too_late], [DROPPED, ANSWERED, TIMED_OUT], default=UNDECIDED
     )
 
-    # After which delivery was the watermark first past the due time? It never falls, so it can be looked up.
+    # After which delivery was the watermark first past the due time? It never falls, so it can be
+    # looked up.
     mine = np.maximum(events.delivery, BEFORE + 1)
     passed = np.maximum(np.searchsorted(watermarks[1:], due, side="right"), mine)
     decided = np.where(waited_for, passed, then)

@@ -21,7 +21,7 @@ TIME_LIKE = st.from_regex(
 )
 
 
-def one_by_one(texts, parse):
+def one_by_one(texts, parse) -> tuple[list[float | None], list[tuple[int, str]]]:
     read, refused = [], []
     for row, text in enumerate(texts):
         try:
@@ -32,11 +32,11 @@ def one_by_one(texts, parse):
     return read, refused
 
 
-def told(faults):
+def told(faults) -> list[tuple[int, str]]:
     return list(zip(faults.rows.tolist(), faults.details.to_pylist(), strict=True))
 
 
-def kept(values, faults):
+def kept(values, faults) -> list[float | None]:
     return [
         None if row in set(faults.rows.tolist()) else v for row, v in enumerate(values.tolist())
     ]

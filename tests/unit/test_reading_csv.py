@@ -1,4 +1,4 @@
-"""CSV: where records begin and end, what a stray quotation mark costs, and what a header must have."""
+"""CSV: where records begin and end, what a stray quotation mark costs, what a header must have."""
 
 import csv
 import io
@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from fencepost.errors import Faults
 from pipelines.reading import csv_records, csv_rows
 from pipelines.reading.raw_rows import Declared
+from pipelines.reading.read_rows import ReadDelivery
 from tests.files import faulty, raws, rows_of, taken, written
 
 HEADER = "stream_id,ts,price\n"
@@ -18,7 +19,7 @@ T = "2026-11-18T14:02:11Z"
 US = 1_795_010_531_000_000
 
 
-def delivery(tmp_path, body, header=HEADER, **declared):
+def delivery(tmp_path, body, header=HEADER, **declared) -> ReadDelivery:
     content = (header.encode() if isinstance(header, str) else header) + (
         body.encode() if isinstance(body, str) else body
     )
@@ -171,10 +172,11 @@ def test_all_faults_of_a_header_are_told_with_its_line(tmp_path):
     assert "                  ^^^^^" in str(refused.value)
 
 
+Split = tuple[list[tuple[int, bytes]], list[tuple[int, bytes]]]
 CELLS = st.text('ab,"\n\r é1', max_size=5)
 
 
-def reference_records(text, fields):
+def reference_records(text, fields) -> Split:
     """Read record by record: the exact grammar, tried at each line in turn."""
     found, faults, at, line = [], [], 0, 1
     while at < len(text):
@@ -199,7 +201,7 @@ def reference_records(text, fields):
     return found, faults
 
 
-def split_all(content, fields):
+def split_all(content, fields) -> Split:
     found, faults, begin, line = [], [], 0, 1
     while begin < len(content):
         r = csv_records.split(content, begin, line, fields)

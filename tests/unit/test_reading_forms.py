@@ -30,11 +30,11 @@ ROWS = st.lists(st.tuples(IDS, TIMES, VALUES, VALUES, NOTES), min_size=1, max_si
 NAMES = ("stream_id", "ts", "x", "y", "note")
 
 
-def number(value):
+def number(value) -> str:
     return repr(value) if abs(value) < 2**53 else str(int(value))
 
 
-def as_csv(rows):
+def as_csv(rows) -> bytes:
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     writer.writerow(NAMES)
@@ -42,7 +42,7 @@ def as_csv(rows):
     return text.getvalue().encode()
 
 
-def as_json(rows):
+def as_json(rows) -> bytes:
     objects = (
         dict(zip(NAMES, (i, format_instant(t), x, y, n), strict=True)) for i, t, x, y, n in rows
     )
@@ -52,7 +52,7 @@ def as_json(rows):
     ).encode()  # in full, for its short form is inexact
 
 
-def as_parquet(rows):
+def as_parquet(rows) -> bytes:
     columns = dict(zip(NAMES, map(list, zip(*rows, strict=True)), strict=True))
     columns["ts"] = pa.array(columns["ts"], pa.timestamp("us", "UTC"))
     out = io.BytesIO()

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from pipelines.reading import json_rows
 from pipelines.reading.delivery import look_at
 from pipelines.reading.raw_rows import Declared
+from pipelines.reading.read_rows import ReadDelivery
 from tests.files import faulty, raws, rows_of, taken, written
 
 T = "2026-11-18T14:02:11Z"
@@ -16,7 +17,7 @@ US = 1_795_010_531_000_000
 GOOD = f'{{"stream_id": "p", "ts": "{T}", "price": 1}}'
 
 
-def delivery(tmp_path, *lines, **declared):
+def delivery(tmp_path, *lines, **declared) -> ReadDelivery:
     content = b"".join(
         (line.encode("utf-8", "surrogatepass") if isinstance(line, str) else line) + b"\n"
         for line in lines
@@ -24,7 +25,7 @@ def delivery(tmp_path, *lines, **declared):
     return taken(written(tmp_path, "day.jsonl", content), **declared)
 
 
-def row(price, name='"a"', ts=f'"{T}"'):
+def row(price, name='"a"', ts=f'"{T}"') -> str:
     return f'{{"stream_id": {name}, "ts": {ts}, "price": {price}}}'
 
 
@@ -47,7 +48,7 @@ def test_rows_are_read_with_their_lines(tmp_path):
         ("true", "true or false, where an object was expected"),
         ("null", "null, where an object was expected"),
         ('{"a":' * 100_000, "not read: nested too deep"),
-        (row("1, \"price\": 2"), 'key "price" stands twice'),
+        (row('1, "price": 2'), 'key "price" stands twice'),
         ('{"stream_id": "a", "price": 1}', "ts is missing"),
         (f'{{"stream_id": "a", "ts": "{T}"}}', "price is missing"),
         (row("null"), "price is null"),
@@ -61,12 +62,12 @@ def test_rows_are_read_with_their_lines(tmp_path):
         (row("1", name="null"), "stream_id is null"),
         (row("1", name="false"), "stream_id: false is true or false, where a string was expected"),
         (row("1", name="1.5"), "stream_id: 1.5 is a number, but not an integer"),
-        (row("1", name=r'"\ud800"'), "stream_id holds half a surrogate pair, U+D800, as character 1"),
-        (row("1", name=r'"a\n"'), r"stream_id: 'a\n' holds a control character, U+000A, as character 2"),
+        (row("1", r'"\ud800"'), "stream_id holds half a surrogate pair, U+D800, as character 1"),
+        (row("1", r'"a\n"'), r"stream_id: 'a\n' holds a control character, U+000A, as character 2"),
         (row("1", ts="{}"), "ts: {} is an object, where a time was expected"),
         (row("1", ts="1.5"), "ts: '1.5' is not an instant like '2026-11-18T14:02:11Z'"),
-        (row('"x"', ts="[]"), 'ts: [] is a list, where a time was expected; price: "x" is a string, '
-                              "where a number was expected"),
+        (row("[]", ts="[]"), "ts: [] is a list, where a time was expected; "
+                             "price: [] is a list, where a number was expected"),  # noqa: ISC004
     ],
 )  # fmt: skip
 def test_a_malformed_line_says_what_is_wrong_and_stands_as_it_was(tmp_path, line, detail):
@@ -121,8 +122,8 @@ def test_no_good_object_names_no_axes_and_has_only_malformed_rows(tmp_path):
 
 KEYS = st.sampled_from(["stream_id", "ts", "price", 'v"é', "more"])
 SCALARS = st.sampled_from(
-    ['"a"', '"é"', r'"\u00e9"', r'"a\"b"', '""', f'"{T}"', "1", "-0", "1.50", "1e3", "01", "+1", ".5", "1.", "NaN",
-     "true", "null", "[]", "{}", '"\t"', "12345678901234567890", "-"]
+    ['"a"', '"é"', r'"\u00e9"', r'"a\"b"', '""', f'"{T}"', "1", "-0", "1.50", "1e3", "01", "+1", ".5", "1.",
+     "NaN", "true", "null", "[]", "{}", '"\t"', "12345678901234567890", "-"]
 )  # fmt: skip
 LINES = st.lists(st.tuples(KEYS, SCALARS), max_size=5).map(
     lambda pairs: (
@@ -141,7 +142,7 @@ GOOD_LINES = st.sampled_from(
 def test_differential_lines_read_by_the_pattern_are_as_those_read_one_by_one(lines, piece):
     content = "\n".join(lines).encode()
 
-    def read():
+    def read() -> list[tuple[object, ...]]:
         pieces = list(json_rows.rows(content, ("price",), Declared()))
         return [
             (

@@ -11,20 +11,21 @@ import pyarrow.parquet as pq
 import pytest
 
 from fencepost.errors import Faults
+from pipelines.reading.read_rows import ReadDelivery
 from tests.files import faulty, raws, rows_of, taken, written
 
 US = 1_795_010_531_000_000
 TIMES = pa.array([US, US + 1], pa.timestamp("us", "UTC"))
 
 
-def delivery(tmp_path, columns, axes=None, writing=None, **declared):
+def delivery(tmp_path, columns, axes=None, writing=None, **declared) -> ReadDelivery:
     table = {"stream_id": pa.array(["a", "b"]), "ts": TIMES, "price": pa.array([1.5, -2.0])}
     path = tmp_path / "day.parquet"
     pq.write_table(pa.table({**table, **columns}), path, **(writing or {}))
     return taken(path, axes, **declared)
 
 
-def refused(tmp_path, columns, **declared):
+def refused(tmp_path, columns, **declared) -> str:
     with pytest.raises(Faults) as fault:
         delivery(tmp_path, columns, **declared)
     return str(fault.value)
@@ -152,7 +153,7 @@ def test_rows_are_found_again_in_whatever_group_they_stand(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "spoil", [lambda b: b[:-30], lambda b: b"PAR1junk", lambda b: b[:20] + b"\0" * 90 + b[110:]]
+    "spoil", [lambda b: b[:-30], lambda _: b"PAR1junk", lambda b: b[:20] + b"\0" * 90 + b[110:]]
 )
 def test_a_damaged_file_is_a_fault(tmp_path, spoil):
     delivery(tmp_path, {"price": pa.array([1.25, 7.75])}, writing={"compression": "snappy"})
