@@ -10,7 +10,7 @@ from fencepost.workloads import MovingObjects, Squares, town
 
 
 def squares() -> list[Line]:
-    """10 K squares of 1 km, dense in the middle, and moving objects; per event, of the 1-D default."""
+    """10 K squares of 1 km, dense in the middle, and moving objects."""
     path, index = walks(), indexed(bands(100_000))
     events = len(assert_right(walk(index, path, fast=True)).place)
     base = median_seconds(lambda: walk(index, path, fast=True).events) / events

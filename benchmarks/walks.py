@@ -15,7 +15,8 @@ def laid(batch: TupleBatch) -> Path:
     """Lay a batch out as the walk takes it: stream by stream, nothing known of any before."""
     order = deal(batch.stream)
     streams, values = batch.stream[order], batch.values[:, order]
-    return Path.lay(Heads.empty(batch.axes), batch.names, streams, batch.ts[order], values)
+    ts, delivery = batch.ts[order], batch.delivery[order]
+    return Path.lay(Heads.empty(batch.axes), batch.names, streams, ts, values, delivery)
 
 
 def walks(streams: int = 2_000, length: int = 1_000, fl: float = 1e-4, dimensions: int = 1) -> Path:

@@ -48,7 +48,6 @@ class Outcome:
 
     walked: Walk
     found: Events
-    deliveries: Int32s  # of each place of the walk; -1 at heads
     decided: Transitions
     names: pa.StringArray
     feed: str
@@ -88,7 +87,7 @@ class Outcome:
                 f"prev_{a}": pa.array(v[before], mask=seen)
                 for a, v in zip(axes, path.values, strict=True)
             },
-            "delivery": pa.array(self.deliveries[at]),
+            "delivery": pa.array(path.delivery[at]),
         }
         return pa.table(columns)
 
@@ -137,13 +136,14 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
         deliveries=deliveries,
         lateness=lateness,
     )
-    taken = admission.released
+    taken, waiting = admission.released, _compact(admission.waiting)
+    rejected, watermarks = admission.rejected, admission.watermarks
     heads = state.heads.known_to(index.base)
-    path = Path.lay(heads, names, taken.stream, taken.ts, taken.values)
+    path = Path.lay(heads, names, taken.stream, taken.ts, taken.values, taken.delivery)
+    del admission, taken  # the path holds all of them: one copy of the tuples is enough
     walked = walk(index, path, fast=fast, threads=threads)
     changed = _changed(walked, heads)
     after = heads.with_heads(changed)
-    delivery = path.delivery(taken.delivery)
     found = walked.events
 
     timed = _timed(queries, found)
@@ -154,23 +154,22 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
         _places_among(path, len(heads))[run],
         path.ts[place],
         found.type[timed],
-        delivery[place],
+        path.delivery[place],
         place,
     )
-    watermarks = np.append(past.watermark, admission.watermarks)
-    decided, pending = decide(state.pending.under(queries), crossed, watermarks, fast=fast)
-    mark = int(admission.watermarks[-1]) if deliveries else None
+    marks = np.append(past.watermark, watermarks)
+    decided, pending = decide(state.pending.under(queries), crossed, marks, fast=fast)
+    mark = int(watermarks[-1]) if deliveries else None
     watermark = state.watermark if mark is None or mark == NEVER else mark
     return Outcome(
         walked,
         found,
-        delivery,
         decided,
         names,
         batch.feed,
-        admission.rejected,
-        admission.watermarks,
-        FeedState(state.feed, after, _compact(admission.waiting), pending, watermark),
+        rejected,
+        watermarks,
+        FeedState(state.feed, after, waiting, pending, watermark),
         changed,
         queries,
     )
@@ -245,7 +244,7 @@ def _places_among(path: Path, known: int) -> Int32s:
 def _compact(waiting: TupleBatch) -> TupleBatch:
     """Keep only the names of streams that wait."""
     if len(waiting) == 0:
-        return replace(waiting, names=waiting.names.slice(0, 0))
+        return TupleBatch.empty(waiting.feed, waiting.axes)  # not a view of what was released
     used, stream = np.unique(waiting.stream, return_inverse=True)
     return replace(
         waiting,

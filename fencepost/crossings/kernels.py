@@ -160,7 +160,7 @@ def ranks_within(
     begun: Int32s,
     ended: Int32s,
 ):
-    """Find the ranks in the segment of each run's own stream; a run without one (-1) stands at 0."""
+    """Find the ranks in the segment of each run's own stream; without one (-1) they are 0."""
     begin_posts, end_posts, cells = posts.begin_posts, posts.end_posts, posts.cells
     origin, scale, count = posts.origin, posts.scale, posts.ruler_cells
     starts, values = steps.starts, steps.values[posts.axis]
@@ -193,7 +193,7 @@ def count(
     """
     begin_far, end_far, narrowest = posts.begin_far, posts.end_far, posts.narrowest
     starts, values = steps.starts, steps.values[posts.axis]
-    total, passed = 0, 0
+    total, passed = np.int64(0), np.int64(0)
     for run in range(first_run, last_run):
         for i in range(U(starts[run] + 1), U(starts[run + 1])):
             p = i - U(1)
@@ -278,7 +278,7 @@ def fill(
     start: int,
     stop: int,
 ):
-    """Write the events of these runs to places start to stop of `out`, which is exactly their number.
+    """Write the events of these runs to `out`, from start to stop: exactly their number.
 
     The far end rides beside each id in slice order: reading hi[ids[k]] instead cost 3 ns more an
     event. All arrays are taken out of their tuples first: inside the loop that counts references

@@ -25,14 +25,20 @@ class Path:
     starts: Int64s  # [run + 1]
     values: Doubles  # [axis, place]
     ts: Int64s  # [place]
-    row: Int32s  # [place] the new tuple that stands there, or HEAD
+    delivery: Int32s  # [place] which delivery released the tuple, or HEAD
     fresh: Bools  # [run] its first place is the first sight of the stream
     begun: Int32s  # [axis, run] the pointer of the head, -1 where there is none
     ended: Int32s
 
     @classmethod
     def lay(
-        cls, heads: Heads, names: pa.StringArray, stream: Int32s, ts: Int64s, values: Doubles
+        cls,
+        heads: Heads,
+        names: pa.StringArray,
+        stream: Int32s,
+        ts: Int64s,
+        values: Doubles,
+        delivery: Int32s,
     ) -> "Path":
         """Put each stream's head in front of its tuples.
 
@@ -50,8 +56,8 @@ class Path:
         length = np.diff(np.append(first, n))
         place = np.arange(n) + np.repeat(shift, length)
         m = n + int((~fresh).sum())
-        row = np.full(m, HEAD, np.int32)
-        row[place] = np.arange(n, dtype=np.int32)
+        of_place = np.full(m, HEAD, np.int32)
+        of_place[place] = delivery
         all_ts, all_values = np.empty(m, np.int64), np.empty((len(values), m))
         all_ts[place], all_values[:, place] = ts, values
         stands, at = starts[:-1][~fresh], of_run[~fresh]
@@ -64,7 +70,7 @@ class Path:
             starts.astype(np.int64),
             all_values,
             all_ts,
-            row,
+            of_place,
             fresh,
             begun,
             ended,
@@ -83,9 +89,3 @@ class Path:
     def last(self) -> Int64s:
         """The place of each run's last tuple: the stream's next head."""
         return self.starts[1:] - 1
-
-    def delivery(self, of_tuple: Int32s) -> Int32s:
-        """Return the delivery of each place, -1 at heads, from that of each new tuple."""
-        found = np.full(len(self), HEAD, np.int32)
-        found[self.row >= 0] = of_tuple
-        return found

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.crossings.index import BorderIndex
+from fencepost.crossings.path import HEAD
 from fencepost.engine import FeedState, step
 from fencepost.errors import Fault
 from fencepost.queries import QuerySet
@@ -100,7 +101,7 @@ class _Going:
         lateness = self.request.lateness
         outcome = step(feed.state, batch, feed.index, deliveries=1, lateness=lateness)
         feed.state = outcome.state
-        feed.accepted += int((outcome.deliveries >= 0).sum())  # -1 where a head stands
+        feed.accepted += int((outcome.walked.path.delivery != HEAD).sum())
         self.read += delivery.rows
         self.results.add_events(name, outcome.events)
         self.results.add_transitions(name, outcome.transitions)

@@ -5,6 +5,8 @@ strict and one set wrong; what their definitions say is what is tested.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -39,14 +41,15 @@ def way(request: pytest.FixtureRequest) -> Way:
 def walked(
     way: Way, queries: Iterable[StandingQuery], *places: float | tuple[float, ...], late: int = 0
 ) -> Rows:
-    """One stream, a tuple a tick and a delivery a tuple; `late` ticks of silence go by before the last."""
-    values = [p if isinstance(p, tuple) else (p,) for p in places]
+    """One stream, a tuple a tick and a delivery a tuple; before the last, `late` silent ticks go by."""
+    values = [p if isinstance(p, tuple) else (float(p),) for p in places]
     times = [*range(len(values) - 1), len(values) - 1 + late]
-    script = [
-        Registration(tuple(queries)),
-        *(Delivery((Sighting("s", t * TICK, v),)) for t, v in zip(times, values, strict=True)),
-    ]
-    return play(Story(("x", "y")[: len(values[0])], tuple(script), 0), way)
+    walk = (Delivery((Sighting("s", t * TICK, v),)) for t, v in zip(times, values, strict=True))
+    script = (Registration(tuple(queries)), *walk)
+    rows = play(Story(("x", "y")[: len(values[0])], script, 0), way)
+    rows.events.sort(key=lambda e: e.ts)
+    rows.transitions.sort(key=lambda t: t.ts)
+    return rows
 
 
 def differential_sets(rows: Rows) -> tuple[set[str], set[str]]:
@@ -96,15 +99,21 @@ def test_s0_figure_2_from_segment_5_to_2_enters_q3_and_q1_and_leaves_q4(way: Way
 
 
 def test_a_step_between_any_two_segments_gives_the_difference_of_their_sets(way: Way) -> None:
+    """There and back, from inside a segment to inside another and to its lower border."""
+
     def holding(value: float) -> set[str]:
         return {id for id, (lo, hi) in LAYOUT.items() if lo <= value < hi}
 
-    for j in range(1, 10):
-        for h in range(1, 10):
-            for value in (segment(h), float(h - 1)):  # inside the segment, and on its lower border
-                before, after = holding(segment(j)), holding(value)
-                found = differential_sets(walked(way, FIVE, segment(j), value))
-                assert found == (after - before, before - after), (j, h, value)
+    inside = [segment(n) for n in range(1, 10)]
+    walk = [v for j in inside for h in inside for v in (j, h, j, h - 0.5)]
+    seen = tuple(Sighting("s", t * TICK, (v,)) for t, v in enumerate(walk))
+    rows = play(Story(("x",), (Registration(FIVE), Delivery(seen)), 0), way)
+    for t, (before, now) in enumerate(pairwise(walk), 1):
+        found = differential_sets(
+            replace(rows, events=[e for e in rows.events if e.ts == t * TICK])
+        )
+        expected = holding(now) - holding(before), holding(before) - holding(now)
+        assert found == expected, (before, now)
 
 
 # ── S1 §3 and §4: steps ───────────────────────────────────────────────────────────────────────────
@@ -138,11 +147,10 @@ def test_a_range_leapt_over_cancels_out(way: Way) -> None:
 def test_both_ends_of_a_range_are_where_the_law_says(way: Way) -> None:
     q = [standing_query("q", "x >= 2 AND x < 5")]
     before = float(np.nextafter(5, 0))
-    assert [e.type for e in walked(way, q, 1, 2, before, 5).events] == ["I", "O"]
-    assert [e.type for e in walked(way, q, 6, 5, before, 2, float(np.nextafter(2, 0))).events] == [
-        "I",
-        "O",
-    ]
+    up = walked(way, q, float(np.nextafter(2, 0)), 2, before, 5)
+    down = walked(way, q, 6, 5, before, 2, float(np.nextafter(2, 0)))
+    assert [(e.type, e.values) for e in up.events] == [("I", (2,)), ("O", (5,))]
+    assert [(e.type, e.prev_values) for e in down.events] == [("I", (5,)), ("O", (2,))]
 
 
 # ── S0 Fig. 5, S1 Fig. 6: the cross-check ─────────────────────────────────────────────────────────
