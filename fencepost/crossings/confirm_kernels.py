@@ -100,14 +100,6 @@ def _meet(
     return w
 
 
-@njit
-def _grown(column, used, room):
-    """Return a column of more room, with what was used."""
-    grown = np.empty(room, column.dtype)
-    grown[:used] = column[:used]
-    return grown
-
-
 @njit(inline="always")
 def _stripe(stripes, own, value):
     if stripes.stripes == 1:
@@ -124,12 +116,14 @@ def confirm(
     segment: Int32s,
     first_run: int,
     last_run: int,
+    out: Events,
+    start: int,
 ):
-    """Find the events of these runs on one list, and how many candidates were met.
+    """Find the events of these runs on one list, one pass into the room that `out` has.
 
     What is entered is looked up in the stripe of the current tuple, what is left in that of the
-    previous one: a box that stands in several stripes is met in one of them only. One pass into
-    room that doubles: counting first would confirm every candidate twice.
+    previous one: a box that stands in several stripes is met in one of them only. Returns the end
+    of the events, the first run that did not fit, and how many candidates were met.
     """
     axis, per, cells = U(posts.axis), U(posts.ruler_cells), posts.cells
     origin, scale, count = posts.origin, posts.scale, posts.ruler_cells
@@ -139,15 +133,14 @@ def confirm(
     end_far, end_across = posts.end_far, posts.end_across
     starts, values, bounds, asks = steps.starts, steps.values, boxes.bounds, boxes.asks
     query_of, slot, across = boxes.query, boxes.slot, U(stripes.axis)
-    two = bounds.shape[1] == 2
-    room = U(starts[last_run] - starts[first_run] + 64)
-    places, queries = np.empty(room, np.int32), np.empty(room, np.int32)
-    types = np.empty(room, np.int8)
-    w, met = U(0), U(0)
+    places, queries, types = out.place, out.query, out.type
+    two, room = bounds.shape[1] == 2, U(len(places))
+    w, met = U(start), U(0)
     for run in range(first_run, last_run):
         own = segment[run]
         if own < 0:
             continue
+        at_first, met_first = w, met
         for i in range(U(starts[run] + 1), U(starts[run + 1])):
             p = i - U(1)
             before, now = values[axis, p], values[axis, i]
@@ -168,12 +161,9 @@ def confirm(
             candidates = (b1 - b0) + (e1 - e0)
             if candidates == U(0):
                 continue
-            met += candidates
             if w + candidates >= room:
-                room = U(2) * (w + candidates)
-                places = _grown(places, w, room)
-                queries = _grown(queries, w, room)
-                types = _grown(types, w, room)
+                return at_first, run, met_first
+            met += candidates
             inside, outside = (i, p) if rises else (p, i)
             place, kind = np.int32(i), np.int8(ENTERED) if rises else np.int8(-ENTERED)
             if two:
@@ -194,7 +184,7 @@ def confirm(
                     end_ids, e0, e1, axis, bounds, asks, query_of, slot, values,
                     outside, inside, place, np.int8(-kind), boxes, steps, places, queries, types, w,
                 )  # fmt: skip
-    return places[:w], queries[:w], types[:w], met
+    return w, last_run, met
 
 
 @njit(inline="always")

@@ -1,8 +1,9 @@
 """The second pass, compiled.
 
-A plain list is counted, then written into its stretch of arrays of exactly the size of all: each
-list and each thread has a stretch of its own. A checked list finds its events in one pass, and they
-are copied behind. So events stand by list, and within a list by place.
+Where steps are shorter than boxes are wide, the ranks say how many events there are: they are
+written at once into their stretch of arrays of exactly the size of all. Where candidates must be
+tested, events are found in one pass into room that grows. Each list, or each thread, has a stretch
+of its own.
 """
 
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from fencepost.crossings import confirm_kernels, kernels
 from fencepost.crossings.columns import Events
 from fencepost.crossings.layer import Layer, as_posts
 from fencepost.crossings.path import Path
+from fencepost.crossings.room import Room
 from fencepost.crossings.walk import (
     Standing,
     Suspect,
@@ -25,26 +27,19 @@ from fencepost.crossings.walk import (
 from fencepost.tuples import Int32s
 
 NOWHERE = Events(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int8))
-Fill = Callable[[Events, int, int], object]
+OFTEN = 0.1  # of the steps leap: then to test every post beats counting what is left first
+SAMPLE = 512
 
-
-def examined(walked: Walk) -> int:
-    """Count the posts passed and the candidates met: what the walk touched to find its events."""
-    everyone = (0, len(walked.path.stream))
-    return walked.passed + sum(_confirmed(walked.path, s, *everyone)[1] for s in walked.suspects)
-
-
-def counts(walked: Walk) -> Int32s:
-    """Count the events of every place of a walk past plain lists only, without writing any."""
-    per_place = np.zeros(len(walked.path), np.int32)
-    for standing in walked.standings:
-        _counted(walked.path, standing, per_place, 0, len(walked.path.stream))
-    return per_place
+Fill = Callable[[Events, int, int], None]
 
 
 def events(walked: Walk) -> Events:
     """Write the events out."""
+    rooms = _rooms(walked)
     stretches = _stretches(walked)
+    if len(rooms) == 1 and not any(size for size, _ in stretches):
+        return rooms[0].found
+    stretches += [_copied(room.found) for room in rooms]
     edges = np.cumsum([0, *(size for size, _ in stretches)]).tolist()
     total = edges[-1]
     out = Events(np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int8))
@@ -56,21 +51,61 @@ def events(walked: Walk) -> Events:
     return out
 
 
+def counts(walked: Walk) -> Int32s:
+    """Count the events of every place of a walk past plain lists only, without writing any."""
+    per_place = np.zeros(len(walked.path), np.int32)
+    for standing in walked.standings:
+        _counted(walked.path, standing, per_place, 0, len(walked.path.stream))
+    return per_place
+
+
+def examined(walked: Walk) -> int:
+    """Count the posts passed and the candidates met: what the walk touched to find its events."""
+    room = Room(len(walked.path))
+    for suspect in walked.suspects:
+        _confirm(room, walked.path, suspect, 0, len(walked.path.stream))
+    return walked.passed + room.met
+
+
+def _rooms(walked: Walk) -> list[Room]:
+    """Find what must be tested, part by part."""
+    leaping = [s for s in walked.standings if leaps_often(walked.path, s)]
+    if not leaping and not walked.suspects:
+        return []
+
+    def found(first: int, last: int) -> Room:
+        starts = walked.path.starts
+        room = Room(int(starts[last] - starts[first]))
+        for standing in leaping:
+            _leap(room, walked.path, standing, first, last)
+        for suspect in walked.suspects:
+            _confirm(room, walked.path, suspect, first, last)
+        return room
+
+    return in_parallel(found, run_parts(walked.path, walked.threads))
+
+
 def _stretches(walked: Walk) -> list[tuple[int, Fill]]:
-    """Say of each list, part by part, how many events it has and how to write them."""
+    """Say of each list that can be counted, part by part, how many events and how to write them."""
     path, parts = walked.path, run_parts(walked.path, walked.threads)
     per_place = np.zeros(len(path), np.int32)
     found: list[tuple[int, Fill]] = []
     for standing in walked.standings:
-        found += in_parallel(partial(_counted, path, standing, per_place), parts)
-    for suspect in walked.suspects:
-        done = in_parallel(partial(_confirmed, path, suspect), parts)
-        found += [_copied(some) for some, _ in done]
+        if not leaps_often(path, standing):
+            found += in_parallel(partial(_counted, path, standing, per_place), parts)
     if path.fresh.any():
         for layer in walked.index.layers:
             if layer.sighted:
                 found += _sighted(path, layer, per_place)
     return found
+
+
+def leaps_often(path: Path, standing: Standing) -> bool:
+    """Look at some steps: are so many longer than the narrowest box that counting first is lost?"""
+    values = path.values[standing.posts.axis]
+    p = np.arange(0, len(values) - 1, max(1, len(values) // SAMPLE))
+    leaps = np.abs(values[p + 1] - values[p]) >= standing.posts.narrowest
+    return bool(leaps.mean() > OFTEN) if len(p) else False
 
 
 def _counted(path: Path, s: Standing, per_place: Int32s, first: int, last: int) -> tuple[int, Fill]:
@@ -83,11 +118,26 @@ def _counted(path: Path, s: Standing, per_place: Int32s, first: int, last: int) 
     return int(total), fill
 
 
-def _confirmed(path: Path, s: Suspect, first: int, last: int) -> tuple[Events, int]:
-    places, queries, types, met = confirm_kernels.confirm(
-        as_posts(s.posts), s.stripes, s.layer.boxes, path.steps, s.segment, first, last
-    )
-    return Events(places, queries, types), int(met)
+def _leap(room: Room, path: Path, s: Standing, first: int, last: int) -> None:
+    posts, steps = as_posts(s.posts), path.steps
+
+    def find(out: Events, used: int, run: int) -> tuple[int, int, int]:
+        end, then, met = kernels.leap(posts, steps, first + run, last, s.begun, s.ended, out, used)
+        return int(end), int(then) - first, int(met)
+
+    room.gather(find, path.starts[first : last + 1].tolist())
+
+
+def _confirm(room: Room, path: Path, s: Suspect, first: int, last: int) -> None:
+    posts, boxes, steps = as_posts(s.posts), s.layer.boxes, path.steps
+
+    def find(out: Events, used: int, run: int) -> tuple[int, int, int]:
+        end, then, met = confirm_kernels.confirm(
+            posts, s.stripes, boxes, steps, s.segment, first + run, last, out, used
+        )
+        return int(end), int(then) - first, int(met)
+
+    room.gather(find, path.starts[first : last + 1].tolist())
 
 
 def _copied(found: Events) -> tuple[int, Fill]:
@@ -100,18 +150,17 @@ def _copied(found: Events) -> tuple[int, Fill]:
 
 
 def _sighted(path: Path, layer: Layer, per_place: Int32s) -> list[tuple[int, Fill]]:
-    sweep = layer.sighted
+    sweep, boxes, steps = layer.sighted, layer.boxes, path.steps
     places = path.starts[:-1][path.fresh]
     places = places[np.argsort(path.values[sweep.axis, places], kind="stable")]
 
-    begins, ends, axis = sweep.begins, sweep.ends, sweep.axis
-    boxes, steps = layer.boxes, path.steps
-
-    def look(out: Events, start: int, write: bool) -> int:
+    def look(out: Events, start: int, *, write: bool) -> int:
         found = confirm_kernels.first_sight(
-            begins, ends, axis, boxes, steps, places, per_place, out, start, write
+            sweep.begins, sweep.ends, sweep.axis, boxes, steps, places, per_place, out, start, write
         )
         return int(found)
 
-    sweep_found = (look(NOWHERE, 0, False), lambda out, start, _stop: look(out, start, True))
-    return [sweep_found, _copied(named_first_sight(layer, path))]
+    def fill(out: Events, start: int, _stop: int) -> None:
+        look(out, start, write=True)
+
+    return [(look(NOWHERE, 0, write=False), fill), _copied(named_first_sight(layer, path))]

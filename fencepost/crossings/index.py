@@ -109,9 +109,7 @@ class BorderIndex:
     def check(self) -> None:
         """Raise BrokenIndex unless every invariant holds. O(n)."""
         for layer in self.layers:
-            layer.queries.check()
-            for posts in layer.lists():
-                posts.check()
+            layer.check()
         slot = 0
         for number, layer in enumerate(self.layers):
             if layer.slot != slot:

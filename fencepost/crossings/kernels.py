@@ -239,26 +239,8 @@ def _copy(ids, k, n, place, kind, places, queries, types, w):
 
 
 @njit(inline="always")
-def _keep_over(ids, far, k0, k1, bound, place, kind, places, queries, types, w):
-    """Write those whose far end is above the bound; the next writes over a leapt one."""
-    for k in range(k0, k1):
-        places[w], queries[w], types[w] = place, ids[k], kind
-        w += U(far[k] > bound)
-    return w
-
-
-@njit(inline="always")
-def _keep_up_to(ids, far, k0, k1, bound, place, kind, places, queries, types, w):
-    """Write those whose far end is at or below the bound."""
-    for k in range(k0, k1):
-        places[w], queries[w], types[w] = place, ids[k], kind
-        w += U(far[k] <= bound)
-    return w
-
-
-@njit
-def _keep_last(ids, far, k0, k1, over, bound, place, kind, places, queries, types, w):
-    """Write those of a slice at the end of the output, where nothing may be written over."""
+def _keep(ids, far, k0, k1, over, bound, place, kind, places, queries, types, w):
+    """Write those of a slice that were not leapt over: far above the bound, or at or below it."""
     for k in range(k0, k1):
         if (far[k] > bound) == over:
             places[w], queries[w], types[w] = place, ids[k], kind
@@ -288,7 +270,7 @@ def fill(
     end_ids, end_far, narrowest = posts.end_ids, posts.end_far, posts.narrowest
     places, queries, types = out.place, out.query, out.type
     starts, values = steps.starts, steps.values[posts.axis]
-    w, safe = U(start), U(max(stop - 2 * COPY, 0))
+    w, safe = U(start), U(max(stop - 2 * COPY, 0))  # up to there, rounds may overshoot
     for run in range(first_run, last_run):
         for i in range(U(starts[run] + 1), U(starts[run + 1])):
             p = i - U(1)
@@ -301,34 +283,86 @@ def fill(
             began = np.int8(1) if values[i] > values[p] else np.int8(-1)
             ended_as = np.int8(-began)
             place = np.int32(i)
-            if w + n > safe:
-                w = _keep_last(
-                    begin_ids,
-                    begin_far,
-                    b0,
-                    b1,
-                    True,
-                    high,
-                    place,
-                    began,
-                    places,
-                    queries,
-                    types,
-                    w,
-                )
-                w = _keep_last(
-                    end_ids, end_far, e0, e1, False, low, place, ended_as, places, queries, types, w
-                )
-            elif high - low < narrowest:
+            if high - low < narrowest and w + n <= safe:
                 _copy(begin_ids, b0, b1 - b0, place, began, places, queries, types, w)
                 w += b1 - b0
                 _copy(end_ids, e0, e1 - e0, place, ended_as, places, queries, types, w)
                 w += e1 - e0
             else:
-                w = _keep_over(
-                    begin_ids, begin_far, b0, b1, high, place, began, places, queries, types, w
-                )
-                w = _keep_up_to(
-                    end_ids, end_far, e0, e1, low, place, ended_as, places, queries, types, w
-                )
+                w = _keep(
+                    begin_ids, begin_far, b0, b1, True, high, place, began,
+                    places, queries, types, w,
+                )  # fmt: skip
+                w = _keep(
+                    end_ids, end_far, e0, e1, False, low, place, ended_as,
+                    places, queries, types, w,
+                )  # fmt: skip
     return w
+
+
+@njit(inline="always")
+def _mark(place, kind, n, places, types, w):
+    """Write the place and the type of n events in rounds of COPY."""
+    done = U(0)
+    while True:
+        for q in range(U(COPY)):
+            places[w + done + q] = place
+        for q in range(U(COPY)):
+            types[w + done + q] = kind
+        done += U(COPY)
+        if done >= n:
+            return
+
+
+@njit(nogil=True, cache=True)
+def leap(
+    posts: Posts,
+    steps: Steps,
+    first_run: int,
+    last_run: int,
+    begun: Int32s,
+    ended: Int32s,
+    out: Events,
+    start: int,
+):
+    """Find the events of these runs where many steps leap over boxes: one pass into room for them.
+
+    Each post passed is tested, four at a time and without a branch: what was leapt over, or lies
+    past the slice, the next entry writes over. Returns the end of the events, the first run that
+    did not fit, and 0.
+    """
+    begin_ids, begin_far = posts.begin_ids, posts.begin_far
+    end_ids, end_far = posts.end_ids, posts.end_far
+    places, queries, types = out.place, out.query, out.type
+    starts, values, room = steps.starts, steps.values[posts.axis], U(len(out.place))
+    w = U(start)
+    for run in range(first_run, last_run):
+        at_first = w
+        for i in range(U(starts[run] + 1), U(starts[run + 1])):
+            p = i - U(1)
+            b0, b1 = U(min(begun[p], begun[i])), U(max(begun[p], begun[i]))
+            e0, e1 = U(min(ended[p], ended[i])), U(max(ended[p], ended[i]))
+            n = (b1 - b0) + (e1 - e0)
+            if n == U(0):
+                continue
+            if w + n + U(2 * COPY) >= room:
+                return at_first, run, U(0)
+            low, high = min(values[p], values[i]), max(values[p], values[i])
+            began = np.int8(1) if values[i] > values[p] else np.int8(-1)
+            place = np.int32(i)
+            end, k = w, b0
+            while k < b1:
+                for q in range(U(4)):
+                    queries[end] = begin_ids[k + q]
+                    end += U((begin_far[k + q] > high) & (k + q < b1))
+                k += U(4)
+            _mark(place, began, end - w, places, types, w)
+            w, k = end, e0
+            while k < e1:
+                for q in range(U(4)):
+                    queries[end] = end_ids[k + q]
+                    end += U((end_far[k + q] <= low) & (k + q < e1))
+                k += U(4)
+            _mark(place, np.int8(-began), end - w, places, types, w)
+            w = end
+    return w, last_run, U(0)

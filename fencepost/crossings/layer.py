@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from fencepost.crossings.columns import Boxes, Posts, Stripes
 from fencepost.crossings.posts import PostList, Ruler
+from fencepost.errors import BrokenIndex
 from fencepost.queries import QuerySet
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
@@ -142,6 +143,50 @@ class Layer:
         """Bytes of the posts and of the boxes beside them; the query set itself is its own."""
         own = self.bounds.nbytes + self.names.nbytes + self.sighted.nbytes
         return int(own + sum(posts.nbytes for posts in self.lists()))
+
+    def check(self) -> None:
+        """Raise BrokenIndex unless the lists are whole and say what the queries say. O(n log n)."""
+        self.queries.check()
+        for posts in self.lists():
+            posts.check()
+        q = self.queries
+        for axis, (lo, hi) in enumerate(zip(q.lo, q.hi, strict=True)):
+            for end, near, far in (("begin", lo, hi), ("end", hi, lo)):
+                mine = [posts for posts in self.lists() if posts.axis == axis]
+                met = [self._boxes_at(posts, end, near, far) for posts in mine]
+                boxes = np.unique(np.concatenate([np.empty(0, np.int64), *met]))
+                if not np.array_equal(boxes, np.flatnonzero(np.isfinite(near))):
+                    raise BrokenIndex(f"axis {axis}: not every {end} of a box is a post")
+
+    def _boxes_at(self, posts: PostList, end: str, near: Doubles, far: Doubles) -> Int64s:
+        """Return whose box begins, or ends, at each post; refuse a post that says otherwise."""
+        begins = end == "begin"
+        count = posts.begins if begins else posts.ends
+        at = (posts.begin_posts if begins else posts.end_posts)[:count]
+        box = (posts.begin_ids if begins else posts.end_ids)[:count].astype(np.int64)
+        beside = (posts.begin_far if begins else posts.end_far)[:count]
+        known = len(self.queries) if self._is_plain(posts) else len(near)
+        first = self.slot if self._is_plain(posts) else 0
+        strange = (box < first) | (box >= first + known)
+        if strange.any():
+            k = int(np.flatnonzero(strange)[0])
+            raise BrokenIndex(
+                f"axis {posts.axis}: {end} post {k} is that of {box[k]}, unknown here"
+            )
+        if self._is_plain(posts):
+            box = self.queries.box_ptr[box - first]
+        wrong = (near[box] != at) | (far[box] != beside if len(beside) else False)
+        if wrong.any():
+            k = int(np.flatnonzero(wrong)[0])
+            raise BrokenIndex(
+                f"axis {posts.axis}: {end} post {k} ({at[k]}) is not what box {box[k]} says, "
+                f"whose {end} is {near[box[k]]}"
+            )
+        return box
+
+    def _is_plain(self, posts: PostList) -> bool:
+        """Whether the ids of a list are slots of queries; else they are boxes."""
+        return any(posts is plain for plain in (*self.plain, *self.plain_named))
 
 
 def as_posts(posts: PostList) -> Posts:

@@ -60,7 +60,10 @@ def plan(request: EvalRequest) -> Plan:
     faults: list[Fault] = []
     files = [collected(of_queries, partial(QueryFile.open, path), None) for path in request.queries]
     opened = [file for file in files if file is not None]
-    given = _with_feeds(request.tuples, opened, faults)
+    if len(opened) == len(files):
+        given = _with_feeds(request.tuples, opened, faults)
+    else:  # who cannot read the queries cannot say which feeds they name
+        given = [replace(each, feed=each.feed or "") for each in request.tuples]
     deliveries = []
     for each in given:
         feed = each.feed or ""

@@ -45,8 +45,12 @@ class Progress:
         self._show()
 
     def advance(self, part: float) -> None:
-        """Say that a part of the total is done."""
-        self.done = min(self.done + part, self.total)
+        """Say that a further part of the total is done."""
+        self.reach(self.done + part)
+
+    def reach(self, done: float) -> None:
+        """Say how much of the total is done."""
+        self.done = min(done, self.total)
         self._show()
 
     def _show(self) -> None:

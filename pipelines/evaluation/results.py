@@ -47,6 +47,12 @@ WHY = {
 }
 
 
+def in_words(reasons: pa.StringArray) -> pa.StringArray:
+    """Give the details of tuples that the engine turned away."""
+    codes = pc.index_in(reasons, value_set=pa.array(list(WHY)))
+    return pa.array(list(WHY.values())).take(codes)
+
+
 def event_columns(axes: Mapping[str, Axes]) -> list[str]:
     """Name the columns of the events, with the axes of all feeds."""
     union = list(dict.fromkeys(axis for own in axes.values() for axis in own))
@@ -83,19 +89,18 @@ class Results:
         self, source: str, malformed: Malformed, reasons: pa.StringArray, rejected: Malformed
     ) -> None:
         """Add the rows of a delivery that were not taken: no tuples, and tuples turned away."""
-        rows = Malformed.merged([malformed, rejected])
-        if not len(rows):
-            return
-        reason = np.full(len(rows), "malformed", object)
-        reason[np.searchsorted(rows.line, rejected.line)] = reasons.to_pylist()
+        lines = np.concatenate([malformed.line, rejected.line])
+        order = pa.array(np.argsort(lines, kind="stable"))
+        reason = pa.concat_arrays([pa.array(["malformed"] * len(malformed), pa.string()), reasons])
         columns = {
-            "reason": pa.array(reason, pa.string()).dictionary_encode(),
-            "detail": rows.detail,
-            "source": _constant(source, len(rows)),
-            "line": rows.line,
-            "raw": rows.raw,
+            "reason": reason.take(order).dictionary_encode(),
+            "detail": pa.concat_arrays([malformed.detail, rejected.detail]).take(order),
+            "source": _constant(source, len(lines)),
+            "line": pa.array(lines).take(order),
+            "raw": pa.concat_arrays([malformed.raw, rejected.raw]).take(order),
         }
-        self._quarantine.append(pa.table(columns, QUARANTINE))
+        if len(lines):
+            self._quarantine.append(pa.table(columns, QUARANTINE))
 
     def tables(self) -> dict[str, pa.Table]:
         """Give the three tables, each in its order."""

@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -25,9 +24,9 @@ from pipelines.evaluation.plan import Plan, plan
 from pipelines.evaluation.progress import Progress
 from pipelines.evaluation.query_files import collected
 from pipelines.evaluation.request import NOTHING_WRITTEN, EvalRequest
-from pipelines.evaluation.results import WHY, Results
+from pipelines.evaluation.results import Results, in_words
 from pipelines.evaluation.summary import Summary
-from pipelines.reading.delivery import DeliveryFile, read
+from pipelines.reading.delivery import read
 from pipelines.reading.malformed import Malformed
 from pipelines.reading.raw_rows import refuse
 from pipelines.reading.read_rows import ReadDelivery
@@ -36,7 +35,7 @@ from pipelines.reading.read_rows import ReadDelivery
 def run(request: EvalRequest, progress: Progress) -> Summary:
     """Do all that was asked for; Faults tell what is wrong, and then nothing is written."""
     settled = plan(request)
-    sizes = [_size(file) for _, file in settled.deliveries]
+    sizes = [file.size for _, file in settled.deliveries]
     writing = sum(sizes) / 10 + 1
     progress.total = 2 * sum(sizes) + 3 * writing
     going = _Going(
@@ -46,21 +45,27 @@ def run(request: EvalRequest, progress: Progress) -> Summary:
         settled.notes(),
     )
     faults: list[Fault] = []
-    for (feed, file), size in zip(settled.deliveries, sizes, strict=True):
+    begins = np.cumsum([0, *sizes]) * 2
+    for (feed, file), size, begin in zip(settled.deliveries, sizes, begins, strict=False):
         progress.now(f"reading {file.source}")
-        reading = partial(read, file, settled.axes[feed], request.declared(feed))
+        told = partial(_tell, progress, float(begin), size)
+        reading = partial(read, file, settled.axes[feed], request.declared(feed), told)
         delivery = collected(faults, reading, None)
-        progress.advance(size)
+        progress.reach(begin + size)
         if delivery is not None and not faults:
             progress.now(f"evaluating {file.source}")
             going.take(feed, delivery)
-        progress.advance(size)
+        progress.reach(begin + 2 * size)
     refuse(faults, NOTHING_WRITTEN)
     progress.now(f"writing {request.out}")
     tables = going.results.tables()
     summary = _summary(settled, going, tables)
     settled.out.write(tables, partial(progress.advance, writing))
     return summary
+
+
+def _tell(progress: Progress, begin: float, size: int, done: float) -> None:
+    progress.reach(begin + size * done)
 
 
 @dataclass(eq=False)
@@ -115,18 +120,19 @@ class _Going:
     def _quarantine(
         self, delivery: ReadDelivery, taken: Int64s, turned: pa.Table, future: Int64s
     ) -> None:
-        reasons = turned["reason"].to_pylist()
+        reasons = turned["reason"].combine_chunks()
         rows = np.concatenate([taken[turned["row"].to_numpy()], future])
-        details = [WHY[reason] for reason in reasons] + _how_far(delivery, future)
         order = np.argsort(rows, kind="stable")
-        told = pa.array(reasons + ["future"] * len(future), pa.string()).take(pa.array(order))
-        rows = rows[order]
+        told = pa.concat_arrays([reasons, pa.array(["future"] * len(future), pa.string())])
+        details = pa.concat_arrays([in_words(reasons), _how_far(delivery, future)])
         rejected = Malformed(
-            delivery.line[rows],
-            pa.array(details, pa.string()).take(pa.array(order)),
-            delivery.raw_of(rows),
+            delivery.line[rows[order]],
+            details.take(pa.array(order)),
+            delivery.raw_of(rows[order]),
         )
-        self.results.add_quarantine(delivery.source, delivery.malformed, told, rejected)
+        self.results.add_quarantine(
+            delivery.source, delivery.malformed, told.take(pa.array(order)), rejected
+        )
 
 
 def _ahead(delivery: ReadDelivery, max_skew: int) -> Bools:
@@ -137,18 +143,13 @@ def _ahead(delivery: ReadDelivery, max_skew: int) -> Bools:
     return ahead
 
 
-def _how_far(delivery: ReadDelivery, rows: Int64s) -> list[str]:
-    if delivery.clock is None:
-        return []
-    clocks, times = delivery.clock[rows].tolist(), delivery.ts[rows].tolist()
-    return [
+def _how_far(delivery: ReadDelivery, rows: Int64s) -> pa.StringArray:
+    clocks = [] if delivery.clock is None else delivery.clock[rows].tolist()
+    words = [
         f"ts is {timedelta(microseconds=ts - clock)} ahead of the clock, {format_instant(clock)}"
-        for clock, ts in zip(clocks, times, strict=True)
+        for clock, ts in zip(clocks, delivery.ts[rows].tolist(), strict=True)
     ]
-
-
-def _size(file: DeliveryFile) -> int:
-    return len(file.kept) if file.kept is not None else Path(file.source).stat().st_size
+    return pa.array(words, pa.string())
 
 
 def _summary(settled: Plan, going: _Going, tables: Mapping[str, pa.Table]) -> Summary:

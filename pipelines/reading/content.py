@@ -14,6 +14,8 @@ from pathlib import Path, PurePath
 from typing import cast
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults
 from fencepost.tuples import Bools, Int64s
@@ -107,6 +109,21 @@ def not_utf8(content: bytes, begins: Int64s, ends: Int64s) -> Bools:
     for row in np.unique(np.searchsorted(begins, beyond_ascii, side="right") - 1).tolist():
         wrong[row] = not _decodes(content[begins[row] : ends[row]])
     return wrong
+
+
+def stretches(content: bytes, begins: Int64s, ends: Int64s) -> pa.StringArray:
+    """Cut stretches out of a file, ascending and apart; bytes that are not UTF-8 become escapes."""
+    if not len(begins):
+        return pa.array([], pa.string())
+    bounds = pa.py_buffer(np.stack([begins, ends], axis=1).astype(np.int64).ravel())
+    parts = [None, bounds, pa.py_buffer(content)]  # every second one is what lies between
+    every = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 2 * len(begins) - 1, parts)
+    cut = every.take(pa.array(np.arange(0, 2 * len(begins) - 1, 2)))
+    try:
+        return pc.cast(cut, pa.string())
+    except pa.ArrowInvalid:
+        texts = [part.decode(errors="backslashreplace") for part in cut.to_pylist()]
+        return pa.array(texts, pa.string())
 
 
 def _decodes(part: bytes) -> bool:

@@ -14,7 +14,7 @@ from pyarrow import csv
 
 from fencepost.errors import BrokenIndex, Fault
 from fencepost.tuples import Bools, Int64s
-from pipelines.reading.content import not_utf8, refusal
+from pipelines.reading.content import not_utf8, refusal, stretches
 from pipelines.reading.csv_records import (
     ANY_RECORD,
     CR,
@@ -113,8 +113,7 @@ def _piece(content: bytes, records: Records, fields: int, places: Mapping[str, i
     begins, ends = records.begin[~wrong], records.end[~wrong]
 
     def raw_of(rows: Int64s) -> pa.StringArray:
-        spans = zip(begins[rows].tolist(), ends[rows].tolist(), strict=True)
-        return pa.array([_raw(content, begin, end) for begin, end in spans], pa.string())
+        return stretches(content, begins[rows], ends[rows])
 
     longest = int((ends - begins).max(initial=0))
     cells = _cells(_body(content, begins, ends), longest, fields, places)
@@ -122,7 +121,8 @@ def _piece(content: bytes, records: Records, fields: int, places: Mapping[str, i
     if read != len(begins):
         raise BrokenIndex(f"{len(begins)} CSV records became {read} rows")
     by_line = sorted(malformed, key=itemgetter(0))
-    return RawRows(records.line[~wrong], cells, Malformed.of(by_line), raw_of)
+    done = records.next_begin / len(content)
+    return RawRows(records.line[~wrong], cells, Malformed.of(by_line), raw_of, done)
 
 
 def _undecodable(records: Records, wrong: Bools) -> Iterator[Faulty]:

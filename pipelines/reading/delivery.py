@@ -6,6 +6,7 @@ Parquet, packed or not, are the same delivery.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pyarrow as pa
 
@@ -20,12 +21,14 @@ class DeliveryFile:
     """A file looked at, not yet read.
 
     axes  those that the file names; None where no row says (JSON lines without a good one)
+    size  its bytes, as they are stored
     kept  the bytes of what can be read only once
     """
 
     source: str
     form: Form
     axes: tuple[str, ...] | None
+    size: int
     kept: bytes | None = None
 
 
@@ -33,10 +36,11 @@ def look_at(source: str, declared: Declared) -> DeliveryFile:
     """Find out a file's form and axes, reading little of it; Faults tell all that is wrong."""
     kept = whole(source) if comes_once(source) else None
     with opened(source, kept) as plain:
+        size = len(kept) if kept is not None else Path(source).stat().st_size
         form = form_of(source, plain)
         if form is Form.JSON:
             axes = declared.axes or json_rows.named_axes(plain, declared)
-            return DeliveryFile(source, form, axes, kept)
+            return DeliveryFile(source, form, axes, size, kept)
         if form is Form.PARQUET:
             from pipelines.reading import parquet_rows
 
@@ -46,21 +50,24 @@ def look_at(source: str, declared: Declared) -> DeliveryFile:
             header = csv_rows.read_header(source, plain)
             faults, names = header.faults(declared), header.names
     refuse(faults)
-    return DeliveryFile(source, form, declared.axes_among(names), kept)
+    return DeliveryFile(source, form, declared.axes_among(names), size, kept)
 
 
 def read(
     file: DeliveryFile,
     axes: Sequence[str],
     declared: Declared,
-    on_piece: Callable[[], None] = lambda: None,
+    on_piece: Callable[[float], None] = lambda _: None,
 ) -> ReadDelivery:
-    """Read all of a file, a piece after the other: these axes, in this order."""
+    """Read all of a file, a piece after the other: these axes, in this order.
+
+    `on_piece` is told how much of the file has been read, from 0 to 1.
+    """
     declared = replace(declared, axes=tuple(axes))
     pieces = []
     for rows in _pieces(file, declared):
         pieces.append(TuplePiece.of(rows, declared))
-        on_piece()
+        on_piece(rows.done)
     return ReadDelivery.joined(file.source, declared, pieces)
 
 

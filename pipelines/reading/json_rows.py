@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.tuples import Bools, Int64s
-from pipelines.reading.content import not_utf8
+from pipelines.reading.content import not_utf8, stretches
 from pipelines.reading.csv_records import LF, PIECE
 from pipelines.reading.json_lines import JsonObject, Literal, read_object, text_of
 from pipelines.reading.malformed import CellFaults, Malformed
@@ -94,10 +94,12 @@ def _piece(
     }
 
     def raw_of(rows: Int64s) -> pa.StringArray:
-        spans = zip(begins[rows_here[rows]].tolist(), ends[rows_here[rows]].tolist(), strict=True)
-        return pa.array([_raw(content[begin:end]) for begin, end in spans], pa.string())
+        lines = stretches(content, begins[rows_here[rows]], ends[rows_here[rows]])
+        return pc.utf8_rtrim(lines, "\r\n")
 
-    return RawRows(rows_here + line, cells, Malformed.of(slow.malformed), raw_of, refused)
+    done = int(bounds[-1]) / len(content)
+    malformed = Malformed.of(slow.malformed)
+    return RawRows(rows_here + line, cells, malformed, raw_of, done, refused)
 
 
 def _by_pattern(

@@ -5,6 +5,7 @@ Law: a row is read whole or malformed whole; all that is wrong in its cells is t
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,7 @@ import pyarrow.compute as pc
 from fencepost.tuples import Int64s
 
 RawOf = Callable[[Int64s], pa.StringArray]
-"""Gives the records of some rows as they stood in the file."""
+"""Gives the records of some rows, numbers from 0 that ascend, as they stood in the file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +92,17 @@ class Malformed:
 
 def by_piece(lengths: Sequence[int], parts: Sequence[RawOf]) -> RawOf:
     """Make one RawOf of those of pieces that stand behind each other."""
+    if len(parts) == 1:
+        return parts[0]
     bounds = np.cumsum([0, *lengths])
 
     def raw_of(rows: Int64s) -> pa.StringArray:
-        records = np.empty(len(rows), object)
-        pieces = np.searchsorted(bounds, rows, side="right") - 1
-        for piece in np.unique(pieces).tolist():
-            here = np.flatnonzero(pieces == piece)
-            records[here] = parts[piece](rows[here] - bounds[piece]).to_pylist()
-        return pa.array(records, pa.string())
+        edges = np.searchsorted(rows, bounds)
+        records = [
+            part(rows[first:beyond] - begin)
+            for part, begin, (first, beyond) in zip(parts, bounds, pairwise(edges), strict=False)
+            if first < beyond
+        ]
+        return pa.concat_arrays(records) if records else pa.array([], pa.string())
 
     return raw_of

@@ -139,7 +139,10 @@ def _piece(
     for name in wanted:
         cells[name], refused[name] = _text_checked(batch.column(name), name)
     line = np.arange(begin + 1, begin + len(batch) + 1)
-    return RawRows(line, cells, Malformed.of([]), lambda some: records(file)(some + begin), refused)
+    done = (begin + len(batch)) / file.metadata.num_rows
+    return RawRows(
+        line, cells, Malformed.of([]), lambda some: records(file)(some + begin), done, refused
+    )
 
 
 def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:

@@ -50,12 +50,14 @@ class RawRows:
     cells      by column: text, or what Parquet holds; null where there is nothing
     refused    by column: cells that the form itself refuses, null among `cells`
     raw_of     the records of some of the m rows, as they stood
+    done       how much of the file has been read with this piece, from 0 to 1
     """
 
     line: Int64s
     cells: Mapping[str, pa.Array]
     malformed: Malformed
     raw_of: RawOf
+    done: float = 1.0
     refused: Mapping[str, CellFaults] = field(default_factory=dict)
 
     @classmethod

@@ -7,6 +7,7 @@ Law: what is written reads back as the same value. A double's text is its shorte
 import json
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -17,59 +18,75 @@ from fencepost.doubles import EXACT_UP_TO
 ROWS = 1 << 16
 """Rows whose text is made at a time."""
 
-CODED = pa.dictionary(pa.int32(), pa.string())
+Escape = Callable[[pa.StringArray], pa.StringArray]
 
-Escape = Callable[[str], str]
+
+def _text_scalar(text: str) -> pa.StringScalar:
+    return pa.scalar(text, pa.string())
+
+
+# Made once: Arrow takes a Python string for every call, but needs 50 µs to find out what it is.
+NOTHING, COMMA, LF = map(_text_scalar, ("", ",", "\n"))
+NULL, QUOTE, ZULU, ZULU_QUOTE, END = map(_text_scalar, ("null", '"', "Z", 'Z"', "}\n"))
 
 
 def csv_pieces(table: pa.Table) -> Iterator[pa.Buffer]:
     """Give a table as CSV by RFC 4180: a header, LF, quotes where needed, null as nothing."""
     header = ",".join(csv_field(name) for name in table.column_names)
     yield pa.py_buffer(f"{header}\n".encode())
-    for piece in _pieces(_escaped(table, csv_field)):
-        columns = [pc.fill_null(_text(column), "") for column in piece.columns]
-        lines = pc.binary_join_element_wise(*columns, ",")
-        yield _joined(pc.binary_join_element_wise(lines, pa.scalar("\n"), ""))
+    for piece in _pieces(_escaped(table, csv_fields)):
+        texts = [_text(column, csv_fields, NOTHING, ZULU) for column in piece.columns]
+        lines = pc.binary_join_element_wise(*(pc.fill_null(t, NOTHING) for t in texts), COMMA)
+        yield _joined(pc.binary_join_element_wise(lines, LF, NOTHING))
 
 
 def json_pieces(table: pa.Table) -> Iterator[pa.Buffer]:
     """Give a table as JSON lines: every column in every object, null where there is nothing."""
     keys = [f"{json.dumps(name, ensure_ascii=False)}: " for name in table.column_names]
-    for piece in _pieces(_escaped(table, json_string)):
-        parts: list[pa.Array | pa.Scalar] = []
-        for place, (key, column) in enumerate(zip(keys, piece.columns, strict=True)):
-            parts += [pa.scalar(f"{', ' if place else '{'}{key}"), _json_text(column)]
-        yield _joined(pc.binary_join_element_wise(*parts, pa.scalar("}\n"), ""))
+    before = [_text_scalar(f"{', ' if place else '{'}{key}") for place, key in enumerate(keys)]
+    for piece in _pieces(_escaped(table, json_strings)):
+        texts = [_text(column, json_strings, QUOTE, ZULU_QUOTE) for column in piece.columns]
+        filled = [pc.fill_null(text, NULL) for text in texts]
+        parts = chain.from_iterable(zip(before, filled, strict=True))
+        yield _joined(pc.binary_join_element_wise(*parts, END, NOTHING))
 
 
 def csv_field(text: str) -> str:
-    """Write a field, in quotes where it holds what would end it, or is empty and no null."""
-    if text and not any(mark in text for mark in ',"\r\n'):
-        return text
-    return '"' + text.replace('"', '""') + '"'
+    """Write one field."""
+    field: str = csv_fields(pa.array([text]))[0].as_py()
+    return field
 
 
-def json_string(text: str) -> str:
-    """Write a JSON string; what is not ASCII stays readable."""
-    return json.dumps(text, ensure_ascii=False)
+def csv_fields(texts: pa.StringArray) -> pa.StringArray:
+    """Write fields, in quotes where they hold what would end them, or are empty and no nulls."""
+    must = pc.or_(pc.match_substring_regex(texts, '[,"\r\n]'), pc.equal(texts, NOTHING))
+    if not pc.any(must).as_py():
+        return texts
+    doubled = pc.replace_substring(texts, '"', '""')
+    quoted = pc.binary_join_element_wise(QUOTE, doubled, QUOTE, NOTHING)
+    return pc.if_else(must, quoted, texts)
+
+
+def json_strings(texts: pa.StringArray) -> pa.StringArray:
+    """Write JSON strings; what is not ASCII stays readable."""
+    quoted = pc.binary_join_element_wise(QUOTE, texts, QUOTE, NOTHING)
+    odd = pc.match_substring_regex(texts, r'["\\\x00-\x1f]')
+    if not pc.any(odd).as_py():
+        return quoted
+    odd = pc.fill_null(odd, fill_value=False)
+    escaped = [json.dumps(text, ensure_ascii=False) for text in texts.filter(odd).to_pylist()]
+    return pc.replace_with_mask(quoted, odd, pa.array(escaped, pa.string()))
 
 
 def _escaped(table: pa.Table, escape: Escape) -> pa.Table:
-    """Escape the strings of a table, each distinct one of a column once."""
+    """Escape the coded strings of a table, each distinct one of a column once."""
     table = table.unify_dictionaries()
-    for place, field in enumerate(table.schema):
+    for place, name in enumerate(table.column_names):
         column = table.column(place)
-        if pa.types.is_string(field.type):
-            column = column.dictionary_encode().unify_dictionaries()
-        if pa.types.is_dictionary(column.type):
-            texts = (
-                [escape(t) for t in column.chunk(0).dictionary.to_pylist()] if len(column) else []
-            )
-            escaped = [
-                pa.DictionaryArray.from_arrays(chunk.indices, pa.array(texts, pa.string()))
-                for chunk in column.chunks
-            ]
-            table = table.set_column(place, field.name, pa.chunked_array(escaped, CODED))
+        if len(column) and pa.types.is_dictionary(column.type):
+            texts = escape(column.chunk(0).dictionary)
+            chunks = [pa.DictionaryArray.from_arrays(c.indices, texts) for c in column.chunks]
+            table = table.set_column(place, name, pa.chunked_array(chunks))
     return table
 
 
@@ -84,17 +101,16 @@ def _joined(lines: pa.StringArray) -> pa.Buffer:
     return lines.buffers()[2].slice(0, int(offsets[len(lines)]))
 
 
-def _json_text(column: pa.Array) -> pa.Array:
-    text = _text(column)
-    if pa.types.is_timestamp(column.type):
-        text = pc.binary_join_element_wise('"', text, '"', "")
-    return pc.fill_null(text, "null")
-
-
-def _text(column: pa.Array) -> pa.StringArray:
+def _text(
+    column: pa.Array, escape: Escape, before: pa.StringScalar, after: pa.StringScalar
+) -> pa.StringArray:
+    """Write a column's cells; strings that are coded have been escaped already."""
+    if pa.types.is_string(column.type):
+        return escape(column)
     if pa.types.is_timestamp(column.type):
         naive = pc.cast(column.view(pa.timestamp("us")), pa.string())
-        return pc.binary_join_element_wise(pc.binary_replace_slice(naive, 10, 11, "T"), "Z", "")
+        times = pc.binary_replace_slice(naive, 10, 11, "T")
+        return pc.binary_join_element_wise(before, times, after, NOTHING)
     if pa.types.is_floating(column.type):
         return _double_text(column)
     return pc.cast(column, pa.string())

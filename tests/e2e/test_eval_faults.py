@@ -61,6 +61,16 @@ def test_a_file_cut_off_is_told_even_when_others_were_evaluated_before(folder):
     assert not (folder / "out").exists()
 
 
+def test_a_feed_left_out_is_no_fault_of_its_own_where_the_queries_cannot_be_read(folder):
+    written(folder, "day.csv", ticks(1, 3))
+    said = evaluated(folder, "day.csv", "no.csv", queries="no.jsonl")
+    assert said.err.splitlines() == [
+        "no.jsonl: there is no such file",
+        "no.csv: there is no such file",
+        "2 faults, nothing written.",
+    ]
+
+
 def test_debug_shows_the_traceback_too(folder):
     with pytest.raises(Exception, match="there is no such file"):
         evaluated(folder, "ticks=no.csv", more=("--debug",))

@@ -1,10 +1,7 @@
 """The engine against the reference, and against itself played in other ways."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given
-from hypothesis import strategies as st
 
 from fencepost.reference import run
 from tests.oracles import assert_same_rows
@@ -35,11 +32,3 @@ WAYS = {
 def test_oracle_engine_equals_reference(way: Way, story: Story) -> None:
     expected = run(FEED, story.axes, story.script, story.lateness)
     assert_same_rows(expected, play(story, way), ALL)
-
-
-@given(story=stories(), data=st.data())
-def test_any_grouping_of_the_same_deliveries_gives_the_same_rows(story: Story, data: Any) -> None:
-    cuts = data.draw(st.sets(st.integers(0, 9)))
-    other = data.draw(st.sets(st.integers(0, 9)))
-    one = play(story, Way(cuts=cuts, fast=data.draw(st.booleans())))
-    assert_same_rows(one, play(story, Way(cuts=other, incremental=True)), ALL)

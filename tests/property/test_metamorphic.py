@@ -1,4 +1,4 @@
-"""What must stay the same when a story is told differently: by other epochs, names, units, axes, cuts.
+"""What stays the same when a story is told differently: other epochs, names, units, axes, cuts.
 
 Law: a relation needs no oracle. It holds the engine to itself, so it also catches what engine and
 reference could both get wrong. Each test retells a drawn story and says what its rows become; both
@@ -8,7 +8,7 @@ tellings are played in ways drawn apart.
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 from math import inf, isinf
 from typing import Any
 
@@ -17,7 +17,17 @@ from hypothesis import strategies as st
 
 from fencepost.doubles import next_double
 from fencepost.queries import Box, StandingQuery
-from fencepost.reference import Delivery, Event, Registration, Rows, Sighting, holds
+from fencepost.reference import (
+    Delivery,
+    Event,
+    Pending,
+    Registration,
+    Rows,
+    Sighting,
+    Transition,
+    holds,
+    run,
+)
 from tests.oracles import assert_same_rows
 from tests.play import Way, play
 from tests.strategies import FEED, GRID, STREAMS, TICK, Story, queries, stories
@@ -100,7 +110,8 @@ def rows_in_words(
         rows,
         events=[event(e) for e in rows.events],
         transitions=[
-            t._replace(query_id=query(t.query_id), stream=stream(t.stream)) for t in rows.transitions
+            t._replace(query_id=query(t.query_id), stream=stream(t.stream))
+            for t in rows.transitions
         ],
         pending=[
             p._replace(query_id=query(p.query_id), stream=stream(p.stream)) for p in rows.pending
@@ -111,21 +122,21 @@ def rows_in_words(
 
 
 def with_boxes(change: Callable[[Boxes], Boxes]) -> Callable[[StandingQuery], StandingQuery]:
-    """Put other boxes into a query; what the text says is left behind, for nobody reads it again."""
+    """Put other boxes into a query; its text is left behind, for nobody reads it again."""
     return lambda q: replace(q, boxes=change(q.boxes))
 
 
 def rows_without(rows: Rows, *, query: str | None = None, stream: str | None = None) -> Rows:
     """The rows of all but one query, or all but one stream."""
-    of_others = [
-        [r for r in part if r.query_id != query and r.stream != stream]
-        for part in (rows.events, rows.transitions, rows.pending)
-    ]
+
+    def is_of_others(row: Event | Transition | Pending) -> bool:
+        return row.query_id != query and row.stream != stream
+
     return replace(
         rows,
-        events=of_others[0],
-        transitions=of_others[1],
-        pending=of_others[2],
+        events=[e for e in rows.events if is_of_others(e)],
+        transitions=[t for t in rows.transitions if is_of_others(t)],
+        pending=[p for p in rows.pending if is_of_others(p)],
         heads={name: head for name, head in rows.heads.items() if name != stream},
         waiting=[a for a in rows.waiting if a.sighting.stream != stream],
     )
@@ -260,8 +271,8 @@ def test_a_stream_far_away_changes_nothing_of_the_others(
     for delivery in deliveries_of(story):
         times = {s.ts for s in delivery.tuples}
         chosen = data.draw(st.sets(st.sampled_from(sorted(times)))) if times else set()
-        rows = tuple(Sighting("far", ts, (FAR,) * len(story.axes)) for ts in sorted(chosen))
-        beside.append(Delivery(delivery.tuples + rows))
+        far = tuple(Sighting("far", ts, (FAR,) * len(story.axes)) for ts in sorted(chosen))
+        beside.append(Delivery(delivery.tuples + far))
     rows = play(with_deliveries(story, beside), other)
     assert all(e.prev_ts is None for e in rows.events if e.stream == "far")
     mine = [len(delivery.tuples) for delivery in deliveries_of(story)]
@@ -308,9 +319,7 @@ def test_values_and_borders_moved_and_stretched_together_cross_alike(
 
 
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
-def test_a_mirrored_axis_gives_mirrored_rows(
-    story: Story, one: Way, other: Way, data: Any
-) -> None:
+def test_a_mirrored_axis_gives_mirrored_rows(story: Story, one: Way, other: Way, data: Any) -> None:
     """The mirror image of [lo, hi) is (-hi, -lo], that is, [next(-hi), next(-lo))."""
     mirrored = data.draw(st.sets(st.sampled_from(range(len(story.axes))), min_size=1))
 
@@ -407,8 +416,6 @@ def test_a_query_whose_boxes_are_cut_in_two_gives_the_same_rows(
 
 def steps_of(story: Story) -> list[tuple[Sighting, Sighting, int]]:
     """Each step of each stream whose later tuple is taken, and the delivery in which that came."""
-    from fencepost.reference import run  # noqa: PLC0415
-
     rows = run(FEED, story.axes, story.script, story.lateness)
     came: dict[Sighting, int] = {}
     for number, delivery in enumerate(deliveries_of(story)):
@@ -417,11 +424,7 @@ def steps_of(story: Story) -> list[tuple[Sighting, Sighting, int]]:
     by_stream: dict[str, list[Sighting]] = {}
     for _, seen in rows.accepted:
         by_stream.setdefault(seen.stream, []).append(seen)
-    return [
-        (p, c, came[c])
-        for walked in by_stream.values()
-        for p, c in zip(walked[:-1], walked[1:], strict=True)
-    ]
+    return [(p, c, came[c]) for walked in by_stream.values() for p, c in pairwise(walked)]
 
 
 @given(story=stories(most_axes=3), one=ways(), other=ways(), data=st.data())

@@ -1,4 +1,4 @@
-"""The worked examples of the two papers, by name, through the engine: kernels and twins, in one epoch and in many.
+"""The worked examples of the two papers, by name, through the engine in each way of playing it.
 
 S0 is BMQ-Index (MDM 2006), S1 the journal's BMQ-Processor. Their figures print some comparisons as
 strict and one set wrong; what their definitions say is what is tested.
@@ -31,7 +31,7 @@ FIVE = tuple(standing_query(id, f"x >= {lo} AND x < {hi}") for id, (lo, hi) in L
 PARK = standing_query("park", "x >= 2 AND x < 5 AND y >= 1 AND y < 4", ("x", "y"))
 
 
-@pytest.fixture(params=WAYS.values(), ids=WAYS.keys())
+@pytest.fixture(params=list(WAYS.values()), ids=list(WAYS))
 def way(request: pytest.FixtureRequest) -> Way:
     """How the engine is played."""
     played: Way = request.param
@@ -41,12 +41,12 @@ def way(request: pytest.FixtureRequest) -> Way:
 def walked(
     way: Way, queries: Iterable[StandingQuery], *places: float | tuple[float, ...], late: int = 0
 ) -> Rows:
-    """One stream, a tuple a tick and a delivery a tuple; before the last, `late` silent ticks go by."""
+    """One stream, a tuple a tick and a delivery; before the last, `late` silent ticks go by."""
     values = [p if isinstance(p, tuple) else (float(p),) for p in places]
     times = [*range(len(values) - 1), len(values) - 1 + late]
     walk = (Delivery((Sighting("s", t * TICK, v),)) for t, v in zip(times, values, strict=True))
-    script = (Registration(tuple(queries)), *walk)
-    rows = play(Story(("x", "y")[: len(values[0])], script, 0), way)
+    script: list[Delivery | Registration] = [Registration(tuple(queries)), *walk]
+    rows = play(Story(("x", "y")[: len(values[0])], tuple(script), 0), way)
     rows.events.sort(key=lambda e: e.ts)
     rows.transitions.sort(key=lambda t: t.ts)
     return rows

@@ -261,5 +261,5 @@ def test_pieces_make_no_difference(tmp_path, monkeypatch):
     assert rows_of(pieces) == rows_of(whole)
     assert faulty(pieces) == faulty(whole)
     assert pieces.line.tolist() == whole.line.tolist()
-    some = np.array([60, 3, 3, 0])
+    some = np.array([0, 3, 4, 60])
     assert pieces.raw_of(some) == whole.raw_of(some)

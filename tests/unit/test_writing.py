@@ -188,6 +188,11 @@ def test_what_stands_in_the_way_is_told_before_the_work(tmp_path):
         f"{tmp_path / 'file'} is a file, where a folder was expected"
     ]
     assert told(tmp_path / "file" / "x")[0].endswith("is a file, where a folder was expected")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("os.access", lambda *_: False)
+        assert told(tmp_path / "new") == [
+            f"nothing can be written to {tmp_path}: permission denied"
+        ]
     assert told(tmp_path, tmp_path / "two.csv", tmp_path / "else") == [
         f"{tmp_path / 'one.csv'} is a folder, where a file is to be written",
         f"{tmp_path / 'two.csv'} is among the files to be read, and would be written over",
