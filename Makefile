@@ -5,13 +5,15 @@ SHELL := /bin/sh
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 
-VENV   := .venv
-BIN    := $(VENV)/bin
-READY  := $(VENV)/.ready
-ARGS   ?=
+VENV    := .venv
+BIN     := $(VENV)/bin
+READY   := $(VENV)/.ready
+ARGS    ?=
+WORKERS ?= auto
+PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=worksteal
 
-FITS   := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
-PYTHON ?= python3.12 python3.13 python3.11 python3 python
+FITS    := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
+PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 
 .PHONY: help setup check lint format test test-all bench-engine mutants demo lock clean
 
@@ -60,11 +62,11 @@ format: $(READY)  ## lay the code out, and mend what ruff can mend
 	$(BIN)/python -m ruff check --fix .
 	$(BIN)/python -m ruff format .
 
-test: $(READY)  ## the short set of tests (ARGS="-k walk" to choose)
-	$(BIN)/python -m pytest -q $(ARGS)
+test: $(READY)  ## the short set of tests (ARGS="-k walk" to choose, WORKERS=0 for one process)
+	$(PYTEST) $(ARGS)
 
 test-all: $(READY)  ## every test, the slow ones too
-	$(BIN)/python -m pytest -q -m "" $(ARGS)
+	$(PYTEST) -m "" $(ARGS)
 
 bench-engine: $(READY)  ## the engine's benchmarks, each line with its ratio
 	$(BIN)/python -m benchmarks.engine $(ARGS)

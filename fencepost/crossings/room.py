@@ -31,7 +31,8 @@ class Room:
     @property
     def found(self) -> Events:
         """The events found: views of the room."""
-        return Events(*(column[: self.used] for column in self._out))
+        out, used = self._out, self.used
+        return Events(out.place[:used], out.query[:used], out.type[:used])
 
     def gather(self, find: Finder, starts: list[int]) -> None:
         """Let a kernel find the events of runs, which begin at `starts`, the last one its end."""
@@ -46,9 +47,10 @@ class Room:
                 self._grow(max(len(self._out.place), int(1.2 * rate * left)))
 
     def _grow(self, more: int) -> None:
-        grown = _events(len(self._out.place) + more)
-        for column, old in zip(grown, self._out, strict=True):
-            column[: self.used] = old[: self.used]
+        found, grown = self.found, _events(len(self._out.place) + more)
+        grown.place[: self.used] = found.place
+        grown.query[: self.used] = found.query
+        grown.type[: self.used] = found.type
         self._out = grown
 
 
