@@ -104,7 +104,8 @@ def leaps_often(path: Path, standing: Standing) -> bool:
     """Look at some steps: are so many longer than the narrowest box that counting first is lost?"""
     values = path.values[standing.posts.axis]
     p = np.arange(0, len(values) - 1, max(1, len(values) // SAMPLE))
-    leaps = np.abs(values[p + 1] - values[p]) >= standing.posts.narrowest
+    with np.errstate(over="ignore"):
+        leaps = np.abs(values[p + 1] - values[p]) >= standing.posts.narrowest
     return bool(leaps.mean() > OFTEN) if len(p) else False
 
 

@@ -140,7 +140,7 @@ class PostList:
         return int(sum(a.nbytes for a in arrays))
 
     def check(self) -> None:
-        """Raise BrokenIndex unless posts are sorted, cells agree and pads are closed. O(n)."""
+        """Raise BrokenIndex unless posts are sorted, cells agree, pads are closed. O(n)."""
         for name, posts, count, column in (
             ("begin", self.begin_posts, self.begins, 0),
             ("end", self.end_posts, self.ends, 1),
@@ -165,6 +165,14 @@ class PostList:
             if (at != self.ruler.cell(posts[:count])).any():
                 raise BrokenIndex(
                     f"axis {self.axis}: a {name} post stands in a cell that is not its own"
+                )
+        if len(self.begin_far):
+            with np.errstate(over="ignore"):
+                widths = self.begin_far[: self.begins] - self.begin_posts[: self.begins]
+            if (widths < self.narrowest).any():
+                raise BrokenIndex(
+                    f"axis {self.axis}: a box is {widths.min()} wide, the narrowest "
+                    f"{self.narrowest}"
                 )
 
 

@@ -43,14 +43,9 @@ class QueryFile:
         content = whole(source)
         if not content.startswith(PARQUET):
             return cls(source, content, None)
-        from pyarrow import parquet
+        from pipelines.reading.parquet_rows import read_whole
 
-        try:
-            table = parquet.read_table(pa.BufferReader(content))
-        except (pa.ArrowException, OSError) as failure:
-            message = f"cannot be read as Parquet: {str(failure).splitlines()[0]}"
-            raise refusal(source, message) from None
-        return cls(source, content, table)
+        return cls(source, content, read_whole(source, content))
 
     def feeds(self) -> list[str]:
         """List the feeds that its queries name, as far as they can be read."""

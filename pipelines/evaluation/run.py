@@ -54,7 +54,7 @@ def run(request: EvalRequest, progress: Progress) -> Summary:
         progress.reach(begin + size)
         if delivery is not None and not faults:
             progress.now(f"evaluating {file.source}")
-            going.take(feed, delivery)
+            collected(faults, partial(going.take, feed, delivery), None)
         progress.reach(begin + 2 * size)
     refuse(faults, NOTHING_WRITTEN)
     progress.now(f"writing {request.out}")

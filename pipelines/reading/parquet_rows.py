@@ -26,14 +26,23 @@ from pipelines.reading.raw_rows import STREAM_ID, Declared, RawRows, missing_col
 ROWS = 1 << 20
 """Rows that are read at a time."""
 
-_BROKEN = (pa.ArrowException, OSError)
+BROKEN = (pa.ArrowException, OSError, UnicodeDecodeError)
+"""What Arrow raises for a file that is damaged; the last for names that are not UTF-8."""
 
 
 def open_file(source: str, file: BinaryIO | pa.NativeFile) -> pq.ParquetFile:
     """Read the footer."""
     try:
         return pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
-    except _BROKEN as failure:
+    except BROKEN as failure:
+        raise _damaged(source, failure) from None
+
+
+def read_whole(source: str, content: bytes) -> pa.Table:
+    """Read all of a file as it is."""
+    try:
+        return open_file(source, pa.BufferReader(content)).read()
+    except BROKEN as failure:
         raise _damaged(source, failure) from None
 
 
@@ -126,14 +135,14 @@ def rows(
     begin = 0
     try:
         for batch in file.iter_batches(batch_size=ROWS, columns=list(wanted)):
-            yield _piece(file, batch, begin, wanted)
+            yield _piece(source, file, batch, begin, wanted)
             begin += len(batch)
-    except _BROKEN as failure:
+    except BROKEN as failure:
         raise _damaged(source, failure) from None
 
 
 def _piece(
-    file: pq.ParquetFile, batch: pa.RecordBatch, begin: int, wanted: tuple[str, ...]
+    source: str, file: pq.ParquetFile, batch: pa.RecordBatch, begin: int, wanted: tuple[str, ...]
 ) -> RawRows:
     cells, refused = {}, {}
     for name in wanted:
@@ -141,7 +150,12 @@ def _piece(
     line = np.arange(begin + 1, begin + len(batch) + 1)
     done = (begin + len(batch)) / file.metadata.num_rows
     return RawRows(
-        line, cells, Malformed.of([]), lambda some: records(file)(some + begin), done, refused
+        line,
+        cells,
+        Malformed.of([]),
+        lambda some: records(source, file)(some + begin),
+        done,
+        refused,
     )
 
 
@@ -168,15 +182,19 @@ def _decoded(cell: bytes | None) -> str | None:
         return None
 
 
-def records(file: pq.ParquetFile) -> RawOf:
+def records(source: str, file: pq.ParquetFile) -> RawOf:
     """Write rows, given by number from 0, as JSON with all columns, reading only their groups."""
     groups = range(file.num_row_groups)
     lengths = [file.metadata.row_group(group).num_rows for group in groups]
-    return by_piece(lengths, [partial(_of_group, file, group) for group in groups])
+    return by_piece(lengths, [partial(_of_group, source, file, group) for group in groups])
 
 
-def _of_group(file: pq.ParquetFile, group: int, rows: Int64s) -> pa.StringArray:
-    return pa.array(_as_json(file.read_row_group(group).take(pa.array(rows))), pa.string())
+def _of_group(source: str, file: pq.ParquetFile, group: int, rows: Int64s) -> pa.StringArray:
+    try:
+        table = file.read_row_group(group).take(pa.array(rows))
+    except BROKEN as failure:
+        raise _damaged(source, failure) from None
+    return pa.array(_as_json(table), pa.string())
 
 
 def _as_json(table: pa.Table) -> list[str]:

@@ -1,0 +1,265 @@
+"""Breaks the kernels one sign at a time, and asks whether the tests notice: `make mutants`.
+
+A mutant is a kernel with one comparison, sign, connective, min or max, or truth value changed. It is
+made in memory and run as plain Python (NUMBA_DISABLE_JIT), by the suite in kernel_suite.py, in two
+processes. One that passes has survived: either the tests have a hole there, or the change changes
+nothing that anyone may see. Those of the second sort are listed below with the reason, and do not
+count; all others do.
+
+    make mutants                    all of them; ends with 1 if fewer than 95 in 100 are noticed
+    make mutants ARGS="--sample 12" that many, spread evenly
+    make mutants ARGS="--all"       those that are listed too
+"""
+
+import argparse
+import ast
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from types import FrameType, ModuleType
+
+HOUSE = Path(__file__).resolve().parent.parent
+SOURCES = (  # in the order of their imports
+    "fencepost/crossings/kernels.py",
+    "fencepost/crossings/confirm_kernels.py",
+    "fencepost/transitions/kernels.py",
+)
+PROCESSES = 2
+NOTICED = 0.95  # the share that must be
+PATIENCE = 2.0  # seconds of a processor that a check may take beyond ten times its usual
+
+COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {
+    ast.Lt: (ast.LtE, ast.GtE),
+    ast.LtE: (ast.Lt, ast.Gt),
+    ast.Gt: (ast.GtE, ast.LtE),
+    ast.GtE: (ast.Gt, ast.Lt),
+    ast.Eq: (ast.NotEq,),
+    ast.NotEq: (ast.Eq,),
+}
+COUNTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub,
+    ast.Sub: ast.Add,
+    ast.Mult: ast.Add,
+    ast.FloorDiv: ast.Mult,
+    ast.RShift: ast.LShift,
+    ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd,
+}
+EXTREMES = {"min": "max", "max": "min"}
+
+# What no test can see, by function and change. Where the same change stands twice in a function,
+# both are meant.
+SPEED = "only how fast the rank is found changes: a gallop from below mends it"
+UNSEEN: dict[tuple[str, str], str] = {}
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One change: the `number`-th that can be made in its file."""
+
+    source: str
+    number: int
+    line: int
+    function: str
+    before: str
+    after: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What it is called in UNSEEN."""
+        return self.function, f"{self.before} → {self.after}"
+
+    def __str__(self) -> str:
+        """Say where it is and what changes."""
+        return f"{self.source}:{self.line}  {self.function}: {self.before}  →  {self.after}"
+
+
+# ── making them ───────────────────────────────────────────────────────────────────────────────────
+
+Change = tuple[ast.AST, Callable[[], None]]
+
+
+def changes(tree: ast.Module) -> Iterator[tuple[str, ast.AST, Callable[[], None]]]:
+    """Go through every change that can be made in a file's functions, always in the same order."""
+    for function in tree.body:
+        if isinstance(function, ast.FunctionDef):
+            for statement in function.body:
+                for node in ast.walk(statement):
+                    for make in of_node(node):
+                        yield function.name, node, make
+
+
+def of_node(node: ast.AST) -> Iterator[Callable[[], None]]:
+    """The changes that can be made at one place of the tree."""
+    match node:
+        case ast.Compare(ops=ops):
+            for place, op in enumerate(ops):
+                for other in COMPARED.get(type(op), ()):
+                    yield lambda place=place, other=other: ops.__setitem__(place, other())  # type: ignore[misc]
+        case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in COUNTED:
+            yield lambda: setattr(node, "op", COUNTED[type(op)]())
+        case ast.BoolOp(op=op):
+            yield lambda: setattr(node, "op", ast.Or() if isinstance(op, ast.And) else ast.And())
+        case ast.UnaryOp(op=ast.USub()):
+            yield lambda: setattr(node, "op", ast.UAdd())
+        case ast.UnaryOp(op=ast.Not()):
+            yield lambda: setattr(node, "op", ast.UAdd())
+        case ast.Call(func=ast.Name(id=name) as func) if name in EXTREMES:
+            yield lambda: setattr(func, "id", EXTREMES[name])
+        case ast.Constant(value=bool(value)):
+            yield lambda: setattr(node, "value", not value)
+        case ast.If(test=ast.Name() as test) | ast.IfExp(test=ast.Name() as test):
+            yield lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), test))
+        case _:
+            return
+
+
+def mutants_of(source: str, text: str) -> list[Mutant]:
+    """List the mutants of a file's text."""
+    found = []
+    total = sum(1 for _ in changes(ast.parse(text)))
+    for number in range(total):
+        function, node, make = nth(ast.parse(text), number)
+        before = told(node)
+        make()
+        line = getattr(node, "lineno", 0)
+        found.append(Mutant(source, number, line, function, before, told(node)))
+    return found
+
+
+def nth(tree: ast.Module, number: int) -> tuple[str, ast.AST, Callable[[], None]]:
+    """Find a change again in a tree parsed anew."""
+    return next(change for at, change in enumerate(changes(tree)) if at == number)
+
+
+def told(node: ast.AST) -> str:
+    """The code of a node in one line; of an `if`, its condition."""
+    shown = node.test if isinstance(node, ast.If | ast.IfExp) else node
+    return " ".join(ast.unparse(shown).split())
+
+
+def all_mutants() -> list[Mutant]:
+    """Every mutant of every kernel."""
+    texts = {source: (HOUSE / source).read_text(encoding="utf-8") for source in SOURCES}
+    return [mutant for source, text in texts.items() for mutant in mutants_of(source, text)]
+
+
+# ── running them ──────────────────────────────────────────────────────────────────────────────────
+
+
+def module_of(source: str) -> ModuleType:
+    return sys.modules[source.removesuffix(".py").replace("/", ".")]
+
+
+def load(changed: Mutant | None = None) -> None:
+    """Run the files again into their modules, which keep their names; one of them changed."""
+    for source in SOURCES:
+        tree = ast.parse((HOUSE / source).read_text(encoding="utf-8"))
+        if changed is not None and changed.source == source:
+            nth(tree, changed.number)[2]()
+            ast.fix_missing_locations(tree)
+        exec(compile(tree, source, "exec"), vars(module_of(source)))  # noqa: S102  our own code
+
+
+class OutOfPatienceError(Exception):
+    """A check takes so long that it may never end."""
+
+
+def give_up(_signal: int, _frame: FrameType | None) -> None:
+    raise OutOfPatienceError
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """Raise if it takes longer, in seconds of the processor."""
+    signal.signal(signal.SIGPROF, give_up)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+
+
+def noticed_by(mutant: Mutant) -> str | None:
+    """Name the check that fails on a mutant, or nothing."""
+    suite = checks()
+    load(mutant)
+    try:
+        for name, check, usual in suite:
+            try:
+                with within(PATIENCE + 10 * usual):
+                    check()
+            except BaseException as fault:  # noqa: BLE001  whatever it is, it was noticed
+                return f"{name} ({type(fault).__name__})"
+    finally:
+        load()
+    return None
+
+
+def checks(kept: list[tuple[str, Callable[[], None], float]] = []) -> Sequence[  # noqa: B006
+    tuple[str, Callable[[], None], float]
+]:
+    """The suite, each check with the time it takes on kernels that are whole. Made once a process."""
+    if not kept:
+        from tests import kernel_suite
+
+        for name, check in kernel_suite.checks():
+            begun = time.process_time()
+            check()
+            kept.append((name, check, time.process_time() - begun))
+    return kept
+
+
+def spread(mutants: Sequence[Mutant], sample: int) -> list[Mutant]:
+    """Some of them, evenly from all files and functions."""
+    if sample >= len(mutants):
+        return list(mutants)
+    return [mutants[(2 * k + 1) * len(mutants) // (2 * sample)] for k in range(sample)]
+
+
+def say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Try the mutants and print the figure; 0 if enough were noticed."""
+    options = argparse.ArgumentParser(description="Break the kernels one sign at a time.")
+    options.add_argument("--sample", type=int, default=10**6, help="how many, spread evenly")
+    options.add_argument("--all", action="store_true", help="those that no test can see, too")
+    options.add_argument("--show", action="store_true", help="say what noticed each")
+    chosen = options.parse_args(arguments)
+    os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when a process of the pool imports Numba
+    begun = time.monotonic()
+    every = all_mutants()
+    stale = UNSEEN.keys() - {mutant.key for mutant in every}
+    for function, change in sorted(stale):
+        say(f"listed as unseen, but there is no such mutant: {function}: {change}")
+    counted = [m for m in every if chosen.all or m.key not in UNSEEN]
+    tried = spread(counted, chosen.sample)
+    survivors = []
+    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+        for mutant, notice in zip(tried, pool.map(noticed_by, tried, chunksize=4), strict=True):
+            if notice is None:
+                survivors.append(mutant)
+                say(f"survived  {mutant}")
+            elif chosen.show:
+                say(f"noticed   {mutant}   by {notice}")
+    killed = len(tried) - len(survivors)
+    say(
+        f"killed {killed} of {len(tried)} ({killed / len(tried):.1%}) in "
+        f"{time.monotonic() - begun:.0f} s; {len(every) - len(counted)} more change nothing that "
+        "can be seen"
+    )
+    return int(bool(stale) or killed < NOTICED * len(tried))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
