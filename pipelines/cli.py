@@ -5,6 +5,7 @@ traceback unless --debug is given. Nothing heavy is imported before a command ne
 """
 
 import sys
+import traceback
 from typing import Annotated
 
 import typer
@@ -78,8 +79,9 @@ def main() -> None:
         app(arguments, prog_name="fencepost")
     except FencepostError as fault:
         if DEBUG in sys.argv:
-            raise
-        typer.echo(str(fault), err=True)
+            traceback.print_exc()
+        else:
+            typer.echo(str(fault), err=True)
         sys.exit(2)
 
 

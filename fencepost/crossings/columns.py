@@ -22,11 +22,11 @@ class Posts(NamedTuple):
     begin_posts: Doubles
     begin_ids: Int32s
     begin_far: Doubles
-    begin_across: Doubles
+    begin_whole: Doubles
     end_posts: Doubles
     end_ids: Int32s
     end_far: Doubles
-    end_across: Doubles
+    end_whole: Doubles
     narrowest: float
 
 

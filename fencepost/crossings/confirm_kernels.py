@@ -54,7 +54,7 @@ def _answers(boxes, box, steps, inside, outside, now):
 
 @njit(inline="always")
 def _meet_two(
-    ids, far, across, k0, k1, begins, axis, query_of, slot, values, inside, outside, now, kind,
+    whole, k0, k1, begins, axis, query_of, slot, values, inside, outside, now, kind,
     boxes, steps, places, queries, types, w,
 ):  # fmt: skip
     """Confirm candidates of two axes, from what stands beside their posts.
@@ -66,9 +66,8 @@ def _meet_two(
     own, there, before = values[axis, inside], values[other, inside], values[other, outside]
     first = axis == U(0)  # else, outside on the first axis too: that one reports it
     for k in range(k0, k1):
-        box = U(ids[k])
-        low, high = across[k, U(0)], across[k, U(1)]
-        event = ((far[k] > own) == begins) & (low <= there) & (there < high)
+        far, low, high, box = whole[k, U(0)], whole[k, U(1)], whole[k, U(2)], U(whole[k, U(3)])
+        event = ((far > own) == begins) & (low <= there) & (there < high)
         event &= first | ((low <= before) & (before < high))
         if boxes.careful and event and boxes.asks[box]:
             event = _answers(boxes, box, steps, inside, outside, now)
@@ -127,10 +126,8 @@ def confirm(
     """
     axis, per, cells = U(posts.axis), U(posts.ruler_cells), posts.cells
     origin, scale, count = posts.origin, posts.scale, posts.ruler_cells
-    begin_posts, begin_ids = posts.begin_posts, posts.begin_ids
-    begin_far, begin_across = posts.begin_far, posts.begin_across
-    end_posts, end_ids = posts.end_posts, posts.end_ids
-    end_far, end_across = posts.end_far, posts.end_across
+    begin_posts, begin_ids, begin_whole = posts.begin_posts, posts.begin_ids, posts.begin_whole
+    end_posts, end_ids, end_whole = posts.end_posts, posts.end_ids, posts.end_whole
     starts, values, bounds, asks = steps.starts, steps.values, boxes.bounds, boxes.asks
     query_of, slot, across = boxes.query, boxes.slot, U(stripes.axis)
     places, queries, types = out.place, out.query, out.type
@@ -168,11 +165,11 @@ def confirm(
             place, kind = np.int32(i), np.int8(ENTERED) if rises else np.int8(-ENTERED)
             if two:
                 w = _meet_two(
-                    begin_ids, begin_far, begin_across, b0, b1, True, axis, query_of, slot, values,
+                    begin_whole, b0, b1, True, axis, query_of, slot, values,
                     inside, outside, place, kind, boxes, steps, places, queries, types, w,
                 )  # fmt: skip
                 w = _meet_two(
-                    end_ids, end_far, end_across, e0, e1, False, axis, query_of, slot, values,
+                    end_whole, e0, e1, False, axis, query_of, slot, values,
                     outside, inside, place, np.int8(-kind), boxes, steps, places, queries, types, w,
                 )  # fmt: skip
             else:

@@ -23,7 +23,7 @@ from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 MOST_STRIPES = 1024
-COPIES = 5  # of a box, on average, that stripes may cost
+COPIES = 3  # of a box, on average, that stripes may cost
 WIDE = 16  # a box that would stand in more stripes is kept apart
 FEWEST = 32  # boxes for which stripes are worth having
 NARROW = 0.5  # of the axis, the median box that stripes still help
@@ -200,11 +200,11 @@ def as_posts(posts: PostList) -> Posts:
         posts.begin_posts,
         posts.begin_ids,
         posts.begin_far,
-        posts.begin_across,
+        posts.begin_whole,
         posts.end_posts,
         posts.end_ids,
         posts.end_far,
-        posts.end_across,
+        posts.end_whole,
         posts.narrowest,
     )
 
@@ -295,7 +295,8 @@ def _beside(queries: QuerySet, axis: int, boxes: Int64s) -> dict[str, Any]:
     if len(queries.axes) != 2:
         return {"far": False}
     other = 1 - axis
-    return {"across": np.stack([queries.lo[other, boxes], queries.hi[other, boxes]], axis=1)}
+    across = np.stack([queries.lo[other, boxes], queries.hi[other, boxes]], axis=1)
+    return {"far": False, "across": across}
 
 
 _FAR: dict[str, Any] = {}

@@ -77,11 +77,11 @@ class PostList:
     begin_posts: Doubles
     begin_ids: Int32s
     begin_far: Doubles
-    begin_across: Doubles  # [post, (lo, hi)]
+    begin_whole: Doubles  # [post, (far end, lo and hi across, id)]
     end_posts: Doubles
     end_ids: Int32s
     end_far: Doubles
-    end_across: Doubles
+    end_whole: Doubles
     segments: int
     narrowest: float  # the least width of a box: a shorter step cannot leap over any
 
@@ -100,9 +100,8 @@ class PostList:
         across: Doubles | None = None,
     ) -> "PostList":
         """Sort the finite ends of these boxes. `spread` gives each segment its table of cells."""
-        across = np.empty((0, 2)) if across is None else across
-        begins = _Side.sort(ids, lo, hi if far else hi[:0], across, segment)
-        ends = _Side.sort(ids, hi, lo if far else lo[:0], across, segment)
+        begins = _Side.sort(ids, lo, hi, across, segment, keep_far=far)
+        ends = _Side.sort(ids, hi, lo, across, segment, keep_far=far)
         count = len(begins.ids) + len(ends.ids)
         each = max(1, count // (POSTS_A_CELL * segments)) if spread else 1
         ruler = Ruler.over(begins.posts if len(begins.posts) else ends.posts, each)
@@ -135,7 +134,7 @@ class PostList:
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         posts, ids = (self.begin_posts, self.end_posts), (self.begin_ids, self.end_ids)
-        beside = (self.begin_far, self.end_far, self.begin_across, self.end_across)
+        beside = (self.begin_far, self.end_far, self.begin_whole, self.end_whole)
         arrays = (self.cells, *posts, *ids, *beside)
         return int(sum(a.nbytes for a in arrays))
 
@@ -183,12 +182,19 @@ class _Side:
     posts: Doubles
     ids: Int32s
     far: Doubles
-    across: Doubles
+    whole: Doubles
     segment: Int64s | None
 
     @classmethod
     def sort(
-        cls, ids: Int32s, near: Doubles, far: Doubles, across: Doubles, segment: Int64s | None
+        cls,
+        ids: Int32s,
+        near: Doubles,
+        far: Doubles,
+        across: Doubles | None,
+        segment: Int64s | None,
+        *,
+        keep_far: bool,
     ) -> "_Side":
         """Sort by segment and post. An infinite end is no post: nothing passes it."""
         order = np.argsort(near) if segment is None else np.lexsort((near, segment))
@@ -197,8 +203,8 @@ class _Side:
         return cls(
             near[order],
             ids[order],
-            far[order] if len(far) else far,
-            across[order] if len(across) else across,
+            far[order] if keep_far else far[:0],
+            np.empty((0, 4)) if across is None else _whole(ids, far, across, order),
             None if segment is None else segment[order],
         )
 
@@ -214,7 +220,14 @@ class _Side:
     def padded(self) -> tuple[Doubles, Int32s, Doubles, Doubles]:
         """Close each array with a pad that no value ever passes."""
         far = _pad(self.far, np.inf) if len(self.far) else self.far
-        return _pad(self.posts, np.inf), _pad(self.ids, 0), far, self.across
+        return _pad(self.posts, np.inf), _pad(self.ids, 0), far, self.whole
+
+
+def _whole(ids: Int32s, far: Doubles, across: Doubles, order: Int64s) -> Doubles:
+    """Lay all that confirms a candidate of two axes in half a cache line; an id fits a double."""
+    whole = np.empty((len(order), 4))
+    whole[:, 0], whole[:, 1:3], whole[:, 3] = far[order], across[order], ids[order]
+    return whole
 
 
 def _pad(array: npt.NDArray[Any], value: float) -> npt.NDArray[Any]:

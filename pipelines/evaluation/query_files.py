@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults
 from fencepost.queries import QuerySet, StandingQuery, read_queries_jsonl
+from fencepost.queries.conversions import is_text
 from fencepost.queries.wording import shortened
 from fencepost.tuples import Bools, Int64s
 from pipelines.reading.content import PARQUET, refusal, whole
@@ -45,7 +46,9 @@ class QueryFile:
             return cls(source, content, None)
         from pipelines.reading.parquet_rows import read_whole
 
-        return cls(source, content, read_whole(source, content))
+        table = read_whole(source, content)
+        refuse(_faults_of_columns(source, table))
+        return cls(source, content, table)
 
     def feeds(self) -> list[str]:
         """List the feeds that its queries name, as far as they can be read."""
@@ -53,6 +56,33 @@ class QueryFile:
             named = FEED in self.table.column_names
             return [f for f in self.table[FEED].unique().to_pylist() if f] if named else []
         return [feed for line in BytesIO(self.content) if (feed := _feed_of(line))]
+
+
+def _faults_of_columns(source: str, table: pa.Table) -> list[Fault]:
+    """Tell what would keep the rows from being parted by feed and compared by id."""
+    names = [name for name in ("id", FEED) if name in table.column_names]
+    counts = {name: table.column_names.count(name) for name in names}
+    faults = [
+        Fault(source, f"the column `{name}` stands {count} times")
+        for name, count in counts.items()
+        if count > 1
+    ]
+    return faults or [
+        Fault(source, f"`{name}` holds {why}, text was expected")
+        for name in names
+        if (why := _why_no_text(table[name])) is not None
+    ]
+
+
+def _why_no_text(column: pa.ChunkedArray) -> str | None:
+    kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
+    if not is_text(kind):
+        return str(kind)
+    try:
+        column.validate(full=True)
+    except pa.ArrowInvalid:
+        return "bytes that are not UTF-8"
+    return None
 
 
 def _feed_of(line: bytes) -> str | None:

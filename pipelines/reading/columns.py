@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from fencepost.doubles import EXACT_UP_TO, NUMBER, exactly, parse_number
 from fencepost.queries.wording import LONGEST_ID, wrong_with_id
-from fencepost.times import EARLIEST, LATEST, instant_from_integer, parse_instant
+from fencepost.times import EARLIEST, LATEST, PER_UNIT, instant_from_integer, parse_instant
 from fencepost.tuples import Bools, Doubles, Int64s
 from pipelines.reading.malformed import CellFaults
 
@@ -34,8 +34,6 @@ INSTANT_WHOLE = f"^{_DAY}[T ]{_TIME}(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$"
 BEYOND_MICROSECONDS = r"(\.[0-9]{6})[0-9]+"
 
 Column = TypeVar("Column", Doubles, Int64s)
-
-PER_UNIT = {"s": (1_000_000, 1), "ms": (1000, 1), "us": (1, 1), "ns": (1, 1000)}
 
 
 def stream_ids(cells: pa.Array, name: str) -> tuple[pa.DictionaryArray, CellFaults]:

@@ -108,7 +108,8 @@ def _by_pattern(
     """Read the lines that are like the first good one: which they are, and their cells."""
     count = len(bounds) - 1
     first = (_object(content[bounds[row] : bounds[row + 1]]) for row in range(min(count, _TRIED)))
-    pattern = _pattern(next((found for found in first if found), {}), wanted, declared)
+    like = next((found for found in first if found and found.keys() >= set(wanted)), None)
+    pattern = None if like is None else _pattern(like, wanted, declared)
     if pattern is None:
         return np.zeros(count, np.bool_), dict.fromkeys(wanted, pa.nulls(count, pa.string()))
     offsets, text = pa.py_buffer(np.ascontiguousarray(bounds)), pa.py_buffer(content)
@@ -120,8 +121,6 @@ def _by_pattern(
 
 def _pattern(example: JsonObject, wanted: tuple[str, ...], declared: Declared) -> str | None:
     """Make the pattern of lines with the keys of the example, in its order and with its kinds."""
-    if not all(name in example for name in wanted):
-        return None
     parts = []
     for key, value in example.items():
         cell = _ANY

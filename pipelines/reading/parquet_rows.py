@@ -16,9 +16,8 @@ import pyarrow.compute as pc
 from pyarrow import parquet as pq
 
 from fencepost.errors import Fault
-from fencepost.times import EARLIEST, LATEST, format_instant
+from fencepost.times import EARLIEST, LATEST, PER_UNIT, format_instant
 from fencepost.tuples import Int64s
-from pipelines.reading.columns import PER_UNIT
 from pipelines.reading.content import refusal
 from pipelines.reading.malformed import CellFaults, Malformed, RawOf, by_piece
 from pipelines.reading.raw_rows import STREAM_ID, Declared, RawRows, missing_columns
@@ -79,7 +78,7 @@ def _int96(file: pq.ParquetFile) -> set[str]:
 
 def _id_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if _is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind):
+    if is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind):
         return None
     return Fault(source, f"column '{name}' is of type {kind}, where text or integers were expected")
 
@@ -99,7 +98,7 @@ def _time_fault(source: str, name: str, kind: pa.DataType, unit: str | None) -> 
             return None
         message = f"column '{name}' is of type {kind}, and no unit is declared"
         return Fault(source, message, hint="Say what it counts: --ts-unit s, ms or us.")
-    if _is_text(kind) or pa.types.is_null(kind):
+    if is_text(kind) or pa.types.is_null(kind):
         return None
     message = f"column '{name}' is of type {kind}, where a timestamp with a time zone was expected"
     return Fault(source, message)
@@ -115,8 +114,10 @@ def _axis_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
     )
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Tell text, coded or not, and bytes, which some writers take for text."""
     types = pa.types
+    kind = kind.value_type if types.is_dictionary(kind) else kind
     return bool(
         types.is_string(kind)
         or types.is_large_string(kind)
@@ -163,7 +164,7 @@ def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:
     """Give text as UTF-8: Parquet's text is bytes that nobody has looked at yet."""
     if pa.types.is_dictionary(cells.type):
         cells = cells.dictionary_decode()
-    if not _is_text(cells.type):
+    if not is_text(cells.type):
         return cells, CellFaults.none()
     try:
         return pc.cast(pc.cast(cells, pa.binary()), pa.string()), CellFaults.none()

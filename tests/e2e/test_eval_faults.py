@@ -72,8 +72,10 @@ def test_a_feed_left_out_is_no_fault_of_its_own_where_the_queries_cannot_be_read
 
 
 def test_debug_shows_the_traceback_too(folder):
-    with pytest.raises(Exception, match="there is no such file"):
-        evaluated(folder, "ticks=no.csv", more=("--debug",))
+    said = evaluated(folder, "ticks=no.csv", more=("--debug",))
+    assert said.code == 2
+    assert "Traceback" in said.err
+    assert "no.csv: there is no such file" in said.err
 
 
 @pytest.mark.parametrize(
@@ -157,6 +159,25 @@ def test_faults_of_queries_in_parquet_have_the_row_of_the_file(folder):
         "q.parquet:5: ",
     ):
         assert told in said.err
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"feed": pa.array([1])}, "`feed` holds int64, text was expected"),
+        ({"id": pa.array([["a"]])}, "`id` holds list<element: string>, text was expected"),
+        ({"id": pa.array([b"\xff"])}, "`id` holds binary, text was expected"),
+        ({"id": pa.nulls(1, pa.string())}, "q.parquet:1: `id` is null"),
+        ({"feed": pa.array([""])}, "q.parquet:1: `feed` is missing"),
+        ({"prize_lo": pa.array([1.0])}, "unknown column `prize_lo`"),
+    ],
+)
+def test_columns_of_queries_at_fault_are_told(folder, columns, told):
+    written(folder, "day.csv", ticks(1, 3))
+    sound = {"id": pa.array(["a"]), "feed": pa.array(["ticks"]), "price_lo": pa.array([1.0])}
+    pq.write_table(pa.table({**sound, **columns}), folder / "q.parquet")
+    said = evaluated(folder, "ticks=day.csv", queries="q.parquet")
+    assert (said.code, told in said.err) == (2, True), said.err
 
 
 def test_an_id_stands_once_in_all_files(folder):
