@@ -1,4 +1,5 @@
-"""The engine's benchmarks: `make bench-engine`, or `ARGS="widths duckdb"` for some of them.
+"""The engine's benchmarks: `make bench-engine`, or `ARGS="default duckdb"` for some of them; with
+`--write` they go to docs/performance.md.
 
 Every line checks its answer before it is timed, and its ratio is taken within this one run:
 machines differ, and are noisy. Medians of seven unless a line says otherwise.
@@ -7,10 +8,13 @@ machines differ, and are noisy. Medians of seven unless a line says otherwise.
 import os
 import platform
 import sys
+from pathlib import Path
 
 from benchmarks import index_cost, many_axes, one_axis
 from benchmarks.peers import duckdb_crossings
-from benchmarks.report import Line, show
+from benchmarks.report import Line, page, show
+
+WRITE, PAGE = "--write", Path("docs/performance.md")
 
 SECTIONS = {
     "default": (
@@ -30,17 +34,22 @@ SECTIONS = {
 
 def main(wanted: list[str]) -> int:
     """Run the sections asked for; 1 if a bar is missed."""
+    write = WRITE in wanted
+    wanted = [name for name in wanted if name != WRITE]
     unknown = sorted(set(wanted) - set(SECTIONS))
     if unknown:
         print(f"unknown section {', '.join(unknown)}; there are: {', '.join(SECTIONS)}")
         return 2
-    print(f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}")
-    lines: list[Line] = []
+    about = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}"
+    print(about)
+    sections: list[tuple[str, list[Line]]] = []
     for name in wanted or SECTIONS:
         title, section = SECTIONS[name]
-        found = section()
-        show(title, found)
-        lines += found
+        sections.append((title, section()))
+        show(*sections[-1])
+    lines = [line for _, found in sections for line in found]
+    if write:
+        PAGE.write_text(page(about, sections), encoding="utf-8")
     met = [line.met for line in lines if line.met is not None]
     print(f"\n{sum(met)} of {len(met)} bars met")
     return 0 if all(met) else 1

@@ -25,12 +25,24 @@ class Line:
             return None
         return self.ratio >= self.bar if self.at_least else self.ratio <= self.bar
 
-    def __str__(self) -> str:
-        """One row of the table."""
+    @property
+    def _words(self) -> tuple[str, str, str]:
         verdict = {True: "met", False: "MISSED", None: ""}[self.met]
-        figure = "" if self.ratio is None else f"{self.ratio:9.2f} ×"
-        bar = "" if self.bar is None else f"{'≥' if self.at_least else '≤'} {self.bar:g} ×"
+        digits = 4 if self.bar and abs(self.bar - 1) < 0.01 else 2
+        figure = "" if self.ratio is None else f"{self.ratio:.{digits}f} ×"
+        bar = "" if self.bar is None else f"{'≥' if self.at_least else '≤'} {self.bar:.3g} ×"
+        return figure, bar, verdict
+
+    def __str__(self) -> str:
+        """One line on a terminal."""
+        figure, bar, verdict = self._words
         return f"{self.claim:<62} {figure:>11} {bar:>9} {verdict:<6}  {self.facts}"
+
+    @property
+    def row(self) -> str:
+        """One row of a page."""
+        figure, bar, verdict = self._words
+        return f"| {self.claim.strip()} | {figure} | {bar} | {verdict} | {self.facts} |"
 
 
 def median_seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
@@ -49,3 +61,23 @@ def show(title: str, lines: list[Line]) -> None:
     print(f"\n{title}")
     for line in lines:
         print(f"  {line}", flush=True)
+
+
+def page(about: str, sections: list[tuple[str, list[Line]]]) -> str:
+    """Lay the sections out as a page of the docs, which nobody edits by hand."""
+    rows = [
+        "# Performance",
+        "",
+        "Written by `make bench-engine ARGS='--write'`; do not edit. Every line checked its answer before it was",
+        f"timed, and its ratio was taken within this one run: {about}.",
+    ]
+    for title, lines in sections:
+        rows += [
+            "",
+            f"## {title}",
+            "",
+            "| claim | figure | bar | | |",
+            "| --- | --- | --- | --- | --- |",
+        ]
+        rows += [line.row for line in lines]
+    return "\n".join(rows) + "\n"

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from fencepost.crossings.columns import Events
 from fencepost.crossings.index import BorderIndex
-from fencepost.crossings.path import Path
+from fencepost.crossings.path import HEAD, Path
 from fencepost.crossings.state import UNKNOWN, Heads
 from fencepost.crossings.walk import Walk, walk
 from fencepost.errors import InputError, StateError
@@ -56,6 +56,11 @@ class Outcome:
     state: FeedState
     changed: Heads  # the heads that this step moved: what an append-only log of the state needs
     queries: QuerySet = field(repr=False)
+
+    @property
+    def accepted(self) -> int:
+        """How many tuples were taken: those of the batch, and those that waited and were released."""
+        return int((self.walked.path.delivery != HEAD).sum())
 
     @property
     def rejected(self) -> pa.Table:

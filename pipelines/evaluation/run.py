@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.crossings.index import BorderIndex
-from fencepost.crossings.path import HEAD
 from fencepost.engine import FeedState, step
 from fencepost.errors import Fault
 from fencepost.queries import QuerySet
@@ -106,7 +105,7 @@ class _Going:
         lateness = self.request.lateness
         outcome = step(feed.state, batch, feed.index, deliveries=1, lateness=lateness)
         feed.state = outcome.state
-        feed.accepted += int((outcome.walked.path.delivery != HEAD).sum())
+        feed.accepted += outcome.accepted
         self.read += delivery.rows
         self.results.add_events(name, outcome.events)
         self.results.add_transitions(name, outcome.transitions)
