@@ -1,8 +1,8 @@
-"""The engine's benchmarks: `make bench-engine`, or `ARGS="default duckdb"` for some of them; with
-`--write` they go to docs/performance.md.
+"""The engine's benchmarks: `make bench-engine`, or `ARGS="default duckdb"` for some of them.
 
 Every line checks its answer before it is timed, and its ratio is taken within this one run:
-machines differ, and are noisy. Medians of seven unless a line says otherwise.
+machines differ, and are noisy. Medians of seven unless a line says otherwise. With
+`--write` the figures go to docs/performance.md.
 """
 
 import os

@@ -68,8 +68,8 @@ def page(about: str, sections: list[tuple[str, list[Line]]]) -> str:
     rows = [
         "# Performance",
         "",
-        "Written by `make bench-engine ARGS='--write'`; do not edit. Every line checked its answer before it was",
-        f"timed, and its ratio was taken within this one run: {about}.",
+        "Written by `make bench-engine ARGS='--write'`; do not edit. Every line checked its answer",
+        f"before it was timed, and its ratio was taken within this one run: {about}.",
     ]
     for title, lines in sections:
         rows += [

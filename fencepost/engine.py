@@ -59,7 +59,7 @@ class Outcome:
 
     @property
     def accepted(self) -> int:
-        """How many tuples were taken: those of the batch, and those that waited and were released."""
+        """How many tuples were taken: of the batch, and of those that waited before."""
         return int((self.walked.path.delivery != HEAD).sum())
 
     @property

@@ -12,7 +12,7 @@ from fencepost.queries import Box, StandingQuery
 from fencepost.reference import Delivery, Registration, Sighting
 from tests.strategies import ALL_AXES, FEED, TICK, Story
 
-SPAN = 64.0  # of every axis, from 0
+EDGE = 32.0  # every axis reaches from -EDGE to EDGE
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,15 @@ def _box(chance: Random, shape: Shape) -> Box:
 
 
 def _range(chance: Random, shape: Shape) -> tuple[float, float]:
-    low = _on_grid(SPAN / 2 if chance.random() < shape.clumped else chance.uniform(0, SPAN), shape)
+    low = _on_grid(1.0 if chance.random() < shape.clumped else _anywhere(chance), shape)
     high = low + max(shape.grain, _on_grid(chance.uniform(*shape.widths), shape))
     if chance.random() < shape.endless:
         return (-inf, high) if chance.random() < 0.5 else (low, inf)
     return low, high
+
+
+def _anywhere(chance: Random) -> float:
+    return chance.uniform(-EDGE, EDGE)
 
 
 def _on_grid(value: float, shape: Shape) -> float:
@@ -118,7 +122,7 @@ def _on_grid(value: float, shape: Shape) -> float:
 def _deliveries(chance: Random, shape: Shape) -> list[Delivery]:
     """Every stream a tuple a tick; deliveries are cut from the whole by time."""
     here = {
-        name: [_on_grid(chance.uniform(0, SPAN), shape) for _ in range(shape.axes)]
+        name: [_on_grid(_anywhere(chance), shape) for _ in range(shape.axes)]
         for name in stream_names(shape)
     }
     ticks = shape.tuples // shape.streams
@@ -128,7 +132,7 @@ def _deliveries(chance: Random, shape: Shape) -> list[Delivery]:
             for axis in range(shape.axes):
                 if chance.random() >= shape.still:
                     move = chance.uniform(-shape.stride, shape.stride)
-                    at[axis] = min(max(at[axis] + _on_grid(move, shape), 0.0), SPAN)
+                    at[axis] = min(max(at[axis] + _on_grid(move, shape), -EDGE), EDGE)
             seen = Sighting(name, tick * TICK, tuple(at))
             rows[tick * shape.deliveries // ticks].append(seen)
     return [Delivery(tuple(some)) for some in rows]

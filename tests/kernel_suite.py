@@ -1,7 +1,7 @@
 """The kernels, checked in a second or two even as plain Python: what `make mutants` runs.
 
-Fixed examples and seeded crowds, against the twins, NumPy and the reference. All that is expected is
-computed first, by others than the kernels; a check then only runs kernels and compares.
+Fixed examples and seeded crowds, against the twins, NumPy and the reference. All that is expected
+is computed first, by others than the kernels; a check then only runs kernels and compares.
 """
 
 from collections.abc import Callable, Iterator
@@ -18,7 +18,6 @@ from fencepost.crossings.columns import Events, Steps
 from fencepost.crossings.layer import as_posts
 from fencepost.crossings.posts import PAD, PostList
 from fencepost.crossings.state import UNKNOWN
-from fencepost.crossings.walk import Standing
 from fencepost.engine import FeedState, step
 from fencepost.queries import QuerySet
 from fencepost.reference import Rows, run
@@ -35,6 +34,7 @@ ALL = ("events", "transitions", "rejected", "pending", "heads", "waiting", "wate
 Check = Callable[[], None]
 Doubles = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.int64]
+Ranks = npt.NDArray[np.int32]
 
 TINY = 5e-324
 HUGE = 1.7e308
@@ -77,15 +77,25 @@ def searched(posts: PostList, values: Doubles) -> Numbers:
 # ── ranks ─────────────────────────────────────────────────────────────────────────────────────────
 
 
-def check_ranks(posts: PostList, values: Doubles, expected: Numbers) -> None:
-    """In two goes, so that none begins at 0; what belongs to the other go stays as it was."""
-    found = np.full((2, len(values)), -7, np.int32)
-    columns, cut = as_posts(posts), len(values) // 3
+Find = Callable[[Ranks, Ranks], None]
+
+
+def assert_found(find: Find, start: int, stop: int, expected: Numbers) -> None:
+    """What is found for these places is as expected, and nothing is written to any other."""
+    found = np.full(expected.shape, -7, np.int32)
     with np.errstate(over="ignore"):
-        kernels.ranks(columns, values, cut, len(values), found[0], found[1])
-        assert (found[:, :cut] == -7).all()
-        kernels.ranks(columns, values, 0, cut, found[0], found[1])
-    assert np.array_equal(found, expected)
+        find(found[0], found[1])
+    assert np.array_equal(found[:, start:stop], expected[:, start:stop])
+    assert (found[:, :start] == -7).all()
+    assert (found[:, stop:] == -7).all()
+
+
+def check_ranks(posts: PostList, values: Doubles, expected: Numbers) -> None:
+    """Of some places, not all."""
+    columns, n = as_posts(posts), len(values)
+    for start, stop in ((0, n), (n // 3, n - 1), (0, n // 3)):
+        find = partial(kernels.ranks, columns, values, start, stop)
+        assert_found(find, start, stop, expected)
 
 
 def check_ranks_near(posts: PostList, values: Doubles, expected: Numbers) -> None:
@@ -94,12 +104,10 @@ def check_ranks_near(posts: PostList, values: Doubles, expected: Numbers) -> Non
     known = expected[:, starts[:-1]].T.astype(np.int32).copy()
     known[1::3] = UNKNOWN
     steps = Steps(starts, values[None], np.arange(len(values)))
-    found = np.full((2, len(values)), -7, np.int32)
-    with np.errstate(over="ignore"):
-        for first, last in ((2, len(known)), (0, min(2, len(known)))):
-            kernels.ranks_near(as_posts(posts), steps, first, last, known, found[0], found[1])
-            assert first == 0 or (found[:, : starts[first]] == -7).all()
-    assert np.array_equal(found, expected)
+    columns, runs = as_posts(posts), len(known)
+    for first, last in ((0, runs), (2, runs), (0, 1)):
+        find = partial(kernels.ranks_near, columns, steps, first, last, known)
+        assert_found(find, starts[first], starts[last], expected)
 
 
 def check_gallop(posts: Doubles, values: Doubles) -> None:
@@ -110,13 +118,13 @@ def check_gallop(posts: Doubles, values: Doubles) -> None:
             assert kernels.gallop(posts, start, value) == rank
 
 
-def check_ranks_within(posts: PostList, steps: Steps, own: npt.NDArray[np.int32]) -> None:
-    """Against the twin; also the search itself, in each half of the list."""
+def check_ranks_within(posts: PostList, steps: Steps, own: Ranks) -> None:
+    """Against the twin."""
     columns, runs = as_posts(posts), len(own)
-    found = np.full((2, len(steps.ts)), -7, np.int32)
-    for first, last in ((runs // 2, runs), (0, runs // 2)):
-        kernels.ranks_within(columns, steps, own, first, last, found[0], found[1])
-    assert np.array_equal(found, twins.ranks_within(columns, steps, own))
+    expected = np.array(twins.ranks_within(columns, steps, own), np.int64)
+    for first, last in ((0, runs), (runs // 2, runs), (0, 1)):
+        find = partial(kernels.ranks_within, columns, steps, own, first, last)
+        assert_found(find, steps.starts[first], steps.starts[last], expected)
 
 
 def rank_checks() -> Iterator[tuple[str, Check]]:
@@ -181,40 +189,78 @@ def check_rank_kernels(walked: Walk) -> None:
         assert np.array_equal(found, [standing.begun, standing.ended])
 
 
-def check_plain(walked: Walk, standing: Standing, expected: Numbers, passed: int) -> None:
-    """Count a plain list and write it out, in two parts, between walls that must stay white."""
-    columns, steps = as_posts(standing.posts), walked.path.steps
-    begun, ended, runs = standing.begun, standing.ended, len(walked.path.stream)
-    per_place = np.ones(len(walked.path), np.int32)
-    cut, total, met = runs // 3, expected.shape[1], 0
-    out = Events(*(np.full(total + 40, -9, column) for column in ("i4", "i4", "i1")))
-    edge = 20
-    for first, last in ((0, cut), (cut, runs)):
-        found, some = kernels.count(columns, steps, first, last, begun, ended, per_place)
-        met += some
-        end = kernels.fill(columns, steps, first, last, begun, ended, out, edge, edge + found)
-        assert end == edge + found
-        assert all((column[edge + found :] == -9).all() for column in out)
-        edge += found
-    assert met == passed
-    assert all((column[:20] == -9).all() for column in out)
-    written = ordered(Events(*(column[20 : 20 + total] for column in out)))
-    assert np.array_equal(written, expected)
-    assert np.array_equal(per_place, 1 + np.bincount(expected[0], minlength=len(per_place)))
+class Passing:
+    """A plain list, a path past it, and what the twins say of the two."""
+
+    def __init__(self, posts: PostList, steps: Steps, begun: Ranks, ended: Ranks) -> None:
+        """Rank by the twins, find the events by the twins."""
+        self.posts, self.steps, self.begun, self.ended = as_posts(posts), steps, begun, ended
+        self.events = ordered(twins.crossings(self.posts, steps, begun, ended))
+        _, c = twins.pairs(steps)
+        self.passed = sum(
+            int(np.abs(ranks[c] - ranks[c - 1]).sum(dtype=np.int64)) for ranks in (begun, ended)
+        )
+
+    def of_runs(self, first: int, last: int) -> Numbers:
+        """The events of some runs."""
+        place, (low, high) = self.events[0], self.steps.starts[[first, last]]
+        return self.events[:, (low <= place) & (place < high)]
 
 
-def check_leap(walked: Walk, standing: Standing, expected: Numbers) -> None:
-    """Find the events of a plain list into rooms of any size; what does not fit is left whole."""
-    columns, path = as_posts(standing.posts), walked.path
-    begun, ended, runs = standing.begun, standing.ended, len(path.stream)
-    for size in (80, 200, 2 * len(begun), 40 * len(begun) + expected.shape[1]):
-        out = Events(*(np.full(size, -9, column) for column in ("i4", "i4", "i1")))
-        end, run, met = kernels.leap(columns, path.steps, 1, runs, begun, ended, out, 5)
+def canvas(size: int) -> Events:
+    """Room for events in which nothing stands yet."""
+    white = np.full(size, -9, np.int32)
+    return Events(white, white.copy(), white.astype(np.int8))
+
+
+def part(out: Events, start: int, stop: int) -> Events:
+    return Events(out.place[start:stop], out.query[start:stop], out.type[start:stop])
+
+
+def between(out: Events, start: int, stop: int) -> Numbers:
+    """The events from start to stop; whatever stands elsewhere was written by mistake."""
+    assert all((column[:start] == -9).all() for column in out)
+    assert all((column[stop:] == -9).all() for column in out)
+    return ordered(part(out, start, stop))
+
+
+def check_count_and_fill(one: Passing) -> None:
+    """All runs, and all but the first and the last, written between walls that must stay white."""
+    runs, places = len(one.steps.starts) - 1, len(one.steps.ts)
+    for first, last in ((0, runs), (1, runs - 1)):
+        expected = one.of_runs(first, last)
+        counts = np.ones(places, np.int32)
+        ranks = (one.begun, one.ended)
+        total, passed = kernels.count(one.posts, one.steps, first, last, *ranks, counts)
+        assert total == expected.shape[1]
+        assert passed == one.passed or first > 0
+        assert np.array_equal(counts, 1 + np.bincount(expected[0], minlength=places))
+        out = canvas(total + 40)
+        end = kernels.fill(one.posts, one.steps, first, last, *ranks, out, 20, 20 + total)
+        assert end == 20 + total
+        assert np.array_equal(between(out, 20, 20 + total), expected)
+
+
+def check_leap(one: Passing) -> None:
+    """Into rooms of any size: what does not fit is left, run by run."""
+    runs, places = len(one.steps.starts) - 1, len(one.steps.ts)
+    for size in (80, 200, 2 * places, 4 * (one.passed + 64)):
+        out = canvas(size)
+        ranks = (one.begun, one.ended)
+        end, run, met = kernels.leap(one.posts, one.steps, 1, runs, *ranks, out, 5)
         assert met == 0
         assert all((column[:5] == -9).all() for column in out)
-        own = (expected[0] >= path.starts[1]) & (expected[0] < path.starts[run])
-        assert np.array_equal(ordered(Events(*(c[5:end] for c in out))), expected[:, own])
+        assert np.array_equal(ordered(part(out, 5, end)), one.of_runs(1, run))
     assert run == runs
+
+
+def leap_by_rounding() -> Passing:
+    """Steps whose length is rounded to the width of the ranges that they leap over, and no more."""
+    posts = plain_list([(1.0, 2.0)] * 20 + [(1.5, 100.0)] * 30)
+    values = np.array([[float(np.nextafter(1, 0)), 2.0] * 30])
+    assert values[0, 1] - values[0, 0] == posts.narrowest
+    ranks = searched(posts, values[0]).astype(np.int32)
+    return Passing(posts, Steps(np.arange(0, 61, 10), values, np.arange(60)), *ranks)
 
 
 def check_walk(walked: Walk, expected: Numbers, examined: int, often: float, guess: int) -> None:
@@ -233,10 +279,13 @@ SHAPES = {
     "one axis": Shape(queries=60, tuples=200),
     "one axis, hardly a move": Shape(queries=30, tuples=300, still=0.8),
     "one axis, wide": Shape(queries=60, tuples=200, widths=(8, 20), stride=1, endless=0.3),
+    "one axis, long slices": Shape(queries=300, tuples=60, widths=(10, 20), stride=9, endless=0.1),
     "one axis, a clump": Shape(queries=120, tuples=80, clumped=0.9, widths=(1, 2), stride=6),
     "one axis, mixed": replace(MIXED, queries=120, tuples=240, stride=6),
     "two axes": Shape(axes=2, queries=60, tuples=240, widths=(4, 40), stride=6),
-    "two axes, a clump": Shape(axes=2, queries=90, tuples=60, clumped=0.9, widths=(1, 40), stride=9),
+    "two axes, a clump": Shape(
+        axes=2, queries=90, tuples=60, clumped=0.9, widths=(1, 40), stride=9
+    ),
     "two axes, mixed": replace(
         MIXED, axes=2, queries=120, tuples=240, widths=(4, 50), stride=9, bound=0.7
     ),
@@ -249,6 +298,8 @@ SHAPES = {
 
 def walk_checks() -> Iterator[tuple[str, Check]]:
     """Every kernel of both passes, on small crowds of every kind."""
+    yield "leap by rounding, counted", partial(check_count_and_fill, leap_by_rounding())
+    yield "leap by rounding", partial(check_leap, leap_by_rounding())
     for name, shape in SHAPES.items():
         with stripes_for_few():
             walks = {"cut": walk_of(crowd(shape))}
@@ -256,11 +307,9 @@ def walk_checks() -> Iterator[tuple[str, Check]]:
         for cut, walked in walks.items():
             yield f"ranks of {name}, {cut}", partial(check_rank_kernels, walked)
             for s in walked.standings:
-                steps = walked.path.steps
-                own = ordered(twins.crossings(as_posts(s.posts), steps, s.begun, s.ended))
-                passed = replace(walked, standings=(s,)).passed
-                yield f"plain list of {name}", partial(check_plain, walked, s, own, passed)
-                yield f"leaps of {name}", partial(check_leap, walked, s, own)
+                one = Passing(s.posts, walked.path.steps, s.begun, s.ended)
+                yield f"plain list of {name}", partial(check_count_and_fill, one)
+                yield f"leaps of {name}", partial(check_leap, one)
             examined = walked.passed + sum(
                 twins.confirm(
                     as_posts(s.posts), s.stripes, s.layer.boxes, walked.path.steps, s.segment
@@ -268,9 +317,7 @@ def walk_checks() -> Iterator[tuple[str, Check]]:
                 for s in walked.suspects
             )
             for often, guess in ((-1.0, 4), (2.0, 0)):
-                check = partial(
-                    check_walk, walked, ordered(walked.events), examined, often, guess
-                )
+                check = partial(check_walk, walked, ordered(walked.events), examined, often, guess)
                 yield f"walk of {name}, {cut}, {often}", check
 
 

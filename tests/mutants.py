@@ -1,7 +1,7 @@
 """Breaks the kernels one sign at a time, and asks whether the tests notice: `make mutants`.
 
-A mutant is a kernel with one comparison, sign, connective, min or max, or truth value changed. It is
-made in memory and run as plain Python (NUMBA_DISABLE_JIT), by the suite in kernel_suite.py, in two
+A mutant is a kernel with one comparison, sign, connective, min or max, or truth value changed. It
+is made in memory and run as plain Python (NUMBA_DISABLE_JIT), by the suite in kernel_suite.py, in two
 processes. One that passes has survived: either the tests have a hole there, or the change changes
 nothing that anyone may see. Those of the second sort are listed below with the reason, and do not
 count; all others do.
@@ -21,9 +21,13 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType, ModuleType
+from typing import ClassVar
+
+import numpy as np
 
 HOUSE = Path(__file__).resolve().parent.parent
 SOURCES = (  # in the order of their imports
@@ -52,7 +56,6 @@ COUNTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
 }
-EXTREMES = {"min": "max", "max": "min"}
 
 # What no test can see, by function and change. Where the same change stands twice in a function,
 # both are meant.
@@ -83,17 +86,24 @@ class Mutant:
 
 # ── making them ───────────────────────────────────────────────────────────────────────────────────
 
-Change = tuple[ast.AST, Callable[[], None]]
-
 
 def changes(tree: ast.Module) -> Iterator[tuple[str, ast.AST, Callable[[], None]]]:
     """Go through every change that can be made in a file's functions, always in the same order."""
     for function in tree.body:
         if isinstance(function, ast.FunctionDef):
             for statement in function.body:
-                for node in ast.walk(statement):
+                for node in seen_nodes(statement):
                     for make in of_node(node):
                         yield function.name, node, make
+
+
+def seen_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """All nodes, but for what is only fetched ahead: that has no effect that can be seen."""
+    if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "prefetch":
+        return
+    yield node
+    for child in ast.iter_child_nodes(node):
+        yield from seen_nodes(child)
 
 
 def of_node(node: ast.AST) -> Iterator[Callable[[], None]]:
@@ -101,24 +111,21 @@ def of_node(node: ast.AST) -> Iterator[Callable[[], None]]:
     match node:
         case ast.Compare(ops=ops):
             for place, op in enumerate(ops):
-                for other in COMPARED.get(type(op), ()):
-                    yield lambda place=place, other=other: ops.__setitem__(place, other())  # type: ignore[misc]
-        case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in COUNTED:
-            yield lambda: setattr(node, "op", COUNTED[type(op)]())
+                yield from (
+                    partial(ops.__setitem__, place, other()) for other in COMPARED[type(op)]
+                )
+        case ast.BinOp(op=op) | ast.AugAssign(op=op):
+            yield partial(setattr, node, "op", COUNTED[type(op)]())
         case ast.BoolOp(op=op):
-            yield lambda: setattr(node, "op", ast.Or() if isinstance(op, ast.And) else ast.And())
-        case ast.UnaryOp(op=ast.USub()):
-            yield lambda: setattr(node, "op", ast.UAdd())
-        case ast.UnaryOp(op=ast.Not()):
-            yield lambda: setattr(node, "op", ast.UAdd())
-        case ast.Call(func=ast.Name(id=name) as func) if name in EXTREMES:
-            yield lambda: setattr(func, "id", EXTREMES[name])
+            yield partial(setattr, node, "op", ast.Or() if isinstance(op, ast.And) else ast.And())
+        case ast.UnaryOp():
+            yield partial(setattr, node, "op", ast.UAdd())
+        case ast.Call(func=ast.Name(id="min" | "max" as name) as func):
+            yield partial(setattr, func, "id", "min" if name == "max" else "max")
         case ast.Constant(value=bool(value)):
-            yield lambda: setattr(node, "value", not value)
+            yield partial(setattr, node, "value", not value)
         case ast.If(test=ast.Name() as test) | ast.IfExp(test=ast.Name() as test):
-            yield lambda: setattr(node, "test", ast.UnaryOp(ast.Not(), test))
-        case _:
-            return
+            yield partial(setattr, node, "test", ast.UnaryOp(ast.Not(), test))
 
 
 def mutants_of(source: str, text: str) -> list[Mutant]:
@@ -145,9 +152,13 @@ def told(node: ast.AST) -> str:
     return " ".join(ast.unparse(shown).split())
 
 
-def all_mutants() -> list[Mutant]:
+def read() -> dict[str, str]:
+    """The kernels as they stand."""
+    return {source: (HOUSE / source).read_text(encoding="utf-8") for source in SOURCES}
+
+
+def all_mutants(texts: dict[str, str]) -> list[Mutant]:
     """Every mutant of every kernel."""
-    texts = {source: (HOUSE / source).read_text(encoding="utf-8") for source in SOURCES}
     return [mutant for source, text in texts.items() for mutant in mutants_of(source, text)]
 
 
@@ -158,10 +169,10 @@ def module_of(source: str) -> ModuleType:
     return sys.modules[source.removesuffix(".py").replace("/", ".")]
 
 
-def load(changed: Mutant | None = None) -> None:
+def load(texts: dict[str, str], changed: Mutant | None = None) -> None:
     """Run the files again into their modules, which keep their names; one of them changed."""
-    for source in SOURCES:
-        tree = ast.parse((HOUSE / source).read_text(encoding="utf-8"))
+    for source, text in texts.items():
+        tree = ast.parse(text)
         if changed is not None and changed.source == source:
             nth(tree, changed.number)[2]()
             ast.fix_missing_locations(tree)
@@ -187,34 +198,38 @@ def within(seconds: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
 
+class Suite:
+    """The checks, and the time each takes on kernels that are whole. One in each process."""
+
+    texts: ClassVar[dict[str, str]] = {}
+    checks: ClassVar[list[tuple[str, Callable[[], None], float]]] = []
+
+    @classmethod
+    def begin(cls, texts: dict[str, str]) -> None:
+        """Compute all that is expected, and make sure that whole kernels pass."""
+        from tests import kernel_suite
+
+        np.seterr(all="ignore")  # of scalars that broken kernels let overflow
+        cls.texts = texts
+        for name, check in kernel_suite.checks():
+            begun = time.process_time()
+            check()
+            cls.checks.append((name, check, time.process_time() - begun))
+
+
 def noticed_by(mutant: Mutant) -> str | None:
     """Name the check that fails on a mutant, or nothing."""
-    suite = checks()
-    load(mutant)
+    load(Suite.texts, mutant)
     try:
-        for name, check, usual in suite:
+        for name, check, usual in Suite.checks:
             try:
                 with within(PATIENCE + 10 * usual):
                     check()
             except BaseException as fault:  # noqa: BLE001  whatever it is, it was noticed
                 return f"{name} ({type(fault).__name__})"
     finally:
-        load()
+        load(Suite.texts)
     return None
-
-
-def checks(kept: list[tuple[str, Callable[[], None], float]] = []) -> Sequence[  # noqa: B006
-    tuple[str, Callable[[], None], float]
-]:
-    """The suite, each check with the time it takes on kernels that are whole. Made once a process."""
-    if not kept:
-        from tests import kernel_suite
-
-        for name, check in kernel_suite.checks():
-            begun = time.process_time()
-            check()
-            kept.append((name, check, time.process_time() - begun))
-    return kept
 
 
 def spread(mutants: Sequence[Mutant], sample: int) -> list[Mutant]:
@@ -238,14 +253,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when a process of the pool imports Numba
     begun = time.monotonic()
-    every = all_mutants()
+    texts = read()
+    every = all_mutants(texts)
     stale = UNSEEN.keys() - {mutant.key for mutant in every}
     for function, change in sorted(stale):
         say(f"listed as unseen, but there is no such mutant: {function}: {change}")
     counted = [m for m in every if chosen.all or m.key not in UNSEEN]
     tried = spread(counted, chosen.sample)
     survivors = []
-    with ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+    two = ProcessPoolExecutor(PROCESSES, get_context("spawn"), Suite.begin, (texts,))
+    with two as pool:
         for mutant, notice in zip(tried, pool.map(noticed_by, tried, chunksize=4), strict=True):
             if notice is None:
                 survivors.append(mutant)
