@@ -203,7 +203,6 @@ def first_sight(
     boxes: Boxes,
     steps: Steps,
     places: Int64s,
-    counts: Int32s,
     out: Events,
     start: int,
     write: bool,
@@ -241,7 +240,5 @@ def first_sight(
                 continue
             if write:
                 out.place[w], out.query[w], out.type[w] = place, query + boxes.slot, ENTERED
-            else:
-                counts[place] += 1
             w += 1
     return w - start

@@ -96,7 +96,7 @@ def _stretches(walked: Walk) -> list[tuple[int, Fill]]:
     if path.fresh.any():
         for layer in walked.index.layers:
             if layer.sighted:
-                found += _sighted(path, layer, per_place)
+                found += _sighted(path, layer)
     return found
 
 
@@ -150,14 +150,14 @@ def _copied(found: Events) -> tuple[int, Fill]:
     return len(found.place), copy
 
 
-def _sighted(path: Path, layer: Layer, per_place: Int32s) -> list[tuple[int, Fill]]:
+def _sighted(path: Path, layer: Layer) -> list[tuple[int, Fill]]:
     sweep, boxes, steps = layer.sighted, layer.boxes, path.steps
     places = path.starts[:-1][path.fresh]
     places = places[np.argsort(path.values[sweep.axis, places], kind="stable")]
 
     def look(out: Events, start: int, *, write: bool) -> int:
         found = confirm_kernels.first_sight(
-            sweep.begins, sweep.ends, sweep.axis, boxes, steps, places, per_place, out, start, write
+            sweep.begins, sweep.ends, sweep.axis, boxes, steps, places, out, start, write
         )
         return int(found)
 

@@ -108,7 +108,7 @@ def ranks_near(
     origin, scale, count = posts.origin, posts.scale, posts.ruler_cells
     starts, values = steps.starts, steps.values[posts.axis]
     for run in range(first_run, last_run):
-        low, high = np.inf, -np.inf  # the posts below and above the last tuple
+        low, high = np.inf, np.inf  # the posts below and above the last tuple; none are known yet
         b, e = U(0), U(0)
         start = U(starts[run])
         if known[run, 0] >= 0:
@@ -270,7 +270,7 @@ def fill(
     end_ids, end_far, narrowest = posts.end_ids, posts.end_far, posts.narrowest
     places, queries, types = out.place, out.query, out.type
     starts, values = steps.starts, steps.values[posts.axis]
-    w, safe = U(start), U(max(stop - 2 * COPY, 0))  # up to there, rounds may overshoot
+    w, safe = U(start), U(max(stop - COPY, 0))  # up to there, rounds may overshoot
     for run in range(first_run, last_run):
         for i in range(U(starts[run] + 1), U(starts[run + 1])):
             p = i - U(1)
@@ -345,7 +345,7 @@ def leap(
             n = (b1 - b0) + (e1 - e0)
             if n == U(0):
                 continue
-            if w + n + U(2 * COPY) >= room:
+            if w + n + U(COPY) > room:
                 return at_first, run, U(0)
             low, high = min(values[p], values[i]), max(values[p], values[i])
             began = np.int8(1) if values[i] > values[p] else np.int8(-1)

@@ -1,12 +1,6 @@
-"""What stays the same when a story is told differently: other epochs, names, units, axes, cuts.
-
-Law: a relation needs no oracle. It holds the engine to itself, so it also catches what engine and
-reference could both get wrong. Each test retells a drawn story and says what its rows become; both
-tellings are played in ways drawn apart.
-"""
+"""What stays the same when a story is told with other units, axes, cuts, names and indexes."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import pairwise, product
 from math import inf, isinf
@@ -19,267 +13,27 @@ from fencepost.doubles import next_double
 from fencepost.queries import Box, StandingQuery
 from fencepost.reference import (
     Delivery,
-    Event,
-    Pending,
     Registration,
     Rows,
     Sighting,
-    Transition,
     holds,
     run,
 )
 from tests.oracles import assert_same_rows
 from tests.play import Way, play
-from tests.strategies import FEED, GRID, STREAMS, TICK, Story, queries, stories
-
-ALL = ("events", "transitions", "rejected", "pending", "heads", "waiting", "watermark")
-Values = tuple[float, ...]
-Boxes = tuple[Box, ...]
-FAR = 1000.0
-HALFWAY = (-2.5, *(g + half for g in GRID for half in (0.0, 0.5)))
-
-
-def same(value: Any) -> Any:
-    """Where a telling changes nothing."""
-    return value
-
-
-def cuts() -> st.SearchStrategy[frozenset[int] | None]:
-    """Where epochs begin; None: at every delivery."""
-    return st.none() | st.frozensets(st.integers(0, 9), max_size=4)
-
-
-def ways() -> st.SearchStrategy[Way]:
-    """Any way to play."""
-    flag = st.booleans()
-    return st.builds(
-        Way,
-        fast=flag,
-        threads=st.sampled_from((1, 2)),
-        striped=flag,
-        many_stripes=flag,
-        incremental=flag,
-        reloaded=flag,
-        cuts=cuts(),
-    )
-
-
-# ── retelling ─────────────────────────────────────────────────────────────────────────────────────
-
-
-def retold(
-    story: Story,
-    *,
-    query: Callable[[StandingQuery], StandingQuery] = same,
-    values: Callable[[Values], Values] = same,
-    stream: Callable[[str], str] = same,
-) -> Story:
-    """The same story with every query and every tuple put in other words."""
-
-    def item(told: Delivery | Registration) -> Delivery | Registration:
-        if isinstance(told, Registration):
-            return Registration(tuple(query(q) for q in told.queries))
-        rows = (Sighting(stream(s.stream), s.ts, values(s.values)) for s in told.tuples)
-        return Delivery(tuple(rows))
-
-    return replace(story, script=tuple(item(told) for told in story.script))
-
-
-def rows_in_words(
-    rows: Rows,
-    *,
-    query: Callable[[str], str] = same,
-    values: Callable[[Values], Values] = same,
-    stream: Callable[[str], str] = same,
-) -> Rows:
-    """The same rows in those words."""
-
-    def event(e: Event) -> Event:
-        before = None if e.prev_values is None else values(e.prev_values)
-        return e._replace(
-            query_id=query(e.query_id),
-            stream=stream(e.stream),
-            values=values(e.values),
-            prev_values=before,
-        )
-
-    def sighting(s: Sighting) -> Sighting:
-        return Sighting(stream(s.stream), s.ts, values(s.values))
-
-    return replace(
-        rows,
-        events=[event(e) for e in rows.events],
-        transitions=[
-            t._replace(query_id=query(t.query_id), stream=stream(t.stream))
-            for t in rows.transitions
-        ],
-        pending=[
-            p._replace(query_id=query(p.query_id), stream=stream(p.stream)) for p in rows.pending
-        ],
-        heads={stream(name): (ts, values(at)) for name, (ts, at) in rows.heads.items()},
-        waiting=[a._replace(sighting=sighting(a.sighting)) for a in rows.waiting],
-    )
-
-
-def with_boxes(change: Callable[[Boxes], Boxes]) -> Callable[[StandingQuery], StandingQuery]:
-    """Put other boxes into a query; its text is left behind, for nobody reads it again."""
-    return lambda q: replace(q, boxes=change(q.boxes))
-
-
-def rows_without(rows: Rows, *, query: str | None = None, stream: str | None = None) -> Rows:
-    """The rows of all but one query, or all but one stream."""
-
-    def is_of_others(row: Event | Transition | Pending) -> bool:
-        return row.query_id != query and row.stream != stream
-
-    return replace(
-        rows,
-        events=[e for e in rows.events if is_of_others(e)],
-        transitions=[t for t in rows.transitions if is_of_others(t)],
-        pending=[p for p in rows.pending if is_of_others(p)],
-        heads={name: head for name, head in rows.heads.items() if name != stream},
-        waiting=[a for a in rows.waiting if a.sighting.stream != stream],
-    )
-
-
-def deliveries_of(story: Story) -> list[Delivery]:
-    return [item for item in story.script if isinstance(item, Delivery)]
-
-
-def with_deliveries(story: Story, deliveries: Sequence[Delivery]) -> Story:
-    """The story with its deliveries replaced one by one."""
-    left = iter(deliveries)
-    return replace(
-        story, script=tuple(next(left) if isinstance(i, Delivery) else i for i in story.script)
-    )
-
-
-# ── M1 to M4: epochs, rows, registrations, repeats ────────────────────────────────────────────────
-
-
-@given(story=stories(), one=ways(), other=ways(), data=st.data())
-def test_any_grouping_of_the_same_deliveries_gives_the_same_rows(
-    story: Story, one: Way, other: Way, data: Any
-) -> None:
-    regrouped = replace(other, cuts=data.draw(st.frozensets(st.integers(0, 9))))
-    assert_same_rows(play(story, one), play(story, regrouped), ALL)
-
-
-@given(story=stories(), one=ways(), other=ways(), data=st.data())
-def test_rows_of_a_delivery_may_come_in_any_order_where_no_times_of_a_stream_are_equal(
-    story: Story, one: Way, other: Way, data: Any
-) -> None:
-    single = [
-        Delivery(tuple({(s.stream, s.ts): s for s in delivery.tuples}.values()))
-        for delivery in deliveries_of(story)
-    ]
-    shuffled = [Delivery(tuple(data.draw(st.permutations(d.tuples)))) for d in single]
-
-    def told(deliveries: Sequence[Delivery], way: Way) -> Rows:
-        rows = play(with_deliveries(story, deliveries), way)
-        turned = [(d, deliveries[d].tuples[row], why) for d, row, why in rows.rejected]
-        return replace(rows, rejected=turned)  # type: ignore[arg-type]
-
-    assert_same_rows(told(single, one), told(shuffled, other), ALL)
-
-
-@given(story=stories(), one=ways(), other=ways(), data=st.data())
-def test_the_order_in_which_queries_are_registered_changes_nothing(
-    story: Story, one: Way, other: Way, data: Any
-) -> None:
-    shuffled = tuple(
-        Registration(tuple(data.draw(st.permutations(item.queries))))
-        if isinstance(item, Registration)
-        else item
-        for item in story.script
-    )
-    assert_same_rows(play(story, one), play(replace(story, script=shuffled), other), ALL)
-
-
-@given(story=stories(), one=ways(), other=ways(), data=st.data())
-def test_a_query_that_comes_and_goes_leaves_no_trace_on_the_others(
-    story: Story, one: Way, other: Way, data: Any
-) -> None:
-    guest = data.draw(queries(story.axes, "guest"))
-    begin, end = sorted(data.draw(st.tuples(*[st.integers(0, len(story.script))] * 2)))
-    script: list[Delivery | Registration] = []
-    registered = Registration(())
-    for place, item in enumerate([*story.script, None]):
-        if place in (begin, end):
-            guests = (guest,) if place == begin < end else ()
-            script.append(Registration((*registered.queries, *guests)))
-        if isinstance(item, Registration):
-            registered = item
-            guests = (guest,) if begin <= place < end else ()
-            script.append(Registration((*guests, *item.queries)))
-        elif item is not None:
-            script.append(item)
-    rows = play(replace(story, script=tuple(script)), other)
-    assert_same_rows(play(story, one), rows_without(rows, query="guest"), ALL)
-    stayed = range(
-        sum(isinstance(item, Delivery) for item in story.script[:begin]),
-        sum(isinstance(item, Delivery) for item in story.script[:end]),
-    )
-    assert all(e.delivery in stayed for e in rows.events if e.query_id == "guest")
-    if end < len(story.script):
-        assert all(e.query_id != "guest" for e in rows.pending)
-
-
-@given(story=stories(), one=ways(), other=ways())
-def test_a_delivery_with_every_tuple_twice_gives_the_same_rows_and_that_many_duplicates(
-    story: Story, one: Way, other: Way
-) -> None:
-    once = deliveries_of(story)
-    rows = play(story, one)
-    doubled = play(with_deliveries(story, [Delivery(d.tuples * 2) for d in once]), other)
-    why = {(d, row): reason for d, row, reason in rows.rejected}
-    again = [
-        (d, len(delivery.tuples) + row, why.get((d, row), "duplicate"))
-        for d, delivery in enumerate(once)
-        for row in range(len(delivery.tuples))
-    ]
-    assert_same_rows(replace(rows, rejected=[*rows.rejected, *again]), doubled, ALL)
-
-
-# ── M5: what is far away ──────────────────────────────────────────────────────────────────────────
-
-
-@given(story=stories(), one=ways(), other=ways(), data=st.data())
-def test_queries_far_away_change_nothing(story: Story, one: Way, other: Way, data: Any) -> None:
-    free = ((-inf, inf),) * (len(story.axes) - 1)
-    axis = data.draw(st.integers(0, len(story.axes) - 1))
-    far = tuple(
-        replace(
-            data.draw(queries(story.axes, f"far {n}")),
-            boxes=((*free[:axis], (low, high), *free[axis:]),),
-        )
-        for n, (low, high) in enumerate([(FAR, FAR + 1), (FAR, inf), (-inf, -FAR)])
-    )
-    script = tuple(
-        Registration((*far, *item.queries)) if isinstance(item, Registration) else item
-        for item in story.script
-    )
-    assert_same_rows(play(story, one), play(replace(story, script=script), other), ALL)
-
-
-@given(story=stories(), one=ways(), other=ways(), data=st.data())
-def test_a_stream_far_away_changes_nothing_of_the_others(
-    story: Story, one: Way, other: Way, data: Any
-) -> None:
-    """Its times are some of those that arrive with it, so that it does not move the watermark."""
-    beside = []
-    for delivery in deliveries_of(story):
-        times = {s.ts for s in delivery.tuples}
-        chosen = data.draw(st.sets(st.sampled_from(sorted(times)))) if times else set()
-        far = tuple(Sighting("far", ts, (FAR,) * len(story.axes)) for ts in sorted(chosen))
-        beside.append(Delivery(delivery.tuples + far))
-    rows = play(with_deliveries(story, beside), other)
-    assert all(e.prev_ts is None for e in rows.events if e.stream == "far")
-    mine = [len(delivery.tuples) for delivery in deliveries_of(story)]
-    others = rows_without(rows, stream="far")
-    others = replace(others, rejected=[r for r in rows.rejected if r[1] < mine[r[0]]])
-    assert_same_rows(play(story, one), others, ALL)
-
+from tests.retelling import (
+    ALL,
+    HALFWAY,
+    Boxes,
+    Values,
+    deliveries_of,
+    retold,
+    rows_in_words,
+    ways,
+    with_boxes,
+    with_deliveries,
+)
+from tests.strategies import FEED, STREAMS, TICK, Story, stories
 
 # ── M6, M7, M10: units, mirrors, axes ─────────────────────────────────────────────────────────────
 
