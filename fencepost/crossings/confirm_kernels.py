@@ -158,7 +158,7 @@ def confirm(
             candidates = (b1 - b0) + (e1 - e0)
             if candidates == U(0):
                 continue
-            if w + candidates >= room:
+            if w + candidates > room:
                 return at_first, run, met_first
             met += candidates
             inside, outside = (i, p) if rises else (p, i)

@@ -202,7 +202,7 @@ def count(
             low, high = min(values[p], values[i]), max(values[p], values[i])
             found = np.int32((b1 - b0) + (e1 - e0))
             passed += found
-            if found and high - low >= narrowest:
+            if high - low >= narrowest:
                 found = np.int32(0)
                 for k in range(U(b0), U(b1)):
                     found += np.int32(begin_far[k] > high)

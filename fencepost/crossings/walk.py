@@ -200,11 +200,14 @@ def run_parts(path: Path, threads: int) -> list[tuple[int, int]]:
 
 
 def in_parallel(work: Callable[[int, int], T], parts: list[tuple[int, int]]) -> list[T]:
-    """Do the parts side by side: the kernels let go of the interpreter."""
-    if len(parts) == 1:
-        return [work(*parts[0])]
-    with ThreadPoolExecutor(len(parts)) as pool:
-        return list(pool.map(lambda part: work(*part), parts))
+    """Do the parts side by side, the last one here: the kernels let go of the interpreter."""
+    *others, mine = parts
+    if not others:
+        return [work(*mine)]
+    with ThreadPoolExecutor(len(others)) as pool:
+        begun = [pool.submit(work, *part) for part in others]
+        last = work(*mine)
+        return [*(one.result() for one in begun), last]
 
 
 def named_first_sight(layer: Layer, path: Path) -> Events:
