@@ -120,7 +120,7 @@ def _on_grid(value: float, shape: Shape) -> float:
 
 
 def _deliveries(chance: Random, shape: Shape) -> list[Delivery]:
-    """Every stream a tuple a tick; deliveries are cut from the whole by time."""
+    """Every stream a tuple a tick, some from later on; deliveries are cut from it by time."""
     here = {
         name: [_on_grid(_anywhere(chance), shape) for _ in range(shape.axes)]
         for name in stream_names(shape)
@@ -128,7 +128,9 @@ def _deliveries(chance: Random, shape: Shape) -> list[Delivery]:
     ticks = shape.tuples // shape.streams
     rows: list[list[Sighting]] = [[] for _ in range(shape.deliveries)]
     for tick in range(ticks):
-        for name, at in here.items():
+        for number, (name, at) in enumerate(here.items()):
+            if tick < number % 3 * ticks // 4:
+                continue
             for axis in range(shape.axes):
                 if chance.random() >= shape.still:
                     move = chance.uniform(-shape.stride, shape.stride)

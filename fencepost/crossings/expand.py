@@ -26,6 +26,7 @@ from fencepost.crossings.walk import (
 )
 from fencepost.tuples import Int32s
 
+UNTOLD = np.empty(0, np.int32)  # counts that nobody asks for
 NOWHERE = Events(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int8))
 OFTEN = 0.1  # of the steps leap: then to test every post beats counting what is left first
 SAMPLE = 512
@@ -88,11 +89,10 @@ def _rooms(walked: Walk) -> list[Room]:
 def _stretches(walked: Walk) -> list[tuple[int, Fill]]:
     """Say of each list that can be counted, part by part, how many events and how to write them."""
     path, parts = walked.path, run_parts(walked.path, walked.threads)
-    per_place = np.zeros(len(path), np.int32)
     found: list[tuple[int, Fill]] = []
     for standing in walked.standings:
         if not leaps_often(path, standing):
-            found += in_parallel(partial(_counted, path, standing, per_place), parts)
+            found += in_parallel(partial(_counted, path, standing, UNTOLD), parts)
     if path.fresh.any():
         for layer in walked.index.layers:
             if layer.sighted:

@@ -186,14 +186,14 @@ def count(
     ended: Int32s,
     counts: Int32s,
 ):
-    """Add each step's events to `counts`; return their sum and how many posts were passed.
+    """Add each step's events to `counts`, if there is any; return their sum, and the posts passed.
 
     Where the step is shorter than the narrowest box nothing can be leapt over, and the ranks say it
     all.
     """
     begin_far, end_far, narrowest = posts.begin_far, posts.end_far, posts.narrowest
     starts, values = steps.starts, steps.values[posts.axis]
-    total, passed = np.int64(0), np.int64(0)
+    total, passed, tell = np.int64(0), np.int64(0), len(counts) > 0
     for run in range(first_run, last_run):
         for i in range(U(starts[run] + 1), U(starts[run + 1])):
             p = i - U(1)
@@ -208,7 +208,8 @@ def count(
                     found += np.int32(begin_far[k] > high)
                 for k in range(U(e0), U(e1)):
                     found += np.int32(end_far[k] <= low)
-            counts[i] += found
+            if tell:
+                counts[i] += found
             total += found
     return total, passed
 
