@@ -3,12 +3,12 @@
 Law: the same arguments give the same crowd. Values and borders are on one grid, so that they meet.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from random import Random
 from typing import Literal
 
-from fencepost.queries import Box, StandingQuery
+from fencepost.queries import Box, QuerySet, StandingQuery
 from fencepost.reference import Delivery, Registration, Sighting
 from tests.strategies import ALL_AXES, FEED, TICK, Story
 
@@ -138,3 +138,18 @@ def _deliveries(chance: Random, shape: Shape) -> list[Delivery]:
             seen = Sighting(name, tick * TICK, tuple(at))
             rows[tick * shape.deliveries // ticks].append(seen)
     return [Delivery(tuple(some)) for some in rows]
+
+
+def one_axis(*ranges: tuple[float, float], prefix: str = "q") -> QuerySet:
+    """A query a range, of all streams: q0, q1, …"""
+    queries = [
+        StandingQuery(id=f"{prefix}{n}", feed=FEED, where="a range", boxes=((ends,),))
+        for n, ends in enumerate(ranges)
+    ]
+    return QuerySet.from_queries(FEED, ALL_AXES[:1], queries)
+
+
+def mixed(axes: int = 2, queries: int = 120) -> QuerySet:
+    """Queries of every sort."""
+    people = crowd(replace(MIXED, axes=axes, queries=queries, bound=0.7))
+    return QuerySet.from_queries(FEED, people.axes, people.queries)

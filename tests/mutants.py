@@ -128,9 +128,7 @@ def of_node(node: ast.AST) -> Iterator[tuple[str, object]]:
     """The changes that can be made at one place of the tree: a field, and another value for it."""
     match node:
         case ast.Compare(ops=ops):
-            for place, op in enumerate(ops):
-                for other in COMPARED[type(op)]:
-                    yield "ops", [*ops[:place], other(), *ops[place + 1 :]]
+            yield from (("ops", others) for others in compared_otherwise(ops))
         case ast.BinOp(op=op) | ast.AugAssign(op=op):
             yield "op", COUNTED[type(op)]()
         case ast.BoolOp(op=op):
@@ -145,6 +143,13 @@ def of_node(node: ast.AST) -> Iterator[tuple[str, object]]:
             yield "value", not value
         case ast.If(test=ast.Name() as test) | ast.IfExp(test=ast.Name() as test):
             yield "test", ast.UnaryOp(ast.Not(), test)
+
+
+def compared_otherwise(ops: list[ast.cmpop]) -> Iterator[list[ast.cmpop]]:
+    """The signs of a comparison, of which there may be several in a chain, with one changed."""
+    for place, op in enumerate(ops):
+        for other in COMPARED[type(op)]:
+            yield [*ops[:place], other(), *ops[place + 1 :]]
 
 
 def mutants_of(source: str, text: str) -> list[Mutant]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from hypothesis import settings
 from hypothesis import strategies as st
 
 from fencepost.queries import Box, StandingQuery
@@ -27,6 +28,10 @@ ALL = ("events", "transitions", "rejected", "pending", "heads", "waiting", "wate
 Values = tuple[float, ...]
 Boxes = tuple[Box, ...]
 FAR = 1000.0
+
+HALF = settings(max_examples=settings().max_examples // 2)
+"""Retellings are many, and each plays a story twice: half as many examples as other properties."""
+
 HALFWAY = (-2.5, *(g + half for g in GRID for half in (0.0, 0.5)))
 
 

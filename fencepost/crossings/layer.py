@@ -150,6 +150,8 @@ class Layer:
         for posts in self.lists():
             posts.check()
         q = self.queries
+        if self.bounds.size and not (self.bounds.transpose(2, 1, 0) == [q.lo, q.hi]).all():
+            raise BrokenIndex("the bounds of the boxes are not those of the queries")
         for axis, (lo, hi) in enumerate(zip(q.lo, q.hi, strict=True)):
             for end, near, far in (("begin", lo, hi), ("end", hi, lo)):
                 mine = [posts for posts in self.lists() if posts.axis == axis]
@@ -176,6 +178,10 @@ class Layer:
         if self._is_plain(posts):
             box = self.queries.box_ptr[box - first]
         wrong = (near[box] != at) | (far[box] != beside if len(beside) else False)
+        whole = posts.begin_whole if begins else posts.end_whole
+        if len(whole):
+            lo, hi = self.queries.lo[1 - posts.axis, box], self.queries.hi[1 - posts.axis, box]
+            wrong |= (whole != np.stack([far[box], lo, hi, box], axis=1)).any(axis=1)
         if wrong.any():
             k = int(np.flatnonzero(wrong)[0])
             raise BrokenIndex(

@@ -16,12 +16,13 @@ from fencepost.reference import (
 )
 from tests.oracles import assert_same_rows
 from tests.play import Way, play
-from tests.retelling import ALL, FAR, deliveries_of, rows_without, ways, with_deliveries
+from tests.retelling import ALL, FAR, HALF, deliveries_of, rows_without, ways, with_deliveries
 from tests.strategies import Story, queries, stories
 
 # ── M1 to M4: epochs, rows, registrations, repeats ────────────────────────────────────────────────
 
 
+@HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
 def test_any_grouping_of_the_same_deliveries_gives_the_same_rows(
     story: Story, one: Way, other: Way, data: Any
@@ -30,6 +31,7 @@ def test_any_grouping_of_the_same_deliveries_gives_the_same_rows(
     assert_same_rows(play(story, one), play(story, regrouped), ALL)
 
 
+@HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
 def test_rows_of_a_delivery_may_come_in_any_order_where_no_times_of_a_stream_are_equal(
     story: Story, one: Way, other: Way, data: Any
@@ -48,6 +50,7 @@ def test_rows_of_a_delivery_may_come_in_any_order_where_no_times_of_a_stream_are
     assert_same_rows(told(single, one), told(shuffled, other), ALL)
 
 
+@HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
 def test_the_order_in_which_queries_are_registered_changes_nothing(
     story: Story, one: Way, other: Way, data: Any
@@ -61,6 +64,7 @@ def test_the_order_in_which_queries_are_registered_changes_nothing(
     assert_same_rows(play(story, one), play(replace(story, script=shuffled), other), ALL)
 
 
+@HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
 def test_a_query_that_comes_and_goes_leaves_no_trace_on_the_others(
     story: Story, one: Way, other: Way, data: Any
@@ -90,6 +94,7 @@ def test_a_query_that_comes_and_goes_leaves_no_trace_on_the_others(
         assert all(e.query_id != "guest" for e in rows.pending)
 
 
+@HALF
 @given(story=stories(), one=ways(), other=ways())
 def test_a_delivery_with_every_tuple_twice_gives_the_same_rows_and_that_many_duplicates(
     story: Story, one: Way, other: Way
@@ -109,6 +114,7 @@ def test_a_delivery_with_every_tuple_twice_gives_the_same_rows_and_that_many_dup
 # ── M5: what is far away ──────────────────────────────────────────────────────────────────────────
 
 
+@HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
 def test_queries_far_away_change_nothing(story: Story, one: Way, other: Way, data: Any) -> None:
     free = ((-inf, inf),) * (len(story.axes) - 1)
@@ -127,6 +133,7 @@ def test_queries_far_away_change_nothing(story: Story, one: Way, other: Way, dat
     assert_same_rows(play(story, one), play(replace(story, script=script), other), ALL)
 
 
+@HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
 def test_a_stream_far_away_changes_nothing_of_the_others(
     story: Story, one: Way, other: Way, data: Any
