@@ -96,6 +96,11 @@ class Heads:
                 f"the state has no column {', '.join(missing)}; "
                 f"it has {', '.join(table.column_names)}"
             )
+        holes = sorted(name for name in wanted if table[name].null_count)
+        values = np.stack([table[axis].to_numpy() for axis in axes]).astype(np.float64)
+        if holes or not np.isfinite(values).all():
+            where = f"nulls in {', '.join(holes)}" if holes else "a value that is not finite"
+            raise StateError(f"the state has {where}; every tuple that was taken is whole")
         d, n = len(axes), table.num_rows
         place = table["place"].combine_chunks()
         if place.type.num_fields != 1 or (n and len(place.flatten()) != 2 * d * n):
@@ -107,7 +112,7 @@ class Heads:
             tuple(axes),
             table["stream_id"].combine_chunks().cast(pa.string()),
             table["ts"].to_numpy().astype(np.int64),
-            np.stack([table[axis].to_numpy() for axis in axes]).astype(np.float64),
+            values,
             np.ascontiguousarray(flat[:, :, 0].T),
             np.ascontiguousarray(flat[:, :, 1].T),
             index,

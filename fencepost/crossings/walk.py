@@ -20,6 +20,7 @@ from fencepost.crossings.index import REMOVED, BorderIndex
 from fencepost.crossings.layer import Layer, as_posts
 from fencepost.crossings.path import Path
 from fencepost.crossings.posts import PostList
+from fencepost.crossings.state import UNKNOWN
 from fencepost.tuples import Int32s, codes_in
 
 T = TypeVar("T")
@@ -147,9 +148,11 @@ def _ranks(
 
     begun, ended = np.empty((2, len(path)), np.int32)
     if _hardly_moves(columns, path):
-        known = np.full((len(path.stream), 2), -1, np.int32)
+        known = np.full((len(path.stream), 2), UNKNOWN, np.int32)
         if base:
             known[:, 0], known[:, 1] = path.begun[posts.axis], path.ended[posts.axis]
+            # The near test proves any pointer that is a rank at all; others may not be followed.
+            known[((known < 0) | (known > (posts.begins, posts.ends))).any(axis=1)] = UNKNOWN
         in_parallel(
             lambda a, b: kernels.ranks_near(columns, path.steps, a, b, known, begun, ended),
             run_parts(path, threads),

@@ -19,6 +19,7 @@ from fencepost.engine import FeedState, Outcome, step
 from fencepost.errors import StateError
 from fencepost.queries import QuerySet
 from tests.crowds import MIXED, Shape, crowd, mixed, one_axis
+from tests.kernel_suite import ordered
 from tests.oracles import batch_of
 from tests.rank_checks import (
     RANGES,
@@ -137,12 +138,37 @@ def test_false_pointers_of_a_foreign_index_change_no_event() -> None:
         assert np.array_equal(mine, theirs)
 
 
-def test_a_state_without_its_columns_or_of_other_axes_is_refused() -> None:
+@pytest.mark.parametrize("false", [0, 1, 7, 10**9, -9])
+@pytest.mark.parametrize("side", ["begun", "ended", "both"])
+def test_a_false_pointer_of_the_very_index_changes_no_event_either(false: int, side: str) -> None:
+    """Where hardly a step passes a post pointers are followed; a state may be tampered with."""
+    people = crowd(Shape(queries=40, streams=40, tuples=400, still=0.9))
+    built = BorderIndex.build(QuerySet.from_queries(FEED, people.axes, people.queries))
+    empty = FeedState.empty(FEED, people.axes)
+    first, later = (batch_of(FEED, people.axes, [some]) for some in people.deliveries)
+    state = step(empty, first, built, deliveries=1).state
+    wrong = np.full_like(state.heads.begun, false)
+    begun = state.heads.begun if side == "ended" else wrong
+    ended = state.heads.ended if side == "begun" else wrong
+    tampered = replace(state, heads=replace(state.heads, begun=begun, ended=ended))
+    with mock.patch.object(kernels, "ranks_near", wraps=kernels.ranks_near) as near:
+        outcome = step(tampered, later, built, deliveries=1, fast=True)
+    assert near.called
+    expected = step(state, later, built, deliveries=1, fast=False)
+    assert np.array_equal(ordered(outcome.found), ordered(expected.found))
+    assert np.array_equal(outcome.state.heads.begun, expected.state.heads.begun)
+
+
+def test_a_state_that_lacks_columns_or_values_or_is_of_other_axes_is_refused() -> None:
     table = seen()[0].state.heads.to_table()
     with pytest.raises(StateError, match="no column place; it has stream_id"):
         Heads.from_table(AXES, table.drop_columns("place"))
     with pytest.raises(StateError, match="no column y"):
         Heads.from_table(("x", "y"), table)
+    for value, told in ((None, "nulls in x"), (np.nan, "not finite"), (np.inf, "not finite")):
+        x = pa.array([value, *table["x"].to_pylist()[1:]], pa.float64())
+        with pytest.raises(StateError, match=told):
+            Heads.from_table(AXES, table.set_column(2, "x", x))
     wider = table.append_column("y", table["x"])
     with pytest.raises(StateError, match="not of the 2 axes x, y"):
         Heads.from_table(("x", "y"), wider)
