@@ -5,6 +5,8 @@
     ├── Faults          all that is wrong with an input, each with its place; nothing was taken
     ├── InputError      an argument or a column that the engine cannot take
     ├── StateError      a state that does not fit the feed it is given for
+    ├── LakeError       a lake that cannot be used as it stands, and what to do about it
+    ├── LockedError     somebody else writes to the lake, and has for longer than one cares to wait
     └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
 
 Law: a message says what was given, what was expected and where. A command prints it and ends with
@@ -98,6 +100,14 @@ class InputError(FencepostError):
 
 class StateError(FencepostError):
     """A state that does not belong to the feed, the axes or the index it is given with."""
+
+
+class LakeError(FencepostError):
+    """A lake of a newer format, with a torn commit, with a table dropped and made anew."""
+
+
+class LockedError(FencepostError):
+    """Another writer holds the lake."""
 
 
 class BrokenIndex(FencepostError):

@@ -1,1 +1,47 @@
-"""The tables, when the lake comes: one file each, with columns, keys, partitioning and checks."""
+"""The tables of the lake, one declaration each: columns with comments, constraints, layout."""
+
+from collections.abc import Mapping
+
+from schemas.arrivals import ARRIVALS
+from schemas.epochs import EPOCHS
+from schemas.events import events, transitions
+from schemas.logs import pending, reorder, stream_state
+from schemas.quarantine import QUARANTINE
+from schemas.queries import QUERIES
+from schemas.table import Column, Table
+from schemas.tuples import tuples
+
+__all__ = ["FORMAT", "RESERVED", "Column", "Table", "all_tables"]
+
+FORMAT = 1
+"""The version of this layout; a lake of a newer one is refused."""
+
+RESERVED = (
+    "arrivals",
+    "epochs",
+    "events",
+    "pending",
+    "quarantine",
+    "queries",
+    "reorder",
+    "stream_state",
+    "transitions",
+)
+"""Names of tables that no feed may have."""
+
+
+def all_tables(axes: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
+    """Declare every table of a lake with these feeds, by name."""
+    declared = (
+        ARRIVALS,
+        QUERIES,
+        QUARANTINE,
+        EPOCHS,
+        stream_state(axes),
+        reorder(axes),
+        pending(),
+        events(axes),
+        transitions(),
+        *(tuples(feed, own) for feed, own in axes.items()),
+    )
+    return {table.name: table for table in declared}

@@ -1,0 +1,84 @@
+"""A commit that happens once, however often it is tried.
+
+Law: after `append_once` returns, the table holds exactly one commit of this evidence. The version
+to be made is named beforehand, so two writers can never both make it: a zombie's attempt fails, or
+comes first and is found.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from fencepost.errors import LakeError
+from pipelines.lake.data_files import DataFile
+from pipelines.lake.evidence import Evidence
+
+TRIES = 100
+
+Files = Callable[[], Sequence[DataFile]]
+
+
+class Conflict(Exception):
+    """The version that was to be made exists already."""
+
+
+class Unknown(Exception):
+    """Nobody can say whether the commit came through: the log will."""
+
+
+class Tables(Protocol):
+    """What the protocol needs of a lake's tables."""
+
+    def version(self, name: str) -> int:
+        """Give the newest version."""
+        ...
+
+    def evidence(self, name: str, after: int) -> list[Evidence]:
+        """Give the evidence of the commits after a version, oldest first."""
+        ...
+
+    def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
+        """Make the version after `at`; Conflict if it exists, Unknown if nobody knows."""
+        ...
+
+
+class Diverged(LakeError):
+    """A commit was found that should be this one, with other rows."""
+
+
+def append_once(tables: Tables, name: str, evidence: Evidence, files: Files, since: int) -> bool:
+    """Commit files to a table unless their evidence stands there; say whether it had to be done.
+
+    `since` is a version before which the commit cannot be. `files` is asked once, when needed.
+    """
+    written: Sequence[DataFile] | None = None
+    for _ in range(TRIES):
+        at = tables.version(name)
+        if committed(tables, name, evidence, since):
+            return False
+        if written is None:
+            written = files()
+        try:
+            tables.append(name, at, written, evidence)
+        except (Conflict, Unknown):
+            continue
+        return True
+    raise LakeError(
+        f"the table '{name}' could not be committed to in {TRIES} attempts: each time another "
+        "writer was first, or the outcome is not known. Look for other programs that write to it."
+    )
+
+
+def committed(tables: Tables, name: str, evidence: Evidence, since: int) -> bool:
+    """Say whether the commit stands; Diverged where it has other rows than it should."""
+    for found in tables.evidence(name, since):
+        if found.key != evidence.key:
+            continue
+        if (found.rows, found.hash) != (evidence.rows, evidence.hash):
+            raise Diverged(
+                f"the table '{name}' holds {found.rows:,} rows of {evidence.what} "
+                f"{evidence.lane} {evidence.first}–{evidence.last}, and evaluating them again gave "
+                f"{evidence.rows:,} rows of another content. Nothing was written. Another version "
+                "of Fencepost or a changed input may be the reason."
+            )
+        return True
+    return False

@@ -1,0 +1,229 @@
+"""Data files of a table: written by whoever has the rows, committed by the driver alone.
+
+Law: a file that no commit names does not exist for any reader; so a worker may die, repeat itself
+or be a zombie, and no row comes or goes. Statistics are exact, so that readers pass files over.
+"""
+
+import json
+import uuid
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from fencepost.queries.strings import UInt64s, finish, mix, mix_strings, seeded
+from schemas.table import TIME, Table
+
+ROW_GROUP = 1 << 17
+NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
+LONGEST = 1 << 10  # no longer text is worth a statistic
+CHUNK = 1 << 14  # rows that stay in the cache while they are hashed
+NULL = np.uint64(0xA5A5_5A5A_0F0F_F0F1)
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A Parquet file below its table's folder, its partition values and its statistics."""
+
+    path: str
+    size: int
+    rows: int
+    partition: Mapping[str, str | None]
+    stats: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Lay it out for a task's answer."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "DataFile":
+        """Take it back."""
+        return cls(**fields)
+
+    def least(self, column: str) -> Any:  # noqa: ANN401  a statistic has its column's type
+        """Give the smallest value of a column; None where the statistics do not say."""
+        return json.loads(self.stats or "{}").get("minValues", {}).get(column)
+
+    def most(self, column: str) -> Any:  # noqa: ANN401
+        """Give the largest value of a column; None where the statistics do not say."""
+        return json.loads(self.stats or "{}").get("maxValues", {}).get(column)
+
+
+def write_files(folder: Path, table: Table, rows: pa.Table) -> list[DataFile]:
+    """Write rows below a table's folder, a file for each set of partition values. O(n)."""
+    if rows.num_rows == 0:
+        return []
+    parts = _parts(table, rows)
+    return [_write(folder, table, values, part) for values, part in parts]
+
+
+def _parts(table: Table, rows: pa.Table) -> list[tuple[dict[str, str | None], pa.Table]]:
+    if not table.partitioned_by:
+        return [({}, rows)]
+    keys = rows.select(list(table.partitioned_by))
+    distinct = keys.group_by(list(table.partitioned_by)).aggregate([]).to_pylist()
+    if len(distinct) == 1:
+        return [(_texts(distinct[0]), rows)]
+    parts = []
+    for values in sorted(distinct, key=str):
+        masks = [pc.equal(keys[name], pa.scalar(value)) for name, value in values.items()]
+        mask = masks[0]
+        for other in masks[1:]:
+            mask = pc.and_(mask, other)
+        parts.append((_texts(values), rows.filter(mask)))
+    return parts
+
+
+def _texts(values: Mapping[str, object]) -> dict[str, str | None]:
+    return {name: None if value is None else str(value) for name, value in values.items()}
+
+
+def _write(
+    folder: Path, table: Table, values: Mapping[str, str | None], rows: pa.Table
+) -> DataFile:
+    inside = _fitted(rows, table.in_files)
+    names = [f"{name}={NULL_FOLDER if text is None else text}" for name, text in values.items()]
+    path = "/".join([*names, f"part-{uuid.uuid4().hex}.parquet"])
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    written: list[pq.FileMetaData] = []
+    pq.write_table(
+        inside,
+        target,
+        row_group_size=ROW_GROUP,
+        compression="snappy",
+        use_dictionary=_repetitive(inside),
+        write_statistics=True,
+        metadata_collector=written,
+    )
+    stats = _statistics(written[0], inside)
+    return DataFile(path, target.stat().st_size, rows.num_rows, dict(values), stats)
+
+
+def _fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Give the columns of the schema in its order; text stays dictionary-coded where it is."""
+    columns, fields = [], []
+    for field in schema:
+        column = rows[field.name]
+        coded = pa.types.is_dictionary(column.type) and field.type == pa.string()
+        kind = column.type if coded else field.type
+        columns.append(column if column.type == kind else column.cast(kind))
+        fields.append(pa.field(field.name, kind, field.nullable))
+    return pa.table(columns, schema=pa.schema(fields))
+
+
+def _repetitive(rows: pa.Table) -> list[str]:
+    """Name the columns whose values return: numbers of rows and doubles would only cost time."""
+    kinds = (pa.int64(), TIME, pa.float64())
+    often = ("arrival", "epoch", "n", "registry_version")
+    return [f.name for f in rows.schema if f.type not in kinds or f.name in often]
+
+
+def _statistics(written: pq.FileMetaData, rows: pa.Table) -> str:
+    least: dict[str, object] = {}
+    most: dict[str, object] = {}
+    nulls: dict[str, int] = {}
+    for place, field in enumerate(rows.schema):
+        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+        if pa.types.is_nested(kind) or pa.types.is_boolean(kind):
+            continue
+        at = _leaf(written, field.name, place)
+        chunks = [written.row_group(g).column(at).statistics for g in range(written.num_row_groups)]
+        if any(chunk is None for chunk in chunks):
+            continue
+        nulls[field.name] = sum(chunk.null_count for chunk in chunks)
+        known = [chunk for chunk in chunks if chunk.has_min_max]
+        if len(known) == len(chunks) or nulls[field.name]:
+            _bounds(field.name, known, least, most)
+    return json.dumps(
+        {
+            "numRecords": rows.num_rows,
+            "minValues": least,
+            "maxValues": most,
+            "nullCount": nulls,
+        }
+    )
+
+
+def _leaf(written: pq.FileMetaData, name: str, place: int) -> int:
+    """Find the leaf column of a flat field: nested ones before it may have several."""
+    schema = written.schema
+    for at in range(place, len(schema)):
+        if schema.column(at).path == name:
+            return at
+    raise AssertionError(f"no column {name} in the file just written")
+
+
+def _bounds(
+    name: str, known: list[pq.Statistics], least: dict[str, object], most: dict[str, object]
+) -> None:
+    if not known:
+        return
+    low, high = min(chunk.min for chunk in known), max(chunk.max for chunk in known)
+    if isinstance(low, str) and max(len(low), len(high)) > LONGEST:
+        return
+    least[name], most[name] = _stat(low, up=False), _stat(high, up=True)
+
+
+def _stat(value: object, *, up: bool) -> object:
+    """Write one bound as Delta does: times in milliseconds, never tighter than the truth."""
+    if isinstance(value, datetime):
+        us = value.microsecond
+        ms = -(-us // 1000) if up else us // 1000
+        whole = value.replace(microsecond=0).timestamp() * 1000 + ms
+        return (
+            pa.scalar(int(whole), pa.timestamp("ms")).as_py().strftime("%Y-%m-%dT%H:%M:%S.")
+            + f"{int(whole) % 1000:03d}Z"
+        )
+    if isinstance(value, (str, int, float)):
+        return value
+    return str(value)
+
+
+def content_hash(rows: pa.Table, leave_out: tuple[str, ...] = ()) -> int:
+    """Hash rows to 64 bits, whatever their order and that of the columns. O(n), 3 ns a cell."""
+    words = [_words(rows[name]) for name in sorted(set(rows.column_names) - set(leave_out))]
+    total = 0
+    for begin in range(0, rows.num_rows, CHUNK):
+        hashes = seeded(min(CHUNK, rows.num_rows - begin))
+        for column in words:
+            mix(hashes, column[begin : begin + CHUNK])
+        finish(hashes)
+        total = added(total, int(hashes[0].sum()))
+    return total
+
+
+def added(one: int, other: int) -> int:
+    """Put the hashes of two sets of rows together."""
+    return (one + other) % 2**64
+
+
+def _words(column: pa.ChunkedArray) -> UInt64s:
+    """Give each cell as one word; null is a word that no number is likely to be."""
+    kind = column.type
+    if pa.types.is_list(kind):
+        column = pc.binary_join(column.cast(pa.list_(pa.string())), ",")
+    if pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_string(kind):
+        coded = column if pa.types.is_dictionary(kind) else pc.dictionary_encode(column)
+        array = coded.unify_dictionaries().combine_chunks()
+        array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
+        names = array.dictionary.cast(pa.string())
+        hashes = seeded(len(names))
+        mix_strings(hashes, names)
+        finish(hashes)
+        codes = array.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+        words: UInt64s = np.append(hashes[0], NULL)[codes.astype(np.int64)]
+        return words
+    missing = column.is_null().to_numpy() if column.null_count else None
+    if pa.types.is_floating(kind):
+        words = column.fill_null(0).to_numpy().astype(np.float64).view(np.uint64)
+    else:
+        whole = column.cast(pa.int32()) if pa.types.is_date(kind) else column
+        words = whole.cast(pa.int64()).fill_null(0).to_numpy().view(np.uint64)
+    return words if missing is None else np.where(missing, NULL, words)

@@ -1,0 +1,166 @@
+"""How a lake lies on disk: its note, its logs, and what of them must be whole before it is used."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from deltalake import DeltaTable
+from deltalake.exceptions import DeltaError
+
+from fencepost.errors import LakeError
+from pipelines.lake.data_files import NULL_FOLDER, DataFile
+from schemas import FORMAT, Table
+
+NOTE = "_fencepost.json"
+CACHE = "_cache"
+READABLE = re.compile(r"[A-Za-z0-9._/-]+")
+VERSION_DIGITS = 20
+
+
+def this_format() -> int:
+    """Give the version of the layout that this Fencepost writes."""
+    return FORMAT
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a lake says of itself: its format, its shares of streams, the ids of its tables."""
+
+    format: int
+    buckets: int
+    ids: Mapping[str, str]
+
+    @classmethod
+    def read(cls, root: Path) -> "Note":
+        """Read it; refuse what is no lake, and a lake of a newer format."""
+        try:
+            fields = json.loads((root / NOTE).read_text())
+            note = cls(int(fields["format"]), int(fields["buckets"]), dict(fields["ids"]))
+        except FileNotFoundError:
+            raise LakeError(f"there is no lake at {root}: `fencepost init` makes one") from None
+        except (ValueError, KeyError, TypeError) as torn:
+            raise LakeError(f"{root / NOTE} cannot be read: {torn}") from None
+        if note.format > FORMAT:
+            raise LakeError(
+                f"the lake {root} has format {note.format}, this Fencepost knows up to {FORMAT}: "
+                "use the version that wrote it, or a newer one"
+            )
+        return note
+
+    def with_id(self, name: str, table_id: str) -> "Note":
+        """Add a table."""
+        return Note(self.format, self.buckets, {**self.ids, name: table_id})
+
+    def write(self, root: Path) -> None:
+        """Write it aside and put it in its place."""
+        aside = root / f"{NOTE}.tmp"
+        aside.write_text(json.dumps(asdict(self), indent=1) + "\n")
+        aside.replace(root / NOTE)
+
+
+def refuse_bad_root(root: Path) -> None:
+    """Refuse a place that other engines cannot read, or that is somebody else's."""
+    if not READABLE.fullmatch(str(root)):
+        odd = "".join(sorted(set(READABLE.sub("", str(root)))))
+        raise LakeError(
+            f"a lake cannot lie at {root}: some engines cannot read a path with {odd!r}. "
+            "Letters, digits and . _ - / are fine"
+        )
+    if (root / NOTE).exists():
+        raise LakeError(f"there is a lake at {root} already")
+    if root.exists() and any(not part.name.startswith(".") for part in root.iterdir()):
+        raise LakeError(f"the folder {root} is not empty and no lake: name another")
+
+
+def open_table(folder: Path) -> DeltaTable:
+    """Open a Delta table; say in words why it cannot be."""
+    try:
+        return DeltaTable(str(folder))
+    except DeltaError as why:
+        raise LakeError(f"the table {folder.name} cannot be opened: {why}") from why
+
+
+def commit_path(folder: Path, version: int) -> Path:
+    """Say where the commit of a version lies."""
+    return folder / "_delta_log" / f"{version:0{VERSION_DIGITS}}.json"
+
+
+def user_metadata(folder: Path, version: int) -> str | None:
+    """Read the userMetadata of a commit; a commit that is cut off is refused."""
+    path = commit_path(folder, version)
+    try:
+        actions = [json.loads(line) for line in path.read_text().splitlines() if line]
+    except FileNotFoundError:
+        return None  # a log that was cleaned up
+    except ValueError:
+        actions = []
+    if not actions:
+        raise _torn(folder, version)
+    for action in actions:
+        if "commitInfo" in action:
+            said = action["commitInfo"].get("userMetadata")
+            return said if isinstance(said, str) else None
+    return None
+
+
+def refuse_torn(folder: Path) -> None:
+    """Refuse a table whose last commit is empty or cut off: a power cut, a full disk."""
+    last = max((folder / "_delta_log").glob("*.json"), default=None)
+    if last is not None and last.stem.isdecimal():
+        user_metadata(folder, int(last.stem))
+
+
+def _torn(folder: Path, version: int) -> LakeError:
+    return LakeError(
+        f"the last commit of the table '{folder.name}' (version {version}) is empty or cut off: a "
+        f"power cut or a full disk. Move {commit_path(folder, version)} out of the lake and run "
+        "again: what it held will be evaluated anew"
+    )
+
+
+def active_files(delta: DeltaTable, table: Table) -> list[DataFile]:
+    """List a table's files with partition values and statistics."""
+    actions = pa.table(delta.get_add_actions(flatten=False))
+    paths = actions["path"].to_pylist()
+    sizes = actions["size_bytes"].to_pylist()
+    counts = actions["num_records"].to_pylist()
+    bounds = _bounds(actions, table)
+    partitions = _partitions(actions, table)
+    return [
+        DataFile(path, size, count or 0, partition, stats)
+        for path, size, count, partition, stats in zip(
+            paths, sizes, counts, partitions, bounds, strict=True
+        )
+    ]
+
+
+def _partitions(actions: pa.Table, table: Table) -> list[dict[str, str | None]]:
+    if not table.partitioned_by or "partition" not in actions.column_names:
+        return [{} for _ in range(actions.num_rows)]
+    return [
+        {name: _text(values.get(name)) for name in table.partitioned_by}
+        for values in actions["partition"].to_pylist()
+    ]
+
+
+def _text(value: object) -> str | None:
+    return None if value is None or value == NULL_FOLDER else str(value)
+
+
+def _bounds(actions: pa.Table, table: Table) -> list[str]:
+    """Keep of the statistics what the lake itself asks for: whole numbers."""
+    wanted = [c.name for c in table.columns if c.kind in ("long", "integer")]
+    told: list[dict[str, dict[str, int]]] = [
+        {"minValues": {}, "maxValues": {}} for _ in range(actions.num_rows)
+    ]
+    for side, key in (("min", "minValues"), ("max", "maxValues")):
+        if side not in actions.column_names:
+            continue
+        for place, values in enumerate(actions[side].to_pylist()):
+            for name in wanted:
+                if values and values.get(name) is not None:
+                    told[place][key][name] = values[name]
+    return [json.dumps(each) for each in told]

@@ -1,0 +1,79 @@
+"""How a table comes into being: by its declaration, before its first row.
+
+Law: NOT NULL, constraints and comments hold from the first row on, in any engine that writes. The
+tables are plain: no deletion vectors, no column mapping, classic checkpoints, so that every engine
+reads them.
+"""
+
+import json
+import time
+from pathlib import Path
+
+from deltalake import DeltaTable
+from deltalake.schema import ArrayType, Field, PrimitiveType, Schema
+from deltalake.transaction import AddAction
+
+from pipelines.lake.data_files import DataFile
+from schemas import Column, Table
+
+PROPERTIES = {
+    "delta.checkpointPolicy": "classic",
+    "delta.checkpointInterval": "50",
+    "delta.enableDeletionVectors": "false",
+    "delta.logRetentionDuration": "interval 30 days",
+    "delta.deletedFileRetentionDuration": "interval 7 days",
+}
+
+
+def make_table(folder: Path, table: Table) -> str:
+    """Make a table, or finish one that was begun; give its id."""
+    if DeltaTable.is_deltatable(str(folder)):
+        delta = DeltaTable(str(folder))
+    else:
+        delta = DeltaTable.create(
+            str(folder),
+            Schema([_field(column) for column in table.columns]),
+            mode="error",
+            partition_by=list(table.partitioned_by),
+            name=table.name,
+            description=table.comment,
+            configuration=dict(PROPERTIES),
+        )
+    has = delta.metadata().configuration
+    for name, condition in table.checks.items():
+        if f"delta.constraints.{name}" not in has:
+            delta.alter.add_constraint({name: condition})
+    return str(delta.metadata().id)
+
+
+def add_columns(delta: DeltaTable, table: Table) -> None:
+    """Add the columns that a table has not yet: axes of new feeds, all nullable."""
+    has = {field.name for field in delta.schema().fields}
+    fresh = [column for column in table.columns if column.name not in has]
+    if fresh:
+        delta.alter.add_columns([_field(column) for column in fresh])
+
+
+def add_action(file: DataFile) -> AddAction:
+    """Give a data file as the log names it."""
+    return AddAction(
+        path=file.path,
+        size=file.size,
+        partition_values=dict(file.partition),
+        modification_time=int(time.time() * 1000),
+        data_change=True,
+        stats=file.stats or json.dumps({"numRecords": file.rows}),
+    )
+
+
+def _field(column: Column) -> Field:
+    kind = column.kind
+    inner = kind.removeprefix("array<").removesuffix(">")
+    declared = (
+        PrimitiveType(kind)
+        if inner == kind
+        else ArrayType(PrimitiveType(inner), contains_null=True)
+    )
+    return Field(
+        column.name, declared, nullable=column.nullable, metadata={"comment": column.comment}
+    )

@@ -1,0 +1,82 @@
+"""The one sequence of the lake: every delivery and every registry commit takes the next number.
+
+A number is taken by a `planned` row of `arrivals`, by compare-and-set, before anything else is
+written; later a second row says what came of it, done or refused.
+
+Law: numbers are taken once and rise by one. Of one plan there is one conclusion, however often it
+is told.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.errors import LakeError
+from pipelines.lake.appending import TRIES, Conflict, Unknown, append_once, committed
+from pipelines.lake.data_files import content_hash
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.store import Store
+
+ARRIVALS = "arrivals"
+PLANNED, DONE, REFUSED = "planned", "done", "refused"
+
+
+def latest(arrivals: pa.Table) -> pa.Table:
+    """Give the row of each number that tells: its conclusion, else its plan. In order of n."""
+    concluded = pc.not_equal(arrivals["state"], PLANNED).to_numpy()
+    numbers = arrivals["n"].to_numpy()
+    order = np.lexsort((concluded, numbers))
+    ends = np.flatnonzero(np.diff(numbers[order], append=-1))
+    return arrivals.take(pa.array(order[ends]))
+
+
+def next_number(arrivals: pa.Table) -> int:
+    """Give the number that comes next; the first is 1."""
+    return (pc.max(arrivals["n"]).as_py() or 0) + 1
+
+
+def take_numbers(
+    store: Store, what: str, plan: str, lane: str, make: Callable[[int], pa.Table]
+) -> pa.Table:
+    """Plan arrivals under the next numbers; give their rows as they stand in the ledger.
+
+    `make` is given the first free number, lays out the rows of `arrivals` from there on, and is
+    asked again where another writer was first. What it reads of the ledger meanwhile is no older
+    than the number.
+    """
+    for _ in range(TRIES):
+        at = store.version(ARRIVALS)
+        planned = make(next_number(store.rows(ARRIVALS)))
+        evidence = _evidence(what, plan, lane, planned)
+        try:
+            store.append(ARRIVALS, at, store.write(ARRIVALS, planned), evidence)
+        except (Conflict, Unknown):
+            if not committed(store, ARRIVALS, evidence, at):
+                continue
+        return planned
+    raise LakeError(
+        f"no number could be taken in {TRIES} attempts: each time another writer was first. "
+        "Look for other programs that write to the lake."
+    )
+
+
+def conclude(
+    store: Store, plan: str, lane: str, rows: Sequence[Mapping[str, Any]], since: int
+) -> None:
+    """Say once what came of a plan: its rows of `arrivals`, each now done or refused.
+
+    `since` is a version of `arrivals` from before the plan.
+    """
+    told = store.as_table(ARRIVALS, rows)
+    evidence = _evidence(DONE, plan, lane, told)
+    append_once(store, ARRIVALS, evidence, lambda: store.write(ARRIVALS, told), since)
+
+
+def _evidence(what: str, plan: str, lane: str, rows: pa.Table) -> Evidence:
+    numbers = pc.min_max(rows["n"]).as_py()
+    return Evidence(
+        what, plan, lane, numbers["min"], numbers["max"], 0, rows.num_rows, content_hash(rows)
+    )

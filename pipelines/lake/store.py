@@ -1,0 +1,169 @@
+"""The Delta tables of one lake, as delta-rs sees them.
+
+Every commit is made here, in the driver's process, by compare-and-set: it names the version that it
+makes, and fails if that version exists. So no lock is needed for correctness, no JVM ever commits,
+and what a zombie does too late fails. (Measured) 3 ms a commit; a commit through Spark 0.4 s.
+
+Law: what `append` returned from is in the table for every reader; what it raised Conflict from is
+not.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import CommitProperties, DeltaTable
+from deltalake.exceptions import DeltaError
+
+from fencepost.errors import LakeError
+from pipelines.lake import layout
+from pipelines.lake.appending import Conflict, Unknown
+from pipelines.lake.data_files import DataFile, write_files
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.making import add_action, add_columns, make_table
+from schemas import Table
+
+ONE_TRY = 0
+
+
+class Store:
+    """The tables of a lake. Not for several threads at once."""
+
+    def __init__(self, root: Path, tables: Mapping[str, Table], note: layout.Note) -> None:
+        """Take what `create` and `open` have looked at."""
+        self.root = root
+        self.tables = dict(tables)
+        self.buckets = note.buckets
+        self._open: dict[str, DeltaTable] = {}
+        self._pieces: dict[str, dict[str, pa.Table]] = {}
+
+    @classmethod
+    def create(cls, root: Path, tables: Mapping[str, Table], *, buckets: int) -> "Store":
+        """Make a lake with these tables; 20 ms a table. A folder in use is refused."""
+        layout.refuse_bad_root(root)
+        root.mkdir(parents=True, exist_ok=True)
+        ids = {name: make_table(root / name, table) for name, table in tables.items()}
+        layout.Note(layout.this_format(), buckets, ids).write(root)
+        return cls.open(root, tables)
+
+    @classmethod
+    def open(cls, root: Path, tables: Mapping[str, Table]) -> "Store":
+        """Open a lake; refuse a newer one, a torn commit, a table dropped and made anew.
+
+        A feed that is new gets its table, a new axis its columns.
+        """
+        note = layout.Note.read(root)
+        store = cls(root, tables, note)
+        for name, table in store.tables.items():
+            if name not in note.ids:
+                note = note.with_id(name, make_table(root / name, table))
+                note.write(root)
+            layout.refuse_torn(root / name)
+            delta = store._delta(name)
+            if str(delta.metadata().id) != note.ids[name]:
+                raise LakeError(
+                    f"the table '{name}' of the lake {root} was dropped and made anew by someone "
+                    f"else: its id is {delta.metadata().id}, {note.ids[name]} was expected. "
+                    "Restore it, or make a new lake with `fencepost init`."
+                )
+            add_columns(delta, table)
+        return store
+
+    def folder(self, name: str) -> Path:
+        """Say where a table lies."""
+        return self.root / name
+
+    def version(self, name: str) -> int:
+        """Give the newest version; looks at the log anew, 1 ms."""
+        delta = self._delta(name)
+        delta.update_incremental()
+        return int(delta.version())
+
+    def evidence(self, name: str, after: int) -> list[Evidence]:
+        """Read what the commits after a version say of themselves."""
+        found = []
+        for version in range(after + 1, self.version(name) + 1):
+            said = Evidence.from_json(layout.user_metadata(self.folder(name), version))
+            if said is not None:
+                found.append(said)
+        return found
+
+    def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
+        """Commit files as the version after `at`."""
+        delta = self._delta(name)
+        delta.update_incremental()
+        if delta.version() != at:
+            raise Conflict(f"{name} is at version {delta.version()}, {at} was expected")
+        table = self.tables[name]
+        try:
+            delta.create_write_transaction(
+                [add_action(file) for file in files],
+                "append",
+                delta.schema(),
+                list(table.partitioned_by),
+                commit_properties=CommitProperties(
+                    {"userMetadata": evidence.to_json()}, max_commit_retries=ONE_TRY
+                ),
+            )
+        except DeltaError as failure:
+            if layout.commit_path(self.folder(name), at + 1).exists():
+                raise Conflict(f"{name}: version {at + 1} was made by another") from failure
+            raise LakeError(f"the table '{name}' cannot be committed to: {failure}") from failure
+        except OSError as failure:
+            raise Unknown(str(failure)) from failure
+
+    def write(self, name: str, rows: pa.Table) -> list[DataFile]:
+        """Write data files, which nobody sees until they are committed."""
+        return write_files(self.folder(name), self.tables[name], rows)
+
+    def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> list[DataFile]:
+        """Write rows given one by one: those of a ledger."""
+        return self.write(name, self.as_table(name, rows))
+
+    def as_table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
+        """Lay rows out under a table's schema; a column that is not named is null."""
+        schema = self.tables[name].arrow
+        return pa.Table.from_pylist([dict(row) for row in rows], schema)
+
+    def files(self, name: str) -> list[DataFile]:
+        """List the files that a table consists of, with what is known of each."""
+        delta = self._delta(name)
+        delta.update_incremental()
+        return layout.active_files(delta, self.tables[name])
+
+    def rows(self, name: str) -> pa.Table:
+        """Read a small table whole; files read before are not read again."""
+        table = self.tables[name]
+        known = self._pieces.get(name, {})
+        pieces = {
+            file.path: known[file.path] if file.path in known else self._read(table, file)
+            for file in self.files(name)
+        }
+        self._pieces[name] = pieces
+        return pa.concat_tables([table.arrow.empty_table(), *pieces.values()])
+
+    def _read(self, table: Table, file: DataFile) -> pa.Table:
+        read = pq.ParquetFile(self.folder(table.name) / file.path).read()
+        columns = []
+        for field in table.arrow:
+            if field.name in file.partition:
+                value = pa.scalar(file.partition[field.name], pa.string()).cast(field.type)
+                columns.append(pa.repeat(value, read.num_rows))
+            elif field.name in read.column_names:
+                columns.append(read[field.name].cast(field.type))
+            else:  # a column that came later
+                columns.append(pa.nulls(read.num_rows, field.type))
+        return pa.table(columns, schema=table.arrow)
+
+    def _delta(self, name: str) -> DeltaTable:
+        delta = self._open.get(name)
+        if delta is None:
+            delta = self._open[name] = layout.open_table(self.folder(name))
+        return delta
+
+    def delta(self, name: str) -> DeltaTable:
+        """Give the table itself, at its newest version: for maintenance."""
+        self.version(name)
+        return self._delta(name)

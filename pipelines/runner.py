@@ -1,0 +1,58 @@
+"""Who does the work of a job: Spark's tasks, or this process.
+
+A task is a line of JSON in and a line of JSON out, and its work is a function of a module: so
+nothing that came from a user is ever pickled, and what a worker knows is what the line says.
+
+Law: the answers are those of the tasks, in their order, whoever did the work.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Work = Callable[[str], str]
+
+
+class Runner(Protocol):
+    """Runs tasks, several at once where it can."""
+
+    @property
+    def slots(self) -> int:
+        """How many tasks run at once."""
+        ...
+
+    def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
+        """Do the work of every task; the first failure ends the job."""
+        ...
+
+
+class HereRunner:
+    """This process, one task after the other: no JVM to wait for, for small lakes and tests."""
+
+    slots = 1
+
+    def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
+        """Do the work of every task."""
+        return [work(task) for task in tasks]
+
+
+class SparkRunner:
+    """Spark: a task each; a worker that dies costs a retry, never a row."""
+
+    def __init__(self, spark: "SparkSession") -> None:
+        """Take the session that runs the jobs."""
+        self.spark = spark
+
+    @property
+    def slots(self) -> int:
+        """How many tasks run at once."""
+        return int(self.spark.sparkContext.defaultParallelism)
+
+    def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
+        """Do the work of every task in a job."""
+        if not tasks:
+            return []
+        context = self.spark.sparkContext
+        return list(context.parallelize(tasks, len(tasks)).map(work).collect())

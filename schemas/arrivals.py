@@ -1,0 +1,40 @@
+"""What arrived: every delivery and every registry commit, in the one sequence of the lake."""
+
+from schemas.table import Column, Table
+
+ARRIVALS = Table(
+    "arrivals",
+    "A ledger. Each delivery and each registry commit takes the next number n and has a row when "
+    "it is planned, and one when it is done or refused. The last row of an n tells.",
+    (
+        Column("n", "long", "its place in the one sequence of deliveries and registry commits"),
+        Column("lane", "string", "the feed it belongs to; 'queries' for a registry commit"),
+        Column("kind", "string", "delivery or registry"),
+        Column("state", "string", "planned, done or refused"),
+        Column("plan", "string", "names the commit that planned it; deliveries found together"),
+        Column("path", "string", "the file or folder, below the landing folder of its feed"),
+        Column("files", "array<string>", "its files, in their order", nullable=True),
+        Column("sizes", "array<long>", "their sizes in bytes", nullable=True),
+        Column("mtimes", "array<long>", "their times of change, ns since 1970", nullable=True),
+        Column("hashes", "array<string>", "BLAKE2 of each file", nullable=True),
+        Column("lines", "array<string>", "of a retry: the rows taken, as JSON, a file each", True),
+        Column("content", "string", "one hash of all it holds"),
+        Column("partition_key", "string", "the hour or day it belongs to; '' for a registry"),
+        Column("found_at", "timestamp", "when it was found: the clock that `future` is judged by"),
+        Column("bases", "string", "the version of each target table when this was planned, JSON"),
+        Column("rows", "long", "rows read = tuples + malformed + future", nullable=True),
+        Column("tuples", "long", "well-formed rows, now in the feed's table", nullable=True),
+        Column("malformed", "long", "rows in quarantine that are no tuples", nullable=True),
+        Column("future", "long", "rows in quarantine too far ahead of the clock", nullable=True),
+        Column("max_ts", "timestamp", "the latest ts among its tuples", nullable=True),
+        Column("ignored", "array<string>", "columns that nobody asked for", nullable=True),
+        Column("registry_version", "long", "of a registry commit: its version", nullable=True),
+        Column("reason", "string", "why it was refused, in a word", nullable=True),
+        Column("detail", "string", "why it was refused, in words", nullable=True),
+    ),
+    checks={
+        "a_number_is_positive": "n > 0",
+        "kind_is_known": "kind = 'delivery' OR kind = 'registry'",
+        "state_is_known": "state = 'planned' OR state = 'done' OR state = 'refused'",
+    },
+)

@@ -1,0 +1,52 @@
+"""The epochs: what was planned together, and what came of it."""
+
+from schemas.table import Column, Table
+
+COUNTS: dict[str, str] = {
+    "rows": "rows read by its deliveries",
+    "accepted": "tuples taken: of its deliveries, and of those that waited before",
+    "waiting": "tuples that wait for the watermark when it is done",
+    "malformed": "rows of its deliveries that are no tuples",
+    "future": "rows of its deliveries too far ahead of the clock",
+    "late": "tuples older than their stream's last",
+    "duplicate": "tuples that their stream had already",
+    "conflict": "tuples of a time their stream had already, with other values",
+    "entered": "events I",
+    "left": "events O",
+    "pass_through": "transitions of this type",
+    "short_absence": "transitions of this type",
+    "stay": "transitions of this type",
+    "departure": "transitions of this type",
+}
+
+EPOCHS = Table(
+    "epochs",
+    "A ledger. Each epoch has a row when it is planned and one when it is done; only what is done "
+    "is published. A higher generation replaces every epoch from its first one on.",
+    (
+        Column("lane", "string", "the feed"),
+        Column("epoch", "long", "counts the lane's epochs from 1, without gaps"),
+        Column("generation", "integer", "counts how often the lane was evaluated anew, from 1"),
+        Column("state", "string", "planned, done, or horizon: older states are gone"),
+        Column("plan", "string", "names the plan; epochs of one group share it"),
+        Column("first", "long", "the first epoch of its group"),
+        Column("last", "long", "the last epoch of its group; they are committed together"),
+        Column("partition_key", "string", "the hour or day that its deliveries belong to"),
+        Column("arrivals", "array<long>", "its deliveries, in order: arrivals.n"),
+        Column("registry_version", "long", "the registry it was evaluated with; 0: no queries"),
+        Column("fingerprint", "string", "names the content of that registry for this lane"),
+        Column("watermark_before", "timestamp", "the watermark before it", nullable=True),
+        Column("watermarks", "array<timestamp>", "the watermark after each delivery"),
+        Column("watermark", "timestamp", "the watermark after it", nullable=True),
+        Column("snapshot", "boolean", "whether the whole state was written with it"),
+        Column("bases", "string", "the version of each target table when it was planned, JSON"),
+        Column("code", "string", "the version of Fencepost that planned it"),
+        Column("at", "timestamp", "when this row was written"),
+        *(Column(name, "long", text, nullable=True) for name, text in COUNTS.items()),
+        Column("seconds", "string", "how the time divides, JSON; of its whole group", True),
+    ),
+    checks={
+        "an_epoch_is_not_negative": "epoch >= 0",
+        "state_is_known": "state = 'planned' OR state = 'done' OR state = 'horizon'",
+    },
+)

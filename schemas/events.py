@@ -1,0 +1,62 @@
+"""What was found: the crossings, and what became of them."""
+
+from schemas.logs import EPOCH, FEED, Axes
+from schemas.table import Column, Table, axis_columns
+from schemas.tuples import ARRIVAL
+
+RAW = (
+    " This raw table also holds rows of epochs that are not done or were evaluated anew; the view "
+    "of the same name does not."
+)
+WHO = (
+    Column("query_id", "string", "the query"),
+    Column("query_version", "integer", "its version"),
+    Column("stream_id", "string", "the stream"),
+)
+DAY = Column("day", "date", "the day of ts, UTC")
+
+
+def events(axes: Axes) -> Table:
+    """Declare the crossings."""
+    return Table(
+        "events",
+        "Crossings: a stream entered (I) or left (O) a query." + RAW,
+        (
+            FEED,
+            Column("type", "string", "I: entered, O: left"),
+            *WHO,
+            Column("ts", "timestamp", "of the tuple that crossed"),
+            *axis_columns(axes),
+            Column("prev_ts", "timestamp", "of the tuple before; null at first sight", True),
+            *axis_columns(axes, "prev_"),
+            ARRIVAL,
+            *EPOCH,
+            DAY,
+        ),
+        partitioned_by=("feed", "day"),
+        sorted_by=("query_id", "stream_id", "ts"),
+        checks={"type_is_known": "type = 'I' OR type = 'O'"},
+    )
+
+
+def transitions() -> Table:
+    """Declare what became of the crossings of queries with `within`."""
+    kinds = ("pass_through", "short_absence", "stay", "departure")
+    return Table(
+        "transitions",
+        "What a crossing turned into within the time t of its query." + RAW,
+        (
+            FEED,
+            Column("type", "string", ", ".join(kinds)),
+            *WHO,
+            Column("ts", "timestamp", "when it was settled"),
+            Column("from_ts", "timestamp", "of the crossing that began it"),
+            Column("to_ts", "timestamp", "of the crossing that answered; null: none did", True),
+            ARRIVAL,
+            *EPOCH,
+            DAY,
+        ),
+        partitioned_by=("feed", "day"),
+        sorted_by=("query_id", "stream_id", "ts"),
+        checks={"type_is_known": " OR ".join(f"type = '{kind}'" for kind in kinds)},
+    )

@@ -1,0 +1,86 @@
+"""What is remembered between epochs, as logs: the streams' last tuples, what waits, what pends.
+
+The newest row of a key tells. A row belongs to an epoch, so the state as of any epoch is a filter;
+`snapshot` rows hold all of it at once, so that a reader need not go back to the beginning.
+"""
+
+from collections.abc import Mapping
+
+from schemas.table import Column, Table, axis_columns
+from schemas.tuples import BUCKET
+
+FEED = Column("feed", "string", "the feed, its lane")
+STREAM = Column("stream_id", "string", "the stream")
+EPOCH = (
+    Column("epoch", "long", "the epoch that wrote it: epochs.epoch"),
+    Column("generation", "integer", "of that epoch; a row counts if the generation is in force"),
+)
+SNAPSHOT = Column("snapshot", "boolean", "true: a row of the whole state as of this epoch")
+GONE = Column("gone", "boolean", "true: from this epoch on it is no more")
+RAW = " A raw log, with rows of epochs not done or evaluated anew; see the views."
+
+Axes = Mapping[str, tuple[str, ...]]
+
+
+def stream_state(axes: Axes) -> Table:
+    """Declare the log of each stream's last tuple and its place among the posts."""
+    return Table(
+        "stream_state",
+        "Where every stream stood: its last tuple, and its pointers into the index." + RAW,
+        (
+            FEED,
+            STREAM,
+            Column("ts", "timestamp", "of its last tuple"),
+            *axis_columns(axes),
+            Column("place", "array<integer>", "per axis: begins and ends at or below the value"),
+            Column("index", "string", "the index that `place` belongs to, by fingerprint"),
+            *EPOCH,
+            SNAPSHOT,
+            BUCKET,
+        ),
+        partitioned_by=("feed", "bucket"),
+        sorted_by=("epoch",),
+    )
+
+
+def reorder(axes: Axes) -> Table:
+    """Declare the log of tuples that wait for the watermark."""
+    return Table(
+        "reorder",
+        "Tuples that wait for earlier ones, where a feed allows lateness." + RAW,
+        (
+            FEED,
+            STREAM,
+            Column("ts", "timestamp", "of the tuple"),
+            *axis_columns(axes),
+            GONE,
+            *EPOCH,
+            SNAPSHOT,
+            BUCKET,
+        ),
+        partitioned_by=("feed", "bucket"),
+        sorted_by=("epoch",),
+    )
+
+
+def pending() -> Table:
+    """Declare the log of events that are not yet decided."""
+    return Table(
+        "pending",
+        "Crossings of queries with `within` that have become no transition yet." + RAW,
+        (
+            FEED,
+            Column("query_id", "string", "the query"),
+            Column("query_version", "integer", "its version"),
+            STREAM,
+            Column("type", "string", "I or O"),
+            Column("ts", "timestamp", "when it crossed"),
+            GONE,
+            *EPOCH,
+            SNAPSHOT,
+            BUCKET,
+        ),
+        partitioned_by=("feed", "bucket"),
+        sorted_by=("epoch",),
+        checks={"type_is_known": "type = 'I' OR type = 'O'"},
+    )

@@ -1,0 +1,86 @@
+"""What a table is: its columns with comments, its constraints, and how its files are laid out.
+
+Law: a table is declared once, here; whoever creates, writes, reads or documents it asks the
+declaration. Every time is UTC in microseconds, every value a finite double.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import pyarrow as pa
+
+TIME = pa.timestamp("us", "UTC")
+
+KINDS: Mapping[str, pa.DataType] = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "integer": pa.int32(),
+    "double": pa.float64(),
+    "boolean": pa.bool_(),
+    "timestamp": TIME,
+    "date": pa.date32(),
+    "array<string>": pa.list_(pa.string()),
+    "array<long>": pa.list_(pa.int64()),
+    "array<integer>": pa.list_(pa.int32()),
+    "array<double>": pa.list_(pa.float64()),
+    "array<timestamp>": pa.list_(TIME),
+}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column; its comment is what a SQL user sees."""
+
+    name: str
+    kind: str
+    comment: str
+    nullable: bool = False
+
+    @property
+    def arrow(self) -> pa.Field:
+        """The column as Arrow knows it."""
+        return pa.field(self.name, KINDS[self.kind], self.nullable)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the lake.
+
+    partitioned_by  columns that name folders; the others stand in the files
+    sorted_by       the order of the rows within a file, so that row groups can be passed over
+    checks          SQL conditions by name that every row meets, in any engine that writes
+    """
+
+    name: str
+    comment: str
+    columns: tuple[Column, ...]
+    partitioned_by: tuple[str, ...] = ()
+    sorted_by: tuple[str, ...] = ()
+    checks: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def arrow(self) -> pa.Schema:
+        """All columns, as Arrow knows them."""
+        return pa.schema([column.arrow for column in self.columns])
+
+    @cached_property
+    def in_files(self) -> pa.Schema:
+        """The columns that stand in the files: all but those that name folders."""
+        return pa.schema([f for f in self.arrow if f.name not in self.partitioned_by])
+
+
+def axis_columns(axes: Mapping[str, tuple[str, ...]], prefix: str = "") -> tuple[Column, ...]:
+    """Declare the axes of all feeds, each name once; null where an event's feed has no such axis.
+
+    `axes` are those of every feed, by its name.
+    """
+    feeds_of: dict[str, list[str]] = {}
+    for feed, own in axes.items():
+        for axis in own:
+            feeds_of.setdefault(axis, []).append(feed)
+    before = "the tuple before: " if prefix else ""
+    return tuple(
+        Column(prefix + axis, "double", f"{before}axis of {', '.join(feeds)}", nullable=True)
+        for axis, feeds in feeds_of.items()
+    )

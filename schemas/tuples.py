@@ -1,0 +1,31 @@
+"""The tuples of one feed: `ticks`, `locations`, or any other that is declared."""
+
+from schemas.table import Column, Table
+
+BUCKET = Column(
+    "bucket",
+    "integer",
+    "which share of the streams this is, by a hash of stream_id; -1: a small file of all shares",
+)
+ARRIVAL = Column("arrival", "long", "the delivery that brought it: arrivals.n")
+
+
+def tuples(feed: str, axes: tuple[str, ...]) -> Table:
+    """Declare the tuple table of a feed."""
+    return Table(
+        feed,
+        f"Tuples of the feed {feed} as they arrived, well-formed ones only. Some may since have "
+        "been turned away as late, duplicate or conflict: see quarantine.",
+        (
+            Column("stream_id", "string", "whose tuple: a ticker, a device, a vehicle"),
+            Column("ts", "timestamp", "when it happened, UTC"),
+            *(Column(axis, "double", f"axis {axis}, a finite number") for axis in axes),
+            ARRIVAL,
+            Column("file", "integer", "which file of the delivery, from 0: arrivals.files"),
+            Column("line", "long", "which row of that file, from 1"),
+            BUCKET,
+        ),
+        partitioned_by=("bucket",),
+        sorted_by=("arrival", "file", "line"),
+        checks={"an_id_has_characters": "stream_id <> ''"},
+    )
