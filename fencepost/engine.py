@@ -121,17 +121,21 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
     *,
     deliveries: int,
     lateness: int = 0,
+    marks: Int64s | None = None,
     fast: bool | None = None,
     threads: int = 1,
 ) -> Outcome:
     """Take the deliveries of a batch, 0 to `deliveries` - 1; some may be empty.
 
-    `lateness` is the feed's allowed lateness in µs. `fast` chooses the compiled kernels or their
-    NumPy twins, None by the size of the work. O(n log n) for n tuples at worst, O(n) in order of
-    time; O(posts passed) for the crossings.
+    `lateness` is the feed's allowed lateness in µs. `marks` are the feed's watermarks after each
+    delivery: to be given where the batch and the state are those of a share of its streams, who
+    then together find what one step over all of them would. `fast` chooses the compiled kernels or
+    their NumPy twins, None by the size of the work. O(n log n) for n tuples at worst, O(n) in order
+    of time; O(posts passed) for the crossings.
     """
     queries = index.queries
     _refuse_strangers(state, batch, queries, deliveries, lateness)
+    _refuse_false_marks(state, batch, marks, deliveries, lateness)
     names = _all_names(state, batch)
     past = _past(state, len(names))
     admission = admit(
@@ -140,6 +144,7 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
         past,
         deliveries=deliveries,
         lateness=lateness,
+        marks=marks,
     )
     taken, waiting = admission.released, _compact(admission.waiting)
     rejected, watermarks = admission.rejected, admission.watermarks
@@ -199,6 +204,20 @@ def _refuse_strangers(
         )
     if lateness < 0:
         raise InputError(f"an allowed lateness of {lateness} µs, expected 0 or more")
+
+
+def _refuse_false_marks(
+    state: FeedState, batch: TupleBatch, marks: Int64s | None, deliveries: int, lateness: int
+) -> None:
+    if marks is None:
+        return
+    if len(marks) != deliveries:
+        raise InputError(f"{len(marks)} watermarks for {deliveries} deliveries")
+    before = NEVER if state.watermark is None else state.watermark
+    if (marks < np.append(before, marks[:-1])[: len(marks)]).any():
+        raise InputError("watermarks fall, and they never do")
+    if len(batch) and (batch.ts - lateness > marks[batch.delivery]).any():
+        raise InputError("a tuple is ahead of the watermark that its delivery is said to have set")
 
 
 def _all_names(state: FeedState, batch: TupleBatch) -> pa.StringArray:

@@ -70,11 +70,13 @@ def admit(
     *,
     deliveries: int,
     lateness: int,
+    marks: Int64s | None = None,
 ) -> Admission:
     """Judge every delivery of a batch in turn.
 
     O(n log n) at worst; O(n) where a delivery's tuples come in order of time. `batch`, `waiting`
-    and `past` share their stream codes.
+    and `past` share their stream codes. `marks` are the watermarks after each delivery, where the
+    batch is a share of the feed's streams and cannot know them.
     """
     last_ts, last_values = past.last_ts.copy(), past.last_values.copy()
     watermark = past.watermark
@@ -95,6 +97,8 @@ def admit(
             if len(arrived):
                 watermark = max(watermark, int(arrived.ts.max()) - lateness)
             waiting = _merge(waiting, arrived)
+        if marks is not None:
+            watermark = int(marks[delivery])
         watermarks[delivery] = watermark
         ready = waiting.ts <= watermark
         out, waiting = (

@@ -127,3 +127,10 @@ def _in_range(us: int, given: str) -> int:
 def format_instant(us: int) -> str:
     """Write an instant as ISO 8601 in UTC with six digits: `2026-11-18T14:02:11.000000Z`."""
     return (_EPOCH + timedelta(microseconds=us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def to_microseconds(instant: datetime | int | None) -> int | None:
+    """Count the microseconds since 1970 of an instant as a table gives it."""
+    if isinstance(instant, datetime):
+        return (instant - _EPOCH) // timedelta(microseconds=1)
+    return instant

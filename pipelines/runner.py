@@ -7,6 +7,7 @@ Law: the answers are those of the tasks, in their order, whoever did the work.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
@@ -39,11 +40,19 @@ class HereRunner:
 
 
 class SparkRunner:
-    """Spark: a task each; a worker that dies costs a retry, never a row."""
+    """Spark: a task each; a worker that dies costs a retry, never a row.
 
-    def __init__(self, spark: "SparkSession") -> None:
-        """Take the session that runs the jobs."""
-        self.spark = spark
+    The session is started with the first job: who has nothing to do need not wait for a JVM.
+    """
+
+    def __init__(self, start: Callable[[], "SparkSession"]) -> None:
+        """Take what starts the session, or gives the one that runs."""
+        self._start = start
+
+    @cached_property
+    def spark(self) -> "SparkSession":
+        """The session that runs the jobs."""
+        return self._start()
 
     @property
     def slots(self) -> int:

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import numpy as np
 import pyarrow as pa
@@ -87,23 +88,74 @@ def _texts(values: Mapping[str, object]) -> dict[str, str | None]:
 def _write(
     folder: Path, table: Table, values: Mapping[str, str | None], rows: pa.Table
 ) -> DataFile:
-    inside = _fitted(rows, table.in_files)
-    names = [f"{name}={NULL_FOLDER if text is None else text}" for name, text in values.items()]
-    path = "/".join([*names, f"part-{uuid.uuid4().hex}.parquet"])
-    target = folder / path
-    target.parent.mkdir(parents=True, exist_ok=True)
-    written: list[pq.FileMetaData] = []
-    pq.write_table(
-        inside,
-        target,
-        row_group_size=ROW_GROUP,
-        compression="snappy",
-        use_dictionary=_repetitive(inside),
-        write_statistics=True,
-        metadata_collector=written,
-    )
-    stats = _statistics(written[0], inside)
-    return DataFile(path, target.stat().st_size, rows.num_rows, dict(values), stats)
+    with GrowingFile(folder, table, values) as file:
+        file.add(rows)
+    return file.closed()
+
+
+class GrowingFile:
+    """A data file that is written piece by piece; about a row group of it is held at a time."""
+
+    def __init__(self, folder: Path, table: Table, values: Mapping[str, str | None]) -> None:
+        """Name the file; it comes into being with its first rows."""
+        self.table = table
+        self.values = dict(values)
+        names = [f"{name}={NULL_FOLDER if text is None else text}" for name, text in values.items()]
+        self.path = "/".join([*names, f"part-{uuid.uuid4().hex}.parquet"])
+        self._target = folder / self.path
+        self._held: list[pa.Table] = []
+        self._rows = 0
+        self._schema = table.in_files
+        self._writer: pq.ParquetWriter | None = None
+        self._written: list[pq.FileMetaData] = []
+
+    def __enter__(self) -> Self:
+        """Take rows from here on."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file; one that failed half-way is no data file, and nobody will name it."""
+        if kind is None:
+            self._flush()
+        if self._writer is not None:
+            self._writer.close()
+
+    def add(self, rows: pa.Table) -> None:
+        """Put rows behind those that are there; the partition columns may be among theirs."""
+        self._held.append(_fitted(rows, self.table.in_files))
+        self._rows += rows.num_rows
+        if self._rows >= ROW_GROUP // 2:
+            self._flush()
+
+    def closed(self) -> DataFile:
+        """Describe the file, once it is closed."""
+        metadata = self._written[0]
+        stats = _statistics(metadata, self._schema)
+        size = self._target.stat().st_size
+        return DataFile(self.path, size, metadata.num_rows, self.values, stats)
+
+    def _flush(self) -> None:
+        if not self._held:
+            return
+        rows = pa.concat_tables(self._held).unify_dictionaries()
+        self._held, self._rows = [], 0
+        if self._writer is None:
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            self._schema = rows.schema
+            self._writer = pq.ParquetWriter(
+                self._target,
+                rows.schema,
+                compression="snappy",
+                use_dictionary=_repetitive(rows),
+                write_statistics=True,
+                metadata_collector=self._written,
+            )
+        self._writer.write_table(rows, row_group_size=ROW_GROUP)
 
 
 def _fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
@@ -125,11 +177,11 @@ def _repetitive(rows: pa.Table) -> list[str]:
     return [f.name for f in rows.schema if f.type not in kinds or f.name in often]
 
 
-def _statistics(written: pq.FileMetaData, rows: pa.Table) -> str:
+def _statistics(written: pq.FileMetaData, schema: pa.Schema) -> str:
     least: dict[str, object] = {}
     most: dict[str, object] = {}
     nulls: dict[str, int] = {}
-    for place, field in enumerate(rows.schema):
+    for place, field in enumerate(schema):
         kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
         if pa.types.is_nested(kind) or pa.types.is_boolean(kind):
             continue
@@ -143,7 +195,7 @@ def _statistics(written: pq.FileMetaData, rows: pa.Table) -> str:
             _bounds(field.name, known, least, most)
     return json.dumps(
         {
-            "numRecords": rows.num_rows,
+            "numRecords": written.num_rows,
             "minValues": least,
             "maxValues": most,
             "nullCount": nulls,

@@ -71,8 +71,13 @@ def refuse_bad_root(root: Path) -> None:
         )
     if (root / NOTE).exists():
         raise LakeError(f"there is a lake at {root} already")
-    if root.exists() and any(not part.name.startswith(".") for part in root.iterdir()):
+    if root.exists() and any(not _is_ours(part) for part in root.iterdir()):
         raise LakeError(f"the folder {root} is not empty and no lake: name another")
+
+
+def _is_ours(part: Path) -> bool:
+    """Tell what a lake whose making was cut off leaves behind from what is somebody else's."""
+    return part.name.startswith((".", "_")) or (part / "_delta_log").is_dir()
 
 
 def open_table(folder: Path) -> DeltaTable:

@@ -144,6 +144,16 @@ class Store:
         self._pieces[name] = pieces
         return pa.concat_tables([table.arrow.empty_table(), *pieces.values()])
 
+    def rows_between(self, name: str, feed: str, column: str, first: int, last: int) -> pa.Table:
+        """Read the files that may hold rows of a feed with first <= column <= last."""
+        table = self.tables[name]
+        pieces = [
+            self._read(table, file)
+            for file in self.files(name)
+            if file.partition.get("feed", feed) == feed and _overlaps(file, column, first, last)
+        ]
+        return pa.concat_tables([table.arrow.empty_table(), *pieces])
+
     def _read(self, table: Table, file: DataFile) -> pa.Table:
         read = pq.ParquetFile(self.folder(table.name) / file.path).read()
         columns = []
@@ -167,3 +177,8 @@ class Store:
         """Give the table itself, at its newest version: for maintenance."""
         self.version(name)
         return self._delta(name)
+
+
+def _overlaps(file: DataFile, column: str, first: int, last: int) -> bool:
+    least, most = file.least(column), file.most(column)
+    return least is None or most is None or (int(least) <= last and int(most) >= first)

@@ -1,0 +1,1 @@
+"""Epochs of the lake: planned, evaluated in tasks, committed once."""

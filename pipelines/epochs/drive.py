@@ -1,0 +1,208 @@
+"""The path that every driver takes: finish what was begun, plan the next group, evaluate, commit.
+
+`fencepost run`, `watch` and a Dagster partition call the same functions; which of them did changes
+no row.
+
+Law: nothing advances over a stale epoch, and of a lane one group is open at most.
+"""
+
+import time
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+
+from pipelines.epochs.evaluate import work
+from pipelines.epochs.job import EPOCHS, TARGETS, Job
+from pipelines.epochs.share import Answer, Share
+from pipelines.lake.appending import Conflict, Unknown, committed
+from pipelines.lake.data_files import content_hash
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.points import point
+from pipelines.lake.store import Store
+from pipelines.planning.chain import Chain, Epoch
+from pipelines.planning.deliveries import PLANNED, Arrivals
+from pipelines.planning.plan import Context, Limits, next_group
+from pipelines.registry.standing import cached, load
+from pipelines.runner import Runner
+from pipelines.settings import Settings
+from schemas.epochs import COUNTS
+
+
+@dataclass(frozen=True)
+class Lake:
+    """A lake that is worked on: its tables, its settings, and who does the work."""
+
+    store: Store
+    settings: Settings
+    runner: Runner
+    limits: Limits = field(default_factory=Limits)
+
+    @classmethod
+    def of(cls, store: Store, settings: Settings, runner: Runner) -> "Lake":
+        """Take the limits from the settings."""
+        limits = Limits(settings.epoch_rows, settings.group, None, settings.snapshot_every)
+        return cls(store, settings, runner, limits)
+
+
+@dataclass(frozen=True)
+class GroupReport:
+    """A group that was committed: its epochs with their counts, and how the time divides."""
+
+    epochs: tuple[Epoch, ...]
+    seconds: Mapping[str, float]
+
+    @property
+    def lane(self) -> str:
+        """The feed."""
+        return self.epochs[0].lane
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts of its epochs together; what waits is what waits in the end."""
+        total = {name: sum(e.counts[name] for e in self.epochs) for name in COUNTS}
+        return {**total, "waiting": self.epochs[-1].counts["waiting"]}
+
+
+def chain_of(store: Store, lane: str) -> Chain:
+    """Read the epochs in force of a lane."""
+    return Chain.of(lane, store.rows(EPOCHS).to_pylist())
+
+
+def arrivals_of(store: Store) -> Arrivals:
+    """Read what has arrived."""
+    return Arrivals.of(store.rows("arrivals").to_pylist())
+
+
+def finish(lake: Lake, lane: str) -> GroupReport | None:
+    """Carry the plan out that was made and is not done, where there is one."""
+    chain = chain_of(lake.store, lane)
+    if not chain.open:
+        return None
+    return execute(lake, chain, chain.open)
+
+
+def advance(lake: Lake, lane: str, until: str | None = None) -> Iterator[GroupReport]:
+    """Bring a lane up to date, up to the partition `until`: group after group."""
+    begun = finish(lake, lane)
+    if begun is not None:
+        yield begun
+    while True:
+        started = time.perf_counter()
+        group = plan(lake, lane, until)
+        if not group:
+            return
+        planned = time.perf_counter() - started
+        yield execute(lake, chain_of(lake.store, lane), group, planned)
+
+
+def plan(
+    lake: Lake, lane: str, until: str | None = None, again_from: int | None = None
+) -> tuple[Epoch, ...]:
+    """Plan the next group, durably, before anything is evaluated; empty if nothing is to be done.
+
+    `again_from` is an epoch from which on all is to be evaluated anew.
+    """
+    name = uuid.uuid4().hex
+    store = lake.store
+    while True:
+        bases = {table: store.version(table) for table in (EPOCHS, *TARGETS)}
+        arrivals = arrivals_of(store)
+        context = Context(
+            lake.settings.feeds[lane].allowed_lateness,
+            arrivals.registry_version_at,
+            lambda registry: _fingerprint(lake, lane, registry),
+            bases,
+            code_version(),
+            name,
+        )
+        chain = chain_of(store, lane)
+        deliveries = arrivals.deliveries(lane)
+        group = next_group(chain, deliveries, context, lake.limits, until, again_from)
+        if not group:
+            return ()
+        at = datetime.now(UTC)
+        told = store.as_table(EPOCHS, [epoch.as_row(PLANNED, at) for epoch in group])
+        evidence = Evidence(
+            "plan",
+            name,
+            lane,
+            group[0].epoch,
+            group[-1].epoch,
+            group[0].generation,
+            told.num_rows,
+            content_hash(told),
+        )
+        try:
+            store.append(EPOCHS, bases[EPOCHS], store.write(EPOCHS, told), evidence)
+        except (Conflict, Unknown):
+            if not committed(store, EPOCHS, evidence, bases[EPOCHS]):
+                continue
+        point("epochs.planned")
+        return tuple(group)
+
+
+def execute(lake: Lake, chain: Chain, group: Sequence[Epoch], planned: float = 0.0) -> GroupReport:
+    """Evaluate a planned group and commit it."""
+    started = time.perf_counter()
+    job = job_of(lake, chain, group)
+    shares = job.shares()
+    seconds = {"plan": planned, "prepare": time.perf_counter() - started}
+    started = time.perf_counter()
+    answers = answers_of(lake, shares)
+    seconds["job"] = time.perf_counter() - started
+    for name in ("read", "evaluate", "write"):
+        seconds[name] = sum(answer.seconds.get(name, 0.0) for answer in answers)
+    started = time.perf_counter()
+    done = job.commit(answers, {name: round(s, 4) for name, s in seconds.items()})
+    seconds["commit"] = time.perf_counter() - started
+    return GroupReport(tuple(done), seconds)
+
+
+def job_of(lake: Lake, chain: Chain, group: Sequence[Epoch]) -> Job:
+    """Gather what a group needs."""
+    lane = group[0].lane
+    deliveries = {d.n: d for d in arrivals_of(lake.store).deliveries(lane)}
+    return Job(
+        lake.store,
+        lake.settings.axes,
+        lake.settings.feeds[lane].allowed_lateness,
+        chain.upto(group[0].epoch - 1),
+        tuple(group),
+        deliveries,
+        {v: _queries(lake, lane, v) for v in {epoch.registry_version for epoch in group}},
+        lake.runner.slots,
+    )
+
+
+def answers_of(lake: Lake, shares: Sequence[Share]) -> list[Answer]:
+    """Have the tasks done, by the read path that the tables allow."""
+    from pipelines.epochs import by_spark
+
+    if by_spark.is_chosen(lake.settings, lake.store, lake.runner):
+        return by_spark.answers(lake.runner, shares)
+    lines = lake.runner.run(work, [share.to_json() for share in shares])
+    return [Answer.from_json(line) for line in lines]
+
+
+def _queries(lake: Lake, lane: str, registry: int) -> str | None:
+    """Name the file with a lane's query set as of a registry version, made if need be."""
+    if registry == 0:
+        return None
+    path = cached(lake.store, lake.settings, lane, registry)
+    return str(path.relative_to(lake.store.root))
+
+
+def _fingerprint(lake: Lake, lane: str, registry: int) -> str:
+    if registry == 0:
+        return ""
+    return load(cached(lake.store, lake.settings, lane, registry)).fingerprint
+
+
+def code_version() -> str:
+    """Say which Fencepost this is."""
+    try:
+        return version("fencepost")
+    except PackageNotFoundError:
+        return "source"

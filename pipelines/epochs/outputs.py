@@ -1,0 +1,276 @@
+"""From what the engine found to rows of the lake's tables, epoch by epoch.
+
+The logs get what changed: heads that moved, events that became pending or no longer are, tuples
+that began to wait or no longer do. With a snapshot they get all of it.
+"""
+
+import json
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.engine import FeedState, Outcome
+from fencepost.order import REASONS
+from fencepost.queries import QuerySet
+from fencepost.times import DAY, format_instant
+from fencepost.transitions import KINDS, Pending
+from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
+from pipelines.epochs.share import Share, Step
+from pipelines.evaluation.results import in_words
+from pipelines.lake.buckets import MIXED, buckets_of
+from schemas import Table, all_tables
+
+FEW = 200_000
+"""So many rows of a log may stand in one file of all buckets."""
+
+
+def reasons(outcome: Outcome) -> dict[str, int]:
+    """Count what was turned away."""
+    counts = np.bincount(outcome.turned.reason, minlength=len(REASONS))
+    return {reason: int(counts[code]) for code, reason in enumerate(REASONS) if reason}
+
+
+def kinds(outcome: Outcome) -> dict[str, int]:
+    """Count the transitions."""
+    counts = np.bincount(outcome.decided.kind, minlength=len(KINDS))
+    return {kind: int(counts[code]) for code, kind in enumerate(KINDS)}
+
+
+class Found:
+    """Rows for the tables, gathered epoch by epoch."""
+
+    def __init__(self, share: Share) -> None:
+        self.share = share
+        self.declared = all_tables(share.axes)
+        self._parts: dict[str, list[pa.Table]] = {}
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Give the rows by table, laid out as declared and sorted; tables without rows are left."""
+        laid = {}
+        for name, parts in self._parts.items():
+            table = self.declared[name]
+            rows = pa.concat_tables(parts)
+            laid[name] = _sorted(self._bucketed(rows, table), table)
+        return laid
+
+    def add(
+        self,
+        now: Step,
+        outcome: Outcome,
+        batch: pa.Table,
+        before: tuple[TupleBatch, Pending],
+    ) -> None:
+        """Add what one epoch found. `batch` holds its tuples, `before` what waited and pended."""
+        waited, pended = before
+        arrivals = np.array(now.arrivals, np.int64)
+        if len(outcome.found.type):
+            self._put("events", now, _of_deliveries(outcome.events, arrivals))
+        if len(outcome.decided.kind):
+            self._put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
+        if len(outcome.turned.row):
+            self._put("quarantine", now, self._turned_away(outcome, batch))
+        if len(outcome.changed):
+            self._put("stream_state", now, outcome.changed.to_table(), snapshot=False)
+        state = outcome.state
+        for gone, rows in _waiting_changes(waited, state.waiting):
+            self._put("reorder", now, _waiting_table(rows, gone=gone), snapshot=False)
+        for gone, some in _pending_changes(pended, state.pending):
+            table = some.to_table(state.heads.names).append_column("gone", _all(gone, len(some)))
+            self._put("pending", now, table, snapshot=False)
+
+    def lost(self, now: Step, rows: pa.Table) -> None:
+        """Mark pending events as gone whose query was out of force before the first epoch."""
+        if rows.num_rows:
+            told = rows.select(["query_id", "query_version", "stream_id", "type", "ts"])
+            told = told.append_column("gone", _all(True, rows.num_rows))
+            self._put("pending", now, told, snapshot=False)
+
+    def snapshot(self, state: FeedState, now: Step) -> None:
+        """Add the whole state as of an epoch."""
+        self._put("stream_state", now, state.heads.to_table(), snapshot=True)
+        self._put("reorder", now, _waiting_table(state.waiting, gone=False), snapshot=True)
+        pending = state.pending.to_table(state.heads.names)
+        pending = pending.append_column("gone", _all(False, pending.num_rows))
+        self._put("pending", now, pending, snapshot=True)
+
+    def _put(self, name: str, now: Step, rows: pa.Table, *, snapshot: bool | None = None) -> None:
+        """Give rows the columns that all rows of a table have, and keep them."""
+        if rows.num_rows == 0:
+            return
+        n = rows.num_rows
+        own: dict[str, pa.Array] = {
+            "feed": pa.repeat(self.share.feed, n),
+            "epoch": pa.repeat(pa.scalar(now.epoch, pa.int64()), n),
+            "generation": pa.repeat(pa.scalar(now.generation, pa.int32()), n),
+        }
+        if snapshot is not None:
+            own["snapshot"] = _all(snapshot, n)
+        table = self.declared[name]
+        columns = []
+        for field in table.arrow:
+            if field.name in own:
+                columns.append(own[field.name])
+            elif field.name == "day":
+                columns.append(_days(rows["ts"]))
+            elif field.name == "bucket":
+                columns.append(pa.repeat(pa.scalar(MIXED, pa.int32()), n))
+            elif field.name in rows.column_names:
+                columns.append(rows[field.name].cast(field.type))
+            else:
+                columns.append(pa.nulls(n, field.type))
+        self._parts.setdefault(name, []).append(pa.table(columns, schema=table.arrow))
+
+    def _turned_away(self, outcome: Outcome, batch: pa.Table) -> pa.Table:
+        told = outcome.rejected
+        rows = batch.take(told["row"])
+        reason = told["reason"].combine_chunks()
+        files = rows["file"].to_pylist()
+        paths = [
+            self.share.paths[n][file] if n in self.share.paths else ""
+            for n, file in zip(rows["arrival"].to_pylist(), files, strict=True)
+        ]
+        return pa.table(
+            {
+                "arrival": rows["arrival"],
+                "reason": reason,
+                "detail": in_words(reason),
+                "path": pa.array(paths, pa.string()),
+                "file": rows["file"],
+                "line": rows["line"],
+                "raw": pa.array(_as_json(rows, self.share.axes[self.share.feed]), pa.string()),
+            }
+        )
+
+    def _bucketed(self, rows: pa.Table, table: Table) -> pa.Table:
+        """Part many rows of a log by bucket; few go into one file of all buckets."""
+        if "bucket" not in table.partitioned_by or rows.num_rows < FEW:
+            return rows
+        coded = pc.dictionary_encode(rows["stream_id"]).unify_dictionaries().combine_chunks()
+        coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+        bucket = buckets_of(coded.dictionary, self.share.all_buckets)[coded.indices.to_numpy()]
+        place = rows.column_names.index("bucket")
+        return rows.set_column(place, rows.schema.field("bucket"), pa.array(bucket, pa.int32()))
+
+
+def _of_deliveries(rows: pa.Table, arrivals: Int64s) -> pa.Table:
+    return rows.append_column("arrival", pa.array(arrivals[rows["delivery"].to_numpy()]))
+
+
+def _days(ts: pa.ChunkedArray) -> pa.Array:
+    days = ts.cast(pa.int64()).to_numpy() // DAY
+    return pa.array(days.astype(np.int32)).cast(pa.date32())
+
+
+def _all(flag: bool, n: int) -> pa.BooleanArray:
+    return pa.repeat(pa.scalar(flag), n)
+
+
+def _sorted(rows: pa.Table, table: Table) -> pa.Table:
+    """Sort rows as the table wants them: by texts in the order of their ranks."""
+    if not table.sorted_by or table.sorted_by == ("epoch",):
+        return rows  # they come epoch by epoch
+    keys = []
+    for name in reversed(table.sorted_by):
+        column = rows[name]
+        if column.type == pa.string():
+            keys.append(_ranks(column))
+        else:
+            keys.append(column.cast(pa.int64()).to_numpy())
+    order = np.lexsort(keys)
+    return rows if (np.diff(order) > 0).all() else rows.take(pa.array(order))
+
+
+def _ranks(column: pa.ChunkedArray) -> Int64s:
+    coded = pc.dictionary_encode(column).unify_dictionaries().combine_chunks()
+    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+    rank = np.empty(len(coded.dictionary), np.int64)
+    rank[pc.sort_indices(coded.dictionary).to_numpy()] = np.arange(len(rank))
+    ranks: Int64s = rank[coded.indices.to_numpy()]
+    return ranks
+
+
+def _as_json(rows: pa.Table, axes: tuple[str, ...]) -> list[str]:
+    """Write tuples as the records they might have been."""
+    times = rows["ts"].cast(pa.int64()).to_pylist()
+    ids = rows["stream_id"].to_pylist()
+    values = [rows[axis].to_pylist() for axis in axes]
+    return [
+        json.dumps(
+            {"stream_id": name, "ts": format_instant(ts), **dict(zip(axes, point, strict=True))},
+            ensure_ascii=False,
+        )
+        for name, ts, *point in zip(ids, times, *values, strict=True)
+    ]
+
+
+def _waiting_table(waiting: TupleBatch, *, gone: bool) -> pa.Table:
+    columns: Mapping[str, pa.Array] = {
+        "stream_id": waiting.names.take(pa.array(waiting.stream)),
+        "ts": pa.array(waiting.ts),
+        **{a: pa.array(v) for a, v in zip(waiting.axes, waiting.values, strict=True)},
+        "gone": _all(gone, len(waiting)),
+    }
+    return pa.table(columns)
+
+
+def _waiting_changes(before: TupleBatch, after: TupleBatch) -> list[tuple[bool, TupleBatch]]:
+    """Tell the tuples that wait no more, and those that began to."""
+    if len(before) == 0 or len(after) == 0:
+        return [(True, before), (False, after)]
+    known = codes_in(after.names, before.names)
+    _, rank = np.unique(np.concatenate([before.ts, after.ts]), return_inverse=True)
+    many = len(rank)
+    mine = before.stream.astype(np.int64) * many + rank[: len(before)]
+    theirs = known[after.stream].astype(np.int64) * many + rank[len(before) :]
+    theirs[known[after.stream] < 0] = -1
+    return [
+        (True, before.take(~np.isin(mine, theirs))),
+        (False, after.take(~np.isin(theirs, mine))),
+    ]
+
+
+def _pending_changes(before: Pending, after: Pending) -> list[tuple[bool, Pending]]:
+    """Tell the events that pend no more, and those that began to.
+
+    Of a pair whose event was followed by another that pends, the new row is enough.
+    """
+    dropped = ~in_force(before, after.of)
+    changes = [(True, some_of(before, dropped))] if dropped.any() else []
+    kept = before.under(after.of)
+    mine, theirs = _pairs(kept), _pairs(after)
+    changes.append((True, some_of(kept, ~np.isin(mine, theirs))))
+    order = np.argsort(mine)
+    at = np.searchsorted(mine, theirs, sorter=order)
+    at = order[np.minimum(at, max(len(order) - 1, 0))] if len(order) else np.zeros(len(theirs), int)
+    same = np.zeros(len(theirs), np.bool_)
+    if len(mine):
+        same = (mine[at] == theirs) & (kept.ts[at] == after.ts)
+    changes.append((False, some_of(after, ~same)))
+    return changes
+
+
+def in_force(pending: Pending, queries: QuerySet) -> Bools:
+    """Say of which pending events the query stands in this very version."""
+    if pending.of is queries or len(pending) == 0:
+        return np.ones(len(pending), np.bool_)
+    row: Int32s = codes_in(pending.of.ids.take(pa.array(pending.query)), queries.ids)
+    stands: Bools = row >= 0
+    stands[stands] = queries.versions[row[stands]] == pending.of.versions[pending.query[stands]]
+    return stands
+
+
+def some_of(pending: Pending, chosen: Bools) -> Pending:
+    """Give some of the pending events."""
+    return Pending(
+        pending.of,
+        pending.query[chosen],
+        pending.stream[chosen],
+        pending.type[chosen],
+        pending.ts[chosen],
+    )
+
+
+def _pairs(pending: Pending) -> Int64s:
+    return pending.query.astype(np.int64) << 32 | pending.stream

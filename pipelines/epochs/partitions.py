@@ -1,0 +1,167 @@
+"""Time partitions, evaluated in order and, where asked for, anew: what Dagster calls.
+
+Law: the same input gives the same rows. Where a partition's input has changed its epochs are
+evaluated under the next generation; the later ones are stale until they are evaluated too, and
+nothing advances over them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.errors import InputError
+from pipelines.epochs.drive import (
+    GroupReport,
+    Lake,
+    advance,
+    answers_of,
+    arrivals_of,
+    chain_of,
+    execute,
+    finish,
+    job_of,
+    plan,
+)
+from pipelines.epochs.evaluate import NOT_HASHED
+from pipelines.epochs.job import TARGETS
+from pipelines.epochs.share import Answer
+from pipelines.lake.data_files import added, content_hash
+from pipelines.landing import key_in_path
+from pipelines.planning.chain import Chain, Epoch
+from pipelines.planning.plan import first_difference
+from schemas.epochs import COUNTS
+
+
+@dataclass(frozen=True)
+class PartitionReport:
+    """What became of a partition.
+
+    epochs   those in force, in order
+    changed  it was evaluated just now, for the first time or because its input had changed
+    proved   it was evaluated again just now, and gave the very rows that stood there
+    """
+
+    lane: str
+    key: str
+    epochs: tuple[Epoch, ...]
+    changed: bool
+    proved: bool
+    groups: tuple[GroupReport, ...]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts of its epochs together."""
+        total = {name: sum(e.counts[name] for e in self.epochs) for name in COUNTS}
+        return {**total, "waiting": self.epochs[-1].counts["waiting"] if self.epochs else 0}
+
+
+def partitions(
+    lake: Lake, lane: str, keys: Sequence[str], *, again: bool = False
+) -> list[PartitionReport]:
+    """Evaluate partitions of a feed, and before them whatever earlier one is not up to date.
+
+    With `again`, those that are up to date are evaluated once more. If the rows are the same,
+    nothing is written; if not (another version of Fencepost), they are replaced.
+    """
+    _refuse_bad(lake, lane, keys)
+    reports = []
+    for key in sorted(set(keys)):
+        before = _of(chain_of(lake.store, lane), key)
+        groups = list(advance(lake, lane, until=key))
+        now = _of(chain_of(lake.store, lane), key)
+        changed = now != before
+        proved = False
+        if again and now and not changed:
+            proved = is_proved(lake, lane, now)
+            if not proved:
+                groups += _anew(lake, lane, now[0], key)
+                now = _of(chain_of(lake.store, lane), key)
+                changed = True
+        reports.append(PartitionReport(lane, key, now, changed, proved, tuple(groups)))
+    return reports
+
+
+def keys_of(lake: Lake, lane: str) -> list[str]:
+    """List the partitions of a feed that have deliveries."""
+    return sorted({delivery.key for delivery in arrivals_of(lake.store).deliveries(lane)})
+
+
+def stale_keys(lake: Lake, lane: str) -> list[str]:
+    """List the partitions whose epochs no longer stand: their input or an earlier one changed."""
+    chain = chain_of(lake.store, lane)
+    deliveries = arrivals_of(lake.store).deliveries(lane)
+    kept = first_difference(chain, deliveries)
+    stale = {epoch.key for epoch in (*chain.epochs[kept:], *chain.replaced)}
+    return sorted(stale)
+
+
+def is_proved(lake: Lake, lane: str, epochs: Sequence[Epoch]) -> bool:
+    """Evaluate epochs once more, and say whether that gives the very rows that stand there."""
+    chain = chain_of(lake.store, lane)
+    job = job_of(lake, chain, epochs)
+    answers = answers_of(lake, job.shares(snapshot=False))
+    try:
+        return all(_same(lake, name, chain, epochs, answers) for name in TARGETS)
+    finally:
+        for answer in answers:
+            for name, files in answer.files.items():
+                for file in files:
+                    (lake.store.folder(name) / file["path"]).unlink(missing_ok=True)
+
+
+def _same(
+    lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch], answers: Sequence[Answer]
+) -> bool:
+    stand = rows_of(lake, name, chain, epochs)
+    hashed = 0
+    for answer in answers:
+        hashed = added(hashed, answer.hashes.get(name, 0))
+    rows = sum(answer.rows.get(name, 0) for answer in answers)
+    return (stand.num_rows, content_hash(stand, NOT_HASHED)) == (rows, hashed)
+
+
+def rows_of(lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch]) -> pa.Table:
+    """Read the rows that epochs wrote to a table, snapshots aside. O(rows of their files)."""
+    first, last = epochs[0].epoch, epochs[-1].epoch
+    rows = lake.store.rows_between(name, chain.lane, "epoch", first, last)
+    number = rows["epoch"].fill_null(-1).to_numpy()
+    generation = rows["generation"].fill_null(-1).to_numpy()
+    mine = rows["feed"].to_numpy(zero_copy_only=False) == chain.lane
+    force = np.zeros(len(number), np.bool_)
+    for epoch in epochs:
+        force |= (number == epoch.epoch) & (generation == epoch.generation)
+    if "snapshot" in rows.column_names:
+        force &= ~rows["snapshot"].to_numpy(zero_copy_only=False).astype(np.bool_)
+    return rows.filter(pa.array(mine & force))
+
+
+def _anew(lake: Lake, lane: str, first: Epoch, key: str) -> list[GroupReport]:
+    """Evaluate a partition again under the next generation, whatever stands there."""
+    groups = []
+    begun = finish(lake, lane)
+    if begun is not None:
+        groups.append(begun)
+    group = plan(lake, lane, key, again_from=first.epoch)
+    if group:
+        groups.append(execute(lake, chain_of(lake.store, lane), group))
+    return [*groups, *advance(lake, lane, until=key)]
+
+
+def _of(chain: Chain, key: str) -> tuple[Epoch, ...]:
+    return tuple(epoch for epoch in chain.epochs if epoch.key == key and epoch.done)
+
+
+def _refuse_bad(lake: Lake, lane: str, keys: Sequence[str]) -> None:
+    if lane not in lake.settings.feeds:
+        known = ", ".join(lake.settings.feeds)
+        raise InputError(f"there is no feed '{lane}'; there are {known}")
+    unit = lake.settings.feeds[lane].partition
+    like = "2026-11-18" if unit == "day" else "2026-11-18T09"
+    for key in keys:
+        if key_in_path(key, unit) != key:
+            raise InputError(
+                f"'{key}' is no partition of '{lane}': its partitions are of one {unit}, "
+                f"written like {like}"
+            )

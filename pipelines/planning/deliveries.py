@@ -1,0 +1,79 @@
+"""The deliveries of a lane in their order, as the ledger `arrivals` tells them.
+
+Law: the order is (partition key, n); those found together took their numbers by path. So it depends
+on what arrived and when, never on how it is cut into epochs.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from fencepost.times import to_microseconds
+
+DELIVERY, REGISTRY = "delivery", "registry"
+PLANNED, DONE, REFUSED = "planned", "done", "refused"
+_RANK = {PLANNED: 0, DONE: 1, REFUSED: 1}
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A delivery that has been taken in; `max_ts` in µs, None where it brought no tuple."""
+
+    n: int
+    key: str
+    rows: int
+    tuples: int
+    malformed: int
+    future: int
+    max_ts: int | None
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """The ledger, read: what has arrived for each lane, and when the registry changed."""
+
+    latest: Mapping[int, Row]
+
+    @classmethod
+    def of(cls, rows: Sequence[Row]) -> "Arrivals":
+        """Keep the last word on each number. O(rows)."""
+        latest: dict[int, Row] = {}
+        for row in rows:
+            known = latest.get(row["n"])
+            if known is None or _RANK[row["state"]] >= _RANK[known["state"]]:
+                latest[row["n"]] = row
+        return cls(latest)
+
+    def deliveries(self, lane: str) -> list[Delivery]:
+        """Give the done deliveries of a lane, in their order."""
+        done = [
+            _delivery(row)
+            for row in self.latest.values()
+            if row["lane"] == lane and row["kind"] == DELIVERY and row["state"] == DONE
+        ]
+        return sorted(done, key=lambda delivery: (delivery.key, delivery.n))
+
+    def registry_version_at(self, n: int) -> int:
+        """Say which registry holds for a delivery: that of the last commit before it."""
+        before = [
+            (row["n"], row["registry_version"])
+            for row in self.latest.values()
+            if row["kind"] == REGISTRY and row["state"] == DONE and row["n"] < n
+        ]
+        return int(max(before)[1]) if before else 0
+
+
+def _delivery(row: Row) -> Delivery:
+    return Delivery(
+        row["n"],
+        row["partition_key"],
+        row["rows"],
+        row["tuples"],
+        row["malformed"],
+        row["future"],
+        to_microseconds(row["max_ts"]),
+        tuple(row["files"] or (row["path"],)),
+    )

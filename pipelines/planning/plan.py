@@ -1,0 +1,167 @@
+"""The next group of epochs of a lane.
+
+An epoch is a run of whole deliveries of one partition, between two registry commits; a group is up
+to so many epochs that are committed together. Where the deliveries are no longer those that the
+chain took (an old partition got another one), the plan goes back to the first epoch that differs,
+under the next generation: everything behind it is stale, and nothing advances over it.
+
+Law: the same ledgers give the same plan; and the rows that all plans together lead to depend on the
+deliveries and the registry alone, not on the limits.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from fencepost.errors import LakeError
+from pipelines.planning.chain import Chain, Epoch
+from pipelines.planning.deliveries import Delivery
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is done at once.
+
+    epoch_rows  rows of an epoch, unless a single delivery has more
+    group       epochs that are committed together
+    epoch_deliveries  deliveries of an epoch; None: as many as have arrived
+    snapshot_every    epochs between two snapshots of the state
+    """
+
+    epoch_rows: int = 10_000_000
+    group: int = 32
+    epoch_deliveries: int | None = None
+    snapshot_every: int = 50
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a plan is made of beside the chain and the deliveries."""
+
+    lateness: int
+    registry_version_at: Callable[[int], int]
+    fingerprint: Callable[[int], str]
+    bases: Mapping[str, int]
+    code: str
+    plan: str
+
+
+def first_difference(chain: Chain, deliveries: Sequence[Delivery]) -> int:
+    """Count the epochs that are still those of the deliveries. O(deliveries)."""
+    place = 0
+    numbers = [delivery.n for delivery in deliveries]
+    for epoch in chain.epochs:
+        beyond = place + len(epoch.arrivals)
+        if tuple(numbers[place:beyond]) != epoch.arrivals:
+            return epoch.epoch - 1
+        place = beyond
+    return len(chain)
+
+
+def next_group(
+    chain: Chain,
+    deliveries: Sequence[Delivery],
+    context: Context,
+    limits: Limits,
+    until: str | None = None,
+    again_from: int | None = None,
+) -> list[Epoch]:
+    """Plan the next group, up to the partition `until`; empty where nothing is to be done.
+
+    `again_from` is an epoch from which on all is to be evaluated anew, changed or not.
+    """
+    if chain.open:
+        raise LakeError(f"the epochs {chain.open[0].epoch}–{chain.open[-1].epoch} are not done")
+    kept = first_difference(chain, deliveries)
+    if again_from is not None:
+        kept = min(kept, again_from - 1)
+    base = chain.upto(kept)
+    if kept < chain.horizon:
+        raise LakeError(
+            f"the deliveries of '{chain.lane}' have changed from epoch {kept + 1} on, and the "
+            f"states before epoch {chain.horizon} are gone: that is as far back as this lake can "
+            "be evaluated anew. Make a new lake from the landing files for older ones"
+        )
+    taken = len(base.covered)
+    waiting = [d for d in deliveries[taken:] if until is None or d.key <= until]
+    if not waiting:
+        return []
+    generation = chain.generation + (kept < len(chain))
+    cuts = _cut(waiting, context.registry_version_at, limits)
+    return _epochs(base, generation, cuts, context, limits)
+
+
+def _cut(
+    waiting: Sequence[Delivery], version_at: Callable[[int], int], limits: Limits
+) -> list[list[Delivery]]:
+    """Cut the deliveries into the epochs of one group."""
+    cuts: list[list[Delivery]] = []
+    rows = 0
+    for (_, _), run in groupby(waiting, key=lambda d: (d.key, version_at(d.n))):
+        mine: list[Delivery] = []
+        held = 0
+        for delivery in run:
+            full = held + delivery.tuples > limits.epoch_rows
+            if mine and (full or len(mine) == limits.epoch_deliveries):
+                cuts.append(mine)
+                mine, held = [], 0
+            if cuts and (len(cuts) == limits.group or rows + delivery.tuples > limits.epoch_rows):
+                return cuts
+            mine.append(delivery)
+            held += delivery.tuples
+            rows += delivery.tuples
+        if mine:
+            cuts.append(mine)
+        if len(cuts) == limits.group:
+            return cuts
+    return cuts
+
+
+def _epochs(
+    base: Chain,
+    generation: int,
+    cuts: Sequence[Sequence[Delivery]],
+    context: Context,
+    limits: Limits,
+) -> list[Epoch]:
+    first, last = len(base) + 1, len(base) + len(cuts)
+    before = base.watermark
+    epochs = []
+    for number, cut in enumerate(cuts, first):
+        marks = watermarks(before, [delivery.max_ts for delivery in cut], context.lateness)
+        version = context.registry_version_at(cut[0].n)
+        epochs.append(
+            Epoch(
+                base.lane,
+                number,
+                generation,
+                context.plan,
+                first,
+                last,
+                cut[0].key,
+                tuple(delivery.n for delivery in cut),
+                version,
+                context.fingerprint(version),
+                before,
+                tuple(marks),
+                number == last and last - base.snapshot >= limits.snapshot_every,
+                context.bases,
+                context.code,
+            )
+        )
+        before = marks[-1]
+    return epochs
+
+
+def watermarks(before: int | None, latest: Sequence[int | None], lateness: int) -> list[int | None]:
+    """Say where the watermark stands after each delivery, by the latest ts that each brought.
+
+    What is turned away later cannot move it: a late tuple is older than one that was taken, a
+    duplicate or a conflict as old.
+    """
+    marks = []
+    for ts in latest:
+        if ts is not None:
+            before = ts - lateness if before is None else max(before, ts - lateness)
+        marks.append(before)
+    return marks

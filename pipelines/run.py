@@ -1,0 +1,109 @@
+"""One run over a lake: what was begun is finished, what has landed is taken in, all of it evaluated.
+
+`fencepost run` does it once, `watch` again and again, Dagster for the partitions it asks for.
+
+Law: a run may end at any moment; the next one goes on from there, and no row comes twice or not at
+all.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from pipelines import ingest
+from pipelines.epochs.drive import GroupReport, Lake, advance, finish
+from pipelines.ingest.report import IngestReport
+from pipelines.lake.lock import Held, hold
+from pipelines.lake.store import Store
+from pipelines.registry import commit as registry
+from pipelines.runner import HereRunner, Runner, SparkRunner
+from pipelines.settings import Settings
+
+PATIENCE = 30.0
+"""Seconds to wait for another writer."""
+
+Told = Callable[[str, float], None]
+"""Is told what is being done, and how much of it is, from 0 to 1."""
+
+
+@dataclass
+class RunReport:
+    """What a run did."""
+
+    ingested: IngestReport = field(default_factory=IngestReport)
+    groups: list[GroupReport] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def untold(doing: str, done: float) -> None:
+    """Tell nobody."""
+
+
+def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
+    """Give who does the work, as the settings say; Spark is started when it is first needed."""
+    if settings.runner == "here":
+        return HereRunner()
+
+    def start():  # type: ignore[no-untyped-def]  # pyspark is imported where it is needed
+        from pipelines.session import spark
+
+        return spark(quick=quick, memory=settings.memory, cores=settings.cores)
+
+    return SparkRunner(start)
+
+
+@contextmanager
+def writing(
+    settings: Settings, command: str, runner: Runner, timeout: float = PATIENCE
+) -> Iterator[tuple[Lake, Held]]:
+    """Hold a lake to write to it, whatever was begun in it finished."""
+    with hold(settings.root, command, timeout) as held:
+        store = Store.open(settings.root, settings.tables)
+        recover(store, settings, runner)
+        yield Lake.of(store, settings, runner), held
+
+
+def recover(store: Store, settings: Settings, runner: Runner) -> list[GroupReport]:
+    """Finish what a process that ended left behind: registrations, deliveries, epochs."""
+    registry.recover(store)
+    ingest.recover(store, settings, runner)
+    lake = Lake.of(store, settings, runner)
+    finished = [finish(lake, lane) for lane in settings.feeds]
+    return [report for report in finished if report is not None]
+
+
+def run(
+    settings: Settings,
+    runner: Runner,
+    *,
+    command: str = "fencepost run",
+    told: Told = untold,
+    stopped: Callable[[], bool] = lambda: False,
+    timeout: float = PATIENCE,
+) -> RunReport:
+    """Take in and evaluate everything that has arrived.
+
+    Between two groups of epochs it looks whether it is to stop, and lets others to the lake.
+    """
+    started = time.perf_counter()
+    report = RunReport()
+    told("waiting for the lake", 0.0)
+    with hold(settings.root, command, timeout) as held:
+        store = Store.open(settings.root, settings.tables)
+        told("finishing what was begun", 0.0)
+        report.groups += recover(store, settings, runner)
+        told("reading what has landed", 0.0)
+        now = time.time_ns() // 1000
+        report.ingested = ingest.ingest(
+            store, settings, runner, now, lambda got: told("reading what has landed", got.done)
+        )
+        lake = Lake.of(store, settings, runner)
+        for lane in settings.feeds:
+            for group in advance(lake, lane):
+                report.groups.append(group)
+                told(f"evaluating {lane}, epoch {group.epochs[-1].epoch}", 0.5)
+                if stopped() or held.wanted():
+                    break
+    report.seconds = time.perf_counter() - started
+    return report

@@ -1,0 +1,38 @@
+"""Any story, on a lake: the reference's rows, however its deliveries are cut, shared and kept."""
+
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fencepost.reference import run
+from pipelines.planning.plan import Limits
+from tests.lake_play import LakeWay, lake_of, play
+from tests.oracles import assert_same_rows
+from tests.strategies import FEED, Story, stories
+
+PARTS = ("events", "transitions", "rejected", "heads", "waiting", "pending", "watermark")
+
+ways = st.builds(
+    LakeWay,
+    at_once=st.sampled_from((None, 1, 2, 3)),
+    limits=st.builds(
+        Limits,
+        epoch_rows=st.sampled_from((3, 10_000_000)),
+        group=st.sampled_from((1, 2, 32)),
+        epoch_deliveries=st.sampled_from((None, 1, 2)),
+        snapshot_every=st.sampled_from((1, 2, 50)),
+    ),
+    tasks=st.sampled_from((1, 2, 4)),
+    small_files=st.booleans(),
+)
+
+
+@settings(max_examples=25)
+@given(stories(), ways)
+def test_a_lake_gives_the_rows_of_the_reference(story: Story, way: LakeWay) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        lake = lake_of(Path(folder), story, way)
+        expected = run(FEED, story.axes, story.script, story.lateness)
+        assert_same_rows(expected, play(lake, story, way), PARTS, str(way))

@@ -1,0 +1,288 @@
+"""What may stand in `fencepost.toml`, and what is said of what may not."""
+
+from pathlib import Path
+
+import pytest
+
+from fencepost.errors import Faults
+from fencepost.times import DAY, SECOND
+from pipelines.init_command import TEXT
+from pipelines.settings import VIEWS, Feed, Settings, understood
+from schemas import RESERVED
+
+FEED = '[feeds.ticks]\naxes = ["price"]\nsource = "landing"\n'
+EVERYTHING = """
+[lake]
+path = "/data/lake"
+buckets = 3
+epoch_rows = 1000
+group = 5
+snapshot_every = 7
+[run]
+runner = "here"
+read_path = "files"
+cores = 2
+memory = "800M"
+[feeds.gps]
+axes = ["x", "y"]
+source = "/in/gps"
+format = "json"
+stream_column = "Vehicle ID"
+ts_column = "at"
+ts_unit = "ms"
+clock_column = "sent"
+allowed_lateness = "90s"
+max_skew = "PT5M"
+settle = "0s"
+partition = "hour"
+partition_in_path = true
+"""
+
+
+def understood_in(folder: Path, text: str) -> Settings:
+    return understood(text, folder / "fencepost.toml")
+
+
+def faults(text: str, folder: Path = Path("/project")) -> list[str]:
+    """What is said of a file, line by line, the last line aside."""
+    with pytest.raises(Faults) as told:
+        understood_in(folder, text)
+    *lines, last = str(told.value).replace("/project/fencepost.toml: ", "").splitlines()
+    assert last.endswith(", nothing done.")
+    return lines
+
+
+def about_feed(*lines: str) -> list[str]:
+    """What is said of a feed declared in these lines instead of its own."""
+    keys = [line.partition(" ")[0] for line in lines]
+    own = [line for line in FEED.splitlines() if line.partition(" ")[0] not in keys]
+    return [told.removeprefix("[feeds.ticks] ") for told in faults("\n".join([*own, *lines]))]
+
+
+def test_what_is_not_said_has_its_default():
+    folder = Path("/project")
+    assert understood_in(folder, FEED) == Settings(
+        file=folder / "fencepost.toml",
+        root=folder / "lake",
+        feeds={
+            "ticks": Feed(
+                name="ticks",
+                axes=("price",),
+                source=folder / "landing",
+                form=None,
+                stream_column="stream_id",
+                ts_column="ts",
+                ts_unit=None,
+                clock_column=None,
+                allowed_lateness=0,
+                max_skew=DAY,
+                settle=2 * SECOND,
+                partition="day",
+                partition_in_path=False,
+            )
+        },
+        buckets=8,
+        epoch_rows=10_000_000,
+        group=32,
+        snapshot_every=50,
+        runner="spark",
+        read_path="auto",
+        cores=None,
+        memory=None,
+    )
+
+
+def test_everything_can_be_said():
+    assert understood_in(Path("/project"), EVERYTHING) == Settings(
+        file=Path("/project/fencepost.toml"),
+        root=Path("/data/lake"),
+        feeds={
+            "gps": Feed(
+                name="gps",
+                axes=("x", "y"),
+                source=Path("/in/gps"),
+                form="json",
+                stream_column="Vehicle ID",
+                ts_column="at",
+                ts_unit="ms",
+                clock_column="sent",
+                allowed_lateness=90 * SECOND,
+                max_skew=300 * SECOND,
+                settle=0,
+                partition="hour",
+                partition_in_path=True,
+            )
+        },
+        buckets=3,
+        epoch_rows=1000,
+        group=5,
+        snapshot_every=7,
+        runner="here",
+        read_path="files",
+        cores=2,
+        memory="800m",
+    )
+
+
+def test_the_feeds_give_the_tables_their_axes():
+    settings = understood_in(Path("/project"), FEED + EVERYTHING)
+    assert settings.axes == {"ticks": ("price",), "gps": ("x", "y")}
+    assert set(settings.tables) == {*RESERVED, "ticks", "gps"}
+
+
+def test_the_file_that_init_writes_declares_ticks_and_locations():
+    plain = TEXT.replace("{lake}", '"lake"')
+    settings = understood_in(Path("/project"), plain)
+    assert settings.root == Path("/project/lake")
+    assert settings.axes == {"ticks": ("price", "volume"), "locations": ("x", "y", "speed")}
+    every = understood_in(Path("/project"), _uncommented(plain))
+    assert every.feeds["sensors"].clock_column == "sent_at"
+    assert (every.buckets, every.cores) == (8, 4)
+
+
+def _uncommented(plain: str) -> str:
+    """Take the marks off the lines that are examples."""
+    lines = []
+    for line in plain.splitlines():
+        bare = line.removeprefix("# ")
+        is_example = " = " in bare.partition("#")[0] or bare.startswith("[feeds")
+        lines.append(bare if is_example else line)
+    return "\n".join(lines)
+
+
+# What is wrong
+
+
+def test_every_fault_is_told_at_once_each_with_its_place():
+    text = """
+        feed = 1
+        [lake]
+        path = "a b"
+        buckets = 0
+        [run]
+        runner = "Spark"
+        read_path = 3
+        cores = true
+        memory = "much"
+        core = 2
+        [feeds.events]
+        axes = ["price"]
+        sorce = "x"
+        """
+    keys = (
+        "axes, source, format, stream_column, ts_column, ts_unit, clock_column, allowed_lateness, "
+        "max_skew, settle, partition, partition_in_path"
+    )
+    path = "a path with ' ': take one of letters, digits and . _ - / only"
+    runner = "'Spark' was given, where one of spark, here was expected"
+    assert faults(text) == [
+        "unknown key 'feed'",
+        "    the tables are [lake], [run] and [feeds.<name>].  Did you mean 'feeds'?",
+        f"[lake] path: some engines cannot read '/project/a b', {path}",
+        "[feeds.events] 'events' is the name of a table of every lake: name the feed otherwise",
+        "[feeds.events] source is missing",
+        "    name the folder that its files land in",
+        "[feeds.events] unknown key 'sorce'",
+        f"    the keys are: {keys}.  Did you mean 'source'?",
+        "[lake] buckets: 0 was given, where a whole number from 1 to 4096 was expected",
+        f"[run] runner: {runner}.  Did you mean 'spark'?",
+        "[run] read_path: 3 was given, where one of auto, files, spark was expected",
+        "[run] cores: true was given, where a whole number of 1 or more was expected",
+        '[run] memory: \'much\' was given, where a size like "4g" or "800m" was expected',
+        "[run] unknown key 'core'",
+        "    the keys are: runner, read_path, cores, memory.  Did you mean 'cores'?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (
+            'settle = "2 sec"',
+            "settle: '2 sec' is not a duration like '90s', '3m', '1h30m' or 'PT3M'",
+        ),
+        ("settle = 2", 'settle: 2 was given, where a duration like "90s" or "3m" was expected'),
+        ('max_skew = "-1s"', "max_skew: '-1s' is not a duration like"),
+        ('axes = "price"', "axes: 'price' was given, where a list of texts was expected"),
+        ('axes = ["a", 1]', "axes: ['a', 1] was given, where a list of texts was expected"),
+        ("axes = []", "axes: the list is empty, where at least one was expected"),
+        ('axes = ["a", "a"]', "axes: 'a' stands twice"),
+        ('axes = ["Price"]', "axes: 'Price' is no name of an axis: a-z first, then up to 62 of"),
+        ('axes = ["_a"]', "axes: '_a' is no name of an axis"),
+        ('axes = ["a; DROP"]', "axes: 'a; DROP' is no name of an axis"),
+        ('axes = ["and"]', "axes: 'and' means something else in `where`"),
+        ('axes = ["prev_a"]', "axes: 'prev_a': what begins with prev_ are the values"),
+        (
+            'axes = ["bucket"]',
+            "axes: 'bucket' is a column of stream_state and reorder and tuples already",
+        ),
+        ('axes = ["query_id"]', "axes: 'query_id' is a column of events already"),
+        ('axes = ["line"]', "axes: 'line' is a column of tuples already"),
+        ('source = ""', "source: is empty"),
+        ('source = "a\\u0000b"', "source: holds a zero character"),
+        ("source = 3", "source: 3 was given, where a text was expected"),
+        (
+            'format = "jsonl"',
+            "format: 'jsonl' was given, where one of csv, json, parquet, delta was",
+        ),
+        ('ts_unit = "min"', "ts_unit: 'min' was given, where one of s, ms, us, ns was expected"),
+        (
+            'partition = "month"',
+            "partition: 'month' was given, where one of day, hour was expected",
+        ),
+        (
+            "partition_in_path = 1",
+            "partition_in_path: 1 was given, where true or false was expected",
+        ),
+        ('ts_column = "stream_id"', "ts_column: 'stream_id' is in stream_column too"),
+        ('clock_column = "price"', "clock_column: 'price' is in axes too; each has its own column"),
+    ],
+)
+def test_a_wrong_value_is_told_with_what_was_expected(line, told):
+    (fault,) = about_feed(line)
+    assert fault.startswith(told)
+
+
+@pytest.mark.parametrize(
+    "name", [*RESERVED, *VIEWS, "raw_ticks", "Ticks", "a.b", "1a", "", "a" * 64]
+)
+def test_a_name_that_the_lake_or_sql_has_already_or_cannot_have_is_refused(name):
+    (fault,) = faults(FEED.replace("ticks", f'"{name}"', 1))
+    assert "name" in fault.removeprefix("[feeds.")
+
+
+def test_a_name_may_be_a_word_of_sql_and_63_long():
+    for name in ("order", "select", "a" * 63):
+        assert name in understood_in(Path("/project"), FEED.replace("ticks", name, 1)).feeds
+    assert understood_in(Path("/p"), FEED.replace("price", "limit")).axes == {"ticks": ("limit",)}
+
+
+def test_without_a_feed_there_is_nothing_to_do():
+    for text in ("", "[feeds]"):
+        assert faults(text)[0] == "no feed is declared"
+    assert faults("feeds = 3") == ["feeds is 3, where a table [feeds] was expected"]
+    assert faults("[feeds]\nticks = 3")[0] == (
+        "feeds.ticks is 3, where a table [feeds.ticks] was expected"
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ("lake", "/project/lake is the lake, or lies in it"),
+        ("lake/in", "/project/lake/in is the lake, or lies in it"),
+        (".", "the lake /project/lake lies in /project"),
+    ],
+)
+def test_a_landing_folder_keeps_clear_of_the_lake(source, told):
+    assert f"source: {told}" in about_feed(f'source = "{source}"')
+
+
+def test_no_landing_folder_lies_in_another():
+    other = FEED.replace("ticks", "other")
+    (fault,) = faults(FEED + other.replace("landing", "landing/other"))
+    folder = "/project/landing"
+    assert fault == (
+        f"[feeds.ticks] source: the folder of 'other', {folder}/other, lies in {folder}"
+    )
+    assert len(understood_in(Path("/project"), FEED + other).feeds) == 2
