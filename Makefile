@@ -10,17 +10,17 @@ BIN     := $(VENV)/bin
 READY   := $(VENV)/.ready
 ARGS    ?=
 WORKERS ?= auto
-PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=worksteal
+PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=loadgroup
 
 FITS    := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 
-.PHONY: help setup check lint format test test-all bench-engine mutants demo lock clean
+.PHONY: help setup check lint format test test-all bench-engine bench-lake mutants demo lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## make .venv from requirements.lock (the other targets do so by themselves)
+setup: $(READY)  ## make .venv and what Spark needs (the other targets do so by themselves)
 
 # A name on the PATH may be a shim that fails, so each Python is asked, not looked for.
 $(READY): requirements.lock pyproject.toml
@@ -47,7 +47,8 @@ $(READY): requirements.lock pyproject.toml
 	fi; \
 	echo "setting up $(VENV): $$($(BIN)/python --version), packages by $$with"; \
 	$$install --require-hashes -r requirements.lock; \
-	$$install --no-deps --no-build-isolation -e .
+	$$install --no-deps --no-build-isolation -e .; \
+	$(BIN)/python -m pipelines.environment
 	@touch $@
 
 check: lint test  ## what a change must pass: lint, then test
@@ -70,6 +71,9 @@ test-all: $(READY)  ## every test, the slow ones too
 
 bench-engine: $(READY)  ## the engine's benchmarks, each line with its ratio
 	$(BIN)/python -m benchmarks.engine $(ARGS)
+
+bench-lake: $(READY)  ## the lake's benchmarks
+	$(BIN)/python -m benchmarks.lake $(ARGS)
 
 mutants: $(READY)  ## break the kernels one sign at a time: do the tests notice?
 	$(BIN)/python -m tests.mutants $(ARGS)

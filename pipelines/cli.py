@@ -11,8 +11,13 @@ from typing import Annotated
 import typer
 
 from fencepost.errors import FencepostError
+from pipelines.doctor_command import doctor
 from pipelines.eval_command import evaluate
 from pipelines.generate import app as generate_app
+from pipelines.init_command import init
+from pipelines.queries_command import app as queries_app
+from pipelines.run_command import maintain, partitions, run, watch
+from pipelines.sql_command import sql
 
 DEBUG = "--debug"
 
@@ -22,6 +27,14 @@ app = typer.Typer(
     no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command()(init)
+app.add_typer(queries_app, name="queries")
+app.command()(run)
+app.command()(watch)
+app.command()(partitions)
+app.command()(sql)
+app.command()(maintain)
+app.command()(doctor)
 app.command("eval")(evaluate)
 app.add_typer(generate_app, name="generate")
 
@@ -54,9 +67,15 @@ def fencepost(
     left (O) which query, and whether it stayed, passed through, left for good or came right back.
 
     \b
-    Try it:
-      fencepost generate ticks --help
+    Try it on files, without a lake:
       fencepost eval --queries rules.jsonl --tuples ticks=today.csv --out results
+
+    \b
+    Or on a lake, that remembers where every stream stood:
+      fencepost init
+      fencepost queries import rules.jsonl
+      fencepost run
+      fencepost sql "select * from inside_now order by since limit 10"
 
     \b
     A query is one line of JSON:

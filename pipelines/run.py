@@ -1,4 +1,4 @@
-"""One run over a lake: what was begun is finished, what has landed is taken in, all of it evaluated.
+"""One run over a lake: what was begun is finished, what has landed is taken in and evaluated.
 
 `fencepost run` does it once, `watch` again and again, Dagster for the partitions it asks for.
 
@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from pipelines import ingest
+from pipelines import ingest, maintain
 from pipelines.epochs.drive import GroupReport, Lake, advance, finish
 from pipelines.ingest.report import IngestReport
 from pipelines.lake.lock import Held, hold
@@ -19,6 +20,9 @@ from pipelines.lake.store import Store
 from pipelines.registry import commit as registry
 from pipelines.runner import HereRunner, Runner, SparkRunner
 from pipelines.settings import Settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 PATIENCE = 30.0
 """Seconds to wait for another writer."""
@@ -45,7 +49,7 @@ def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
     if settings.runner == "here":
         return HereRunner()
 
-    def start():  # type: ignore[no-untyped-def]  # pyspark is imported where it is needed
+    def start() -> "SparkSession":
         from pipelines.session import spark
 
         return spark(quick=quick, memory=settings.memory, cores=settings.cores)
@@ -105,5 +109,6 @@ def run(
                 told(f"evaluating {lane}, epoch {group.epochs[-1].epoch}", 0.5)
                 if stopped() or held.wanted():
                     break
+        maintain.tidy(store)
     report.seconds = time.perf_counter() - started
     return report

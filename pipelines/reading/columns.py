@@ -38,9 +38,7 @@ Column = TypeVar("Column", Doubles, Int64s)
 
 def stream_ids(cells: pa.Array, name: str) -> tuple[pa.DictionaryArray, CellFaults]:
     """Read stream ids, each distinct one checked once: 1–256 characters, no control characters."""
-    if pa.types.is_dictionary(cells.type):
-        cells = cells.dictionary_decode()
-    coded = pc.dictionary_encode(pc.cast(cells, pa.string()))
+    coded = _coded(cells)
     names = coded.dictionary
     length = pc.utf8_length(names)
     odd = _flags(pc.match_substring_regex(names, r"\p{Cc}"))
@@ -54,6 +52,16 @@ def stream_ids(cells: pa.Array, name: str) -> tuple[pa.DictionaryArray, CellFaul
     codes = _integers(pc.fill_null(coded.indices, len(odd)))
     rows = np.flatnonzero(np.r_[odd, True][codes])
     return coded, CellFaults(rows, details.take(pa.array(codes[rows])))
+
+
+def _coded(cells: pa.Array) -> pa.DictionaryArray:
+    """Code a column, unless it is coded so already: each name once, none of them null."""
+    if pa.types.is_dictionary(cells.type):
+        names = pc.cast(cells.dictionary, pa.string())
+        if not names.null_count and pc.count_distinct(names).as_py() == len(names):
+            return pa.DictionaryArray.from_arrays(pc.cast(cells.indices, pa.int32()), names)
+        cells = cells.dictionary_decode()
+    return pc.dictionary_encode(pc.cast(cells, pa.string()))
 
 
 def _why_no_id(name: str, given: str) -> str:

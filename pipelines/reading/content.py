@@ -84,6 +84,19 @@ def whole(source: str, kept: bytes | None = None) -> bytes:
         return plain.read()
 
 
+def plain_parquet(source: str) -> pa.NativeFile | None:
+    """Open a Parquet file that is not packed, to be read in part; None where it is."""
+    try:
+        file = pa.OSFile(source)
+        if file.read(len(PARQUET)) == PARQUET:
+            file.seek(0)
+            return file
+    except OSError:
+        return None  # the words are those of `opened`
+    file.close()
+    return None
+
+
 def form_of(source: str, plain: io.BufferedReader) -> Form:
     """Look at the first bytes, without reading on, and at the name."""
     head = plain.peek(64)

@@ -6,6 +6,7 @@ Law: a cell is the text that stood there; nothing is a null, nothing a number: `
 import io
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from operator import itemgetter
 
 import numpy as np
@@ -25,7 +26,7 @@ from pipelines.reading.csv_records import (
     split,
 )
 from pipelines.reading.malformed import Malformed
-from pipelines.reading.raw_rows import STREAM_ID, Declared, RawRows, missing_columns, refuse
+from pipelines.reading.raw_rows import Declared, RawRows, missing_columns, refuse
 
 BLANK_LINES = re.compile(rb"(?:[ \t]*\r?\n)*")
 HEADER = re.compile(rb"(%b)(?:\r?\n|\Z)" % ANY_RECORD.pattern)
@@ -97,7 +98,7 @@ def rows(
 ) -> Iterator[RawRows]:
     """Read a file piece by piece; the columns asked for, each as text."""
     header = Header(source, content[: 2 * LONGEST])
-    refuse(header.faults(Declared(axes, declared.clock, declared.ts_unit)))
+    refuse(header.faults(replace(declared, axes=axes)))
     places = {name: header.names.index(name) for name in (*declared.needed, *axes)}
     begin, line = header.rows_begin, header.rows_line
     while begin < len(content):
@@ -117,7 +118,7 @@ def _piece(content: bytes, records: Records, fields: int, places: Mapping[str, i
 
     longest = int((ends - begins).max(initial=0))
     cells = _cells(_body(content, begins, ends), longest, fields, places)
-    read = len(cells[STREAM_ID])
+    read = min(map(len, cells.values()))
     if read != len(begins):
         raise BrokenIndex(f"{len(begins)} CSV records became {read} rows")
     by_line = sorted(malformed, key=itemgetter(0))

@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipelines.reading import csv_rows, json_rows
-from pipelines.reading.content import Form, comes_once, form_of, opened, whole
+from pipelines.reading.content import Form, comes_once, form_of, opened, plain_parquet, whole
 from pipelines.reading.raw_rows import Declared, RawRows, refuse
 from pipelines.reading.read_rows import ReadDelivery, TuplePiece
 
@@ -20,9 +20,10 @@ from pipelines.reading.read_rows import ReadDelivery, TuplePiece
 class DeliveryFile:
     """A file looked at, not yet read.
 
-    axes  those that the file names; None where no row says (JSON lines without a good one)
-    size  its bytes, as they are stored
-    kept  the bytes of what can be read only once
+    axes     those that the file names; None where no row says (JSON lines without a good one)
+    size     its bytes, as they are stored
+    kept     the bytes of what can be read only once
+    ignored  columns that nobody asked for
     """
 
     source: str
@@ -30,6 +31,7 @@ class DeliveryFile:
     axes: tuple[str, ...] | None
     size: int
     kept: bytes | None = None
+    ignored: tuple[str, ...] = ()
 
 
 def look_at(source: str, declared: Declared) -> DeliveryFile:
@@ -37,20 +39,24 @@ def look_at(source: str, declared: Declared) -> DeliveryFile:
     kept = whole(source) if comes_once(source) else None
     with opened(source, kept) as plain:
         size = len(kept) if kept is not None else Path(source).stat().st_size
-        form = form_of(source, plain)
+        form = declared.form or form_of(source, plain)
         if form is Form.JSON:
-            axes = declared.axes or json_rows.named_axes(plain, declared)
-            return DeliveryFile(source, form, axes, size, kept)
+            found = json_rows.named_columns(plain, declared)
+            axes = declared.axes if found is None else declared.axes_among(found)
+            ignored = declared.ignored_among(found or ())
+            return DeliveryFile(source, form, axes, size, kept, ignored)
         if form is Form.PARQUET:
             from pipelines.reading import parquet_rows
 
             file = parquet_rows.open_file(source, plain)
-            faults, names = parquet_rows.faults(source, file, declared), file.schema_arrow.names
+            faults = parquet_rows.faults(source, file, declared)
+            names: Sequence[str] = list(dict.fromkeys([*file.schema_arrow.names, *declared.fixed]))
         else:
             header = csv_rows.read_header(source, plain)
             faults, names = header.faults(declared), header.names
     refuse(faults)
-    return DeliveryFile(source, form, declared.axes_among(names), size, kept)
+    axes, ignored = declared.axes_among(names), declared.ignored_among(names)
+    return DeliveryFile(source, form, axes, size, kept, ignored)
 
 
 def read(
@@ -64,21 +70,35 @@ def read(
     `on_piece` is told how much of the file has been read, from 0 to 1.
     """
     declared = replace(declared, axes=tuple(axes))
-    pieces = []
-    for rows in _pieces(file, declared):
-        pieces.append(TuplePiece.of(rows, declared))
+    read = []
+    for rows in pieces(file, declared):
+        read.append(TuplePiece.of(rows, declared))
         on_piece(rows.done)
-    return ReadDelivery.joined(file.source, declared, pieces)
+    return ReadDelivery.joined(file.source, declared, read)
 
 
-def _pieces(file: DeliveryFile, declared: Declared) -> Iterator[RawRows]:
-    content, axes = whole(file.source, file.kept), declared.axes or ()
+def pieces(
+    file: DeliveryFile, declared: Declared, groups: range | None = None
+) -> Iterator[RawRows]:
+    """Read a file piece by piece; of a Parquet file these row groups only, where they are named."""
+    axes = declared.axes or ()
+    if file.form is Form.PARQUET:
+        yield from _of_parquet(file, declared, groups)
+        return
+    content = whole(file.source, file.kept)
     if file.form is Form.JSON:
-        return json_rows.rows(content, axes, declared)
-    if file.form is Form.CSV:
-        return csv_rows.rows(file.source, content, axes, declared)
+        yield from json_rows.rows(content, axes, declared)
+    else:
+        yield from csv_rows.rows(file.source, content, axes, declared)
+
+
+def _of_parquet(file: DeliveryFile, declared: Declared, groups: range | None) -> Iterator[RawRows]:
     from pipelines.reading import parquet_rows
 
-    opened_anew = parquet_rows.open_file(file.source, pa.BufferReader(content))
+    stored = None if file.kept is not None else plain_parquet(file.source)
+    content = stored or pa.BufferReader(whole(file.source, file.kept))
+    opened_anew = parquet_rows.open_file(file.source, content)
     refuse(parquet_rows.faults(file.source, opened_anew, declared))
-    return parquet_rows.rows(file.source, opened_anew, axes, declared)
+    if declared.stream_id not in declared.fixed:
+        opened_anew = parquet_rows.open_file(file.source, content, declared.stream_id)
+    yield from parquet_rows.rows(file.source, opened_anew, declared, groups)

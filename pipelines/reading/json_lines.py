@@ -7,7 +7,7 @@ import json
 from typing import Any
 
 from fencepost.queries.wording import wrong_with_id
-from pipelines.reading.raw_rows import STREAM_ID, TS, Declared
+from pipelines.reading.raw_rows import Declared
 
 JsonObject = dict[str, Any]
 
@@ -67,14 +67,15 @@ def text_of(found: JsonObject, name: str, declared: Declared) -> str | None:
     if value is None:
         return None
     if isinstance(value, Literal):
-        if name == STREAM_ID and not value.lstrip("-").isdecimal():
+        if name == declared.stream_id and not value.lstrip("-").isdecimal():
             raise ValueError(f"{name}: {shown(value)} is a number, but not an integer")
         return str(value)
     if isinstance(value, str) and name in declared.needed:
         if not value.isascii() and (why := wrong_with_id(value)) and "surrogate" in why:
             raise ValueError(f"{name} {why}")
         return value
-    expected = {STREAM_ID: "a string", TS: "a time", declared.clock: "a time"}.get(name, "a number")
+    times = dict.fromkeys((declared.ts, declared.clock), "a time")
+    expected = {declared.stream_id: "a string", **times}.get(name, "a number")
     kind = "a string" if isinstance(value, str) else _KINDS[type(value)]
     raise ValueError(f"{name}: {shown(value)} is {kind}, where {expected} was expected")
 

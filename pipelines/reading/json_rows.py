@@ -11,6 +11,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -32,14 +33,17 @@ _TRIED = 1000
 """Lines that are looked at to find one that the others may be like."""
 
 
-def named_axes(lines: Iterator[bytes], declared: Declared) -> tuple[str, ...] | None:
-    """Give the axes that the first good line names: what it has beside stream_id, ts and clock."""
-    for line in lines:
+def named_columns(lines: Iterator[bytes], declared: Declared) -> tuple[str, ...] | None:
+    """Give the columns that the first good line names; None where no line says what the axes are.
+
+    Where the axes are declared, no more lines are looked at than it is worth.
+    """
+    for line in lines if declared.axes is None else islice(lines, _TRIED):
         found = _object(line)
         if found is not None and all(name in found for name in declared.needed):
-            axes = declared.axes_among(list(found))
-            if axes:
-                return axes
+            columns = tuple(found)
+            if declared.axes_among(columns):
+                return columns
     return None
 
 

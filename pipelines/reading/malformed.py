@@ -75,6 +75,11 @@ class Malformed:
         """How many rows."""
         return len(self.line)
 
+    def at(self, places: Int64s) -> "Malformed":
+        """Keep those at some places, which ascend."""
+        kept = pa.array(places)
+        return Malformed(self.line[places], self.detail.take(kept), self.raw.take(kept))
+
     @classmethod
     def merged(cls, parts: Sequence["Malformed"]) -> "Malformed":
         """Put parts together in the order of the lines."""

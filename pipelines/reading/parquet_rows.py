@@ -6,7 +6,7 @@ timestamp without a time zone is no instant, but INT96 is one: whoever writes it
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import BinaryIO
 
@@ -20,19 +20,27 @@ from fencepost.times import EARLIEST, LATEST, PER_UNIT, format_instant
 from fencepost.tuples import Int64s
 from pipelines.reading.content import refusal
 from pipelines.reading.malformed import CellFaults, Malformed, RawOf, by_piece
-from pipelines.reading.raw_rows import STREAM_ID, Declared, RawRows, missing_columns
+from pipelines.reading.raw_rows import Declared, RawRows, missing_columns
 
 ROWS = 1 << 20
 """Rows that are read at a time."""
+
+NOTHING: Mapping[str, str | None] = {}
 
 BROKEN = (pa.ArrowException, OSError, UnicodeDecodeError)
 """What Arrow raises for a file that is damaged; the last for names that are not UTF-8."""
 
 
-def open_file(source: str, file: BinaryIO | pa.NativeFile) -> pq.ParquetFile:
-    """Read the footer."""
+def open_file(
+    source: str, file: BinaryIO | pa.NativeFile, coded: str | None = None
+) -> pq.ParquetFile:
+    """Read the footer; the text of the column `coded` will be read as codes."""
     try:
-        return pq.ParquetFile(file, coerce_int96_timestamp_unit="us")
+        return pq.ParquetFile(
+            file,
+            coerce_int96_timestamp_unit="us",
+            read_dictionary=[] if coded is None else [coded],
+        )
     except BROKEN as failure:
         raise _damaged(source, failure) from None
 
@@ -51,24 +59,28 @@ def faults(source: str, file: pq.ParquetFile, declared: Declared) -> list[Fault]
     names = list(schema.names)
     twice = sorted({name for name in names if names.count(name) > 1})
     found = [Fault(source, f"column '{name}' stands twice in the schema") for name in twice]
-    found += missing_columns(source, names, declared)
+    found += missing_columns(source, list(dict.fromkeys([*names, *declared.fixed])), declared)
     if found:
         return found
     int96 = _int96(file)
-    times = [name for name in declared.needed if name != STREAM_ID]
     checks = [
-        _id_fault(source, STREAM_ID, schema.field(STREAM_ID).type),
-        *(
-            _time_fault(source, name, schema.field(name).type, declared.ts_unit)
-            for name in times
-            if name not in int96
-        ),
-        *(
-            _axis_fault(source, name, schema.field(name).type)
-            for name in declared.axes_among(names)
-        ),
+        _fault(source, name, schema.field(name).type, declared, is_int96=name in int96)
+        for name in (*declared.needed, *declared.axes_among(names))
+        if name not in declared.fixed
     ]
     return [fault for fault in checks if fault is not None]
+
+
+def _fault(
+    source: str, name: str, kind: pa.DataType, declared: Declared, *, is_int96: bool
+) -> Fault | None:
+    if name == declared.stream_id:
+        return _id_fault(source, name, kind)
+    if name in declared.needed:
+        if is_int96:
+            return None
+        return _time_fault(source, name, kind, declared.ts_unit)
+    return _axis_fault(source, name, kind)
 
 
 def _int96(file: pq.ParquetFile) -> set[str]:
@@ -129,32 +141,44 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def rows(
-    source: str, file: pq.ParquetFile, axes: tuple[str, ...], declared: Declared
+    source: str, file: pq.ParquetFile, declared: Declared, groups: range | None = None
 ) -> Iterator[RawRows]:
     """Read a million rows at a time; the columns asked for, of the types that they have."""
-    wanted = (*declared.needed, *axes)
-    begin = 0
-    try:
-        for batch in file.iter_batches(batch_size=ROWS, columns=list(wanted)):
-            yield _piece(source, file, batch, begin, wanted)
-            begin += len(batch)
-    except BROKEN as failure:
-        raise _damaged(source, failure) from None
+    groups = range(file.num_row_groups) if groups is None else groups
+    stored = [name for name in _wanted(declared) if name not in declared.fixed]
+    begin = sum(file.metadata.row_group(group).num_rows for group in range(groups.start))
+    batches = file.iter_batches(batch_size=ROWS, columns=stored, row_groups=list(groups))
+    while True:
+        try:
+            batch = next(batches, None)
+        except BROKEN as failure:
+            raise _damaged(source, failure) from None
+        if batch is None:
+            return
+        yield _piece(source, file, batch, begin, declared)
+        begin += len(batch)
+
+
+def _wanted(declared: Declared) -> tuple[str, ...]:
+    return (*declared.needed, *(declared.axes or ()))
 
 
 def _piece(
-    source: str, file: pq.ParquetFile, batch: pa.RecordBatch, begin: int, wanted: tuple[str, ...]
+    source: str, file: pq.ParquetFile, batch: pa.RecordBatch, begin: int, declared: Declared
 ) -> RawRows:
     cells, refused = {}, {}
-    for name in wanted:
-        cells[name], refused[name] = _text_checked(batch.column(name), name)
+    for name in _wanted(declared):
+        if name in declared.fixed:
+            cells[name] = pa.repeat(pa.scalar(declared.fixed[name], pa.string()), len(batch))
+        else:
+            cells[name], refused[name] = _text_checked(batch.column(name), name)
     line = np.arange(begin + 1, begin + len(batch) + 1)
     done = (begin + len(batch)) / file.metadata.num_rows
     return RawRows(
         line,
         cells,
         Malformed.of([]),
-        lambda some: records(source, file)(some + begin),
+        lambda some: records(source, file, declared.fixed)(some + begin),
         done,
         refused,
     )
@@ -163,6 +187,9 @@ def _piece(
 def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:
     """Give text as UTF-8: Parquet's text is bytes that nobody has looked at yet."""
     if pa.types.is_dictionary(cells.type):
+        coded = _coded_text(cells)
+        if coded is not None:
+            return coded, CellFaults.none()
         cells = cells.dictionary_decode()
     if not is_text(cells.type):
         return cells, CellFaults.none()
@@ -176,6 +203,17 @@ def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:
         return pa.array(texts, pa.string()), faults
 
 
+def _coded_text(cells: pa.DictionaryArray) -> pa.DictionaryArray | None:
+    """Give codes of UTF-8; None where there is other text, or what is no text."""
+    if not is_text(cells.type):
+        return None
+    try:
+        texts = pc.cast(pc.cast(cells.dictionary, pa.binary()), pa.string())
+    except pa.ArrowInvalid:
+        return None
+    return pa.DictionaryArray.from_arrays(cells.indices, texts)
+
+
 def _decoded(cell: bytes | None) -> str | None:
     try:
         return None if cell is None else cell.decode()
@@ -183,18 +221,28 @@ def _decoded(cell: bytes | None) -> str | None:
         return None
 
 
-def records(source: str, file: pq.ParquetFile) -> RawOf:
+def records(source: str, file: pq.ParquetFile, fixed: Mapping[str, str | None] = NOTHING) -> RawOf:
     """Write rows, given by number from 0, as JSON with all columns, reading only their groups."""
     groups = range(file.num_row_groups)
     lengths = [file.metadata.row_group(group).num_rows for group in groups]
-    return by_piece(lengths, [partial(_of_group, source, file, group) for group in groups])
+    parts: list[RawOf] = [partial(_of_group, source, file, fixed, group) for group in groups]
+    return by_piece(lengths, parts)
 
 
-def _of_group(source: str, file: pq.ParquetFile, group: int, rows: Int64s) -> pa.StringArray:
+def _of_group(
+    source: str, file: pq.ParquetFile, fixed: Mapping[str, str | None], group: int, rows: Int64s
+) -> pa.StringArray:
     try:
         table = file.read_row_group(group).take(pa.array(rows))
     except BROKEN as failure:
         raise _damaged(source, failure) from None
+    for name, text in fixed.items():
+        column = pa.repeat(pa.scalar(text, pa.string()), table.num_rows)
+        place = table.schema.get_field_index(name)
+        if place >= 0:
+            table = table.set_column(place, name, column)
+        else:
+            table = table.append_column(name, column)
     return pa.array(_as_json(table), pa.string())
 
 

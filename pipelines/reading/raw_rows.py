@@ -12,6 +12,7 @@ import pyarrow as pa
 from fencepost.errors import Fault, Faults
 from fencepost.queries.wording import did_you_mean
 from fencepost.tuples import Int64s
+from pipelines.reading.content import Form
 from pipelines.reading.malformed import CellFaults, Malformed, RawOf
 
 STREAM_ID = "stream_id"
@@ -22,25 +23,39 @@ TS = "ts"
 class Declared:
     """What a feed's declaration says of its files.
 
-    axes     their columns; None: all columns beside stream_id, ts and the clock
-    clock    the column of the feed's clock, where it has one
-    ts_unit  what an integer time counts: s, ms or us; None: integers are no times
+    axes       their columns; None: all columns beside stream_id, ts and the clock
+    clock      the column of the feed's clock, where it has one
+    ts_unit    what an integer time counts: s, ms or us; None: integers are no times
+    stream_id  the column that says whose tuple it is
+    ts         the column that says when
+    form       how rows stand in its files; None: each file's content says
+    fixed      columns that hold the same text in every row, or nothing: they stand beside the file
     """
 
     axes: tuple[str, ...] | None = None
     clock: str | None = None
     ts_unit: str | None = None
+    stream_id: str = STREAM_ID
+    ts: str = TS
+    form: Form | None = None
+    fixed: Mapping[str, str | None] = field(default_factory=dict)
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that a file must have, the axes aside."""
-        return (STREAM_ID, TS) if self.clock is None else (STREAM_ID, TS, self.clock)
+        own = (self.stream_id, self.ts)
+        return own if self.clock is None else (*own, self.clock)
 
     def axes_among(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Say which of a file's columns are axes: the declared ones, or all that remain."""
         if self.axes is not None:
             return self.axes
         return tuple(column for column in columns if column not in self.needed)
+
+    def ignored_among(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Say which of a file's columns nobody asked for."""
+        asked = {*self.needed, *self.axes_among(columns)}
+        return tuple(column for column in columns if column not in asked)
 
 
 @dataclass(frozen=True, eq=False)

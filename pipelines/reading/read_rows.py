@@ -12,7 +12,7 @@ import pyarrow as pa
 from fencepost.tuples import Doubles, Int64s
 from pipelines.reading import columns
 from pipelines.reading.malformed import CellFaults, Malformed, RawOf, by_piece
-from pipelines.reading.raw_rows import STREAM_ID, Declared, RawRows
+from pipelines.reading.raw_rows import Declared, RawRows
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,8 +36,9 @@ class TuplePiece:
     def of(cls, rows: RawRows, declared: Declared) -> "TuplePiece":
         """Read the cells, and part the rows that are tuples from those that are not."""
         axes = declared.axes or ()
-        ids, no_id = columns.stream_ids(rows.cells[STREAM_ID], STREAM_ID)
-        faults = [rows.told(STREAM_ID, no_id)]
+        stream_id = declared.stream_id
+        ids, no_id = columns.stream_ids(rows.cells[stream_id], stream_id)
+        faults = [rows.told(stream_id, no_id)]
         times = []
         for name in declared.needed[1:]:
             us, no_time = columns.instants(rows.cells[name], name, declared.ts_unit)
@@ -57,17 +58,20 @@ class TuplePiece:
 
     def without(self, bad: CellFaults) -> "TuplePiece":
         """Count these rows among the malformed."""
-        raw_of = self.raw_of
-        malformed = Malformed(self.line[bad.rows], bad.details, raw_of(bad.rows))
+        malformed = Malformed(self.line[bad.rows], bad.details, self.raw_of(bad.rows))
         good = np.delete(np.arange(len(self.line)), bad.rows)
+        return replace(self.at(good), malformed=Malformed.merged([self.malformed, malformed]))
+
+    def at(self, rows: Int64s) -> "TuplePiece":
+        """Keep some of the tuples, by their places, which ascend; the malformed rows stay."""
+        raw_of = self.raw_of
         return replace(
             self,
-            ids=self.ids.take(pa.array(good)),
-            times=tuple(us[good] for us in self.times),
-            values=self.values[:, good],
-            line=self.line[good],
-            malformed=Malformed.merged([self.malformed, malformed]),
-            raw_of=lambda rows: raw_of(good[rows]),
+            ids=self.ids.take(pa.array(rows)),
+            times=tuple(us[rows] for us in self.times),
+            values=self.values[:, rows],
+            line=self.line[rows],
+            raw_of=lambda some: raw_of(rows[some]),
         )
 
 

@@ -1,0 +1,77 @@
+"""The lake's benchmarks: `make bench-lake`, or `ARGS="micro ingest"` for some of them.
+
+Both sides run in one Spark session, in turns; warm-ups are discarded, answers checked before times
+count, and figures are medians of five, least and most beside them. With `--write` they go to
+docs/performance-lake.md; `--rows N` takes another number of ticks than ten million.
+"""
+
+import argparse
+import os
+import platform
+import sys
+import tempfile
+from pathlib import Path
+
+from benchmarks import lake_epoch, lake_ingest, lake_memory, lake_micro
+from benchmarks.lake_made import Bench
+from benchmarks.report import Line, show
+
+PAGE = Path("docs/performance-lake.md")
+
+SECTIONS = {
+    "memory": ("Memory", lake_memory.memory),
+    "ingest": ("Ingest", lake_ingest.ingest),
+    "epoch": ("An epoch, files read by the workers", lake_epoch.by_files),
+    "by-spark": ("An epoch, tables read by Spark", lake_epoch.by_spark),
+    "micro": ("A micro-batch", lake_micro.micro),
+}
+
+INTRODUCTION = """\
+# Performance of the lake
+
+Written by `make bench-lake ARGS='--write'`; do not edit. Both sides ran in turns in one Spark
+session, local[{cores}] with C2; warm-ups are discarded, every answer was checked. A time is the
+median of five, between the least and the most: {about}.
+
+How a time of ours divides stands behind it, in seconds: `job` is the time of the Spark job, in
+which tasks `read`, `sort`, `evaluate` and `write`; theirs are added up over all cores.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the sections asked for; 1 if a bar is missed."""
+    asked = _parser().parse_args(arguments)
+    about = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}"
+    print(about)
+    sections: list[tuple[str, list[Line]]] = []
+    with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
+        bench = Bench(Path(folder), asked.rows)
+        for name in asked.sections or SECTIONS:
+            title, section = SECTIONS[name]
+            sections.append((title, section(bench)))
+            show(*sections[-1])
+    if asked.write:
+        PAGE.write_text(_page(about, sections), encoding="utf-8")
+    met = [line.met for _, found in sections for line in found if line.met is not None]
+    print(f"\n{sum(met)} of {len(met)} bars met")
+    return 0 if all(met) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.lake", description=__doc__)
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], metavar="SECTION")
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--write", action="store_true")
+    return parser
+
+
+def _page(about: str, sections: list[tuple[str, list[Line]]]) -> str:
+    rows = [INTRODUCTION.format(about=about, cores=os.cpu_count())]
+    for title, lines in sections:
+        rows += [f"## {title}", "", "| | figure | bar | | |", "| --- | --- | --- | --- | --- |"]
+        rows += [*(line.row for line in lines), ""]
+    return "\n".join(rows).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,93 @@
+"""What an ingest did, for whoever asked for it."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+
+from pipelines.ingest.outcome import Outcome
+from pipelines.ingest.planned import Planned
+
+
+@dataclass(frozen=True)
+class Taken:
+    """A delivery that was taken, and its counts; `ignored` are columns that nobody asked for."""
+
+    n: int
+    feed: str
+    path: str
+    rows: int
+    tuples: int
+    malformed: int
+    future: int
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A delivery that was not taken: why, in a word and in words."""
+
+    n: int
+    feed: str
+    path: str
+    reason: str
+    detail: str
+
+
+Progress = Callable[["IngestReport"], None]
+"""Told what was done so far."""
+
+
+def quiet(_: "IngestReport") -> None:
+    """Tell nobody."""
+
+
+@dataclass
+class IngestReport:
+    """All deliveries of an ingest, a recovery or a retry.
+
+    progress     is shown it after each plan
+    done         how much of what was found has been taken in, from 0 to 1
+    waiting      by feed: what is not complete yet
+    passed_over  by feed: what can never be taken, each with the reason
+    """
+
+    progress: Progress = quiet
+    taken: list[Taken] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    done: float = 0.0
+    waiting: dict[str, list[str]] = field(default_factory=dict)
+    passed_over: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many rows were read."""
+        return sum(each.rows for each in self.taken)
+
+    @property
+    def tuples(self) -> int:
+        """How many of them are tuples."""
+        return sum(each.tuples for each in self.taken)
+
+    @property
+    def malformed(self) -> int:
+        """How many are none."""
+        return sum(each.malformed for each in self.taken)
+
+    @property
+    def future(self) -> int:
+        """How many are too far ahead of the clock."""
+        return sum(each.future for each in self.taken)
+
+    def reach(self, done: float) -> None:
+        """Say how much has been done, and show it."""
+        self.done = done
+        self.progress(self)
+
+    def add_all(self, concluded: Iterable[tuple[Planned, Outcome]]) -> None:
+        """Note what became of the deliveries of a plan."""
+        for delivery, outcome in concluded:
+            whose = (outcome.n, delivery.feed, delivery.path)
+            if outcome.reason is not None:
+                self.refused.append(Refused(*whose, outcome.reason, outcome.detail or ""))
+            else:
+                counts = (outcome.rows, outcome.tuples, outcome.malformed, outcome.future)
+                self.taken.append(Taken(*whose, *counts, outcome.ignored))

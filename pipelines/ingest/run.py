@@ -1,0 +1,61 @@
+"""What has landed, taken in: found, planned, written, committed, concluded, each exactly once.
+
+A plan takes its numbers in one commit of `arrivals`, before a row is read; then tasks write data
+files; then these are committed, and the plan is concluded. After a crash it is carried out again,
+and whatever stands already is found by its evidence.
+
+Law: after `recover`, every delivery that was planned is done or refused, and the tables are those
+of a run without a crash. The caller holds the lake's lock, and has recovered before it ingests.
+"""
+
+import pyarrow as pa
+
+from pipelines.ingest import delta_source
+from pipelines.ingest.carrying import carry_out
+from pipelines.ingest.planned import unfinished
+from pipelines.ingest.plans import Wanted, take_all
+from pipelines.ingest.report import IngestReport, Progress, quiet
+from pipelines.lake.sequence import ARRIVALS
+from pipelines.lake.store import Store
+from pipelines.landing import Known, Looked, look
+from pipelines.runner import Runner
+from pipelines.settings import Feed, Settings
+
+
+def ingest(
+    store: Store, settings: Settings, runner: Runner, now: int, progress: Progress = quiet
+) -> IngestReport:
+    """Take in all that has landed and is complete; `now` in µs.
+
+    What cannot be taken stays where it is, and ledger and report say why; everything else goes on.
+    """
+    report = IngestReport(progress)
+    arrivals = store.rows(ARRIVALS)
+    wanted: list[Wanted] = []
+    for feed in settings.feeds.values():
+        looked = _looked(feed, arrivals, now)
+        wanted += [Wanted(delivery) for delivery in (*looked.found, *looked.refused)]
+        if looked.waiting:
+            report.waiting[feed.name] = looked.waiting
+        if looked.passed_over:
+            report.passed_over[feed.name] = looked.passed_over
+    take_all(store, settings, runner, wanted, now, report)
+    return report
+
+
+def _looked(feed: Feed, arrivals: pa.Table, now: int) -> Looked:
+    if feed.form == delta_source.FORM:
+        return delta_source.look(feed, arrivals, now)
+    return look(feed, Known.of(arrivals, feed.name), now)
+
+
+def recover(
+    store: Store, settings: Settings, runner: Runner, progress: Progress = quiet
+) -> IngestReport:
+    """Finish what a crash left half done: every plan that is not concluded is carried out again."""
+    report = IngestReport(progress)
+    plans = unfinished(store.rows(ARRIVALS))
+    for count, planned in enumerate(plans, 1):
+        report.add_all(carry_out(store, settings, runner, planned, again=True))
+        report.reach(count / len(plans))
+    return report

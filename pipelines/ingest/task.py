@@ -1,0 +1,316 @@
+"""What a worker does: it reads the files of a unit, parts tuples from the rest, and writes both.
+
+A task is JSON in and JSON out. Nothing that it writes counts before the driver commits it.
+
+Law: rows read = tuples + malformed + future, and each stands in one file, with where it came from.
+A delivery that cannot be read to its end leaves no row.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.errors import Faults, FencepostError
+from fencepost.times import format_instant
+from fencepost.tuples import Bools, Int64s
+from pipelines.ingest.files import TupleFiles
+from pipelines.ingest.outcome import REWRITTEN, UNREADABLE, VANISHED, Outcome, Turned
+from pipelines.ingest.planned import Runs
+from pipelines.ingest.units import FilePart, Part, Unit
+from pipelines.lake.data_files import DataFile, GrowingFile, content_hash
+from pipelines.reading.content import Form
+from pipelines.reading.delivery import look_at, pieces
+from pipelines.reading.malformed import Malformed
+from pipelines.reading.raw_rows import Declared
+from pipelines.reading.read_rows import TuplePiece
+from pipelines.settings import Feed
+from schemas import Table
+from schemas.quarantine import QUARANTINE
+from schemas.table import TIME
+from schemas.tuples import tuples
+
+FORMS = {"csv": Form.CSV, "json": Form.JSON, "parquet": Form.PARQUET, "delta": Form.PARQUET}
+MOST_HELD = 2_000_000
+"""Rows of a delivery that are held until it has proved readable; one of more is read twice."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a task did: the files that it wrote, and what became of each of its parts."""
+
+    tuples: list[DataFile]
+    aside: list[DataFile]
+    outcomes: list[Outcome]
+
+    def to_json(self) -> str:
+        """Lay it out as a task's answer."""
+        return json.dumps(
+            {
+                "tuples": [file.as_json() for file in self.tuples],
+                "aside": [file.as_json() for file in self.aside],
+                "outcomes": [outcome.as_json() for outcome in self.outcomes],
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str) -> "Answer":
+        """Take it back."""
+        fields = json.loads(text)
+        return cls(
+            [DataFile.from_json(file) for file in fields["tuples"]],
+            [DataFile.from_json(file) for file in fields["aside"]],
+            [Outcome.from_json(outcome) for outcome in fields["outcomes"]],
+        )
+
+
+def work(task: str) -> str:
+    """Do a unit's work. Half a second a million rows of Parquet, two of CSV."""
+    return take(Unit.from_json(task)).to_json()
+
+
+def take(unit: Unit) -> Answer:
+    """Read a unit and write its rows."""
+    with _Writing(unit) as writing:
+        outcomes = [writing.take(part) for part in unit.parts]
+    return Answer(writing.tuples.closed(), writing.aside_files(), outcomes)
+
+
+@dataclass(frozen=True, eq=False)
+class _Taken:
+    """A piece of a file, parted: its tuples, and its rows for the quarantine."""
+
+    tuples: pa.Table
+    aside: pa.Table
+    outcome: Outcome
+
+
+class _Writing:
+    """A unit on its way: rows in, files out."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.table = tuples(unit.feed.name, unit.feed.axes)
+        root = Path(unit.root)
+        self.tuples = TupleFiles(root / self.table.name, self.table, unit.buckets)
+        self.aside = GrowingFile(root / QUARANTINE.name, QUARANTINE, {"feed": unit.feed.name})
+        self.any_aside = False
+        self._open = ExitStack()
+
+    def __enter__(self) -> Self:
+        self._open.enter_context(self.tuples)
+        self._open.enter_context(self.aside)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._open.__exit__(kind, error, trace)
+
+    def aside_files(self) -> list[DataFile]:
+        return [self.aside.closed()] if self.any_aside else []
+
+    def take(self, part: Part) -> Outcome:
+        """Take one delivery's part, or say why it cannot be taken."""
+        reading = _Reading(self.unit.feed, self.table, part)
+        outcome = Outcome(part.n)
+        try:
+            for taken in _proved(reading) if self.unit.shared else reading.taken():
+                outcome = outcome.and_then(taken.outcome)
+                self.tuples.add(taken.tuples)
+                if taken.aside.num_rows:
+                    self.aside.add(taken.aside)
+                    self.any_aside = True
+        except Turned as why:
+            return Outcome.refused(part.n, why)
+        return outcome
+
+
+def _proved(reading: "_Reading") -> Iterator[_Taken]:
+    """Give the pieces of a delivery only after the last of them was read."""
+    held: list[_Taken] = []
+    rows, most = 0, MOST_HELD
+    for taken in reading.taken():
+        rows += taken.outcome.rows
+        if rows <= most:
+            held.append(taken)
+    return iter(held) if rows <= most else reading.taken()
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """A delivery's part on its way from its files."""
+
+    feed: Feed
+    table: Table
+    part: Part
+
+    def taken(self) -> Iterator[_Taken]:
+        """Read piece by piece; Turned where it cannot be read, or is no longer what was found."""
+        for file in self.part.files:
+            path = self.feed.source / file.path
+            _refuse_other(path, file)
+            try:
+                yield from self._of_file(file, str(path))
+            except (FencepostError, pa.ArrowException) as failure:
+                _refuse_other(path, file)
+                raise Turned(UNREADABLE, _in_words(failure, str(path), file.path)) from None
+            _refuse_other(path, file)
+
+    def _of_file(self, file: FilePart, path: str) -> Iterator[_Taken]:
+        declared = self._declared(file, path)
+        looked = look_at(path, declared)
+        yield _Taken(
+            self.table.arrow.empty_table(),
+            QUARANTINE.arrow.empty_table(),
+            Outcome(self.part.n, ignored=looked.ignored),
+        )
+        groups = None if file.groups is None else range(*file.groups)
+        for rows in pieces(looked, declared, groups):
+            piece = TuplePiece.of(rows, declared)
+            if file.lines is not None:
+                piece = _only(piece, file.lines)
+            yield self._parted(file, piece)
+
+    def _declared(self, file: FilePart, path: str) -> Declared:
+        feed = self.feed
+        fixed = dict(file.fixed or {})
+        if file.columns:
+            from pipelines.reading.parquet_rows import open_file
+
+            with Path(path).open("rb") as opened:
+                has = set(open_file(path, opened).schema_arrow.names)
+            fixed |= {name: None for name in file.columns if name not in has | fixed.keys()}
+        return Declared(
+            feed.axes,
+            feed.clock_column,
+            feed.ts_unit,
+            feed.stream_column,
+            feed.ts_column,
+            FORMS.get(feed.form or ""),
+            fixed,
+        )
+
+    def _parted(self, file: FilePart, piece: TuplePiece) -> _Taken:
+        """Part tuples from what is too far ahead of the clock, and both from what is no tuple."""
+        ts = piece.times[0]
+        has_clock = self.feed.clock_column is not None
+        clock = piece.times[1] if has_clock else np.int64(self.part.found_at)
+        ahead: Bools = ts - clock > self.feed.max_skew
+        future, good = piece, piece
+        rows = np.flatnonzero(ahead)
+        if len(rows):
+            future, good = piece.at(rows), piece.at(np.flatnonzero(~ahead))
+        tuples_ = self._tuples(file, good)
+        aside = self._aside(file, piece.malformed, future if len(rows) else None)
+        outcome = Outcome(
+            self.part.n,
+            rows=len(ts) + len(piece.malformed),
+            tuples=len(good.line),
+            malformed=len(piece.malformed),
+            future=len(rows),
+            max_ts=int(good.times[0].max()) if len(good.line) else None,
+            hash=content_hash(tuples_) if len(good.line) else 0,
+            aside=content_hash(aside) if aside.num_rows else 0,
+        )
+        return _Taken(tuples_, aside, outcome)
+
+    def _tuples(self, file: FilePart, piece: TuplePiece) -> pa.Table:
+        columns = {
+            "stream_id": piece.ids,
+            "ts": pa.array(piece.times[0]).view(TIME),
+            **dict(zip(self.feed.axes, map(pa.array, piece.values), strict=True)),
+            **self._place(file, pa.array(piece.line)),
+        }
+        return pa.table(columns)
+
+    def _place(self, file: FilePart, line: pa.Int64Array) -> dict[str, pa.Array]:
+        return {
+            "arrival": pa.repeat(pa.scalar(self.part.n, pa.int64()), len(line)),
+            "file": pa.repeat(pa.scalar(file.place, pa.int32()), len(line)),
+            "line": line,
+        }
+
+    def _aside(self, file: FilePart, malformed: Malformed, future: TuplePiece | None) -> pa.Table:
+        parts = {"malformed": malformed}
+        if future is not None:
+            every = np.arange(len(future.line))
+            parts["future"] = Malformed(future.line, self._how_far(future), future.raw_of(every))
+        reasons = [pa.repeat(reason, len(some)) for reason, some in parts.items()]
+        line = np.concatenate([some.line for some in parts.values()])
+        count = len(line)
+        rows = {
+            "feed": pa.repeat(self.feed.name, count),
+            **self._place(file, pa.array(line)),
+            "reason": pa.concat_arrays(reasons),
+            "detail": pa.concat_arrays([some.detail for some in parts.values()]),
+            "path": pa.repeat(file.path, count),
+            "raw": pa.concat_arrays([some.raw for some in parts.values()]),
+            "epoch": pa.nulls(count, pa.int64()),
+            "generation": pa.nulls(count, pa.int32()),
+        }
+        table = pa.table(rows).select(QUARANTINE.arrow.names)
+        return table.take(pc.sort_indices(table["line"])) if future is not None else table
+
+    def _how_far(self, future: TuplePiece) -> pa.StringArray:
+        times = future.times[0].tolist()
+        if self.feed.clock_column is None:
+            what, clocks = "the time it was found", [self.part.found_at] * len(times)
+        else:
+            what, clocks = "the clock", future.times[1].tolist()
+        words = [
+            f"ts is {timedelta(microseconds=ts - clock)} ahead of {what}, {format_instant(clock)}"
+            for ts, clock in zip(times, clocks, strict=True)
+        ]
+        return pa.array(words, pa.string())
+
+
+def _only(piece: TuplePiece, lines: Runs) -> TuplePiece:
+    """Keep the rows of some lines."""
+    wanted = replace(piece.malformed.at(_among(piece.malformed.line, lines)))
+    return replace(piece.at(_among(piece.line, lines)), malformed=wanted)
+
+
+def _among(line: Int64s, lines: Runs) -> Int64s:
+    """Give the places of the lines that lie in one of the runs."""
+    if not len(lines):
+        return np.empty(0, np.int64)
+    firsts, lasts = np.array(lines, np.int64).T
+    run = np.searchsorted(firsts, line, side="right") - 1
+    return np.flatnonzero((run >= 0) & (line <= lasts[np.maximum(run, 0)]))
+
+
+def _refuse_other(path: Path, file: FilePart) -> None:
+    """Refuse a file that is gone, or no longer as it was when it was found."""
+    try:
+        now = path.stat()
+    except OSError as failure:
+        why = failure.strerror or failure
+        raise Turned(
+            VANISHED, f"'{file.path}' was found and is not there any more: {why}"
+        ) from None
+    same_time = file.mtime is None or now.st_mtime_ns == file.mtime
+    if now.st_size != file.size or not same_time:
+        detail = f"'{file.path}' was written to after it had been found: it will be looked at anew"
+        raise Turned(REWRITTEN, detail)
+
+
+def _in_words(failure: Exception, path: str, name: str) -> str:
+    """Give the reader's words, with the file named as the ledger does."""
+    if isinstance(failure, Faults):
+        return "\n".join(
+            str(replace(fault, source=name) if fault.source == path else fault)
+            for fault in failure.faults
+        )
+    return f"{name}: {str(failure).splitlines()[0]}" if str(failure) else f"{name}: cannot be read"

@@ -1,0 +1,203 @@
+"""How the work of a plan is cut: small deliveries share a unit, a large one has several.
+
+A unit is what one task reads and writes. The data files of a unit hold its rows only, and a unit of
+a large delivery only that delivery's: so a delivery that turns out unreadable is refused whole, and
+no row of another with it.
+
+Law: how deliveries are cut changes which files the rows stand in, never which rows there are.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pyarrow as pa
+from pyarrow import parquet as pq
+
+from pipelines.ingest.planned import Planned, Runs
+from pipelines.reading.content import plain_parquet
+from pipelines.settings import Feed
+
+SMALL = 32 << 20
+"""Bytes up to which a delivery shares a unit with others; a unit of them holds no more."""
+LEAST, MOST = 32 << 20, 256 << 20
+"""Bytes of a unit of a large delivery, as far as its files can be parted."""
+LEAST_SHARED = 1 << 20
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class FilePart:
+    """What is to be read of one file.
+
+    place   its place among the delivery's files
+    size, mtime  as it was when it was found; mtime None: nobody asks
+    groups  first row group and the one after the last, of a Parquet file; None: all
+    lines   the rows to take, in runs; None: all
+    fixed   columns whose text stands beside the file, as a Delta table's log has them
+    columns those of the table that the file belongs to: one that it lacks is null
+    """
+
+    place: int
+    path: str
+    size: int
+    mtime: int | None
+    groups: tuple[int, int] | None = None
+    lines: Runs | None = None
+    fixed: Mapping[str, str | None] | None = None
+    columns: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A delivery, or what one unit reads of it."""
+
+    n: int
+    found_at: int
+    files: tuple[FilePart, ...]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """The work of one task. `shared`: its parts are whole deliveries, each taken or refused."""
+
+    root: str
+    feed: Feed
+    buckets: int
+    shared: bool
+    parts: tuple[Part, ...]
+
+    def to_json(self) -> str:
+        """Lay it out as a task."""
+        feed = {**asdict(self.feed), "source": str(self.feed.source)}
+        return json.dumps({**asdict(self), "feed": feed})
+
+    @classmethod
+    def from_json(cls, text: str) -> "Unit":
+        """Take it back."""
+        fields = json.loads(text)
+        feed = fields["feed"]
+        fields["feed"] = Feed(
+            **{**feed, "axes": tuple(feed["axes"]), "source": Path(feed["source"])}
+        )
+        fields["parts"] = tuple(_part(part) for part in fields["parts"])
+        return cls(**fields)
+
+
+def _part(fields: Mapping[str, Any]) -> Part:
+    files = [
+        FilePart(
+            **{
+                **file,
+                "groups": None if file["groups"] is None else tuple(file["groups"]),
+                "columns": tuple(file["columns"]),
+            }
+        )
+        for file in fields["files"]
+    ]
+    return Part(fields["n"], fields["found_at"], tuple(files))
+
+
+@dataclass(frozen=True)
+class Job:
+    """A planned delivery with its files as they are now."""
+
+    delivery: Planned
+    files: tuple[FilePart, ...]
+
+    @property
+    def size(self) -> int:
+        """Its bytes."""
+        return sum(file.size for file in self.files)
+
+    def part(self, files: Sequence[FilePart]) -> Part:
+        """Give what is to be read of it, or some of that."""
+        return Part(self.delivery.n, self.delivery.found_at, tuple(files))
+
+
+def cut(root: Path, feed: Feed, buckets: int, jobs: Sequence[Job], slots: int) -> list[Unit]:
+    """Cut one feed's deliveries into units for so many tasks at once."""
+    small = [(job, job.size) for job in jobs if job.size <= SMALL]
+    large = [job for job in jobs if job.size > SMALL]
+    most = _between(-(-sum(size for _, size in small) // slots), LEAST_SHARED, SMALL)
+    parts = [tuple(job.part(job.files) for job in some) for some in _filled(small, most)]
+    units = [Unit(str(root), feed, buckets, shared=True, parts=some) for some in parts]
+    for job in large:
+        most = _between(-(-job.size // slots), LEAST, MOST)
+        pieces = [piece for file in job.files for piece in _pieces(feed, file, most)]
+        units += [
+            Unit(str(root), feed, buckets, shared=False, parts=(job.part(some),))
+            for some in _filled(pieces, most)
+        ]
+    return units
+
+
+def _between(value: int, least: int, most: int) -> int:
+    return max(least, min(value, most))
+
+
+def _filled(sized: Sequence[tuple[T, int]], most: int) -> list[list[T]]:
+    """Part things into even runs of about so many bytes at most; each goes where its middle is."""
+    total = sum(size for _, size in sized)
+    share = max(total, 1) / max(-(-total // most), 1)
+    runs: dict[int, list[T]] = {}
+    before = 0
+    for thing, size in sized:
+        runs.setdefault(int((before + size / 2) / share), []).append(thing)
+        before += size
+    return list(runs.values())
+
+
+def _pieces(feed: Feed, file: FilePart, most: int) -> list[tuple[FilePart, int]]:
+    """Part a large Parquet file by its row groups, with their bytes; another is one piece."""
+    if file.size <= most // 2 or feed.form in ("csv", "json"):
+        return [(file, file.size)]
+    groups = _groups(feed.source / file.path)
+    if file.lines is not None:
+        groups = [group for group in groups if group.has_any(file.lines)]
+    if not groups:
+        return [(file, file.size)]
+    runs = _filled([(group, group.size) for group in groups], most)
+    return [
+        (
+            replace(file, groups=(run[0].place, run[-1].place + 1)),
+            sum(group.size for group in run),
+        )
+        for run in runs
+    ]
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A row group: its place, the rows before it, its own, and its bytes."""
+
+    place: int
+    before: int
+    rows: int
+    size: int
+
+    def has_any(self, lines: Runs) -> bool:
+        return any(first <= self.before + self.rows and last > self.before for first, last in lines)
+
+
+def _groups(path: Path) -> list[_Group]:
+    """List a Parquet file's row groups; none where it is no Parquet, or not a whole one."""
+    file = plain_parquet(str(path))
+    if file is None:
+        return []
+    try:
+        with file:
+            metadata = pq.read_metadata(file)
+    except (pa.ArrowException, OSError):
+        return []
+    groups, before = [], 0
+    for place in range(metadata.num_row_groups):
+        group = metadata.row_group(place)
+        leaves = (group.column(leaf) for leaf in range(group.num_columns))
+        size = sum(leaf.total_compressed_size for leaf in leaves)
+        groups.append(_Group(place, before, group.num_rows, size))
+        before += group.num_rows
+    return groups

@@ -1,0 +1,133 @@
+"""Small files put together, rows that no longer count taken out, old files deleted.
+
+All of it is done under the lake's lock, by delta-rs, and changes no row that any view shows.
+
+Law: a state as of the horizon or later can always be read; before it, evaluating anew is refused in
+words.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from pipelines.epochs.drive import chain_of, code_version
+from pipelines.epochs.job import EPOCHS, TARGETS
+from pipelines.epochs.share import LOGS
+from pipelines.lake.appending import append_once
+from pipelines.lake.data_files import content_hash
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.points import point
+from pipelines.lake.store import Store
+from pipelines.planning.chain import HORIZON, Chain
+
+LEDGERS = ("arrivals", EPOCHS)
+MANY = 100
+"""So many files of a ledger or a log are put together by the way."""
+
+FOUND = ("events", "transitions")
+Z_ORDER = ("query_id", "stream_id")
+FILE_BYTES = 128 * 1024 * 1024
+
+
+@dataclass
+class Maintained:
+    """What was done: by table, the files that went and came; rows taken out; files deleted."""
+
+    put_together: dict[str, tuple[int, int]] = field(default_factory=dict)
+    taken_out: dict[str, int] = field(default_factory=dict)
+    deleted: int = 0
+    horizons: dict[str, int] = field(default_factory=dict)
+
+
+def tidy(store: Store) -> None:
+    """Put the files of ledgers and logs together where there are many: 50 ms a table, then."""
+    for name in (*LEDGERS, *LOGS):
+        if len(store.files(name)) > MANY:
+            store.delta(name).optimize.compact(target_size=FILE_BYTES)
+            point(f"maintain.{name}")
+
+
+def maintain(
+    store: Store,
+    lanes: Sequence[str],
+    *,
+    keep_states: int = 10,
+    keep_files: timedelta = timedelta(days=7),
+    told: Callable[[str], None] = lambda _: None,
+) -> Maintained:
+    """Do all of it; the caller holds the lock and has recovered the lake.
+
+    `keep_states` snapshots of the state are kept: as far back can a lane be evaluated anew.
+    `keep_files` is how long a file that is no longer needed stays for readers that still read it.
+    """
+    done = Maintained()
+    for lane in lanes:
+        told(f"{lane}: taking out what no longer counts")
+        _raise_horizon(store, lane, keep_states, done)
+        _take_out(store, chain_of(store, lane), done)
+    for name, table in store.tables.items():
+        told(f"{name}: putting files together")
+        before = len(store.files(name))
+        optimize = store.delta(name).optimize
+        if name in FOUND:
+            optimize.z_order(list(Z_ORDER), target_size=FILE_BYTES)
+        elif before > max(1, store.buckets if "bucket" in table.partitioned_by else 1):
+            optimize.compact(target_size=FILE_BYTES)
+        point(f"maintain.{name}")
+        after = len(store.files(name))
+        if after != before:
+            done.put_together[name] = (before, after)
+        hours = int(keep_files.total_seconds() // 3600)
+        gone = store.delta(name).vacuum(
+            retention_hours=hours, dry_run=False, enforce_retention_duration=False
+        )
+        done.deleted += len(gone)
+        store.delta(name).create_checkpoint()
+    return done
+
+
+def _raise_horizon(store: Store, lane: str, keep: int, done: Maintained) -> None:
+    """Say in the ledger that states before the oldest snapshot kept are gone; then let them go."""
+    chain = chain_of(store, lane)
+    snapshots = [epoch.epoch for epoch in chain.epochs if epoch.snapshot and epoch.done]
+    if len(snapshots) > keep and snapshots[-keep] > chain.horizon:
+        horizon = snapshots[-keep]
+        _write_horizon(store, chain, horizon)
+        point("maintain.horizon")
+        chain = chain_of(store, lane)
+    done.horizons[lane] = chain.horizon
+    if chain.horizon:
+        for name in LOGS:
+            _delete(store, name, f"feed = '{lane}' AND epoch < {chain.horizon}", done)
+
+
+def _write_horizon(store: Store, chain: Chain, horizon: int) -> None:
+    row = {
+        **chain.epochs[horizon - 1].as_row(HORIZON, datetime.now(UTC)),
+        "plan": uuid.uuid4().hex,
+        "code": code_version(),
+    }
+    told = store.as_table(EPOCHS, [row])
+    evidence = Evidence(
+        HORIZON, row["plan"], chain.lane, horizon, horizon, 0, 1, content_hash(told)
+    )
+    since = store.version(EPOCHS)
+    append_once(store, EPOCHS, evidence, lambda: store.write(EPOCHS, told), since)
+
+
+def _take_out(store: Store, chain: Chain, done: Maintained) -> None:
+    """Take out the rows of epochs that were evaluated anew: nobody is shown them any more."""
+    if chain.open or chain.replaced or len(chain.eras) < 2:
+        return  # as long as something is stale, nothing is thrown away
+    for (older, _, _), (_, first, _) in zip(chain.eras, chain.eras[1:], strict=False):
+        old = f"feed = '{chain.lane}' AND generation <= {older} AND epoch >= {first}"
+        for name in TARGETS:
+            _delete(store, name, old, done)
+
+
+def _delete(store: Store, name: str, condition: str, done: Maintained) -> None:
+    """Delete rows by a condition made of numbers and a feed's checked name."""
+    gone = store.delta(name).delete(condition)["num_deleted_rows"]
+    if gone:
+        done.taken_out[name] = done.taken_out.get(name, 0) + int(gone)

@@ -1,0 +1,91 @@
+"""`fencepost quarantine`: the rows that were not taken, and why.
+
+Law: what is printed is on its line whatever the row held; --json gives it verbatim.
+"""
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fencepost.errors import InputError
+
+REASONS = ("malformed", "future", "late", "duplicate", "conflict")
+HEADER = ("arrival", "path", "line", "reason", "detail", "raw")
+RAW_SHOWN = 60
+
+app = typer.Typer(
+    help="Look at the rows that were not taken.", rich_markup_mode=None, no_args_is_help=True
+)
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", metavar="FILE", help="The fencepost.toml; else the nearest one, upward."
+    ),
+]
+Lake = Annotated[
+    Path | None,
+    typer.Option("--lake", metavar="DIR", help="The lake, instead of the one that the file names."),
+]
+
+
+@app.command("show")
+def show(  # noqa: PLR0913  options are many
+    *,
+    feed: Annotated[
+        str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed.")
+    ] = None,
+    reason: Annotated[
+        str | None,
+        typer.Option("--reason", metavar="REASON", help=f"Only these: {', '.join(REASONS)}."),
+    ] = None,
+    arrival: Annotated[
+        int | None, typer.Option("--arrival", min=1, help="Only of the delivery of this number.")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many rows; 0: all.")] = 20,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the rows as lines of JSON.")
+    ] = False,
+    config: Config = None,
+    lake: Lake = None,
+) -> None:
+    """Count the rows that were not taken, and show them: where they stood, why, and what they say.
+
+    \b
+    Examples:
+      fencepost quarantine show
+      fencepost quarantine show --feed ticks --reason malformed --limit 0 --json
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.settings import load
+    from pipelines.views.quarantined import Asked, quarantined
+
+    settings = load(config, lake=lake)
+    for given, known, what in ((feed, settings.feeds, "feed"), (reason, REASONS, "reason")):
+        if given is not None and given not in known:
+            from fencepost.queries.wording import did_you_mean, shortened
+
+            near = did_you_mean(given, known)
+            raise InputError(
+                f"unknown {what} '{shortened(given)}'; there are: {', '.join(known)}.{near}"
+            )
+    found = quarantined(settings, Asked(feed, reason, arrival), limit)
+    if as_json:
+        for row in found.rows:
+            typer.echo(json.dumps(row, ensure_ascii=False))
+        return
+    from pipelines.views.cells import plain, print_table
+
+    if not found.counts:
+        typer.echo("no such row is in quarantine")
+        return
+    print_table(("feed", "reason", "rows"), found.counts)
+    typer.echo()
+    told = [
+        (*(row[name] for name in HEADER[:-1]), plain(row["raw"], RAW_SHOWN)) for row in found.rows
+    ]
+    print_table(HEADER, told)
+    total = sum(many for *_, many in found.counts)
+    if len(told) < total:
+        typer.echo(f"{len(told):,} of {total:,} rows; --limit 0 shows all", err=True)

@@ -1,0 +1,309 @@
+"""`fencepost queries`: the registry of standing queries, on the command line.
+
+Law: what is given is taken whole or not at all, every fault is told, and no JVM is started.
+"""
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fencepost.errors import InputError
+
+if TYPE_CHECKING:  # Arrow and Delta are imported where they are needed: --help stays quick
+    from pipelines.lake.store import Store
+    from pipelines.registry.commit import Registered
+    from pipelines.settings import Settings
+
+app = typer.Typer(
+    help="Register standing queries, list, show, remove and export them.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+Config = Annotated[
+    Path | None,
+    typer.Option(
+        "--config", metavar="FILE", help="The fencepost.toml; else the nearest one, upward."
+    ),
+]
+Lake = Annotated[
+    Path | None,
+    typer.Option("--lake", metavar="DIR", help="The lake, instead of the one that the file names."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
+OfFeed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed.")]
+
+
+def _text(words: str, name: str, metavar: str = "TEXT") -> Any:  # noqa: ANN401 (Typer's own is Any)
+    return typer.Option(name, metavar=metavar, help=words)
+
+
+@app.command("add")
+def add(  # noqa: PLR0913
+    query: Annotated[
+        str | None, typer.Argument(metavar="JSON", help="The query as one JSON object.")
+    ] = None,
+    *,
+    query_id: Annotated[str | None, _text("Its id.", "--id")] = None,
+    feed: Annotated[str | None, _text("The feed it watches.", "--feed")] = None,
+    where: Annotated[str | None, _text("Its condition: price >= 231.5", "--where")] = None,
+    streams: Annotated[
+        list[str] | None,
+        _text("The streams it watches, else all; may be given several times.", "--streams", "A,B"),
+    ] = None,
+    within: Annotated[
+        str | None, _text("The t of its transitions: 90s, 3m.", "--within", "DURATION")
+    ] = None,
+    on_first: Annotated[
+        str | None, _text("What a first tuple inside yields.", "--on-first", "silent|enter")
+    ] = None,
+    valid_from: Annotated[str | None, _text("Evaluated from then.", "--valid-from", "TIME")] = None,
+    valid_to: Annotated[str | None, _text("Evaluated before then.", "--valid-to", "TIME")] = None,
+    owner: Annotated[str | None, _text("Whose it is.", "--owner")] = None,
+    tag: Annotated[
+        list[str] | None, _text("A free word; may be given several times.", "--tag")
+    ] = None,
+    note: Annotated[str | None, _text("Free text.", "--note")] = None,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: Lake = None,
+) -> None:
+    """Register one query, or change the one of this id.
+
+    \b
+    Examples:
+      fencepost queries add '{"id": "breakout", "feed": "ticks", "where": "price >= 231.5"}'
+      fencepost queries add --id breakout --feed ticks --where 'price >= 231.5' --streams AAPL
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    options = {
+        "id": query_id,
+        "feed": feed,
+        "where": where,
+        "streams": [name for names in streams or () for name in names.split(",")] or None,
+        "within": within,
+        "on_first": on_first,
+        "valid_from": valid_from,
+        "valid_to": valid_to,
+        "owner": owner,
+        "tags": tag or None,
+        "note": note,
+    }
+    fields = {name: value for name, value in options.items() if value is not None}
+    if (query is None) == (not fields):
+        raise InputError("a query is given as one JSON object, or else by --id, --feed and --where")
+    settings = _settings(config, lake)
+    from pipelines.registry import actions
+    from pipelines.registry.given import given_line, given_one
+
+    given = (
+        given_one(fields, "query", settings.axes)
+        if query is None
+        else given_line(query, "query", settings.axes)
+    )
+    _say(actions.put(settings, "fencepost queries add", given), as_json)
+
+
+@app.command("import")
+def import_files(  # noqa: PLR0913  options are many
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILE...",
+            help="JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi and where there "
+            "are several feeds, feed; plain or gzip.",
+        ),
+    ],
+    *,
+    feed: Annotated[
+        str | None,
+        typer.Option(
+            "--feed",
+            metavar="FEED",
+            help="The feed of Parquet rows that name none; with --replace, the feed it is about.",
+        ),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove what stands and is not in the files.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: Lake = None,
+) -> None:
+    """Register the queries of files, all of them or none; what they do not name stays.
+
+    A query that stands already gets a new version if what is evaluated has changed (feed, where,
+    streams, within, on_first, validity), and none if only its owner, tags, note or spelling have.
+
+    \b
+    Examples:
+      fencepost queries import rules.jsonl
+      fencepost queries import zones.parquet --feed locations --replace
+    """  # noqa: D301
+    settings = _settings(config, lake)
+    _known_feed(settings, feed)
+    from pipelines.registry import actions
+    from pipelines.registry.given import read_given
+
+    only = feed or (next(iter(settings.feeds)) if len(settings.feeds) == 1 else None)
+    given = read_given(files, settings.axes, only)
+    command = "fencepost queries import"
+    if replace:
+        _say(actions.replace(settings, command, given, feed, _agreement(yes)), as_json)
+    else:
+        _say(actions.put(settings, command, given), as_json)
+
+
+@app.command("list")
+def list_queries(  # noqa: PLR0913  options are many
+    *,
+    feed: OfFeed = None,
+    owner: Annotated[str | None, _text("Only of this owner.", "--owner")] = None,
+    tag: Annotated[str | None, _text("Only with this tag.", "--tag")] = None,
+    ids: Annotated[
+        str | None, _text("Only with such an id: * is any text, ? one character.", "--id", "GLOB")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0: all.")] = 50,
+    as_json: Annotated[bool, typer.Option("--json", help="Print lines of JSON.")] = False,
+    config: Config = None,
+    lake: Lake = None,
+) -> None:
+    """List the queries that stand, by feed and id."""
+    settings = _settings(config, lake)
+    _known_feed(settings, feed)
+    from pipelines.registry.shown import Asked, listed
+
+    asked = Asked(feed, owner, tag, ids)
+    for line in listed(_store(settings), asked, settings.axes, limit, as_lines=as_json):
+        typer.echo(line)
+
+
+@app.command("show")
+def show(
+    query_id: Annotated[str, typer.Argument(metavar="ID", help="The query's id, verbatim.")],
+    *,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: Lake = None,
+) -> None:
+    """Show one query: its boxes, all its versions and what changed when, and its JSON."""
+    settings = _settings(config, lake)
+    from pipelines.registry.shown import told
+
+    for line in told(_store(settings), query_id, settings.axes, as_lines=as_json):
+        typer.echo(line)
+
+
+@app.command("remove")
+def remove(  # noqa: PLR0913  options are many
+    ids: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID...]", help="The queries' ids, verbatim.")
+    ] = None,
+    *,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="IDS", help="A file of ids, one a line.")
+    ] = None,
+    owner: Annotated[str | None, _text("All queries of this owner.", "--owner")] = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: Lake = None,
+) -> None:
+    """Remove queries: they hold for no delivery that arrives from now on.
+
+    \b
+    Examples:
+      fencepost queries remove breakout depot-7
+      fencepost queries remove --file old.txt
+      fencepost queries remove --owner ada --yes
+    """  # noqa: D301
+    if (owner is None) == (not ids and file is None):
+        raise InputError("name the queries by ID or --file, or else give --owner")
+    settings = _settings(config, lake)
+    from fencepost.errors import Fault
+    from pipelines.registry import actions
+
+    command = "fencepost queries remove"
+    if owner is not None:
+        _say(actions.remove_owned(settings, command, owner, _agreement(yes)), as_json)
+        return
+    wanted = [(Fault("remove", ""), query_id) for query_id in ids or ()]
+    wanted += actions.ids_in(file) if file is not None else []
+    _say(actions.remove(settings, command, wanted), as_json)
+
+
+@app.command("export")
+def export(
+    *,
+    feed: OfFeed = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to; else they are printed."),
+    ] = None,
+    config: Config = None,
+    lake: Lake = None,
+) -> None:
+    """Write the queries that stand as JSON lines that import to the very same queries."""
+    settings = _settings(config, lake)
+    _known_feed(settings, feed)
+    from pipelines.registry.shown import Asked
+    from pipelines.registry.standing import standing
+    from pipelines.registry.texts import json_lines
+
+    queries = Asked(feed).among(standing(_store(settings)))
+    lines = json_lines(queries, settings.axes)
+    if out is None:
+        for line in lines:
+            typer.echo(line)
+        return
+    from pipelines.registry.texts import write_lines
+
+    write_lines(out, lines)
+    typer.echo(f"{out}: {queries.num_rows:,} standing queries")
+
+
+def _settings(config: Path | None, lake: Path | None) -> "Settings":
+    from pipelines.settings import load
+
+    return load(config, lake=lake)
+
+
+def _store(settings: "Settings") -> "Store":
+    from pipelines.lake.store import Store
+
+    return Store.open(settings.root, settings.tables)
+
+
+def _known_feed(settings: "Settings", feed: str | None) -> None:
+    if feed is not None and feed not in settings.feeds:
+        from fencepost.queries.wording import did_you_mean, shortened
+
+        near = did_you_mean(feed, settings.feeds)
+        raise InputError(
+            f"unknown feed '{shortened(feed)}'; the feeds are: {', '.join(settings.feeds)}.{near}"
+        )
+
+
+def _agreement(yes: bool) -> Callable[[int], None] | None:
+    """Ask whether so many queries shall be removed, unless that was said beforehand."""
+    return None if yes else _agree
+
+
+def _agree(count: int) -> None:
+    what = "1 query" if count == 1 else f"{count:,} queries"
+    if not sys.stdin.isatty():
+        raise InputError(f"{what} would be removed: say --yes to do so. Nothing changed.")
+    if not typer.confirm(f"{what} will be removed. Go on?", err=True):
+        raise InputError("nothing changed")
+
+
+def _say(registered: "Registered", as_json: bool) -> None:
+    from pipelines.registry.shown import done
+
+    typer.echo(json.dumps(asdict(registered)) if as_json else done(registered))

@@ -1,0 +1,1 @@
+"""The registry of standing queries: what was given, what it changes, what stands."""

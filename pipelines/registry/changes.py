@@ -1,0 +1,165 @@
+"""What a file of definitions changes in what stands.
+
+Law: a query whose feed, boxes, streams, within, on_first or validity differ, boxes and streams as
+sets, is a new version, one above the last that its id ever had. Where only owner, tags, note or
+the spelling of `where` differ it is edited: a row of the same version. Else there is no row. What
+is not named stays.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.queries.columns import Bools
+from fencepost.queries.fingerprint import hashes_of
+from fencepost.queries.strings import Int64s
+from pipelines.registry.definitions import DEFINITION, Axes, query_set_of
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """What is asked for: queries to stand as given, and ids to be removed; a given one stays."""
+
+    given: pa.Table = field(default_factory=DEFINITION.empty_table)
+    gone: pa.StringArray = field(default_factory=lambda: pa.array([], pa.string()))
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """What is to be written (definitions with `version` and `removed`), and the count of each."""
+
+    rows: pa.Table
+    added: int
+    changed: int
+    edited: int
+    unchanged: int
+    removed: int
+
+
+def compare(newest: pa.Table, changes: Changes, axes_of: Axes) -> Compared:
+    """Hold what is given against the newest row of each id, removed ones among them.
+
+    O(n log n), by column: (measured) a million given to a million standing, 1.3 s.
+    """
+    given = by_feed_and_id(changes.given)  # what follows then meets the log in its own order
+    place = places(given["id"], newest["id"])
+    known = np.flatnonzero(place >= 0)
+    before = newest.take(pa.array(place[known]))
+    stood = np.zeros(given.num_rows, np.bool_)
+    stood[known] = ~before["removed"].to_numpy()
+    same, free = np.zeros_like(stood), np.zeros_like(stood)
+    versions = np.zeros(given.num_rows, np.int32)
+    versions[known] = before["version"].to_numpy()
+    if len(known):
+        again = given if len(known) == given.num_rows else given.take(pa.array(known))
+        same[known] = stood[known] & _evaluated_alike(before, again, axes_of)
+        free[known] = _free_alike(before, again)
+        kept = _where_kept(given, known, before, same)
+        given = given.set_column(given.column_names.index("where"), DEFINITION.field("where"), kept)
+    versions += ~same
+    news = np.flatnonzero(~(same & free))
+    gone = _gone(newest, changes)
+    return Compared(
+        pa.concat_tables(
+            [
+                _told(given.take(pa.array(news)), versions[news], removed=False),
+                _told(gone.select(DEFINITION.names), gone["version"].to_numpy(), removed=True),
+            ]
+        ),
+        added=int((~stood).sum()),
+        changed=int((stood & ~same).sum()),
+        edited=int((same & ~free).sum()),
+        unchanged=int((same & free).sum()),
+        removed=gone.num_rows,
+    )
+
+
+def by_feed_and_id(rows: pa.Table) -> pa.Table:
+    """Give rows in the order of the table `queries`."""
+    return rows.take(pc.sort_indices(rows, [("feed", "ascending"), ("id", "ascending")]))
+
+
+def places(wanted: pa.ChunkedArray, among: pa.ChunkedArray) -> Int64s:
+    """Find each of the wanted among distinct others: its row, or -1. The fewer are hashed."""
+    if len(wanted) >= len(among):
+        found = pc.index_in(wanted, value_set=among)
+        return np.asarray(found.fill_null(-1).to_numpy(), np.int64)
+    place = np.full(len(wanted), -1)
+    found = pc.index_in(among, value_set=wanted)
+    rows = np.flatnonzero(found.is_valid().to_numpy())
+    place[found.drop_null().to_numpy()] = rows
+    return place
+
+
+def not_named(standing: pa.Table, given: pa.Table, feed: str | None) -> pa.StringArray:
+    """List the ids that stand (on a feed, where one is named) and are not given."""
+    if feed is not None:
+        standing = standing.filter(pc.equal(standing["feed"], feed))
+    missing = places(standing["id"], given["id"]) < 0
+    return standing["id"].filter(pa.array(missing)).combine_chunks()
+
+
+def _gone(newest: pa.Table, changes: Changes) -> pa.Table:
+    if len(changes.gone) == 0:
+        return newest.slice(0, 0)
+    asked = pc.is_in(newest["id"], value_set=changes.gone)
+    given = pc.is_in(newest["id"], value_set=changes.given["id"].combine_chunks())
+    return newest.filter(pc.and_(asked, pc.invert(pc.or_(given, newest["removed"]))))
+
+
+def _evaluated_alike(before: pa.Table, given: pa.Table, axes_of: Axes) -> Bools:
+    """Tell, row by row, whether two say the same but for owner, tags, note and spelling."""
+    same = np.zeros(given.num_rows, np.bool_)
+    of_same = pc.equal(before["feed"], given["feed"])
+    for feed in pc.unique(given["feed"]).to_pylist():
+        mine = pc.and_(of_same, pc.equal(given["feed"], feed))
+        hashes = [
+            hashes_of(query_set_of(feed, axes_of[feed], each.filter(mine)).columns())
+            for each in (before.drop_columns(["version"]), given)
+        ]
+        same[mine.to_numpy()] = (hashes[0] == hashes[1]).all(axis=0)
+    return same
+
+
+def _free_alike(before: pa.Table, given: pa.Table) -> Bools:
+    """Tell whether the free columns are the same; where no spelling is given any will do."""
+    alike = _equal(before["owner"], given["owner"]) & _equal(before["note"], given["note"])
+    alike &= given["where"].is_null().to_numpy() | _equal(before["where"], given["where"])
+    return alike & _lists_equal(before["tags"], given["tags"])
+
+
+def _equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Bools:
+    neither = pc.and_(one.is_null(), other.is_null())
+    equal: Bools = pc.or_(neither, pc.fill_null(pc.equal(one, other), False)).to_numpy()
+    return equal
+
+
+def _lists_equal(one: pa.ChunkedArray, other: pa.ChunkedArray) -> Bools:
+    lengths = [pc.fill_null(pc.list_value_length(each), 0).to_numpy() for each in (one, other)]
+    alike: Bools = lengths[0] == lengths[1]
+    if not lengths[0].any() and not lengths[1].any():
+        return alike
+    rows = np.repeat(np.flatnonzero(alike), lengths[0][alike])
+    members = [pc.list_flatten(each.filter(pa.array(alike))) for each in (one, other)]
+    alike[rows[pc.not_equal(*members).to_numpy()]] = False
+    return alike
+
+
+def _where_kept(given: pa.Table, known: Int64s, before: pa.Table, same: Bools) -> pa.ChunkedArray:
+    """Keep the spelling that stands where none is given and the boxes are the same."""
+    lost = given["where"].is_null().to_numpy() & same
+    if not lost.any() or before["where"].null_count == len(before):
+        return given["where"]
+    row = np.full(given.num_rows, -1)
+    row[known] = np.arange(len(known))
+    stood = before["where"].take(pa.array(row, mask=~lost))
+    return pc.coalesce(given["where"], stood)
+
+
+def _told(rows: pa.Table, versions: npt.NDArray[np.int32], *, removed: bool) -> pa.Table:
+    return rows.append_column("version", pa.array(versions, pa.int32())).append_column(
+        "removed", pa.repeat(pa.scalar(removed), len(rows))
+    )

@@ -1,0 +1,320 @@
+"""`fencepost run`, `watch`, `partitions`, `maintain`: their options, and what they say."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from pipelines.epochs.drive import GroupReport
+    from pipelines.epochs.partitions import PartitionReport
+    from pipelines.run import RunReport
+
+Config = Annotated[
+    Path | None,
+    typer.Option("--config", "-c", metavar="FILE", help="The fencepost.toml; else the nearest."),
+]
+LakeFolder = Annotated[
+    Path | None,
+    typer.Option("--lake", metavar="DIR", help="The lake; else the one that the file names."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def run(*, config: Config = None, lake: LakeFolder = None, as_json: AsJson = False) -> None:
+    """Take in everything that has landed, and evaluate it.
+
+    Files and folders in the landing folder of each feed are deliveries: each is taken once, in the
+    order of their names. Run it again at any time; after a crash it goes on where it was.
+
+    \b
+    Examples:
+      fencepost run
+      fencepost run --json
+      FENCEPOST_RUNNER=here fencepost run        without Spark, for a small lake
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.run import run as once
+    from pipelines.run import runner_of
+    from pipelines.settings import load
+
+    settings = load(config, lake=lake)
+    with _progress() as told:
+        report = once(settings, runner_of(settings, quick=True), told=told)
+    if as_json:
+        typer.echo(json.dumps(_as_json(report)))
+        return
+    for line in _lines(report):
+        typer.echo(line)
+    for note in _notes(report):
+        typer.echo(note, err=True)
+
+
+def watch(
+    *,
+    every: Annotated[
+        str, typer.Option(metavar="DURATION", help="How often to look: 5s, 1m.")
+    ] = "5s",
+    config: Config = None,
+    lake: LakeFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Run again and again, woken by Spark's Structured Streaming, until SIGTERM or Ctrl-C.
+
+    \b
+    Examples:
+      fencepost watch
+      fencepost watch --every 1m --json
+    """  # noqa: D301
+    from pipelines.run import runner_of
+    from pipelines.settings import load
+    from pipelines.watch import Watch
+
+    seconds = _duration(every) / 1e6
+    if seconds <= 0:
+        raise typer.BadParameter("--every must be longer than 0s")
+    settings = load(config, lake=lake)
+
+    def tell(report: "RunReport") -> None:
+        if as_json:
+            typer.echo(json.dumps(_as_json(report)))
+        elif report.groups or report.ingested.taken or report.ingested.refused:
+            for line in _lines(report):
+                typer.echo(f"{time.strftime('%H:%M:%S')} {line}")
+        for note in _notes(report):
+            typer.echo(note, err=True)
+
+    typer.echo(f"watching {settings.root} every {every}; Ctrl-C ends it", err=True)
+    Watch(settings, runner_of(settings, quick=False), seconds, tell).until_stopped()
+    typer.echo("stopped; all that was begun is committed", err=True)
+
+
+def partitions(
+    feed: Annotated[str, typer.Argument(help="The feed.")],
+    keys: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY]...", help="Days 2026-11-18 or hours 2026-11-18T09."),
+    ] = None,
+    *,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Evaluate them once more: prove that the rows stand, or replace them."
+        ),
+    ] = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate time partitions of a feed, in order, each from the state as of the one before.
+
+    Without a KEY it lists them. A partition whose input has changed is evaluated anew, under the
+    next generation; the later ones are stale until they are, too.
+
+    \b
+    Examples:
+      fencepost partitions ticks
+      fencepost partitions ticks 2026-11-17 2026-11-18
+      fencepost partitions ticks 2026-11-17 --again
+    """  # noqa: D301
+    from pipelines.epochs.partitions import keys_of, stale_keys
+    from pipelines.epochs.partitions import partitions as evaluated
+    from pipelines.run import runner_of, writing
+    from pipelines.settings import load
+
+    settings = load(config, lake=lake)
+    runner = runner_of(settings, quick=True)
+    with _progress() as told:
+        told("waiting for the lake", 0.0)
+        with writing(settings, "fencepost partitions", runner) as (held, _):
+            if not keys:
+                stale = stale_keys(held, feed)
+                listed = [{"key": key, "stale": key in stale} for key in keys_of(held, feed)]
+                reports = []
+            else:
+                told(f"evaluating {feed}", 0.3)
+                reports = evaluated(held, feed, keys, again=again)
+                listed = [_partition(report) for report in reports]
+    if as_json:
+        typer.echo(json.dumps(listed))
+        return
+    for each in listed:
+        typer.echo(_told_partition(each))
+
+
+def maintain(
+    *,
+    keep_states: Annotated[
+        int, typer.Option(min=1, help="How many snapshots of the state are kept.")
+    ] = 10,
+    keep_files: Annotated[
+        str, typer.Option(metavar="DURATION", help="How long files no longer needed stay.")
+    ] = "7d",
+    config: Config = None,
+    lake: LakeFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Put small files together, take out what no longer counts, delete old files.
+
+    Nothing that a view shows changes. Evaluating anew is possible as far back as the oldest
+    snapshot that is kept.
+
+    \b
+    Examples:
+      fencepost maintain
+      fencepost maintain --keep-states 30 --keep-files 14d
+    """  # noqa: D301
+    from pipelines.maintain import maintain as maintained
+    from pipelines.run import runner_of, writing
+    from pipelines.settings import load
+
+    settings = load(config, lake=lake)
+    kept = timedelta(microseconds=_duration(keep_files))
+    with (
+        _progress() as told,
+        writing(settings, "fencepost maintain", runner_of(settings, quick=True)) as (held, _),
+    ):
+        done = maintained(
+            held.store,
+            list(settings.feeds),
+            keep_states=keep_states,
+            keep_files=kept,
+            told=lambda doing: told(doing, 0.0),
+        )
+    if as_json:
+        typer.echo(json.dumps(vars(done)))
+        return
+    for name, (before, after) in done.put_together.items():
+        typer.echo(f"{name:14} {before:,} files put together to {after:,}")
+    for name, rows in done.taken_out.items():
+        typer.echo(f"{name:14} {rows:,} rows taken out that no longer counted")
+    typer.echo(f"{done.deleted:,} old files deleted")
+
+
+def _duration(text: str) -> int:
+    from fencepost.times import parse_duration
+
+    try:
+        return parse_duration(text)
+    except ValueError as why:
+        raise typer.BadParameter(str(why)) from None
+
+
+@contextmanager
+def _progress() -> Iterator[Any]:
+    from pipelines.evaluation.progress import Progress
+
+    with Progress() as bar:
+
+        def told(doing: str, done: float) -> None:
+            bar.now(doing)
+            bar.reach(done)
+
+        yield told
+
+
+def _lines(report: "RunReport") -> Iterator[str]:
+    got = report.ingested
+    if got.taken:
+        yield (
+            f"ingest     {_many(len(got.taken), 'delivery', 'deliveries')}: {got.rows:,} rows read "
+            f"= {got.tuples:,} tuples + {got.malformed + got.future:,} quarantined"
+        )
+    for refused in got.refused:
+        yield f"refused    {refused.feed}/{refused.path}: {refused.reason}: {refused.detail}"
+    for group in report.groups:
+        yield _told_group(group)
+    if not (got.taken or got.refused or report.groups):
+        yield "nothing new"
+    yield f"done in {report.seconds:.1f} s"
+
+
+def _told_group(group: "GroupReport") -> str:
+    counts = group.counts
+    first, last = group.epochs[0].epoch, group.epochs[-1].epoch
+    which = f"epoch {first}" if first == last else f"epochs {first}–{last}"
+    turned = counts["late"] + counts["duplicate"] + counts["conflict"]
+    transitions = sum(counts[k] for k in ("pass_through", "short_absence", "stay", "departure"))
+    events = f"I {counts['entered']:,} · O {counts['left']:,}"
+    seconds = group.seconds
+    spent = " · ".join(
+        f"{name} {seconds[name]:.2f}" for name in ("plan", "job", "commit") if name in seconds
+    )
+    text = f"evaluate   {group.lane} {which}: {counts['accepted']:,} tuples → {events}"
+    if transitions:
+        text += f" · transitions {transitions:,}"
+    if turned:
+        text += f" · turned away {turned:,}"
+    if counts["waiting"]:
+        text += f" · waiting {counts['waiting']:,}"
+    return f"{text}   ({spent} s)"
+
+
+def _notes(report: "RunReport") -> Iterator[str]:
+    got = report.ingested
+    for feed, paths in got.waiting.items():
+        yield f"note: {feed}: {_many(len(paths), 'delivery', 'deliveries')} not complete yet"
+    for feed, whys in got.passed_over.items():
+        for why in whys:
+            yield f"note: {feed}: {why}"
+    for each in got.taken:
+        if each.ignored:
+            columns = ", ".join(each.ignored)
+            yield f"note: {each.feed}/{each.path}: columns nobody asked for, ignored: {columns}"
+
+
+def _as_json(report: "RunReport") -> dict[str, Any]:
+    got = report.ingested
+    return {
+        "deliveries": [vars(each) for each in got.taken],
+        "refused": [vars(each) for each in got.refused],
+        "waiting": got.waiting,
+        "passed_over": got.passed_over,
+        "groups": [
+            {
+                "lane": group.lane,
+                "first": group.epochs[0].epoch,
+                "last": group.epochs[-1].epoch,
+                "generation": group.epochs[0].generation,
+                "counts": group.counts,
+                "seconds": dict(group.seconds),
+            }
+            for group in report.groups
+        ],
+        "seconds": report.seconds,
+    }
+
+
+def _partition(report: "PartitionReport") -> dict[str, Any]:
+    return {
+        "key": report.key,
+        "epochs": [epoch.epoch for epoch in report.epochs],
+        "generation": report.epochs[-1].generation if report.epochs else None,
+        "changed": report.changed,
+        "proved": report.proved,
+        "counts": report.counts,
+    }
+
+
+def _told_partition(each: dict[str, Any]) -> str:
+    if "stale" in each:
+        return f"{each['key']}  {'stale' if each['stale'] else ''}".rstrip()
+    if not each["epochs"]:
+        return f"{each['key']}  no deliveries"
+    first, last = each["epochs"][0], each["epochs"][-1]
+    counts = each["counts"]
+    what = "evaluated" if each["changed"] else "unchanged"
+    if each["proved"]:
+        what = "evaluated again, the same rows"
+    return (
+        f"{each['key']}  {what}: epochs {first}–{last}, generation {each['generation']}, "
+        f"{counts['accepted']:,} tuples → I {counts['entered']:,} · O {counts['left']:,}"
+    )
+
+
+def _many(count: int, one: str, several: str) -> str:
+    return f"{count:,} {one if count == 1 else several}"

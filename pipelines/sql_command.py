@@ -1,0 +1,218 @@
+"""`fencepost sql`: ask the lake in SQL, or ask what there is to ask.
+
+Law: nothing changes, whatever the statement. DuckDB answers in about a second; no JVM is started
+unless Spark was asked for.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fencepost.errors import InputError
+
+if TYPE_CHECKING:  # Arrow and DuckDB are imported where they are needed: --help stays quick
+    from pipelines.settings import Settings
+    from pipelines.views.answers import Answer, Form
+    from schemas import Column
+
+SHOWN = 1000
+"""Rows that are printed as a table, unless --limit says otherwise."""
+
+FORMS: dict[str, "Form"] = {
+    ".csv": "csv",
+    ".json": "json",
+    ".jsonl": "json",
+    ".parquet": "parquet",
+    ".txt": "table",
+}
+"""What the end of a file's name asks for."""
+
+
+class Engine(StrEnum):
+    """Who answers."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+class Shape(StrEnum):
+    """How the rows are given."""
+
+    TABLE = "table"
+    CSV = "csv"
+    JSON = "json"
+    PARQUET = "parquet"
+
+
+def sql(  # noqa: PLR0913  options are many
+    statement: Annotated[
+        str | None,
+        typer.Argument(metavar="[SQL]", help="One statement; - reads it from standard input."),
+    ] = None,
+    *,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="FILE", help="Read the statement from a file.")
+    ] = None,
+    describe: Annotated[
+        str | None,
+        typer.Option("--describe", metavar="NAME", help="Tell the columns of a table or view."),
+    ] = None,
+    shape: Annotated[
+        Shape | None,
+        typer.Option(
+            "--format", "-f", help="JSON is a line a row; without it --out's name says, else table."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write to a file, all rows of it."),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option(min=0, help=f"At most so many rows; 0: all. A table: {SHOWN:,}."),
+    ] = None,
+    engine: Annotated[Engine, typer.Option(help="Who answers.")] = Engine.DUCKDB,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config", metavar="FILE", help="The fencepost.toml; else the nearest one, upward."
+        ),
+    ] = None,
+    lake: Annotated[
+        Path | None,
+        typer.Option(
+            "--lake", metavar="DIR", help="The lake, instead of the one that the file names."
+        ),
+    ] = None,
+) -> None:
+    """Ask the lake in SQL. Without a statement: list the tables and views.
+
+    The views have plain names, and show what is done and in force; raw_<table> is a table as it
+    lies in the lake. Times are UTC. Statements only read.
+
+    \b
+    Examples:
+      fencepost sql "select * from inside_now order by since limit 10"
+      fencepost sql "select query_id, count(*), avg(duration) from visits group by 1" -o visits.csv
+      fencepost sql --describe events
+      fencepost sql --file report.sql --format json
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.settings import load
+
+    asked = _statement(statement, file)
+    settings = load(config, lake=lake)
+    if describe is not None:
+        _describe(settings, describe)
+    elif asked is None:
+        _list(settings)
+    else:
+        with _answer(engine, settings, asked) as answer:
+            _give(answer, _form(shape, out), out, limit)
+
+
+def _statement(given: str | None, file: Path | None) -> str | None:
+    """Find the statement, wherever it was written."""
+    if given is not None and file is not None:
+        raise InputError("a statement and --file were given: one of them is enough")
+    if given == "-":
+        return sys.stdin.read()
+    if file is None:
+        return given
+    try:
+        return file.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError(f"{file} is not UTF-8") from None
+    except OSError as why:
+        raise InputError(f"{file} cannot be read: {why.strerror}") from None
+
+
+def _answer(
+    engine: Engine, settings: "Settings", statement: str
+) -> AbstractContextManager["Answer"]:
+    if engine is Engine.SPARK:
+        from pipelines.views.asking_spark import from_spark
+
+        return from_spark(settings, statement)
+    from pipelines.views.asking import from_duckdb
+
+    return from_duckdb(settings, statement)
+
+
+def _form(shape: Shape | None, out: Path | None) -> "Form":
+    """Settle how the rows are given: as asked, else as the file's name says."""
+    if out is None and shape is Shape.PARQUET:
+        raise InputError("Parquet cannot be printed: name a file with --out FILE")
+    if out is None or shape is not None:
+        return (shape or Shape.TABLE).value
+    ends = [end.lower() for end in out.suffixes if end.lower() != ".gz"]
+    if not ends or ends[-1] not in FORMS:
+        raise InputError(f"{out}: say --format, or end the name in {', '.join(FORMS)}")
+    return FORMS[ends[-1]]
+
+
+def _give(answer: "Answer", form: "Form", out: Path | None, limit: int | None) -> None:
+    """Print the rows or write them, no more than were asked for."""
+    most = limit if limit is not None else SHOWN if form == "table" and out is None else 0
+    answer = answer.upto(most) if most else answer
+    if out is not None:
+        typer.echo(f"{out}: {answer.write(form, out):,} rows")
+    elif form == "table":
+        _print_table(answer)
+    else:
+        for piece in answer.lines(form):
+            sys.stdout.write(piece)
+    if answer.cut:
+        typer.echo(f"the first {most:,} rows; --limit 0 gives all", err=True)
+
+
+def _print_table(answer: "Answer") -> None:
+    from pipelines.views.answers import rows_of
+    from pipelines.views.cells import print_table
+
+    rows = [row for batch in answer.batches for row in rows_of(batch)]
+    print_table(answer.schema.names, rows)
+    typer.echo(f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", err=True)
+
+
+def _list(settings: "Settings") -> None:
+    """List what can be asked."""
+    from pipelines.views import views
+    from pipelines.views.cells import print_table
+
+    listed = [(view.name, view.comment) for view in views(settings.tables)]
+    print_table(("view", "what it shows"), listed, widest=None)
+    raw = ", ".join(f"raw_{name}" for name in settings.tables)
+    typer.echo(f"\nAs they lie in the lake: {raw}")
+    typer.echo("The columns of one: fencepost sql --describe NAME")
+
+
+def _describe(settings: "Settings", name: str) -> None:
+    """Tell the columns of a table or a view."""
+    from pipelines.views.cells import print_table
+
+    known = dict(_described(settings))
+    if name not in known:
+        from fencepost.queries.wording import did_you_mean, shortened
+
+        near = did_you_mean(name, known)
+        raise InputError(
+            f"there is no table or view '{shortened(name)}'; there are: {', '.join(known)}.{near}"
+        )
+    comment, columns = known[name]
+    typer.echo(f"{name}: {comment}\n")
+    rows = [(column.name, column.kind, column.comment) for column in columns]
+    print_table(("column", "kind", "what it is"), rows, widest=None)
+
+
+def _described(settings: "Settings") -> Iterator[tuple[str, tuple[str, tuple["Column", ...]]]]:
+    from pipelines.views import views
+
+    for view in views(settings.tables):
+        yield view.name, (view.comment, view.columns)
+    for name, table in settings.tables.items():
+        yield f"raw_{name}", (table.comment, table.columns)

@@ -1,0 +1,147 @@
+"""`fencepost status`: how the lake stands, in a few lines.
+
+Law: nothing is changed, no lock is taken, no JVM is started; it answers in a second.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
+    from pipelines.settings import Settings
+    from pipelines.views.status import FeedStatus, Status
+
+WHOLE = ("plan", "prepare", "job", "commit")
+"""Parts of a run's time that follow each other; the others are sums over tasks side by side."""
+
+
+def status(
+    *,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config", metavar="FILE", help="The fencepost.toml; else the nearest one, upward."
+        ),
+    ] = None,
+    lake: Annotated[
+        Path | None,
+        typer.Option(
+            "--lake", metavar="DIR", help="The lake, instead of the one that the file names."
+        ),
+    ] = None,
+) -> None:
+    """Say how the lake stands: each feed, the queries, the last run, the quarantine."""
+    from pipelines.settings import load
+    from pipelines.views.status import status_of
+
+    settings = load(config, lake=lake)
+    told = status_of(settings)
+    if as_json:
+        typer.echo(json.dumps(asdict(told), ensure_ascii=False))
+        return
+    for line in lines(settings, told):
+        typer.echo(line)
+
+
+def lines(settings: "Settings", told: "Status") -> Iterator[str]:
+    """Tell it in lines, a word and then what there is to say."""
+    yield _line("lake", _lake(settings, told))
+    names = max(map(len, settings.feeds))
+    for feed in told.feeds:
+        yield _line("feed", f"{feed.feed:<{names}}  {_feed(feed)}")
+    yield _line("queries", _queries(told))
+    if told.last_run is not None:
+        yield _line("last run", _last_run(told.last_run))
+    yield _line("quarantine", _quarantine(told.quarantine))
+    if told.refused:
+        yield _line("refused", _counted(told.refused, "delivery", "deliveries"))
+        yield from (f"            {_refusal(row)}" for row in told.refusals)
+        if told.refused > len(told.refusals):
+            yield "            …  fencepost sql \"select * from arrivals where state = 'refused'\""
+
+
+def _line(word: str, said: str) -> str:
+    return f"{word:<10}  {said}"
+
+
+def _lake(settings: "Settings", told: "Status") -> str:
+    root = settings.root
+    here = Path.cwd()
+    shown = f"./{root.relative_to(here)}" if root.is_relative_to(here) else str(root)
+    writer = "free" if told.writer is None else f"held by {told.writer['words']}"
+    return f"{shown}   (local disk, one writer: {writer})"
+
+
+def _feed(feed: "FeedStatus") -> str:
+    said = [
+        f"epoch {feed.epoch:,}",
+        f"watermark {_instant(feed.watermark)}" if feed.watermark else "no watermark yet",
+        f"lag {_counted(feed.lag, 'delivery', 'deliveries')}" if feed.lag else "lag 0",
+        _counted(feed.streams, "stream", "streams"),
+    ]
+    if feed.waiting:
+        said.append(f"{_counted(feed.waiting, 'tuple', 'tuples')} waiting")
+    if feed.pending:
+        said.append(f"{_counted(feed.pending, 'crossing', 'crossings')} pending")
+    if feed.arriving:
+        said.append(f"{_counted(feed.arriving, 'delivery', 'deliveries')} not wholly taken in")
+    if feed.stale:
+        said.append(f"{_counted(feed.stale, 'epoch', 'epochs')} stale, to be evaluated anew")
+    if feed.open:
+        said.append(f"{_counted(feed.open, 'epoch', 'epochs')} planned and not done")
+    return " · ".join(said)
+
+
+def _queries(told: "Status") -> str:
+    total = sum(told.standing.values())
+    if not told.registry_version:
+        return "none registered yet: fencepost queries import FILE"
+    kinds = " · ".join(f"{many:,} {kind}" for kind, many in told.standing.items())
+    shown = f" ({kinds})" if kinds else ""
+    return f"{total:,} standing{shown}, registry version {told.registry_version}"
+
+
+def _last_run(run: Mapping[str, Any]) -> str:
+    first, last = run["first"], run["last"]
+    epochs = f"epoch {last:,}" if first == last else f"epochs {first:,}–{last:,}"
+    seconds: Mapping[str, float] = run["seconds"]
+    took = sum(seconds.get(part, 0.0) for part in WHOLE)
+    whole = " · ".join(f"{part} {seconds[part]:.2g}" for part in WHOLE if part in seconds)
+    tasks = " · ".join(f"{part} {s:.2g}" for part, s in seconds.items() if part not in WHOLE)
+    divided = whole + (f"; in tasks {tasks}" if tasks else "")
+    return (
+        f"{run['lane']} {epochs} at {_instant(run['at'])}: "
+        f"{_counted(run['rows'], 'row', 'rows')}, "
+        f"{_counted(run['events'], 'event', 'events')}, "
+        f"{_counted(run['transitions'], 'transition', 'transitions')}"
+        + (f" in {took:.1f} s  ({divided})" if seconds else "")
+    )
+
+
+def _quarantine(reasons: Mapping[str, int]) -> str:
+    total = sum(reasons.values())
+    if not total:
+        return "0 rows"
+    parts = " · ".join(f"{reason} {many:,}" for reason, many in reasons.items())
+    return f"{_counted(total, 'row', 'rows')}: {parts}      fencepost quarantine show"
+
+
+def _refusal(row: Mapping[str, Any]) -> str:
+    from pipelines.views.cells import plain
+
+    said = f"{row['n']} {row['lane']}: {plain(row['path'])}: {row['reason']}"
+    detail = plain(row["detail"] or "")
+    return f"{said}, {detail}" if detail else said
+
+
+def _instant(iso: str) -> str:
+    return f"{iso[:10]} {iso[11:19]}Z"
+
+
+def _counted(many: int, one: str, several: str) -> str:
+    return f"{many:,} {one if many == 1 else several}"

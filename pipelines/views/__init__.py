@@ -1,0 +1,43 @@
+"""What a SQL user sees: views over the raw tables, one text for DuckDB and for Spark.
+
+In a session a table of the lake has the name `raw_<table>`, and a view has the plain name. The
+texts keep to what both engines read alike; two functions of Spark's that DuckDB lacks, `explode`
+and `unix_micros`, are defined in its session (duckdb_session.FUNCTIONS).
+
+Law: a view shows what is done and in force, and nothing else; so all of them agree on one epoch of
+each lane, in any engine, whatever is being written meanwhile.
+"""
+
+from collections.abc import Mapping
+
+from pipelines.views.activity import EPOCH_ACCOUNTING, QUERY_ACTIVITY, STREAM_ACTIVITY
+from pipelines.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS
+from pipelines.views.presence import INSIDE_NOW, VISITS
+from pipelines.views.published import published
+from pipelines.views.registry import QUERIES, QUERY_VERSIONS
+from pipelines.views.view import View
+from schemas import Table
+
+__all__ = ["View", "statements", "views"]
+
+
+def views(tables: Mapping[str, Table]) -> tuple[View, ...]:
+    """Give every view of a lake with these tables, each after those that it reads."""
+    return (
+        ARRIVALS,
+        DONE_EPOCHS,
+        EPOCHS,
+        QUERIES,
+        QUERY_VERSIONS,
+        *published(tables),
+        VISITS,
+        INSIDE_NOW,
+        QUERY_ACTIVITY,
+        STREAM_ACTIVITY,
+        EPOCH_ACCOUNTING,
+    )
+
+
+def statements(tables: Mapping[str, Table]) -> list[tuple[str, str]]:
+    """Give the name and the SELECT of every view, each after those that it reads."""
+    return [(view.name, view.sql) for view in views(tables)]

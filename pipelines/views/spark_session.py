@@ -1,0 +1,41 @@
+"""The same tables and views in a Spark session.
+
+Law: the texts are those that DuckDB reads; each raw table is read at the version that it has now.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from pipelines.lake.layout import Note
+from pipelines.views import views
+from pipelines.views.duckdb_session import ledgers_first, refuse_odd
+from schemas import Table
+
+
+def spark_session_views(spark: SparkSession, root: Path, tables: Mapping[str, Table]) -> None:
+    """Make the raw tables and the views of a lake known to a session, as temporary views."""
+    refuse_odd(root)
+    Note.read(root)
+    for table in ledgers_first(tables):
+        _raw(spark, root / table.name, table).createOrReplaceTempView(f"raw_{table.name}")
+    for view in views(tables):
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW `{view.name}` AS {view.sql}")
+
+
+def _raw(spark: SparkSession, path: Path, table: Table) -> DataFrame:
+    """Read a table with all the columns that are declared; what the lake lacks yet is null."""
+    if (path / "_delta_log").is_dir():
+        rows = spark.read.format("delta").load(str(path))
+    else:
+        rows = spark.range(0).drop("id")
+    return rows.select(
+        *(
+            fn.col(f"`{column.name}`")
+            if column.name in rows.columns
+            else fn.lit(None).cast(column.kind).alias(column.name)
+            for column in table.columns
+        )
+    )

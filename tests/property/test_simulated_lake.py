@@ -1,0 +1,41 @@
+"""Whatever befalls the processes that work on a lake, it ends with the rows of an undisturbed run.
+
+10,000 seeds, each a story of its own with kills, zombies, several writers and lost answers. To see
+one again: `python -m tests.simulated SEED`.
+"""
+
+import pytest
+
+from fencepost.errors import LakeError
+from tests.simulated.falsifiers import BROKEN, Broken
+from tests.simulated.run import Ran, run
+
+EACH = 500
+TESTS = 20
+ENOUGH = 500
+
+
+@pytest.mark.parametrize("first", range(0, EACH * TESTS, EACH))
+def test_exactly_once_whatever_befalls_the_processes(first, record_property) -> None:
+    ran = [run(seed) for seed in range(first, first + EACH)]
+    assert len({one.seed for one in ran}) == EACH
+    for name in Ran.TOTALS:
+        total = sum(getattr(one, name) for one in ran)
+        record_property(name, total)
+        assert total > EACH / 10, f"in {EACH} runs hardly any {name}: {total}"
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_seed_is_the_same_run_again(seed) -> None:
+    assert run(seed) == run(seed)
+
+
+@pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+def test_a_broken_protocol_is_noticed(broken: Broken) -> None:
+    for seed in range(ENOUGH):
+        try:
+            with broken():
+                run(seed)
+        except (AssertionError, LakeError):
+            return
+    pytest.fail(f"{broken.__name__}: {ENOUGH} runs, and nobody noticed")

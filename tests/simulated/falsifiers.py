@@ -1,0 +1,191 @@
+"""The protocol, broken on purpose: each way is one that such a protocol has been broken in.
+
+Law: the simulation notices each of them; the tests say within how many seeds.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+
+from pipelines.epochs import drive, job
+from pipelines.epochs.logs import AsOf
+from pipelines.ingest import carrying, plans
+from pipelines.lake import appending, sequence
+from pipelines.lake.data_files import DataFile
+from pipelines.lake.evidence import Evidence
+from pipelines.planning import plan
+from pipelines.planning.deliveries import Arrivals
+from pipelines.registry import commit
+from tests.simulated.store import SimulatedStore
+
+Broken = Callable[[], Any]
+"""Gives a context in which the protocol is broken."""
+
+ROOMS = (appending, sequence, drive, job, carrying, plans, commit)
+COMMITTED = appending.committed
+NEXT_GROUP = plan.next_group
+DIFFERENCE = plan.first_difference
+DELIVERIES = Arrivals.deliveries
+COMMIT = job.Job.commit
+MAKE = SimulatedStore.make
+
+
+@contextmanager
+def everywhere(name: str, stand_in: Callable[..., Any]) -> Iterator[None]:
+    """Put a function in the place of another, in every room that knows it by name."""
+    with ExitStack() as stack:
+        for room in ROOMS:
+            if hasattr(room, name):
+                stack.enter_context(mock.patch.object(room, name, stand_in))
+        yield
+
+
+def nobody_looks_for_evidence() -> Any:
+    return everywhere("committed", lambda *_: False)
+
+
+def evidence_goes_by_number() -> Any:
+    """As transaction ids do: a number that was used is passed over, whatever its content."""
+
+    def by_number(tables: Any, name: str, evidence: Evidence, _since: int) -> bool:
+        mine = (evidence.what, evidence.lane, evidence.first, evidence.last)
+        return mine in {(e.what, e.lane, e.first, e.last) for e in tables.evidence(name, -1)}
+
+    return everywhere("committed", by_number)
+
+
+def an_unknown_outcome_is_taken_for_success() -> Any:
+    def once(
+        tables: Any, name: str, evidence: Evidence, files: Callable[[], Any], since: int
+    ) -> bool:
+        if COMMITTED(tables, name, evidence, since):
+            return False
+        while True:
+            try:
+                tables.append(name, tables.version(name), files(), evidence)
+            except appending.Unknown:
+                return True
+            except appending.Conflict:
+                continue
+            return True
+
+    return everywhere("append_once", once)
+
+
+def done_is_said_before_the_rows_stand() -> Any:
+    def commit(mine: job.Job, answers: Sequence[Any], seconds: Any) -> Any:
+        done = COMMIT(mine, [replace(answer, rows={}) for answer in answers], seconds)
+        for name in job.TARGETS:
+            rows = sum(answer.rows.get(name, 0) for answer in answers)
+            hashed = sum(answer.hashes.get(name, 0) for answer in answers) % 2**64
+            files = [DataFile.from_json(f) for a in answers for f in a.files.get(name, ())]
+            if rows:
+                told = mine._evidence("evaluate", rows, hashed)
+                job.append_once(mine.store, name, told, partial(list, files), 0)
+        return done
+
+    return mock.patch.object(job.Job, "commit", commit)
+
+
+def a_plan_is_not_written_down() -> Any:
+    """The epochs are evaluated at once, and their ledger gets them when they are done."""
+
+    def plan_only(lake: Any, lane: str, until: Any = None, again_from: Any = None) -> Any:
+        store = lake.store
+        arrivals = drive.arrivals_of(store)
+        context = plan.Context(
+            lake.settings.feeds[lane].allowed_lateness,
+            arrivals.registry_version_at,
+            lambda registry: f"r{registry}",
+            {name: store.version(name) for name in (job.EPOCHS, *job.TARGETS)},
+            "simulated",
+            drive.uuid.uuid4().hex,
+        )
+        chain = drive.chain_of(store, lane)
+        deliveries = arrivals.deliveries(lane)
+        group = NEXT_GROUP(chain, deliveries, context, lake.limits, until, again_from)
+        return tuple(group)
+
+    return mock.patch.object(drive, "plan", plan_only)
+
+
+def stale_epochs_are_not_replaced() -> Any:
+    """What comes late into an old partition is put behind what was taken."""
+
+    def in_order_of_arrival(mine: Any, lane: str) -> Any:
+        return sorted(DELIVERIES(mine, lane), key=lambda delivery: delivery.n)
+
+    return mock.patch.object(Arrivals, "deliveries", in_order_of_arrival)
+
+
+def later_epochs_stand_though_earlier_ones_changed() -> Any:
+    """Only the first epoch that differs is evaluated anew, and the later ones are left."""
+
+    def blind(chain: Any, deliveries: Any) -> int:
+        taken = [n for epoch in chain.epochs for n in epoch.arrivals]
+        kept = DIFFERENCE(chain, deliveries)
+        return len(chain) if len(taken) < len(deliveries) else kept
+
+    return mock.patch.object(plan, "first_difference", blind)
+
+
+def a_commit_names_no_version() -> Any:
+    """Whoever appends makes the next version, as a retrying writer does."""
+
+    def make(
+        store: SimulatedStore, name: str, _at: int, files: Sequence[DataFile], evidence: Evidence
+    ) -> None:
+        at = store.disk.version(name)
+        MAKE(store, name, at, files, evidence)
+
+    return mock.patch.object(SimulatedStore, "make", make)
+
+
+def a_generation_does_not_rise() -> Any:
+    def group(chain: Any, *rest: Any) -> Any:
+        return [replace(e, generation=max(chain.generation, 1)) for e in NEXT_GROUP(chain, *rest)]
+
+    return mock.patch.object(drive, "next_group", group)
+
+
+def a_log_shows_every_generation() -> Any:
+    def counting(as_of: AsOf, rows: Any) -> Any:
+        epoch = rows["epoch"].to_numpy()
+        whole = rows["snapshot"].to_numpy(zero_copy_only=False).astype(bool)
+        counts = ((epoch > as_of.snapshot) & ~whole) | ((epoch == as_of.snapshot) & whole)
+        return rows.filter(pa.array(counts & (epoch <= as_of.epoch)))
+
+    return mock.patch.object(AsOf, "counting", counting)
+
+
+def numbers_are_taken_without_comparing() -> Any:
+    """The next number is read, and later written, whoever wrote in between."""
+
+    def take(store: Any, what: str, name: str, lane: str, make: Callable[[int], Any]) -> Any:
+        planned = make(sequence.next_number(store.rows("arrivals")))
+        evidence = sequence._evidence(what, name, lane, planned)
+        files = store.write("arrivals", planned)
+        appending.append_once(store, "arrivals", evidence, lambda: files, 0)
+        return planned
+
+    return everywhere("take_numbers", take)
+
+
+BROKEN: Sequence[Broken] = (
+    nobody_looks_for_evidence,
+    evidence_goes_by_number,
+    an_unknown_outcome_is_taken_for_success,
+    done_is_said_before_the_rows_stand,
+    a_plan_is_not_written_down,
+    stale_epochs_are_not_replaced,
+    later_epochs_stand_though_earlier_ones_changed,
+    a_commit_names_no_version,
+    a_generation_does_not_rise,
+    a_log_shows_every_generation,
+    numbers_are_taken_without_comparing,
+)

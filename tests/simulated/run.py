@@ -1,0 +1,290 @@
+"""One run of the simulation: processes that take in, register and evaluate, and what must hold.
+
+Planner, committer, ingest's and the registry's protocol are the real ones; the store, the rows and
+what is evaluated are simulated. The lock is not: only a registration, and the step from looking
+what has landed to having numbers for it, are done with nobody else awake, since those are what the
+lock is for. All else must hold without it.
+"""
+
+import random
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pyarrow as pa
+
+from fencepost.errors import LakeError
+from pipelines.epochs import drive, job
+from pipelines.epochs.drive import Lake
+from pipelines.ingest import carrying
+from pipelines.ingest import run as ingest_run
+from pipelines.ingest.units import FilePart
+from pipelines.lake import points, sequence
+from pipelines.lake.evidence import Evidence
+from pipelines.landing import Found, Looked
+from pipelines.planning.plan import Limits
+from pipelines.registry import commit as registry
+from pipelines.registry.changes import Changes, Compared
+from pipelines.settings import Feed, Settings
+from tests.simulated.checks import Checks
+from tests.simulated.processes import Process, Scheduler
+from tests.simulated.store import Disk, Laid, Row, SimulatedStore, hash_of
+from tests.simulated.streams import Item
+from tests.simulated.tasks import SimulatedRunner
+
+FEED = "grid"
+KEYS = ("2026-01-01", "2026-01-02", "2026-01-03")
+NOW = 1_795_003_200_000_000
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run was made of; `lost` are appends that were not made, or whose answer was lost."""
+
+    TOTALS = ("processes", "steps", "kills", "zombies", "lost", "epochs", "anew")
+
+    seed: int
+    processes: int
+    steps: int
+    kills: int
+    zombies: int
+    lost: int
+    epochs: int
+    anew: int
+
+
+class Hands:
+    """What a process does at its steps: it asks the scheduler, and lets the checks see."""
+
+    def __init__(self, world: "World", process: Process) -> None:
+        self.world = world
+        self.process = process
+
+    def step(self) -> None:
+        self.world.scheduler.step(self.process)
+
+    def commit(self, name: str, evidence: Evidence, make: Callable[[], None]) -> None:
+        if self.world.scheduler.foreign():
+            self.world.disk.commit_foreign(name)
+
+        def made() -> None:
+            make()
+            self.world.checks.committed(name, evidence, self.process.seen)
+
+        self.world.scheduler.append(made)
+
+    def saw(self, name: str, rows: list[Row]) -> None:
+        self.process.seen[name] = rows
+
+
+class World:
+    """A lake, what lands for it, and the processes that work on it."""
+
+    def __init__(self, seed: int) -> None:
+        self.seed = seed
+        self.draw = random.Random(seed)  # noqa: S311  it is to be drawn again
+        self.lateness = self.draw.choice((0, 0, 5))
+        feed = Feed(FEED, ("x",), Path("/landing"), allowed_lateness=self.lateness)
+        self.settings = Settings(None, Path("/simulated"), {FEED: feed}, buckets=2)
+        self.disk = Disk(self.settings.tables, 2)
+        self.items = {item.path: item for item in self._items()}
+        self.registrations = [f"q{k}" for k in range(self.draw.choice((0, 1, 1, 2)))]
+        self.checks = Checks(self.disk, self.items, FEED, self.lateness)
+        self.scheduler = Scheduler(self.draw, self.at_rest)
+        self.scheduler.program = self.live
+
+    def _items(self) -> Iterator[Item]:
+        ts = 1
+        for k in range(self.draw.randint(2, 7)):
+            key = KEYS[min(k // 2, 2)] if self.draw.random() < 0.7 else self.draw.choice(KEYS)
+            tuples = []
+            for _ in range(self.draw.choice((0, 1, 2, 3, 4))):
+                ts += self.draw.randint(1, 3)
+                tuples.append((self.draw.choice("0123"), ts))
+            yield Item(f"{k:02}", key, tuple(tuples), self.draw.choice((0, 0, 1)))
+
+    # What is left to do, as somebody sees it who sees everything.
+
+    def landed(self) -> list[Item]:
+        """Give what no plan knows yet."""
+        known = {row["path"] for row in self.disk.rows("arrivals")}
+        return [item for path, item in self.items.items() if path not in known]
+
+    def unregistered(self) -> list[str]:
+        """Give the queries that do not stand."""
+        held = registered(self.disk)
+        return [name for name in self.registrations if name not in held]
+
+    def at_rest(self) -> bool:
+        """Say whether all that landed is evaluated, and nothing is half done."""
+        return not self.landed() and not self.unregistered() and self.checks.is_whole()
+
+    # What a process does with its life.
+
+    def live(self, me: Process) -> None:
+        """Finish what was begun, then do one thing after the other until nothing is left."""
+        store = SimulatedStore(self.disk, Hands(self, me))
+        slots = self.draw.choice((1, 1, 2))
+        runner = SimulatedRunner(self.disk, self.items, slots, store.steps.step)
+        lake = Lake(store, self.settings, runner, self._limits())
+        try:
+            self._recover(me, lake)
+            while self._one_more(me, lake):
+                pass
+        except LakeError:
+            if not me.disturbed:
+                raise
+
+    def _limits(self) -> Limits:
+        return Limits(
+            self.draw.choice((3, 6, 1000)),
+            self.draw.choice((1, 2, 32)),
+            self.draw.choice((None, 1, 2)),
+            self.draw.choice((1, 2, 3, 50)),
+        )
+
+    def _recover(self, me: Process, lake: Lake) -> None:
+        me.alone = True
+        registry.recover(lake.store)
+        me.alone = False
+        ingest_run.recover(lake.store, self.settings, lake.runner)
+        drive.finish(lake, FEED)
+
+    def _one_more(self, me: Process, lake: Lake) -> bool:
+        """Do the next thing; False where nothing is left."""
+        doings = [
+            *([self._ingest] * 3 if self.landed() else []),
+            *([self._register] if self.unregistered() else []),
+            self._advance,
+        ]
+        if len(doings) == 1:
+            self._advance_all(me, lake)
+            return not self.at_rest()
+        if self.draw.random() < 0.05:
+            doings = [self._again]
+        self.draw.choice(doings)(me, lake)
+        return True
+
+    def _ingest(self, me: Process, lake: Lake) -> None:
+        """Take some of what has landed. From the look to the numbers it holds the lock."""
+        me.alone = me.firm = True
+        ingest_run.ingest(lake.store, self.settings, lake.runner, NOW)
+        me.alone = me.firm = False
+
+    def look(self, _feed: Feed, _arrivals: Laid, _now: int) -> Looked:
+        """Stands in for the look into a landing folder: some of what has landed is complete."""
+        lands = self.landed()[: self.draw.choice((1, 1, 2, 3))]
+        own = [(FEED, i.path, (i.path,), (1,), (0,), (i.path,), i.path, i.key) for i in lands]
+        return Looked([Found(*each) for each in own])
+
+    def _register(self, me: Process, lake: Lake) -> None:
+        """Register the next query. It holds the lock."""
+        me.alone = True
+        name = self.draw.choice(self.unregistered())
+        changes = Changes(gone=pa.array([name]))
+        registry.register(lake.store, self.settings, changes, NOW)
+        me.alone = False
+
+    def _advance(self, _: Process, lake: Lake) -> None:
+        """Evaluate up to some partition, or only a group or two."""
+        until = self.draw.choice((None, None, *KEYS))
+        for _ in islice(drive.advance(lake, FEED, until), self.draw.choice((1, 2, 99))):
+            pass
+
+    def _advance_all(self, _: Process, lake: Lake) -> None:
+        for _ in drive.advance(lake, FEED):
+            pass
+
+    def _again(self, _: Process, lake: Lake) -> None:
+        """Evaluate from some epoch on once more, though nothing has changed."""
+        drive.finish(lake, FEED)
+        chain = drive.chain_of(lake.store, FEED)
+        group = drive.plan(lake, FEED, again_from=self.draw.randint(1, len(chain) + 1))
+        if group:
+            drive.execute(lake, drive.chain_of(lake.store, FEED), group)
+
+    def passed(self, name: str) -> None:
+        """Hear of a named point: with its numbers, an ingest no longer needs the lock."""
+        me = self.scheduler.running
+        if name == "ingest.planned":
+            me.alone = me.firm = False
+        self.scheduler.step(me)
+
+    def run(self) -> Ran:
+        """Run to the end, and look at what stands."""
+        off = points.on_point(self.passed)
+        try:
+            with (
+                mock.patch.object(job, "ONE_TASK", self.draw.choice((-1, 1000))),
+                mock.patch.object(ingest_run, "_looked", self.look),
+            ):
+                self.scheduler.run()
+        finally:
+            off()
+        self.checks.at_the_end()
+        done = self.scheduler
+        return Ran(
+            self.seed,
+            len(done.processes),
+            done.steps,
+            done.kills,
+            done.zombies,
+            done.lost,
+            len(self.checks.force),
+            self.checks.generations - 1,
+        )
+
+
+def registered(disk: Disk) -> set[str]:
+    """Give the queries whose registration is done."""
+    done = {
+        row["registry_version"]
+        for row in disk.rows("arrivals")
+        if row["kind"] == "registry" and row["state"] == sequence.DONE
+    }
+    return {row["id"] for row in disk.rows("queries") if row["registry_version"] in done}
+
+
+def compared(held: set[str], changes: Changes, _: object) -> Compared:
+    """Stands in for the comparison of queries: one is new, or stands already."""
+    rows = [{"id": name} for name in changes.gone.to_pylist() if name not in held]
+    return Compared(Laid({"id": pa.string()}, rows), len(rows), 0, 0, 0, 0)
+
+
+@contextmanager
+def simulated(seed: int = 0) -> Iterator[None]:
+    """Put the stand-ins in their places: hashes, names, query sets, and files to be read."""
+    names = random.Random(seed)  # noqa: S311
+    ins: list[tuple[Any, str, Any]] = [
+        (drive, "content_hash", hash_of),
+        (job, "content_hash", hash_of),
+        (sequence, "content_hash", hash_of),
+        (registry, "content_hash", hash_of),
+        (registry, "compare", compared),
+        (registry, "newest", lambda store: registered(store.disk)),
+        (registry, "by_feed_and_id", lambda rows: rows),
+        (drive, "_queries", lambda _lake, _lane, version: f"r{version}" if version else None),
+        (drive, "_fingerprint", lambda _lake, _lane, version: f"r{version}"),
+        (drive, "code_version", lambda: "simulated"),
+        (carrying, "_files", lambda _feed, planned, _again: (FilePart(0, planned.path, 1, 0),)),
+        (uuid, "uuid4", lambda: uuid.UUID(int=names.getrandbits(128))),
+    ]
+    with ExitStack() as stack:
+        for where, name, stand_in in ins:
+            stack.enter_context(mock.patch.object(where, name, stand_in))
+        yield
+
+
+def run(seed: int) -> Ran:
+    """Run one seed; Violation, or whatever went wrong, tells the seed and how to see it again."""
+    try:
+        with simulated(seed):
+            return World(seed).run()
+    except Exception as fault:
+        fault.add_note(f"seed {seed}: python -m tests.simulated {seed}")
+        raise

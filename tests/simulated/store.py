@@ -1,0 +1,194 @@
+"""A lake's tables in memory, as one process sees them through `pipelines.lake.store.Store`.
+
+Law: a commit stands whole or not at all, and the version that it makes was named beforehand: that
+is all that the protocol may ask of storage. Every call is a step at which the process can end.
+"""
+
+import json
+import zlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from pipelines.lake.appending import Conflict
+from pipelines.lake.data_files import DataFile
+from pipelines.lake.evidence import Evidence
+from schemas import Table
+from schemas.table import KINDS
+
+Row = Mapping[str, Any]
+BOUNDED = ("arrival", "epoch")
+PLAIN = SimpleNamespace(protocol=lambda: SimpleNamespace(min_reader_version=1))
+
+
+class Laid:
+    """Rows, with as much of an Arrow table's face as the protocol looks at."""
+
+    def __init__(self, kinds: Mapping[str, pa.DataType], rows: Sequence[Row]) -> None:
+        self.kinds = kinds
+        self.rows = rows
+
+    @property
+    def num_rows(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        cells = [row.get(name) for row in self.rows]
+        return pa.chunked_array([pa.array(cells, self.kinds[name])])
+
+    def to_pylist(self) -> list[Row]:
+        return list(self.rows)
+
+    def take(self, places: pa.Array) -> "Laid":
+        return Laid(self.kinds, [self.rows[place] for place in places.to_pylist()])
+
+    def filter(self, mask: pa.BooleanArray | pa.compute.Expression) -> "Laid":
+        if isinstance(mask, pa.compute.Expression):
+            columns = {name: self[name] for name in ("kind", "state")}
+            place = pa.array(range(self.num_rows), pa.int64())
+            return self.take(pa.table({**columns, "place": place}).filter(mask)["place"])
+        flags = zip(self.rows, mask.to_pylist(), strict=True)
+        return Laid(self.kinds, [row for row, kept in flags if kept])
+
+    def append_column(self, name: str, values: pa.Array) -> "Laid":
+        kinds = {**self.kinds, name: values.type}
+        cells = values.to_pylist()
+        return Laid(kinds, [{**r, name: v} for r, v in zip(self.rows, cells, strict=True)])
+
+
+def hash_of(rows: Laid, leave_out: Sequence[str] = ()) -> int:
+    """Hash rows whatever their order; stands in for `content_hash`."""
+    return sum(crc(row, leave_out) for row in rows.rows) % 2**64
+
+
+def crc(row: Row, leave_out: Sequence[str] = ()) -> int:
+    told = [(k, v) for k, v in row.items() if v is not None and k not in leave_out]
+    return zlib.crc32(repr(sorted(told)).encode())
+
+
+@dataclass
+class Commit:
+    """One version of a table; `evidence` is None where somebody else made it."""
+
+    evidence: Evidence | None
+    files: tuple[DataFile, ...]
+
+
+@dataclass
+class Disk:
+    """What all processes share: the commits of each table, and the rows of each data file."""
+
+    tables: Mapping[str, Table]
+    buckets: int
+    commits: dict[str, list[Commit]] = field(default_factory=dict)
+    written: dict[str, list[Row]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.commits = {name: [Commit(None, ())] for name in self.tables}
+        self.kinds = {
+            name: {c.name: KINDS[c.kind] for c in table.columns}
+            for name, table in self.tables.items()
+        }
+
+    def version(self, name: str) -> int:
+        return len(self.commits[name]) - 1
+
+    def files(self, name: str) -> list[DataFile]:
+        return [file for commit in self.commits[name] for file in commit.files]
+
+    def rows(self, name: str) -> list[Row]:
+        """Give all rows of a table, in the order of the commits."""
+        return [row for file in self.files(name) for row in self.written[file.path]]
+
+    def commit_foreign(self, name: str) -> None:
+        """Let somebody else commit, without a row: an OPTIMIZE, say."""
+        self.commits[name].append(Commit(None, ()))
+
+    def put(self, name: str, rows: Sequence[Row], **partition: str) -> DataFile:
+        """Write a data file that no commit names yet."""
+        path = f"{name}-{len(self.written)}"
+        self.written[path] = list(rows)
+        bounds: dict[str, dict[str, int]] = {"minValues": {}, "maxValues": {}}
+        for column in BOUNDED:
+            values = [row[column] for row in rows if row.get(column) is not None]
+            if values:
+                bounds["minValues"][column] = min(values)
+                bounds["maxValues"][column] = max(values)
+        return DataFile(path, len(rows), len(rows), partition, json.dumps(bounds))
+
+
+class Steps(Protocol):
+    """Who decides whether a process goes on, and what becomes of its commits."""
+
+    def step(self) -> None:
+        """Pass a step, or end here, or let others go first."""
+        ...
+
+    def commit(self, name: str, evidence: Evidence, make: Callable[[], None]) -> None:
+        """Let a commit be made, or not."""
+        ...
+
+    def saw(self, name: str, rows: Sequence[Row]) -> None:
+        """Hear what a process has read of a table."""
+        ...
+
+
+class SimulatedStore:
+    """One process's hold of the tables: the methods of `Store`."""
+
+    root = Path("/simulated")
+
+    def __init__(self, disk: Disk, steps: Steps) -> None:
+        self.disk = disk
+        self.steps = steps
+        self.tables = disk.tables
+        self.buckets = disk.buckets
+
+    def version(self, name: str) -> int:
+        self.steps.step()
+        return self.disk.version(name)
+
+    def evidence(self, name: str, after: int) -> list[Evidence]:
+        self.steps.step()
+        commits = self.disk.commits[name][after + 1 :]
+        return [commit.evidence for commit in commits if commit.evidence is not None]
+
+    def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
+        self.steps.step()
+        self.steps.commit(name, evidence, lambda: self.make(name, at, files, evidence))
+
+    def make(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
+        """Make the version after `at`, by compare-and-set."""
+        if self.disk.version(name) != at:
+            raise Conflict(f"{name} is at version {self.disk.version(name)}, not {at}")
+        self.disk.commits[name].append(Commit(evidence, tuple(files)))
+
+    def write(self, name: str, rows: Laid) -> list[DataFile]:
+        self.steps.step()
+        return [self.disk.put(name, rows.rows)] if rows.num_rows else []
+
+    def write_rows(self, name: str, rows: Sequence[Row]) -> list[DataFile]:
+        return self.write(name, self.as_table(name, rows))
+
+    def as_table(self, name: str, rows: Sequence[Row]) -> Laid:
+        return Laid(self.disk.kinds[name], [dict(row) for row in rows])
+
+    def files(self, name: str) -> list[DataFile]:
+        self.steps.step()
+        return self.disk.files(name)
+
+    def rows(self, name: str) -> Laid:
+        self.steps.step()
+        rows = self.disk.rows(name)
+        self.steps.saw(name, rows)
+        return Laid(self.disk.kinds[name], rows)
+
+    def delta(self, _: str) -> SimpleNamespace:
+        return PLAIN
+
+    def folder(self, name: str) -> Path:
+        return self.root / name
