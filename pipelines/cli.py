@@ -11,15 +11,19 @@ from typing import Annotated
 import typer
 
 from fencepost.errors import FencepostError
+from pipelines.arrow_alone import keep_arrow_alone
 from pipelines.doctor_command import doctor
 from pipelines.eval_command import evaluate
 from pipelines.generate import app as generate_app
 from pipelines.init_command import init
+from pipelines.quarantine_command import app as quarantine_app
 from pipelines.queries_command import app as queries_app
 from pipelines.run_command import maintain, partitions, run, watch
 from pipelines.sql_command import sql
+from pipelines.status_command import status
 
 DEBUG = "--debug"
+HELP = {"--help", "-h"}
 
 app = typer.Typer(
     rich_markup_mode=None,  # plain help is there in a third of the time
@@ -33,6 +37,8 @@ app.command()(run)
 app.command()(watch)
 app.command()(partitions)
 app.command()(sql)
+app.command()(status)
+app.add_typer(quarantine_app, name="quarantine")
 app.command()(maintain)
 app.command()(doctor)
 app.command("eval")(evaluate)
@@ -86,6 +92,8 @@ def fencepost(
     Ends with 0 when all is well, 2 when the input or the options are at fault (every fault is
     listed, nothing is written), 1 when Fencepost is.
     """  # noqa: D301  \b is a character: the lines after it stay lines
+    if not HELP.intersection(sys.argv):
+        keep_arrow_alone()
 
 
 def main() -> None:

@@ -17,14 +17,18 @@ from pipelines.epochs.share import LOGS
 from pipelines.lake.appending import append_once
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.layout import CACHE
 from pipelines.lake.points import point
 from pipelines.lake.store import Store
 from pipelines.planning.chain import HORIZON, Chain
+from pipelines.registry.standing import newest_version
 
 LEDGERS = ("arrivals", EPOCHS)
 MANY = 100
-"""So many files of a ledger or a log are put together by the way."""
+"""So many files of a ledger or a log are put together by the way; of other tables, more."""
+VERY_MANY = 500
 
+SETS_KEPT = 3
 FOUND = ("events", "transitions")
 Z_ORDER = ("query_id", "stream_id")
 FILE_BYTES = 128 * 1024 * 1024
@@ -42,8 +46,8 @@ class Maintained:
 
 def tidy(store: Store) -> None:
     """Put the files of ledgers and logs together where there are many: 50 ms a table, then."""
-    for name in (*LEDGERS, *LOGS):
-        if len(store.files(name)) > MANY:
+    for name in store.tables:
+        if len(store.files(name)) > (MANY if name in (*LEDGERS, *LOGS) else VERY_MANY):
             store.delta(name).optimize.compact(target_size=FILE_BYTES)
             point(f"maintain.{name}")
 
@@ -66,6 +70,7 @@ def maintain(
         told(f"{lane}: taking out what no longer counts")
         _raise_horizon(store, lane, keep_states, done)
         _take_out(store, chain_of(store, lane), done)
+    _forget_old_sets(store, done)
     for name, table in store.tables.items():
         told(f"{name}: putting files together")
         before = len(store.files(name))
@@ -124,6 +129,16 @@ def _take_out(store: Store, chain: Chain, done: Maintained) -> None:
         old = f"feed = '{chain.lane}' AND generation <= {older} AND epoch >= {first}"
         for name in TARGETS:
             _delete(store, name, old, done)
+
+
+def _forget_old_sets(store: Store, done: Maintained) -> None:
+    """Delete the files of query sets that are older than the newest few; they are made anew."""
+    newest = newest_version(store)
+    for path in (store.root / CACHE).glob("queries-*.arrow"):
+        version = path.stem.rpartition("-")[2]
+        if version.isdecimal() and int(version) <= newest - SETS_KEPT:
+            path.unlink(missing_ok=True)
+            done.deleted += 1
 
 
 def _delete(store: Store, name: str, condition: str, done: Maintained) -> None:

@@ -77,7 +77,7 @@ def recover(store: Store, settings: Settings, runner: Runner) -> list[GroupRepor
     return [report for report in finished if report is not None]
 
 
-def run(
+def run(  # noqa: PLR0913  by name, and most of them seldom
     settings: Settings,
     runner: Runner,
     *,
@@ -85,16 +85,18 @@ def run(
     told: Told = untold,
     stopped: Callable[[], bool] = lambda: False,
     timeout: float = PATIENCE,
+    store: Store | None = None,
 ) -> RunReport:
     """Take in and evaluate everything that has arrived.
 
-    Between two groups of epochs it looks whether it is to stop, and lets others to the lake.
+    Between two groups of epochs it looks whether it is to stop, and lets others to the lake. Who
+    runs again and again may keep the `store`, and with it what was read of the ledgers.
     """
     started = time.perf_counter()
     report = RunReport()
     told("waiting for the lake", 0.0)
     with hold(settings.root, command, timeout) as held:
-        store = Store.open(settings.root, settings.tables)
+        store = store or Store.open(settings.root, settings.tables)
         told("finishing what was begun", 0.0)
         report.groups += recover(store, settings, runner)
         told("reading what has landed", 0.0)

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from fencepost.errors import LockedError
+from pipelines.lake.store import Store
 from pipelines.run import RunReport, run
 from pipelines.runner import Runner, SparkRunner
 from pipelines.settings import Settings
@@ -33,6 +34,7 @@ class Watch:
         self.report = report
         self.asked = threading.Event()
         self.failure: BaseException | None = None
+        self.store = Store.open(settings.root, settings.tables)
         self._turn = threading.Lock()
 
     def until_stopped(self) -> None:
@@ -57,6 +59,7 @@ class Watch:
                     command="fencepost watch",
                     stopped=self.asked.is_set,
                     timeout=LOCKED_PATIENCE,
+                    store=self.store,
                 )
             except LockedError:
                 return

@@ -67,12 +67,12 @@ class GroupReport:
 
 def chain_of(store: Store, lane: str) -> Chain:
     """Read the epochs in force of a lane."""
-    return Chain.of(lane, store.rows(EPOCHS).to_pylist())
+    return Chain.of(lane, store.parsed(EPOCHS, Epoch.of_row))
 
 
 def arrivals_of(store: Store) -> Arrivals:
     """Read what has arrived."""
-    return Arrivals.of(store.rows("arrivals").to_pylist())
+    return Arrivals.of(store.parsed("arrivals", dict))
 
 
 def finish(lake: Lake, lane: str) -> GroupReport | None:

@@ -7,14 +7,16 @@ reads them.
 
 import json
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.schema import ArrayType, Field, PrimitiveType, Schema
 from deltalake.transaction import AddAction
 
+from fencepost.errors import LakeError
 from pipelines.lake.data_files import DataFile
-from schemas import Column, Table
+from schemas import RESERVED, Column, Table
 
 PROPERTIES = {
     "delta.checkpointPolicy": "classic",
@@ -44,6 +46,25 @@ def make_table(folder: Path, table: Table) -> str:
         if f"delta.constraints.{name}" not in has:
             delta.alter.add_constraint({name: condition})
     return str(delta.metadata().id)
+
+
+def refuse_other_axes(delta: DeltaTable, table: Table) -> None:
+    """Refuse a feed whose axes are not those of its table: boxes go by their order."""
+    if table.name in RESERVED:
+        return
+    has = [field.name for field in delta.schema().fields]
+    declared = [column.name for column in table.columns]
+    if has != declared:
+        of_lake, named = (_axes_among(names) for names in (has, declared))
+        raise LakeError(
+            f"the feed '{table.name}' is declared with the axes {named}, and this lake was made "
+            f"with {of_lake}. Queries and tuples are laid out by these: declare them so again, or "
+            "declare the feed anew under another name"
+        )
+
+
+def _axes_among(names: Sequence[str]) -> str:
+    return ", ".join(names[names.index("ts") + 1 : names.index("arrival")])
 
 
 def add_columns(delta: DeltaTable, table: Table) -> None:

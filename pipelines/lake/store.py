@@ -8,9 +8,9 @@ Law: what `append` returned from is in the table for every reader; what it raise
 not.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -22,10 +22,12 @@ from pipelines.lake import layout
 from pipelines.lake.appending import Conflict, Unknown
 from pipelines.lake.data_files import DataFile, write_files
 from pipelines.lake.evidence import Evidence
-from pipelines.lake.making import add_action, add_columns, make_table
+from pipelines.lake.making import add_action, add_columns, make_table, refuse_other_axes
 from schemas import Table
 
 ONE_TRY = 0
+
+T = TypeVar("T")
 
 
 class Store:
@@ -38,6 +40,7 @@ class Store:
         self.buckets = note.buckets
         self._open: dict[str, DeltaTable] = {}
         self._pieces: dict[str, dict[str, pa.Table]] = {}
+        self._parsed: dict[str, dict[str, list[Any]]] = {}
 
     @classmethod
     def create(cls, root: Path, tables: Mapping[str, Table], *, buckets: int) -> "Store":
@@ -68,6 +71,7 @@ class Store:
                     f"else: its id is {delta.metadata().id}, {note.ids[name]} was expected. "
                     "Restore it, or make a new lake with `fencepost init`."
                 )
+            refuse_other_axes(delta, table)
             add_columns(delta, table)
         return store
 
@@ -143,6 +147,20 @@ class Store:
         }
         self._pieces[name] = pieces
         return pa.concat_tables([table.arrow.empty_table(), *pieces.values()])
+
+    def parsed(self, name: str, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:
+        """Read a ledger row by row; rows parsed before are not parsed again.
+
+        So a lake that was written to a million times costs a run no more than its newest files.
+        """
+        self.rows(name)
+        known = self._parsed.get(name, {})
+        mine = {
+            path: known[path] if path in known else [parse(row) for row in piece.to_pylist()]
+            for path, piece in self._pieces[name].items()
+        }
+        self._parsed[name] = mine
+        return [row for rows in mine.values() for row in rows]
 
     def rows_between(self, name: str, feed: str, column: str, first: int, last: int) -> pa.Table:
         """Read the files that may hold rows of a feed with first <= column <= last."""

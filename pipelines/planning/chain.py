@@ -41,6 +41,7 @@ class Epoch:
     code: str
     counts: Mapping[str, int] = field(default_factory=dict)
     done: bool = False
+    horizon: bool = False  # no epoch, but the word that older states are gone
 
     @property
     def watermark(self) -> int | None:
@@ -93,6 +94,7 @@ class Epoch:
             row["code"],
             {name: row[name] for name in COUNTS if row[name] is not None},
             row["state"] == DONE,
+            row["state"] == HORIZON,
         )
 
 
@@ -112,17 +114,16 @@ class Chain:
     replaced: tuple[Epoch, ...]
 
     @classmethod
-    def of(cls, lane: str, rows: Iterable[Row]) -> "Chain":
-        """Find what is in force. O(rows)."""
+    def of(cls, lane: str, told: Iterable[Epoch]) -> "Chain":
+        """Find what is in force, by the rows of the ledger. O(rows)."""
         latest: dict[tuple[int, int], Epoch] = {}
         horizon = 0
-        for row in rows:
-            if row["lane"] != lane:
+        for epoch in told:
+            if epoch.lane != lane:
                 continue
-            if row["state"] == HORIZON:
-                horizon = max(horizon, row["epoch"])
+            if epoch.horizon:
+                horizon = max(horizon, epoch.epoch)
                 continue
-            epoch = Epoch.of_row(row)
             known = latest.get((epoch.generation, epoch.epoch))
             if known is None or epoch.done:
                 latest[epoch.generation, epoch.epoch] = epoch

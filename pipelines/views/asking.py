@@ -19,7 +19,9 @@ from schemas import Table
 
 READS = "SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE and EXPLAIN"
 
-_EXPLAIN = re.compile(r"\s*EXPLAIN\b\s*(ANALYZE\b\s*)?(\(\s*(ANALYZE|FORMAT)\b[^)]*\)\s*)?", re.I)
+_EXPLAIN = re.compile(
+    r"\s*EXPLAIN\b\s*(ANALYZE\b\s*)?(\(\s*(ANALYZE|FORMAT)\b[^)]*\)\s*)?", re.IGNORECASE
+)
 _COMMENT = re.compile(r"\s*(--[^\n]*(\n|$)|/\*.*?\*/)", re.DOTALL)
 _PIVOT = re.compile(r"\bpivot", re.IGNORECASE)
 _UNKNOWN = re.compile(r"Table with name (\S+) does not exist|view `?(\w+)`? cannot be found")

@@ -11,7 +11,7 @@ from typing import Any
 
 from pipelines.epochs.logs import AsOf
 from pipelines.lake.evidence import Evidence
-from pipelines.planning.chain import Chain
+from pipelines.planning.chain import Chain, Epoch
 from tests.simulated.store import Disk, Laid
 from tests.simulated.streams import LOGS, Item, Streams, newest
 
@@ -126,7 +126,7 @@ class Checks:
     def at_the_end(self) -> None:
         """Look at the lake when all work is done."""
         self._arrived_once()
-        chain = Chain.of(self.lane, self.disk.rows("epochs"))
+        chain = Chain.of(self.lane, map(Epoch.of_row, self.disk.rows("epochs")))
         mine = [(e.epoch, e.generation, e.arrivals) for e in chain.epochs]
         told = [(r["epoch"], r["generation"], tuple(r["arrivals"])) for r in self.force]
         demand(mine == told, "the chain is not what the plans made it", mine, told)

@@ -3,6 +3,7 @@
 Law: the simulation notices each of them; the tests say within how many seeds.
 """
 
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
@@ -86,7 +87,7 @@ def done_is_said_before_the_rows_stand() -> Any:
             files = [DataFile.from_json(f) for a in answers for f in a.files.get(name, ())]
             if rows:
                 told = mine._evidence("evaluate", rows, hashed)
-                job.append_once(mine.store, name, told, partial(list, files), 0)
+                appending.append_once(mine.store, name, told, partial(list, files), 0)
         return done
 
     return mock.patch.object(job.Job, "commit", commit)
@@ -104,7 +105,7 @@ def a_plan_is_not_written_down() -> Any:
             lambda registry: f"r{registry}",
             {name: store.version(name) for name in (job.EPOCHS, *job.TARGETS)},
             "simulated",
-            drive.uuid.uuid4().hex,
+            uuid.uuid4().hex,
         )
         chain = drive.chain_of(store, lane)
         deliveries = arrivals.deliveries(lane)

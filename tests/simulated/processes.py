@@ -10,10 +10,11 @@ baton is with one process, and it alone draws.
 
 import random
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipelines.lake.appending import Unknown
+from tests.simulated.store import Row
 
 MOST_BOOTS = 60
 CALM_FROM = 6
@@ -64,7 +65,7 @@ class Process:
         self.suspended = False
         self.ended = False
         self.disturbed = False
-        self.seen: dict[str, list[object]] = {}
+        self.seen: dict[str, Sequence[Row]] = {}
         self.thread = threading.Thread(target=self._live, daemon=True)
         self.thread.start()
 

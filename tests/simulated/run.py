@@ -8,12 +8,12 @@ lock is for. All else must hold without it.
 
 import random
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from unittest import mock
 
 import pyarrow as pa
@@ -78,7 +78,7 @@ class Hands:
 
         self.world.scheduler.append(made)
 
-    def saw(self, name: str, rows: list[Row]) -> None:
+    def saw(self, name: str, rows: Sequence[Row]) -> None:
         self.process.seen[name] = rows
 
 
@@ -131,7 +131,7 @@ class World:
         store = SimulatedStore(self.disk, Hands(self, me))
         slots = self.draw.choice((1, 1, 2))
         runner = SimulatedRunner(self.disk, self.items, slots, store.steps.step)
-        lake = Lake(store, self.settings, runner, self._limits())
+        lake = Lake(cast("Any", store), self.settings, runner, self._limits())
         try:
             self._recover(me, lake)
             while self._one_more(me, lake):
@@ -190,17 +190,17 @@ class World:
         registry.register(lake.store, self.settings, changes, NOW)
         me.alone = False
 
-    def _advance(self, _: Process, lake: Lake) -> None:
+    def _advance(self, _me: Process, lake: Lake) -> None:
         """Evaluate up to some partition, or only a group or two."""
         until = self.draw.choice((None, None, *KEYS))
         for _ in islice(drive.advance(lake, FEED, until), self.draw.choice((1, 2, 99))):
             pass
 
-    def _advance_all(self, _: Process, lake: Lake) -> None:
+    def _advance_all(self, _me: Process, lake: Lake) -> None:
         for _ in drive.advance(lake, FEED):
             pass
 
-    def _again(self, _: Process, lake: Lake) -> None:
+    def _again(self, _me: Process, lake: Lake) -> None:
         """Evaluate from some epoch on once more, though nothing has changed."""
         drive.finish(lake, FEED)
         chain = drive.chain_of(lake.store, FEED)

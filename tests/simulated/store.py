@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
@@ -22,6 +22,7 @@ from schemas.table import KINDS
 
 Row = Mapping[str, Any]
 BOUNDED = ("arrival", "epoch")
+T = TypeVar("T")
 PLAIN = SimpleNamespace(protocol=lambda: SimpleNamespace(min_reader_version=1))
 
 
@@ -147,6 +148,7 @@ class SimulatedStore:
         self.steps = steps
         self.tables = disk.tables
         self.buckets = disk.buckets
+        self._parsed: dict[str, dict[str, list[Any]]] = {}
 
     def version(self, name: str) -> int:
         self.steps.step()
@@ -186,6 +188,15 @@ class SimulatedStore:
         rows = self.disk.rows(name)
         self.steps.saw(name, rows)
         return Laid(self.disk.kinds[name], rows)
+
+    def parsed(self, name: str, parse: Callable[[Row], T]) -> list[T]:
+        self.steps.step()
+        self.steps.saw(name, self.disk.rows(name))
+        known = self._parsed.setdefault(name, {})
+        for file in self.disk.files(name):
+            if file.path not in known:
+                known[file.path] = [parse(row) for row in self.disk.written[file.path]]
+        return [row for file in self.disk.files(name) for row in known[file.path]]
 
     def delta(self, _: str) -> SimpleNamespace:
         return PLAIN
