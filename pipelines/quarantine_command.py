@@ -1,22 +1,28 @@
-"""`fencepost quarantine`: the rows that were not taken, and why.
+"""`fencepost quarantine`: the rows that were not taken, why, and another try.
 
 Law: what is printed is on its line whatever the row held; --json gives it verbatim.
 """
 
 import json
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fencepost.errors import InputError
+
+if TYPE_CHECKING:
+    from pipelines.ingest.report import IngestReport
 
 REASONS = ("malformed", "future", "late", "duplicate", "conflict")
 HEADER = ("arrival", "path", "line", "reason", "detail", "raw")
 RAW_SHOWN = 60
 
 app = typer.Typer(
-    help="Look at the rows that were not taken.", rich_markup_mode=None, no_args_is_help=True
+    help="Look at the rows that were not taken, or try them again.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
 )
 
 Config = Annotated[
@@ -89,3 +95,78 @@ def show(  # noqa: PLR0913  options are many
     total = sum(many for *_, many in found.counts)
     if len(told) < total:
         typer.echo(f"{len(told):,} of {total:,} rows; --limit 0 shows all", err=True)
+
+
+@app.command("retry")
+def retry(
+    *,
+    feed: Annotated[
+        str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed.")
+    ] = None,
+    reason: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reason",
+            metavar="REASON",
+            help="Only what was turned away for this; may be given several times.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    config: Config = None,
+    lake: Lake = None,
+) -> None:
+    """Take up again what was turned away, after the feed's declaration or the file was mended.
+
+    Rows that were malformed or from the future, and deliveries that could not be read, come in as
+    new deliveries; what is still no good is turned away again. A delivery refused as `changed` or
+    `repeat` is taken up only where the reason is named. `fencepost run` then evaluates what came
+    in.
+
+    \b
+    Examples:
+      fencepost quarantine retry
+      fencepost quarantine retry --feed ticks --reason malformed
+    """  # noqa: D301
+    from pipelines import ingest
+    from pipelines.ingest.retrying import USUAL
+    from pipelines.run import runner_of, writing
+    from pipelines.settings import load
+
+    settings = load(config, lake=lake)
+    with writing(settings, "fencepost quarantine retry", runner_of(settings, quick=True)) as (
+        held,
+        _,
+    ):
+        now = time.time_ns() // 1000
+        report = ingest.retry(
+            held.store, settings, held.runner, now, feed=feed, reasons=reason or USUAL
+        )
+    if as_json:
+        told = {
+            "deliveries": [vars(each) for each in report.taken],
+            "refused": [vars(each) for each in report.refused],
+            "passed_over": report.passed_over,
+        }
+        typer.echo(json.dumps(told, ensure_ascii=False))
+        return
+    _tell(report)
+
+
+def _tell(report: "IngestReport") -> None:
+    """Say what came in, what did not, and what was passed over."""
+    from pipelines.views.cells import plain
+
+    if report.taken:
+        turned = report.malformed + report.future
+        typer.echo(
+            f"taken up   {report.rows:,} rows = {report.tuples:,} tuples + {turned:,} quarantined "
+            "again; `fencepost run` evaluates them"
+        )
+    for refused in report.refused:
+        path = f"{refused.feed}/{plain(refused.path)}"
+        typer.echo(f"refused    {path}: {refused.reason}: {plain(refused.detail)}")
+    if not report.taken and not report.refused:
+        typer.echo("nothing to take up again")
+    for of_feed, whys in report.passed_over.items():
+        for why in whys:
+            typer.echo(f"note: {of_feed}: {plain(why)}", err=True)

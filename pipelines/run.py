@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 PATIENCE = 30.0
 """Seconds to wait for another writer."""
 
+PATIENCE_WITH_FILES = 10.0
+"""Seconds at most to wait for files that have just landed."""
+
 Told = Callable[[str, float], None]
 """Is told what is being done, and how much of it is, from 0 to 1."""
 
@@ -86,11 +89,13 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
     stopped: Callable[[], bool] = lambda: False,
     timeout: float = PATIENCE,
     store: Store | None = None,
+    patient: bool = True,
 ) -> RunReport:
     """Take in and evaluate everything that has arrived.
 
     Between two groups of epochs it looks whether it is to stop, and lets others to the lake. Who
-    runs again and again may keep the `store`, and with it what was read of the ledgers.
+    runs again and again may keep the `store`, and with it what was read of the ledgers, and need
+    not be `patient` with files that landed a moment ago: it takes them the next time.
     """
     started = time.perf_counter()
     report = RunReport()
@@ -100,10 +105,11 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
         told("finishing what was begun", 0.0)
         report.groups += recover(store, settings, runner)
         told("reading what has landed", 0.0)
-        now = time.time_ns() // 1000
-        report.ingested = ingest.ingest(
-            store, settings, runner, now, lambda got: told("reading what has landed", got.done)
-        )
+        report.ingested = _ingested(store, settings, runner)
+        if patient and report.ingested.waiting:
+            told("waiting for files that have only just landed", 0.0)
+            time.sleep(_settling(settings, report.ingested))
+            report.ingested.add(_ingested(store, settings, runner))
         lake = Lake.of(store, settings, runner)
         for lane in settings.feeds:
             for group in advance(lake, lane):
@@ -114,3 +120,13 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
         maintain.tidy(store)
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _ingested(store: Store, settings: Settings, runner: Runner) -> IngestReport:
+    return ingest.ingest(store, settings, runner, time.time_ns() // 1000)
+
+
+def _settling(settings: Settings, report: IngestReport) -> float:
+    """Say how long to wait until what has just landed is complete, in seconds."""
+    settles = (settings.feeds[name].settle / 1e6 for name in report.waiting)
+    return min(max(settles), PATIENCE_WITH_FILES)

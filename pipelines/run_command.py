@@ -240,10 +240,7 @@ def _told_group(group: "GroupReport") -> str:
     turned = counts["late"] + counts["duplicate"] + counts["conflict"]
     transitions = sum(counts[k] for k in ("pass_through", "short_absence", "stay", "departure"))
     events = f"I {counts['entered']:,} · O {counts['left']:,}"
-    seconds = group.seconds
-    spent = " · ".join(
-        f"{name} {seconds[name]:.2f}" for name in ("plan", "job", "commit") if name in seconds
-    )
+    spent = sum(group.seconds.get(name, 0.0) for name in ("plan", "prepare", "job", "commit"))
     text = f"evaluate   {group.lane} {which}: {counts['accepted']:,} tuples → {events}"
     if transitions:
         text += f" · transitions {transitions:,}"
@@ -251,7 +248,7 @@ def _told_group(group: "GroupReport") -> str:
         text += f" · turned away {turned:,}"
     if counts["waiting"]:
         text += f" · waiting {counts['waiting']:,}"
-    return f"{text}   ({spent} s)"
+    return f"{text}   {spent:.1f} s"
 
 
 def _notes(report: "RunReport") -> Iterator[str]:

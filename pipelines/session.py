@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.errors import InputError, StateError
-from pipelines.environment import archive, jars, java, jvm, machine
+from pipelines.environment import apart, archive, jars, java, jvm, machine
 from pipelines.environment.place import Place
 
 if TYPE_CHECKING:
@@ -127,15 +127,18 @@ def _refuse_a_strangers() -> None:
         )
 
 
-def stop() -> None:
-    """End the session and its JVM, in about half a second; nothing happens where there is none."""
+def stop(patience: float = STOPPING) -> None:
+    """End the session and its JVM, in about half a second; nothing happens where there is none.
+
+    A JVM that has not ended after so many seconds is ended.
+    """
     with _TURN:
         if (running := _running()) is None:
             return
         try:
             running.session.stop()
         finally:
-            _end(running, STOPPING)
+            _end(running, patience)
 
 
 def _running() -> _Running | None:
@@ -221,8 +224,7 @@ def _settings(tasks: int, folder: Path, place: Place) -> dict[str, str]:
     workers = {
         "TZ": "UTC",
         "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(place.kernels),
-        "PYTHONPATH": os.pathsep.join(archive.import_paths()),
-        "PYTHONSAFEPATH": "1",  # the working folder may hold a pipelines of its own
+        **apart.import_settings(),
         "OPENBLAS_NUM_THREADS": "1",  # a daemon that forks must have one thread
     }
     return {

@@ -60,6 +60,7 @@ class Watch:
                     stopped=self.asked.is_set,
                     timeout=LOCKED_PATIENCE,
                     store=self.store,
+                    patient=False,
                 )
             except LockedError:
                 return

@@ -9,10 +9,14 @@ draws a seed and prints it, and `make test ARGS=--hypothesis-seed=N` runs the sa
 import os
 import secrets
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
 EXAMPLES = {"dev": 50, "ci": 200, "nightly": 5000}
@@ -44,6 +48,14 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(chosen_profile())
     if chosen_profile() != "dev" and config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = secrets.randbits(32)  # xdist hands it to every worker
+
+
+@pytest.fixture(scope="session")
+def spark() -> "SparkSession":
+    """The session of this process: all who ask share it, in one xdist group."""
+    from pipelines import session
+
+    return session.spark(cores=2)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

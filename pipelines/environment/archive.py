@@ -9,16 +9,13 @@ Law: an archive only saves time. One that does not fit is passed over by the JVM
 import hashlib
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
-from pipelines.environment import jvm
+from pipelines.environment import apart, jvm
 from pipelines.environment.java import Java
 from pipelines.environment.place import Place
-
-PATIENCE = 600.0
-"""Seconds until a rehearsal is given up."""
 
 
 def path(place: Place, java: Java, class_path: Sequence[Path]) -> Path:
@@ -53,27 +50,13 @@ def make(place: Place, java: Java, class_path: Sequence[Path], say: Callable[[st
         old.unlink()
     fresh = archive.with_suffix(".part")
     record = [*_on_base(java, archive), f"-XX:ArchiveClassesAtExit={fresh}"]
-    done = subprocess.run(  # noqa: S603  this Python
-        [sys.executable, "-m", "pipelines.environment.rehearsal", *record],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(import_paths()), "PYTHONSAFEPATH": "1"},
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        timeout=PATIENCE,
-        check=False,
-    )
-    if not fresh.is_file():
-        say(f"the rehearsal failed, and Spark will start more slowly: {last(done.stderr)}")
+    fault = apart.run(["-m", "pipelines.environment.rehearsal", *record])
+    if fault or not fresh.is_file():
+        told = fault or "Java wrote no archive"
+        say(f"the rehearsal failed, and Spark will start more slowly: {told}")
         return False
     fresh.replace(archive)
     return True
-
-
-def import_paths() -> list[str]:
-    """List where our packages are imported from, for a Python of its own: then what was given."""
-    ours = str(Path(__file__).resolve().parents[2])
-    return [ours, *filter(None, [os.environ.get("PYTHONPATH")])]
 
 
 def _base(archive: Path) -> Path:
@@ -85,18 +68,13 @@ def _on_base(java: Java, archive: Path) -> list[str]:
     if any(java.home.glob("lib/server/classes*.jsa")):
         return []
     base = _base(archive)
-    subprocess.run(  # noqa: S603  the Java that was chosen
-        [java.binary, "-Xshare:dump", f"-XX:SharedArchiveFile={base}", "-Xlog:disable"],
-        env=jvm.environ([]),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        timeout=PATIENCE,
-        check=False,
-    )
+    with suppress(subprocess.TimeoutExpired):
+        subprocess.run(  # noqa: S603  the Java that was chosen
+            [java.binary, "-Xshare:dump", f"-XX:SharedArchiveFile={base}", "-Xlog:disable"],
+            env=jvm.environ([]),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=apart.PATIENCE,
+            check=False,
+        )
     return [f"-XX:SharedArchiveFile={base}"] if base.is_file() else []
-
-
-def last(said: str) -> str:
-    """Return the last line of what a program said: of a traceback, the error."""
-    lines = [line for line in said.splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "it said nothing"

@@ -6,18 +6,13 @@ network.
 
 import fcntl
 import hashlib
-import os
-import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-from pipelines.environment import archive, jars, java, jvm
+from pipelines.environment import apart, archive, jars, java, jvm
 from pipelines.environment.place import Place
-
-PATIENCE = 600.0
-"""Seconds until compiling the kernels is given up."""
 
 Say = Callable[[str], None]
 
@@ -44,23 +39,9 @@ def compile_kernels(place: Place, say: Say) -> None:
         return
     say("compiling the engine's kernels; once, 15 seconds")
     place.made(place.kernels)
-    done = subprocess.run(
-        [sys.executable, "-c", "from pipelines.spark_daemon import warm; warm()"],
-        env={
-            **os.environ,
-            "NUMBA_CACHE_DIR": str(place.kernels),
-            "PYTHONPATH": os.pathsep.join(archive.import_paths()),
-            "PYTHONSAFEPATH": "1",
-        },
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-        errors="replace",
-        timeout=PATIENCE,
-        check=False,
-    )
-    if done.returncode:
-        say(f"that failed, and workers will compile for themselves: {archive.last(done.stderr)}")
+    program = "from pipelines.spark_daemon import warm; warm()"
+    if fault := apart.run(["-c", program], NUMBA_CACHE_DIR=str(place.kernels)):
+        say(f"that failed, and workers will compile for themselves: {fault}")
         return
     (place.kernels / ".compiled").write_text(_engine(), encoding="utf-8")
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipelines import session
+from pipelines.environment import apart
 
 
 def rehearse(options: list[str]) -> None:
@@ -38,7 +39,7 @@ def rehearse(options: list[str]) -> None:
         spark.read.text(str(files)).selectExpr("value", "_metadata.file_path").collect()
         read.mapInArrow(_same, "id bigint, word string").count()
         spark.sparkContext.parallelize(range(2), 2).map(str).collect()
-    session.stop()
+    session.stop(patience=apart.PATIENCE)  # the archive is written now
 
 
 def _same(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:

@@ -17,7 +17,7 @@ from pipelines.ingest.outcome import REWRITTEN, VANISHED, Outcome, Turned
 from pipelines.ingest.planned import Planned
 from pipelines.ingest.task import Answer, work
 from pipelines.ingest.units import FilePart, Job, cut
-from pipelines.lake.appending import append_once
+from pipelines.lake.appending import Diverged, append_once
 from pipelines.lake.data_files import DataFile, added
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.points import point
@@ -31,6 +31,11 @@ from pipelines.settings import Feed, Settings
 WHAT = "ingest"
 LOST = (VANISHED, REWRITTEN)
 """Reasons that come between finding and reading: the first time they may not have been there."""
+
+MENDED = (
+    "If what fencepost.toml says of the feed was changed since, put it back, let the run finish "
+    "what was begun, and change it then"
+)
 
 Concluded = list[tuple[Planned, Outcome]]
 
@@ -175,9 +180,13 @@ class _Committing:
             if evidence.key in stands:
                 return False
         if evidence.rows:
-            append_once(self.store, table, evidence, lambda: self._files(table), since)
+            try:
+                append_once(self.store, table, evidence, lambda: self._files(table), since)
+            except Diverged as why:
+                raise Diverged(f"{why}. {MENDED}") from why
         return True
 
+    # The bucket stands beside the rows, not among them: how they are shared out changes no hash.
     def _evidence(self, table: str, lane: str, own: Sequence[Planned]) -> Evidence:
         rows = total = 0
         for delivery in own:

@@ -20,6 +20,10 @@ FEW = 200_000
 """Rows of a unit up to which they share one mixed file."""
 
 
+AT_ONCE = 100_000
+"""Rows that are parted at a time, at least: many small pieces would cost more than their rows."""
+
+
 class TupleFiles:
     """The tuples of a unit on their way to files; FEW rows and a row group a bucket are held."""
 
@@ -44,7 +48,9 @@ class TupleFiles:
         trace: TracebackType | None,
     ) -> None:
         """Close the files."""
-        if kind is None:
+        if kind is None and self._rows >= FEW:
+            self._part_held()
+        elif kind is None:
             for rows in self._held:
                 self._file(MIXED).add(rows)
         self._open.__exit__(kind, error, trace)
@@ -55,14 +61,17 @@ class TupleFiles:
             return
         self._rows += rows.num_rows
         self._held.append(rows)
-        if self._rows >= FEW:
-            held, self._held = self._held, []
-            for each in held:
-                self._part(each)
+        if self._rows >= FEW and sum(held.num_rows for held in self._held) >= AT_ONCE:
+            self._part_held()
 
     def closed(self) -> list[DataFile]:
         """Describe the files, once they are closed."""
         return [file.closed() for _, file in sorted(self._files.items())]
+
+    def _part_held(self) -> None:
+        held, self._held = self._held, []
+        if held:
+            self._part(pa.concat_tables(held))
 
     def _part(self, rows: pa.Table) -> None:
         """Add each row to the file of its bucket; each file gets only the names of its own."""

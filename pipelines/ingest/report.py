@@ -82,6 +82,13 @@ class IngestReport:
         self.done = done
         self.progress(self)
 
+    def add(self, later: "IngestReport") -> None:
+        """Put what a later ingest did behind this one; what waits is what waits now."""
+        self.taken += later.taken
+        self.refused += later.refused
+        self.waiting = later.waiting
+        self.passed_over = later.passed_over
+
     def add_all(self, concluded: Iterable[tuple[Planned, Outcome]]) -> None:
         """Note what became of the deliveries of a plan."""
         for delivery, outcome in concluded:

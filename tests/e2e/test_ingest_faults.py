@@ -14,6 +14,7 @@ import pytest
 from fencepost.errors import LakeError
 from pipelines.ingest import task, units
 from pipelines.ingest.planned import Planned
+from pipelines.lake.data_files import content_hash
 from pipelines.reading.delivery import DeliveryFile, look_at
 from pipelines.reading.raw_rows import Declared
 from pipelines.settings import Feed
@@ -96,6 +97,13 @@ def test_a_plan_that_is_written_twice_has_the_same_rows_and_hash(tmp_path):
     assert first.outcomes == second.outcomes
     assert {file.path for file in first.tuples}.isdisjoint(file.path for file in second.tuples)
     assert place.tuples() == []
+
+
+def test_the_evidence_of_a_commit_is_the_hash_of_the_rows_that_stand(uncrashed):
+    for table, beside in (("ticks", ("bucket",)), ("places", ("bucket",)), ("quarantine", ())):
+        rows = uncrashed.store.rows(table)
+        (said,) = uncrashed.store.evidence(table, 0)
+        assert (said.rows, said.hash) == (rows.num_rows, content_hash(rows, beside))
 
 
 def test_a_file_that_vanished_before_it_was_read_refuses_its_delivery_only(tmp_path):
@@ -186,7 +194,7 @@ def test_a_declaration_that_changed_between_crash_and_recovery_is_told_not_mixed
     with killed_at("ingest.tuples"), pytest.raises(Killed):
         place.ingest()
     place.declare("ticks", max_skew=0)
-    with pytest.raises(LakeError, match="2 rows of ingest ticks 1–1"):
+    with pytest.raises(LakeError, match=r"2 rows of ingest ticks 1–1.*put it back"):
         place.recovered()
     place.declare("ticks", max_skew=86_400_000_000)
     assert [taken.tuples for taken in place.recovered().taken] == [2]

@@ -10,6 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 README = (ROOT / "README.md").read_text()
 ROOMS = "assets|benchmarks|docs|fencepost|pipelines|schemas|tests"
@@ -32,7 +34,7 @@ def sessions() -> list[tuple[str, str]]:
 
 def told(words: list[str], folder: Path) -> str:
     done = subprocess.run(
-        words, cwd=folder, capture_output=True, encoding="utf-8", check=False, timeout=60
+        words, cwd=folder, capture_output=True, encoding="utf-8", check=False, timeout=120
     )
     assert done.returncode in {0, 2}, done.stderr
     assert bool(done.returncode) == bool(done.stderr), "faults go to stderr, all else to stdout"
@@ -44,6 +46,8 @@ def timeless(text: str) -> str:
     return re.sub(r"\d+\.\d+ s\b", "… s", re.sub(r"\n+", "\n", text)).strip()
 
 
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
 def test_what_the_readme_types_prints_what_the_readme_says(tmp_path: Path) -> None:
     assert sessions(), "the README shows no session"
     for command, printed in sessions():
@@ -54,7 +58,7 @@ def test_what_the_readme_types_prints_what_the_readme_says(tmp_path: Path) -> No
         elif words[0] == "cat" and not (tmp_path / words[1]).exists():
             (tmp_path / words[1]).write_text(printed.rstrip("\n") + "\n")
         else:
-            assert words[0] in {"cat", "cut", "head"}, f"the README runs {words[0]}"
+            assert words[0] in {"cat", "cp", "cut", "head"}, f"the README runs {words[0]}"
             assert timeless(told(words, tmp_path)) == timeless(printed), command
 
 

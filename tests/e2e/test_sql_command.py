@@ -346,6 +346,33 @@ def test_quarantine_shows_counts_and_rows(project):
     assert said(project, "quarantine", "show", "--reason", "' or 1=1 --").code == 2
 
 
+def test_what_was_turned_away_is_taken_up_again_once_the_declaration_is_mended(
+    tmp_path, monkeypatch
+):
+    monkeypatch.setenv("FENCEPOST_RUNNER", "here")
+    landing = tmp_path / "landing" / "ticks"
+    landing.mkdir(parents=True)
+    (landing / "a.csv").write_text(
+        "stream_id,ts,price,volume\na,1763424000,1,2\na,2026-11-18T00:00:00Z,1,2\n"
+    )
+    os.utime(landing / "a.csv", (1_700_000_000, 1_700_000_000))
+    (tmp_path / "landing" / "locations").mkdir()
+    declared = tmp_path / "fencepost.toml"
+    declared.write_text(PROJECT)
+    Ledger().written(tmp_path / "lake")
+    assert said(tmp_path, "run").code == 0
+    shown = said(tmp_path, "quarantine", "show", "--json").summary
+    assert (shown["reason"], shown["line"], shown["raw"]) == ("malformed", 2, "a,1763424000,1,2")
+    declared.write_text(PROJECT.replace('"landing/ticks"', '"landing/ticks"\nts_unit = "s"', 1))
+    told = said(tmp_path, "quarantine", "retry", "--json").summary
+    assert [(each["rows"], each["tuples"]) for each in told["deliveries"]] == [(1, 1)]
+    assert "nothing to take up again" in said(tmp_path, "quarantine", "retry").out
+    assert said(tmp_path, "sql", "select count(*) as n from ticks", "-f", "csv").out == "n\n2\n"
+    wrong = said(tmp_path, "quarantine", "retry", "--reason", "late")
+    assert wrong.code == 2
+    assert "cannot be retried" in wrong.err
+
+
 def test_without_a_lake_each_of_them_says_what_to_do(tmp_path):
     (tmp_path / "fencepost.toml").write_text(PROJECT)
     for arguments in (("sql", "select 1"), ("status",), ("quarantine", "show")):

@@ -1,0 +1,198 @@
+"""A small story on a real lake, stage by stage: what is to be the same however often it is cut off.
+
+Queries are registered; files land, with malformed rows, rows from the future, duplicates, conflicts
+and late ones; epochs go in several groups, with tuples that wait and crossings that pend; the
+registry changes; a delivery comes late into an old partition; the lake is maintained.
+
+Law: every stage may be done again after a crash, as a user would.
+"""
+
+import os
+import random
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.times import format_instant, parse_instant
+from pipelines.epochs import evaluate
+from pipelines.lake.points import on_point
+from pipelines.lake.store import Store
+from pipelines.maintain import maintain
+from pipelines.registry import standing
+from pipelines.registry.changes import Changes
+from pipelines.registry.commit import register
+from pipelines.registry.given import given_one
+from pipelines.run import run, writing
+from pipelines.runner import HereRunner
+from pipelines.settings import Settings, load
+
+NOW = parse_instant("2026-01-09T00:00:00Z")
+TOML = """\
+[lake]
+path = "lake"
+buckets = 2
+epoch_rows = 24
+group = 2
+snapshot_every = 2
+
+[run]
+runner = "{runner}"
+
+[feeds.ticks]
+axes = ["price"]
+source = "landing"
+settle = "0s"
+partition_in_path = true
+allowed_lateness = "2m"
+"""
+BANDS = {
+    "low": {"where": "price < 3", "within": "2m"},
+    "middle": {"where": "price >= 3 AND price < 6", "within": "4m", "on_first": "enter"},
+    "high": {"where": "price >= 6"},
+}
+CHANGED = {"low": {"where": "price < 2", "within": "2m"}, "edge": {"where": "price = 5"}}
+LANDINGS: dict[str, tuple[str, ...]] = {
+    "taken in": tuple(f"2026-01-0{day}-{part}.csv" for day in (1, 2) for part in "ab"),
+    "late": ("2026-01-02-c.csv", "2026-01-01-late.csv", "2026-01-03-a.csv"),
+}
+STAGES = ("registered", "taken in", "registered again", "late", "maintained")
+OWN = ("plan", "bases", "at", "seconds", "code", "found_at", "mtimes", "fingerprint")
+"""Columns that say when, by whom and from where a row was written."""
+
+
+class Crash(BaseException):
+    """The process ends here."""
+
+
+def make(folder: Path, runner: str = "here") -> Settings:
+    """Make a project with an empty lake."""
+    folder.mkdir(parents=True)
+    (folder / "landing").mkdir()
+    (folder / "fencepost.toml").write_text(TOML.format(runner=runner))
+    settings = load(folder)
+    Store.create(settings.root, settings.tables, buckets=settings.buckets)
+    return settings
+
+
+def do(folder: Path, stage: str) -> None:
+    """Do a stage, as a process of its own would: nothing is left over from before."""
+    standing._checked.clear()
+    evaluate._indexes.clear()
+    settings, runner = load(folder), HereRunner()
+    if stage.startswith("registered"):
+        bands, gone = (BANDS, ()) if stage == "registered" else (CHANGED, ("high",))
+        rows = [
+            given_one({"id": name, "feed": "ticks", **fields}, "test", settings.axes)
+            for name, fields in bands.items()
+        ]
+        changes = Changes(pa.concat_tables(rows), pa.array(gone, pa.string()))
+        with writing(settings, "test", runner) as (lake, _):
+            register(lake.store, settings, changes, NOW)
+    elif stage == "maintained":
+        with writing(settings, "test", runner) as (lake, _):
+            maintain(lake.store, ["ticks"], keep_states=1, keep_files=timedelta(days=7))
+    else:
+        land(folder, stage)
+        run(settings, runner)
+
+
+def land(folder: Path, stage: str) -> None:
+    """Let the files of a stage land; those that are there are left alone."""
+    for name in LANDINGS[stage]:
+        path = folder / "landing" / name
+        if not path.exists():
+            path.write_text("".join(_lines(name)))
+            os.utime(path, ns=(NOW * 1000, NOW * 1000))
+
+
+def _lines(name: str) -> Iterator[str]:
+    """Write a file's rows: most are good, some in every way not."""
+    draw = random.Random(name)  # noqa: S311  the same file each time
+    begin = parse_instant(f"{name[:10]}T09:00:00Z") + (ord(name[11]) % 4) * 180_000_000
+    yield "stream_id,ts,price\n"
+    for k in range(5):
+        stream, price = draw.choice("uvw"), draw.randint(0, 8)
+        ts = format_instant(begin + draw.randint(-2, 5) * 60_000_000)
+        yield f"{stream},{ts},{price}\n"
+        if k == 1:
+            yield f"{stream},{ts},{price}\n"  # a duplicate
+            yield f"{stream},{ts},{price + 1}\n"  # a conflict
+        if k == 2:
+            yield f"{stream},{ts},no number\n"
+            yield f"{stream},2100-01-01T00:00:00Z,1\n"
+
+
+def rows_of(folder: Path) -> dict[str, list[str]]:
+    """Give all rows of all tables, those of a user and of each epoch and generation.
+
+    A registration that was cut off before its rows stood leaves its number behind; so numbers of
+    arrivals and registry versions are counted here among those that are done.
+    """
+    settings = load(folder)
+    store = Store.open(settings.root, settings.tables)
+    arrivals = store.rows("arrivals").to_pylist()
+    abandoned = {row["n"] for row in arrivals if row["reason"] == "abandoned"}
+    kept = [row for row in arrivals if row["n"] not in abandoned]
+    numbers = {n: k for k, n in enumerate(sorted({row["n"] for row in kept}))}
+    versions = {row["registry_version"] for row in kept if row["kind"] == "registry"}
+    ranks = {version: k for k, version in enumerate(sorted(versions), 1)}
+    counted = _Counted(numbers, {0: 0, None: None, **ranks})
+    tables = {name: store.rows(name).to_pylist() for name in store.tables}
+    tables["arrivals"] = kept
+    return {name: sorted(map(counted.told, rows)) for name, rows in tables.items()}
+
+
+class _Counted:
+    def __init__(self, numbers: dict[int, int], versions: dict[int | None, int | None]) -> None:
+        self.numbers = numbers
+        self.versions = versions
+
+    def told(self, row: dict[str, Any]) -> str:
+        """Write a row down, without what differs from run to run."""
+        row = {name: value for name, value in row.items() if name not in OWN}
+        if row.get("reason") == "future":
+            del row["detail"]  # how far ahead of the clock
+        for name in ("n", "arrival"):
+            if name in row:
+                row[name] = self.numbers[row[name]]
+        if "arrivals" in row:
+            row["arrivals"] = [self.numbers[n] for n in row["arrivals"]]
+        if "registry_version" in row:
+            row["registry_version"] = self.versions[row["registry_version"]]
+        return repr(row)
+
+
+@contextmanager
+def watched(passed: list[str], crash_at: int | None = None) -> Iterator[None]:
+    """Note the points that are passed; end the process at the k-th."""
+
+    def hook(name: str) -> None:
+        passed.append(name)
+        if len(passed) == crash_at:
+            raise Crash(name)
+
+    off = on_point(hook)
+    try:
+        yield
+    finally:
+        off()
+
+
+def copied(folder: Path, target: Path) -> Path:
+    """Copy a project, times of files and all."""
+    return Path(shutil.copytree(folder, target))
+
+
+def differing(one: dict[str, Sequence[str]], other: dict[str, Sequence[str]]) -> list[str]:
+    """Name rows that stand on one side only: at most one of each table."""
+    found = []
+    for name, rows in one.items():
+        apart = [*(set(rows) ^ set(other[name]))]
+        if apart or len(rows) != len(other[name]):
+            found.append(f"{name}: {len(rows)} and {len(other[name])} rows, {apart[:2]}")
+    return found

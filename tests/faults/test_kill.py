@@ -1,0 +1,191 @@
+"""Killed with SIGKILL, again and again, `fencepost run` ends with the rows of a run that was not.
+
+The whole process group goes at once, JVM and all; or Python alone, and its JVM is left an orphan.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from fencepost.errors import LockedError
+from pipelines.lake.lock import hold
+from pipelines.run import run
+from pipelines.runner import HereRunner
+from pipelines.settings import load
+from tests.commands import REPOSITORY
+from tests.faults.story import copied, differing, do, land, make, rows_of
+
+FENCEPOST = "from pipelines.cli import main; main()"
+SPARK = [pytest.mark.xdist_group("spark")]
+KILLS = (
+    "ingest.planned:1",
+    "ingest.quarantine:1",
+    "ingest.tuples:1",
+    "ingest.done:1",
+    "epochs.planned:1",
+    "epochs.evaluated:1",
+    "epochs.events:1",
+    "epochs.stream_state:1",
+    "epochs.transitions:1",  # of the group begun last, which stand: the next one's
+    "epochs.done:1",
+)
+KILLS_ON_SPARK = ("ingest.tuples:1", "epochs.events:1", "epochs.stream_state:1")
+DIES_IN_A_JOB = """
+import os, signal, sys, threading
+from pipelines.lake.points import on_point
+
+def die():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def passed(name):
+    if name == "epochs.planned":
+        from pyspark import SparkContext
+        print(SparkContext._active_spark_context._gateway.proc.pid, flush=True)
+        threading.Timer(0.2, die).start()
+
+on_point(passed)
+from pipelines.cli import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def uncut(tmp_path_factory) -> Path:
+    """The story as it goes uncut: the project before each stage, and after the last."""
+    folder = tmp_path_factory.mktemp("uncut")
+    project = folder / "project"
+    make(project)
+    for stage in ("registered", "taken in", "registered again", "late"):
+        copied(project, folder / stage)
+        do(project, stage)
+        if stage == "taken in":
+            copied(project, folder / "taken in, done")
+    return folder
+
+
+def started(folder: Path, code: str = FENCEPOST, **environ: str) -> subprocess.Popen[str]:
+    """Start `fencepost run --json` in a session of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "run", "--json", "--config", str(folder)],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environ},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def killed(folder: Path, at: str, **environ: str) -> None:
+    """Run until it is killed at a point."""
+    process = started(folder, FENCEPOST_CRASH_AT=at, **environ)
+    _, err = process.communicate(timeout=100)
+    assert process.returncode == -signal.SIGKILL, (at, err)
+
+
+def finished(folder: Path, **environ: str) -> dict[str, list[object]]:
+    """Run to the end."""
+    process = started(folder, **environ)
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == 0, err
+    told: dict[str, list[object]] = json.loads(out)
+    return told
+
+
+def test_killed_ten_times_in_a_row_a_run_changes_no_row(uncut, tmp_path) -> None:
+    project = copied(uncut / "taken in", tmp_path / "project")
+    land(project, "taken in")
+    for at in KILLS:
+        killed(project, at)
+    finished(project)
+    assert differing(rows_of(project), rows_of(uncut / "taken in, done")) == []
+
+
+@pytest.mark.xdist_group("spark")
+def test_killed_with_its_jvm_a_run_on_spark_changes_no_row(uncut, tmp_path) -> None:
+    project = copied(uncut / "late", tmp_path / "project")
+    land(project, "late")
+    for at in KILLS_ON_SPARK:
+        killed(project, at, FENCEPOST_RUNNER="spark")
+    finished(project)
+    assert differing(rows_of(project), rows_of(uncut / "project")) == []
+
+
+@pytest.mark.xdist_group("spark")
+def test_an_orphaned_jvm_changes_no_row(uncut, tmp_path) -> None:
+    project = copied(uncut / "taken in", tmp_path / "project")
+    land(project, "taken in")
+    process = started(project, DIES_IN_A_JOB, FENCEPOST_RUNNER="spark")
+    out, err = process.communicate(timeout=100)
+    assert process.returncode == -signal.SIGKILL, err
+    orphan = int(out)
+    try:
+        finished(project)
+        assert differing(rows_of(project), rows_of(uncut / "taken in, done")) == []
+        assert is_gone(orphan)
+        assert differing(rows_of(project), rows_of(uncut / "taken in, done")) == []
+    finally:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+
+
+def is_gone(pid: int, patience: float = 30.0) -> bool:
+    """Wait until a process that is no child of ours has ended."""
+    deadline = time.monotonic() + patience
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def test_of_two_runs_at_once_one_waits_and_no_row_comes_twice(uncut, tmp_path) -> None:
+    project = copied(uncut / "taken in", tmp_path / "project")
+    land(project, "taken in")
+    both = [started(project), started(project)]
+    said = [process.communicate(timeout=100) for process in both]
+    assert [process.returncode for process in both] == [0, 0], said
+    told = [json.loads(out) for out, _ in said]
+    assert sorted(len(each["deliveries"]) for each in told) == [0, 4]
+    assert differing(rows_of(project), rows_of(uncut / "taken in, done")) == []
+
+
+def test_who_cannot_wait_is_told_who_writes_and_changes_nothing(uncut, tmp_path) -> None:
+    project = copied(uncut / "taken in", tmp_path / "project")
+    land(project, "taken in")
+    settings = load(project)
+    code = f"""
+import sys
+from pathlib import Path
+from pipelines.lake.lock import hold
+with hold(Path({str(settings.root)!r}), "fencepost run"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+    holds = subprocess.Popen(
+        [sys.executable, "-c", code],
+        cwd=REPOSITORY,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with holds:
+        assert holds.stdout is not None
+        assert holds.stdout.readline() == "held\n"
+        with pytest.raises(LockedError, match=f"`fencepost run` \\(process {holds.pid} on"):
+            run(settings, HereRunner(), timeout=0.2)
+        assert differing(rows_of(project), rows_of(uncut / "taken in")) == []
+        holds.kill()
+    report = run(settings, HereRunner())
+    assert len(report.ingested.taken) == 4

@@ -1,0 +1,197 @@
+"""The lake on Spark: both read paths, every engine's view of every table, and the watch."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from chispa import assert_df_equality
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+
+from pipelines.epochs import by_spark
+from pipelines.epochs.drive import Lake
+from pipelines.epochs.partitions import keys_of, partitions
+from pipelines.lake.store import Store
+from pipelines.planning.plan import Limits
+from pipelines.runner import HereRunner, SparkRunner
+from pipelines.views.duckdb_session import duckdb_session
+from pipelines.watch import Watch
+from tests import landed_lakes
+from tests.commands import REPOSITORY
+from tests.landed_lakes import LEFT_OUT, SECOND, Way, play, tables_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
+
+LATENESS = 2 * SECOND
+COMPARED = ("events", "transitions", "quarantine", "stream_state", "pending", "reorder")
+
+
+@pytest.fixture(scope="module")
+def here(tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    return play(tmp_path_factory.mktemp("here"), HereRunner(), Way(), LATENESS)
+
+
+@pytest.fixture(scope="module")
+def on_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    way = Way(run_every=4, limits=Limits(snapshot_every=2, epoch_deliveries=2))
+    return play(tmp_path_factory.mktemp("spark"), SparkRunner(lambda: spark), way, LATENESS)
+
+
+def published(spark: SparkSession, lake: Lake, name: str) -> DataFrame:
+    """The published rows of a table as Spark has them, without what says how work was cut."""
+    with duckdb_session(lake.store.root, lake.store.tables) as session:
+        rows = session.sql(f"from {name}").to_arrow_table()
+    kept = [c for c in rows.column_names if c not in LEFT_OUT]
+    return spark.createDataFrame(rows.select(kept))
+
+
+def test_spark_gives_the_tables_that_one_process_gives(spark, here: Lake, on_spark: Lake) -> None:
+    for name in COMPARED:
+        mine, theirs = (published(spark, lake, name) for lake in (on_spark, here))
+        assert theirs.count() > 0, name
+        assert_df_equality(mine, theirs, ignore_row_order=True, ignore_nullable=True)
+    assert tables_of(on_spark) == tables_of(here)
+
+
+def test_rows_through_spark_and_rows_from_files_give_the_same_tables(
+    spark: SparkSession, here: Lake, tmp_path: Path
+) -> None:
+    way = Way(run_every=5, limits=Limits(epoch_deliveries=3, snapshot_every=2), read_path="spark")
+    lake = play(tmp_path, SparkRunner(lambda: spark), way, LATENESS)
+    assert by_spark.is_chosen(lake.settings, lake.store, lake.runner)
+    assert tables_of(lake) == tables_of(here)
+
+
+def test_evaluating_again_by_the_other_path_proves_the_rows(on_spark: Lake) -> None:
+    settings = landed_lakes.settings_of(on_spark.settings.root.parent, LATENESS, read_path="spark")
+    other = Lake(on_spark.store, settings, on_spark.runner, on_spark.limits)
+    for report in partitions(other, "ticks", keys_of(other, "ticks"), again=True):
+        assert report.proved
+
+
+def sums(table: pa.Table) -> dict[str, float]:
+    """The sum of every column of numbers, and how many rows."""
+    told = {"rows": float(table.num_rows)}
+    for name in table.column_names:
+        if pa.types.is_integer(table[name].type) or pa.types.is_floating(table[name].type):
+            told[name] = float(pc.sum(table[name]).as_py() or 0)
+    return told
+
+
+def test_every_engine_reads_every_table_alike(spark: SparkSession, on_spark: Lake) -> None:
+    with duckdb_session(on_spark.store.root, on_spark.store.tables) as session:
+        for name in on_spark.store.tables:
+            path = str(on_spark.store.folder(name))
+            expected = sums(DeltaTable(path).to_pyarrow_table())
+            assert sums(spark.read.format("delta").load(path).toArrow()) == expected, name
+            assert sums(session.sql(f"from raw_{name}").to_arrow_table()) == expected, name
+            assert sums(pl.scan_delta(path).collect().to_arrow()) == expected, name
+            assert expected["rows"] > 0 or name in {"reorder", "pending"}, name
+
+
+def test_spark_refuses_a_row_that_breaks_a_constraint(spark, on_spark: Lake) -> None:
+    path = str(on_spark.store.folder("pending"))
+    rows = spark.read.format("delta").load(path).limit(1)
+    assert rows.count() == 1
+    broken = rows.selectExpr("* except (type)", "'X' as type")
+    with pytest.raises(Exception, match="type_is_known"):
+        broken.write.format("delta").mode("append").save(path)
+
+
+def test_files_are_passed_over_by_query_stream_and_day(on_spark: Lake) -> None:
+    from pipelines.maintain import maintain
+
+    before = tables_of(on_spark)
+    maintain(on_spark.store, ["ticks"])
+    assert tables_of(on_spark) == before
+    actions = pa.table(on_spark.store.delta("events").get_add_actions(flatten=True))
+    for column in ("min.query_id", "max.query_id", "min.stream_id", "min.ts", "partition.day"):
+        assert actions[column].null_count == 0, column
+
+
+def test_a_watch_takes_what_lands_and_ends_on_sigterm(tmp_path: Path) -> None:
+    settings = landed_lakes.settings_of(tmp_path)
+    (tmp_path / "fencepost.toml").write_text(
+        '[feeds.ticks]\naxes = ["price", "volume"]\nsource = "landing"\nsettle = "0s"\n'
+    )
+    Store.create(settings.root, settings.tables, buckets=4)
+    landing = settings.feeds["ticks"].source
+    files = list(landed_lakes.deliveries(3))
+    (landing / files[0][0]).write_text(files[0][1])
+    command = [sys.executable, "-m", "pipelines.cli", "watch", "--every", "1s"]
+    watch = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    try:
+        store = Store.open(settings.root, settings.tables)
+        assert _done(store, 1), watch.communicate(timeout=1)
+        for name, text in files[1:]:
+            (landing / f".{name}").write_text(text)
+            (landing / f".{name}").rename(landing / name)
+        assert _done(store, 3)
+        watch.terminate()
+        out, err = watch.communicate(timeout=60)
+    finally:
+        watch.kill()
+    assert watch.returncode == 0, err
+    assert "stopped; all that was begun is committed" in err
+    assert "evaluate   ticks epoch 1" in out
+
+
+def _done(store: Store, deliveries: int, patience: float = 90) -> bool:
+    """Wait until so many deliveries are evaluated."""
+    until = time.monotonic() + patience
+    while time.monotonic() < until:
+        rows = store.rows("epochs").filter(pc.equal(store.rows("epochs")["state"], "done"))
+        if sum(len(numbers) for numbers in rows["arrivals"].to_pylist()) >= deliveries:
+            return True
+        time.sleep(0.3)
+    return False
+
+
+def test_a_failing_run_ends_the_watch_with_its_error(tmp_path: Path) -> None:
+    settings = landed_lakes.settings_of(tmp_path)
+    store = Store.create(settings.root, settings.tables, buckets=4)
+    log = store.folder("epochs") / "_delta_log"
+    last = max(log.glob("*.json"))
+    watch = Watch(settings, HereRunner(), 0.1, lambda _: None)
+    last.write_text("")
+    watch.store = None  # type: ignore[assignment]  # as a watch that opens the lake anew
+    with pytest.raises(Exception, match="empty or cut off"):
+        watch.until_stopped()
+
+
+def test_rows_are_the_same_under_another_time_zone(tmp_path: Path, here: Lake) -> None:
+    """A process in New York, over the hours of a change of clocks, as under UTC."""
+    code = (
+        "import sys; from pathlib import Path; from tests.landed_lakes import *;"
+        "from pipelines.runner import HereRunner;"
+        "print(repr(tables_of(play(Path(sys.argv[1]), HereRunner(), Way(), 2 * SECOND))))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path)],
+        env={**os.environ, "TZ": "America/New_York", "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        timeout=120,
+    )
+    assert said.stdout.strip() == repr(tables_of(here))
+
+
+def test_a_stream_that_falls_silent_is_settled_by_the_watermark(here: Lake) -> None:
+    transitions = tables_of(here)["transitions"]
+    silent = [row for row in transitions if "'SILENT'" in row]
+    assert any("'stay'" in row or "'departure'" in row for row in silent)
+    assert any("'pass_through'" in row for row in transitions)
