@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOPBACK = "127.0.0.1"
+ATTEMPTS = 3  # of a task: a worker that dies costs a retry
 PARTITIONS = 4  # of a shuffle: more than this is overhead on one machine
 # PySpark would go by these, and to another JVM or a Connect server.
 FOREIGN = (
@@ -228,7 +229,7 @@ def _settings(tasks: int, folder: Path, place: Place) -> dict[str, str]:
         "OPENBLAS_NUM_THREADS": "1",  # a daemon that forks must have one thread
     }
     return {
-        "spark.master": f"local[{tasks}]",
+        "spark.master": f"local[{tasks},{ATTEMPTS}]",
         "spark.app.name": "fencepost",
         "spark.driver.host": LOOPBACK,
         "spark.driver.bindAddress": LOOPBACK,

@@ -13,9 +13,9 @@ from pathlib import Path
 from fencepost.errors import InputError
 from pipelines.ingest import delta_source
 from pipelines.ingest.counted import QUARANTINE, counted
+from pipelines.ingest.isolating import answered
 from pipelines.ingest.outcome import REWRITTEN, VANISHED, Outcome, Turned
 from pipelines.ingest.planned import Planned
-from pipelines.ingest.task import Answer, work
 from pipelines.ingest.units import FilePart, Job, cut
 from pipelines.lake.appending import Diverged, append_once
 from pipelines.lake.data_files import DataFile, added
@@ -95,14 +95,16 @@ def _written(
         for feed, own in jobs.items()
         for unit in cut(store.root, settings.feeds[feed], store.buckets, own, runner.slots)
     ]
-    answers = [Answer.from_json(text) for text in runner.run(work, [u.to_json() for u in units])]
-    for answer in answers:
+    read, deadly = answered(runner, units)
+    for n, why in deadly.items():
+        outcomes[n] = Outcome.refused(n, why)
+    for _, answer in read:
         for outcome in answer.outcomes:
             before = outcomes.get(outcome.n, Outcome(outcome.n))
             outcomes[outcome.n] = before.and_then(outcome)
     tuples: dict[str, list[DataFile]] = {}
     aside: dict[str, list[DataFile]] = {}
-    for unit, answer in zip(units, answers, strict=True):
+    for unit, answer in read:
         if unit.shared or all(outcomes[part.n].reason is None for part in unit.parts):
             tuples.setdefault(unit.feed.name, []).extend(answer.tuples)
             aside.setdefault(unit.feed.name, []).extend(answer.aside)

@@ -57,10 +57,10 @@ BANDS = {
 }
 CHANGED = {"low": {"where": "price < 2", "within": "2m"}, "edge": {"where": "price = 5"}}
 LANDINGS: dict[str, tuple[str, ...]] = {
-    "taken in": tuple(f"2026-01-0{day}-{part}.csv" for day in (1, 2) for part in "ab"),
+    "taken-in": tuple(f"2026-01-0{day}-{part}.csv" for day in (1, 2) for part in "ab"),
     "late": ("2026-01-02-c.csv", "2026-01-01-late.csv", "2026-01-03-a.csv"),
 }
-STAGES = ("registered", "taken in", "registered again", "late", "maintained")
+STAGES = ("registered", "taken-in", "registered-again", "late", "maintained")
 OWN = ("plan", "bases", "at", "seconds", "code", "found_at", "mtimes", "fingerprint")
 """Columns that say when, by whom and from where a row was written."""
 

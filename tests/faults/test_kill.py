@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import LockedError
-from pipelines.lake.lock import hold
 from pipelines.run import run
 from pipelines.runner import HereRunner
 from pipelines.settings import load
@@ -23,7 +22,6 @@ from tests.commands import REPOSITORY
 from tests.faults.story import copied, differing, do, land, make, rows_of
 
 FENCEPOST = "from pipelines.cli import main; main()"
-SPARK = [pytest.mark.xdist_group("spark")]
 KILLS = (
     "ingest.planned:1",
     "ingest.quarantine:1",
@@ -33,7 +31,7 @@ KILLS = (
     "epochs.evaluated:1",
     "epochs.events:1",
     "epochs.stream_state:1",
-    "epochs.transitions:1",  # of the group begun last, which stand: the next one's
+    "epochs.transitions:1",
     "epochs.done:1",
 )
 KILLS_ON_SPARK = ("ingest.tuples:1", "epochs.events:1", "epochs.stream_state:1")
@@ -62,11 +60,11 @@ def uncut(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("uncut")
     project = folder / "project"
     make(project)
-    for stage in ("registered", "taken in", "registered again", "late"):
+    for stage in ("registered", "taken-in", "registered-again", "late"):
         copied(project, folder / stage)
         do(project, stage)
-        if stage == "taken in":
-            copied(project, folder / "taken in, done")
+        if stage == "taken-in":
+            copied(project, folder / "taken-in-done")
     return folder
 
 
@@ -100,14 +98,15 @@ def finished(folder: Path, **environ: str) -> dict[str, list[object]]:
 
 
 def test_killed_ten_times_in_a_row_a_run_changes_no_row(uncut, tmp_path) -> None:
-    project = copied(uncut / "taken in", tmp_path / "project")
-    land(project, "taken in")
+    project = copied(uncut / "taken-in", tmp_path / "project")
+    land(project, "taken-in")
     for at in KILLS:
         killed(project, at)
     finished(project)
-    assert differing(rows_of(project), rows_of(uncut / "taken in, done")) == []
+    assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
 
 
+@pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_killed_with_its_jvm_a_run_on_spark_changes_no_row(uncut, tmp_path) -> None:
     project = copied(uncut / "late", tmp_path / "project")
@@ -118,19 +117,20 @@ def test_killed_with_its_jvm_a_run_on_spark_changes_no_row(uncut, tmp_path) -> N
     assert differing(rows_of(project), rows_of(uncut / "project")) == []
 
 
+@pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_an_orphaned_jvm_changes_no_row(uncut, tmp_path) -> None:
-    project = copied(uncut / "taken in", tmp_path / "project")
-    land(project, "taken in")
+    project = copied(uncut / "taken-in", tmp_path / "project")
+    land(project, "taken-in")
     process = started(project, DIES_IN_A_JOB, FENCEPOST_RUNNER="spark")
     out, err = process.communicate(timeout=100)
     assert process.returncode == -signal.SIGKILL, err
     orphan = int(out)
     try:
         finished(project)
-        assert differing(rows_of(project), rows_of(uncut / "taken in, done")) == []
+        assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
         assert is_gone(orphan)
-        assert differing(rows_of(project), rows_of(uncut / "taken in, done")) == []
+        assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
     finally:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -151,19 +151,19 @@ def is_gone(pid: int, patience: float = 30.0) -> bool:
 
 
 def test_of_two_runs_at_once_one_waits_and_no_row_comes_twice(uncut, tmp_path) -> None:
-    project = copied(uncut / "taken in", tmp_path / "project")
-    land(project, "taken in")
+    project = copied(uncut / "taken-in", tmp_path / "project")
+    land(project, "taken-in")
     both = [started(project), started(project)]
     said = [process.communicate(timeout=100) for process in both]
     assert [process.returncode for process in both] == [0, 0], said
     told = [json.loads(out) for out, _ in said]
     assert sorted(len(each["deliveries"]) for each in told) == [0, 4]
-    assert differing(rows_of(project), rows_of(uncut / "taken in, done")) == []
+    assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
 
 
 def test_who_cannot_wait_is_told_who_writes_and_changes_nothing(uncut, tmp_path) -> None:
-    project = copied(uncut / "taken in", tmp_path / "project")
-    land(project, "taken in")
+    project = copied(uncut / "taken-in", tmp_path / "project")
+    land(project, "taken-in")
     settings = load(project)
     code = f"""
 import sys
@@ -185,7 +185,7 @@ with hold(Path({str(settings.root)!r}), "fencepost run"):
         assert holds.stdout.readline() == "held\n"
         with pytest.raises(LockedError, match=f"`fencepost run` \\(process {holds.pid} on"):
             run(settings, HereRunner(), timeout=0.2)
-        assert differing(rows_of(project), rows_of(uncut / "taken in")) == []
+        assert differing(rows_of(project), rows_of(uncut / "taken-in")) == []
         holds.kill()
     report = run(settings, HereRunner())
     assert len(report.ingested.taken) == 4
