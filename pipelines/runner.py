@@ -6,14 +6,22 @@ nothing that came from a user is ever pickled, and what a worker knows is what t
 Law: the answers are those of the tasks, in their order, whoever did the work.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
+
+from fencepost import errors
+from fencepost.errors import FencepostError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Work = Callable[[str], str]
+
+OURS = re.compile(r"^fencepost\.errors\.(LakeError|InputError|StateError): (.*)$", re.MULTILINE)
+"""How Spark tells an error of ours that a task ended with."""
 
 
 class Runner(Protocol):
@@ -64,4 +72,19 @@ class SparkRunner:
         if not tasks:
             return []
         context = self.spark.sparkContext
-        return list(context.parallelize(tasks, len(tasks)).map(work).collect())
+        with said_plainly():
+            return list(context.parallelize(tasks, len(tasks)).map(work).collect())
+
+
+@contextmanager
+def said_plainly() -> Iterator[None]:
+    """Raise what a task said on purpose as it said it, without Spark's words around it."""
+    try:
+        yield
+    except FencepostError:
+        raise
+    except Exception as failure:
+        said = OURS.search(str(failure))
+        if said is None:
+            raise
+        raise getattr(errors, said[1])(said[2]) from failure

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -22,8 +21,9 @@ from pipelines.epochs.evaluate import evaluate
 from pipelines.epochs.logs import AsOf, newest
 from pipelines.epochs.reading import KEYS, Rows, empty, in_order
 from pipelines.epochs.share import LOGS, Answer, Share
+from pipelines.epochs.tuples import ORIGIN
 from pipelines.lake.store import Store
-from pipelines.runner import Runner, SparkRunner
+from pipelines.runner import Runner, SparkRunner, said_plainly
 from pipelines.settings import Settings
 from schemas import Table, all_tables
 
@@ -67,7 +67,8 @@ def answers(runner: Runner, shares: Sequence[Share]) -> list[Answer]:
     tasks = len(shares)
     rows = _all_rows(runner.spark, share)
     shared_out = rows.repartition(tasks, "stream_id") if tasks > 1 else rows.coalesce(1)
-    answered = shared_out.mapInArrow(through, "answer string").collect()
+    with said_plainly():
+        answered = shared_out.mapInArrow(through, "answer string").collect()
     return [Answer.from_json(row["answer"]) for row in answered]
 
 
@@ -104,15 +105,16 @@ def _counting(as_of: AsOf) -> Any:  # noqa: ANN401  a Spark column
 def _work(line: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     started = time.perf_counter()
     share = Share.from_json(line)
-    rows = _rows(share, list(batches))
-    answer = evaluate(share, rows, {"read": time.perf_counter() - started})
+    seconds: dict[str, float] = {}
+    rows = _rows(share, list(batches), seconds)
+    seconds["read"] = time.perf_counter() - started - seconds["sort"]
+    answer = evaluate(share, rows, seconds)
     yield pa.RecordBatch.from_pydict({"answer": [answer.to_json()]})
 
 
-def _rows(share: Share, batches: Sequence[pa.RecordBatch]) -> Rows:
+def _rows(share: Share, batches: Sequence[pa.RecordBatch], seconds: dict[str, float]) -> Rows:
     tables = all_tables(share.axes)
-    numbers = np.array([n for step in share.steps for n in step.arrivals], np.int64)
-    own = ["stream_id", "ts", *share.axes[share.feed], "arrival", "file", "line"]
+    own = ["stream_id", "ts", *share.axes[share.feed], *ORIGIN]
     tuples = _of_kind(batches, tables[share.feed], own)
     logs = {}
     for name in LOGS:
@@ -120,7 +122,7 @@ def _rows(share: Share, batches: Sequence[pa.RecordBatch]) -> Rows:
         columns = [c for c in table.arrow.names if c not in table.partitioned_by]
         rows = _of_kind(batches, table, columns)
         logs[name] = newest(share.as_of.counting(rows), KEYS[name])
-    return Rows(in_order(tuples, numbers), **logs)
+    return Rows(in_order(share, tuples, seconds), **logs)
 
 
 def _of_kind(batches: Sequence[pa.RecordBatch], table: Table, columns: Sequence[str]) -> pa.Table:

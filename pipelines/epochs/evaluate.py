@@ -19,6 +19,7 @@ from fencepost.tuples import TupleBatch, codes_in
 from pipelines.epochs import outputs
 from pipelines.epochs.reading import Rows, read
 from pipelines.epochs.share import Answer, Share, Step
+from pipelines.epochs.tuples import coded
 from pipelines.lake.data_files import content_hash, write_files
 from pipelines.registry.standing import load
 from schemas import all_tables
@@ -34,9 +35,8 @@ _MOST_INDEXES = 4
 def work(line: str) -> str:
     """Do a task: JSON in, JSON out."""
     share = Share.from_json(line)
-    started = time.perf_counter()
-    rows = read(share)
-    return evaluate(share, rows, {"read": time.perf_counter() - started}).to_json()
+    seconds: dict[str, float] = {}
+    return evaluate(share, read(share, seconds), seconds).to_json()
 
 
 def evaluate(share: Share, rows: Rows, seconds: dict[str, float]) -> Answer:
@@ -71,12 +71,10 @@ class _Going:
     def __init__(self, share: Share, rows: Rows) -> None:
         self.share = share
         self.tuples = rows.tuples
-        self.axes = share.axes[share.feed]
         self.found = outputs.Found(share)
         self.counts: dict[int, dict[str, int]] = {}
         self.index = _index(share, share.steps[0])
         self.state = _state(share, rows, self.index)
-        self.place = rows.tuples["place"].to_numpy()
         if len(self.state.pending) < rows.pending.num_rows:
             self.found.lost(share.steps[0], _out_of_force(rows.pending, self.index.queries))
 
@@ -85,12 +83,10 @@ class _Going:
         share, now = self.share, self.share.steps[place]
         self.index = _index(share, now)
         begin = sum(len(step.arrivals) for step in share.steps[:place])
-        first, beyond = np.searchsorted(self.place, [begin, begin + len(now.arrivals)])
-        mine = self.tuples.slice(first, beyond - first)
-        batch = _batch(share.feed, self.axes, mine, begin)
+        mine = self.tuples.of_deliveries(begin, begin + len(now.arrivals))
         outcome = step(
             self.state,
-            batch,
+            mine.batch,
             self.index,
             deliveries=len(now.arrivals),
             lateness=share.lateness,
@@ -100,22 +96,6 @@ class _Going:
         self.state = outcome.state
         self.found.add(now, outcome, mine, before)
         self.counts[now.epoch] = _counts(outcome)
-
-
-def _batch(feed: str, axes: tuple[str, ...], rows: pa.Table, begin: int) -> TupleBatch:
-    column = rows["stream_id"].unify_dictionaries().combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.chunk(0) if column.num_chunks else _no_ids()
-    values = np.empty((len(axes), rows.num_rows))
-    for line, axis in zip(values, axes, strict=True):
-        line[:] = rows[axis].to_numpy()
-    delivery = (rows["place"].to_numpy() - begin).astype(np.int32)
-    ts = rows["ts"].cast(pa.int64()).to_numpy()
-    return TupleBatch.from_columns(feed, axes, column, ts, values, delivery)
-
-
-def _no_ids() -> pa.DictionaryArray:
-    return pa.DictionaryArray.from_arrays(pa.array([], pa.int32()), pa.array([], pa.string()))
 
 
 def _index(share: Share, now: Step) -> BorderIndex:
@@ -159,7 +139,9 @@ def _waiting(feed: str, axes: tuple[str, ...], rows: pa.Table) -> TupleBatch:
     """Take up the tuples that wait, in the order in which the engine keeps them."""
     if rows.num_rows == 0:
         return TupleBatch.empty(feed, axes)
-    batch = _batch(feed, axes, rows.append_column("place", pa.array(np.zeros(len(rows), int))), 0)
+    values = np.stack([rows[axis].to_numpy() for axis in axes])
+    ts = rows["ts"].cast(pa.int64()).to_numpy()
+    batch = TupleBatch.from_columns(feed, axes, coded(rows["stream_id"]), ts, values)
     return batch.take(np.lexsort((batch.ts, batch.stream)))
 
 

@@ -18,6 +18,7 @@ from fencepost.times import DAY, format_instant
 from fencepost.transitions import KINDS, Pending
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
 from pipelines.epochs.share import Share, Step
+from pipelines.epochs.tuples import Tuples
 from pipelines.evaluation.results import in_words
 from pipelines.lake.buckets import MIXED, buckets_of
 from schemas import Table, all_tables
@@ -59,10 +60,10 @@ class Found:
         self,
         now: Step,
         outcome: Outcome,
-        batch: pa.Table,
+        tuples: Tuples,
         before: tuple[TupleBatch, Pending],
     ) -> None:
-        """Add what one epoch found. `batch` holds its tuples, `before` what waited and pended."""
+        """Add what one epoch found in its tuples. `before` is what waited and pended."""
         waited, pended = before
         arrivals = np.array(now.arrivals, np.int64)
         if len(outcome.found.type):
@@ -70,7 +71,7 @@ class Found:
         if len(outcome.decided.kind):
             self._put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
         if len(outcome.turned.row):
-            self._put("quarantine", now, self._turned_away(outcome, batch))
+            self._put("quarantine", now, self._turned_away(outcome, tuples))
         if len(outcome.changed):
             self._put("stream_state", now, outcome.changed.to_table(), snapshot=False)
         state = outcome.state
@@ -122,9 +123,9 @@ class Found:
                 columns.append(pa.nulls(n, field.type))
         self._parts.setdefault(name, []).append(pa.table(columns, schema=table.arrow))
 
-    def _turned_away(self, outcome: Outcome, batch: pa.Table) -> pa.Table:
+    def _turned_away(self, outcome: Outcome, tuples: Tuples) -> pa.Table:
         told = outcome.rejected
-        rows = batch.take(told["row"])
+        rows = tuples.origin(told["row"].to_numpy())
         reason = told["reason"].combine_chunks()
         files = rows["file"].to_pylist()
         paths = [

@@ -4,6 +4,7 @@ Straight from the data files of the Delta snapshot, past the JVM: (measured) fou
 quick as rows that travel through it. Which files, the driver says; here they are only read.
 """
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,10 +14,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from fencepost.tuples import Int64s
-from pipelines.epochs.logs import codes_of, newest
+from pipelines.epochs.logs import newest
 from pipelines.epochs.share import Share
+from pipelines.epochs.tuples import ORIGIN, Tuples, coded
 from pipelines.lake.buckets import buckets_of
+from pipelines.lake.data_files import lost_file
 from schemas import Table, all_tables
 
 KEYS = {
@@ -28,16 +30,17 @@ KEYS = {
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """What a share begins with: its tuples in the order of arrival, and its logs."""
+    """What a share begins with: its tuples, and its logs."""
 
-    tuples: pa.Table
+    tuples: Tuples
     stream_state: pa.Table
     reorder: pa.Table
     pending: pa.Table
 
 
-def read(share: Share) -> Rows:
-    """Read all that a share needs from its files."""
+def read(share: Share, seconds: dict[str, float]) -> Rows:
+    """Read all that a share needs from its files; note how long that took, and the sorting."""
+    started = time.perf_counter()
     tables = all_tables(share.axes)
     tuples = _tuples(share, tables[share.feed])
     reorder = _log(share, tables["reorder"])
@@ -46,36 +49,38 @@ def read(share: Share) -> Rows:
     if not share.snapshot:
         wanted = [table["stream_id"] for table in (tuples, reorder, pending)]
     state = _log(share, tables["stream_state"], wanted)
-    return Rows(tuples, state, reorder, pending)
+    seconds["read"] = time.perf_counter() - started
+    return Rows(in_order(share, tuples, seconds), state, reorder, pending)
+
+
+def in_order(share: Share, rows: pa.Table, seconds: dict[str, float]) -> Tuples:
+    """Sort tuples as the engine takes them, and note how long that took."""
+    started = time.perf_counter()
+    numbers = np.array([n for step in share.steps for n in step.arrivals], np.int64)
+    tuples = Tuples.of(share.axes[share.feed], share.feed, rows, numbers)
+    seconds["sort"] = time.perf_counter() - started
+    return tuples
 
 
 def _tuples(share: Share, table: Table) -> pa.Table:
-    own = share.axes[share.feed]
-    columns = ["stream_id", "ts", *own, "arrival", "file", "line"]
+    """Read the tuples of the share's deliveries, file by file in the order of what they hold."""
+    columns = ["stream_id", "ts", *share.axes[share.feed], *ORIGIN]
     wanted = pa.array([n for step in share.steps for n in step.arrivals], pa.int64())
-    parts = [empty(table, columns)]
+    parts = []
     for path in share.files[share.feed]:
         rows = _columns(share, table, path, columns)
         theirs = pc.is_in(rows["arrival"], value_set=wanted)
         if not pc.all(theirs).as_py():
             rows = rows.filter(theirs)
-        parts.append(_of_share(rows, share))
-    return in_order(pa.concat_tables(parts), wanted.to_numpy())
+        rows = _of_share(rows, share)
+        if rows.num_rows:
+            parts.append(rows)
+    parts.sort(key=_first)
+    return pa.concat_tables([empty(table, columns), *parts])
 
 
-def in_order(rows: pa.Table, arrivals: Int64s) -> pa.Table:
-    """Sort tuples by (delivery in the order given, file, line), unless they are so already."""
-    place = np.empty(len(arrivals), np.int64)
-    by_number = np.argsort(arrivals, kind="stable")
-    place = by_number[np.searchsorted(arrivals[by_number], rows["arrival"].to_numpy())]
-    file, line = rows["file"].to_numpy().astype(np.int64), rows["line"].to_numpy()
-    falls = np.diff(place) < 0
-    falls |= (np.diff(place) == 0) & (np.diff(file) < 0)
-    falls |= (np.diff(place) == 0) & (np.diff(file) == 0) & (np.diff(line) < 0)
-    if falls.any():
-        order = pa.array(np.lexsort((line, file, place)))
-        rows, place = rows.take(order), place[order.to_numpy()]
-    return rows.append_column("place", pa.array(place))
+def _first(rows: pa.Table) -> tuple[int, ...]:
+    return tuple(rows[name][0].as_py() for name in ORIGIN)
 
 
 def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
@@ -98,11 +103,14 @@ def _distinct(columns: Sequence[pa.ChunkedArray]) -> pa.StringArray:
 
 def _columns(share: Share, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
     """Read columns of a file, stream ids coded; a column that came later is null."""
-    file = pq.ParquetFile(
-        Path(share.root) / table.name / path, read_dictionary=["stream_id"], memory_map=True
-    )
-    has = set(file.schema_arrow.names)
-    read = file.read([name for name in columns if name in has], use_threads=False)
+    try:
+        file = pq.ParquetFile(
+            Path(share.root) / table.name / path, read_dictionary=["stream_id"], memory_map=True
+        )
+        has = set(file.schema_arrow.names)
+        read = file.read([name for name in columns if name in has], use_threads=False)
+    except (OSError, pa.ArrowException) as why:
+        raise lost_file(table.name, path, why) from why
     for name in columns:
         if name not in has:
             field = table.arrow.field(name)
@@ -123,17 +131,10 @@ def _of_share(rows: pa.Table, share: Share) -> pa.Table:
     """Keep the rows of the share's buckets: a mixed file holds those of all."""
     if share.buckets is None or rows.num_rows == 0:
         return rows
-    column = rows["stream_id"].unify_dictionaries().combine_chunks()
-    if isinstance(column, pa.ChunkedArray):
-        column = column.chunk(0)
-    bucket = buckets_of(column.dictionary.cast(pa.string()), share.all_buckets)
+    column = coded(rows["stream_id"])
+    bucket = buckets_of(column.dictionary, share.all_buckets)
     mine = np.isin(bucket, share.buckets)
     if mine.all():
         return rows
     kept = mine[column.indices.to_numpy(zero_copy_only=False)]
     return rows.filter(pa.array(kept))
-
-
-def codes(table: pa.Table) -> Int64s:
-    """Number the streams of a table."""
-    return codes_of(table["stream_id"])

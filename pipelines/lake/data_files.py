@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from fencepost.errors import LakeError
 from fencepost.queries.strings import UInt64s, finish, mix, mix_strings, seeded
 from schemas.table import TIME, Table
 
@@ -54,6 +55,15 @@ class DataFile:
     def most(self, column: str) -> Any:  # noqa: ANN401
         """Give the largest value of a column; None where the statistics do not say."""
         return json.loads(self.stats or "{}").get("maxValues", {}).get(column)
+
+
+def lost_file(table: str, path: str, why: Exception) -> LakeError:
+    """Make the error of a data file that a table names and nobody can read."""
+    said = str(why).splitlines()[0] if str(why) else type(why).__name__
+    return LakeError(
+        f"the table '{table}' names the file {path}, and it is missing or damaged: {said}. Nothing "
+        "was written. Restore it from a copy of the lake, or make a new lake from the landing files"
+    )
 
 
 def write_files(folder: Path, table: Table, rows: pa.Table) -> list[DataFile]:

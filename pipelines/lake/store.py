@@ -20,7 +20,7 @@ from deltalake.exceptions import DeltaError
 from fencepost.errors import LakeError
 from pipelines.lake import layout
 from pipelines.lake.appending import Conflict, Unknown
-from pipelines.lake.data_files import DataFile, write_files
+from pipelines.lake.data_files import DataFile, lost_file, write_files
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.making import add_action, add_columns, make_table, refuse_other_axes
 from schemas import Table
@@ -173,7 +173,10 @@ class Store:
         return pa.concat_tables([table.arrow.empty_table(), *pieces])
 
     def _read(self, table: Table, file: DataFile) -> pa.Table:
-        read = pq.ParquetFile(self.folder(table.name) / file.path).read()
+        try:
+            read = pq.ParquetFile(self.folder(table.name) / file.path).read()
+        except (OSError, pa.ArrowException) as why:
+            raise lost_file(table.name, file.path, why) from why
         columns = []
         for field in table.arrow:
             if field.name in file.partition:

@@ -21,6 +21,8 @@ from pipelines.views.spark_session import spark_session_views
 
 COMMANDS = ("Command", "ParsedStatement")
 SHOWING = ("Describe", "Show", "Explain")
+HIDING = ("Execute", "Compound")
+"""What may hold any statement: EXECUTE IMMEDIATE of a text, a script from BEGIN to END."""
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
 _PLAN = re.compile(r";?\n+('|JVM stacktrace)")
@@ -51,7 +53,8 @@ def refuse_writing(session: SparkSession, statement: str) -> None:
         plan = plans.pop()
         kind = plan.getClass().getSimpleName()
         told = any(is_instance_of(gateway, plan, f"{_LOGICAL}.{each}") for each in COMMANDS)
-        if told and not kind.startswith(SHOWING):
+        hides = any(word in kind for word in HIDING)
+        if hides or (told and not kind.startswith(SHOWING)):
             raise only_reads(kind)
         children = plan.children()
         plans += [children.apply(place) for place in range(children.size())]

@@ -1,6 +1,7 @@
 """The same tables and views in a Spark session.
 
-Law: the texts are those that DuckDB reads; each raw table is read at the version that it has now.
+Law: the texts are those that DuckDB reads; the ledgers are those of this moment, so that what is
+written from now on is not seen.
 """
 
 from collections.abc import Mapping
@@ -11,7 +12,7 @@ from pyspark.sql import functions as fn
 
 from pipelines.lake.layout import Note
 from pipelines.views import views
-from pipelines.views.duckdb_session import ledgers_first, refuse_odd
+from pipelines.views.duckdb_session import LEDGERS, ledgers_first, refuse_odd
 from schemas import Table
 
 
@@ -20,7 +21,10 @@ def spark_session_views(spark: SparkSession, root: Path, tables: Mapping[str, Ta
     refuse_odd(root)
     Note.read(root)
     for table in ledgers_first(tables):
-        _raw(spark, root / table.name, table).createOrReplaceTempView(f"raw_{table.name}")
+        rows = _raw(spark, root / table.name, table)
+        if table.name in LEDGERS:  # each view reads them several times, and they are small
+            rows = spark.createDataFrame(rows.toArrow())
+        rows.createOrReplaceTempView(f"raw_{table.name}")
     for view in views(tables):
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW `{view.name}` AS {view.sql}")
 
