@@ -105,7 +105,10 @@ def _columns(share: Share, table: Table, path: str, columns: Sequence[str]) -> p
     """Read columns of a file, stream ids coded; a column that came later is null."""
     try:
         file = pq.ParquetFile(
-            Path(share.root) / table.name / path, read_dictionary=["stream_id"], memory_map=True
+            Path(share.root) / table.name / path,
+            read_dictionary=["stream_id"],
+            memory_map=True,
+            page_checksum_verification=True,
         )
         has = set(file.schema_arrow.names)
         read = file.read([name for name in columns if name in has], use_threads=False)

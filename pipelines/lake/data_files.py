@@ -163,6 +163,7 @@ class GrowingFile:
                 compression="snappy",
                 use_dictionary=_repetitive(rows),
                 write_statistics=True,
+                write_page_checksum=True,
                 metadata_collector=self._written,
             )
         self._writer.write_table(rows, row_group_size=ROW_GROUP)

@@ -174,7 +174,8 @@ class Store:
 
     def _read(self, table: Table, file: DataFile) -> pa.Table:
         try:
-            read = pq.ParquetFile(self.folder(table.name) / file.path).read()
+            path = self.folder(table.name) / file.path
+            read = pq.ParquetFile(path, page_checksum_verification=True).read()
         except (OSError, pa.ArrowException) as why:
             raise lost_file(table.name, file.path, why) from why
         columns = []

@@ -1,4 +1,4 @@
-"""What a lake is given that is no good, and what happens to it on disk: told, never lost or wrong."""
+"""What a lake is given that is no good, or suffers on disk: told, never lost, never wrong."""
 
 import shutil
 from dataclasses import replace
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 import pytest
 
 from fencepost.errors import LakeError
@@ -218,13 +219,23 @@ def test_a_lost_data_file_is_named_and_no_wrong_row_comes_of_it(
         elif how == "cut off":
             path.write_bytes(content[: len(content) // 2])
         else:
-            path.write_bytes(content[:-8] + bytes(8))
+            at = last_byte_of(path, "ts")
+            path.write_bytes(content[:at] + bytes([content[at] ^ 0x10]) + content[at + 1 :])
     before = {name: copied.store.version(name) for name in ("events", "stream_state", "pending")}
     with pytest.raises(
         LakeError, match=f"the table '{table}' names the file .* missing or damaged"
     ):
         list(landed_lakes_again(copied))
     assert {name: copied.store.version(name) for name in before} == before
+
+
+def last_byte_of(path: Path, column: str) -> int:
+    """Where the values of a column end in a file."""
+    group = pq.ParquetFile(path).metadata.row_group(0)
+    chunks = [group.column(k) for k in range(group.num_columns)]
+    (chunk,) = [chunk for chunk in chunks if chunk.path_in_schema == column]
+    begin = chunk.dictionary_page_offset or chunk.data_page_offset
+    return int(begin + chunk.total_compressed_size - 1)
 
 
 def landed_lakes_again(lake: Lake) -> list[object]:
@@ -239,7 +250,7 @@ def test_a_table_dropped_and_made_anew_is_refused(copied: Lake) -> None:
     from pipelines.lake.making import make_table
 
     make_table(copied.store.folder("events"), copied.store.tables["events"])
-    with pytest.raises(LakeError, match="'events' of the lake .* was dropped and made anew"):
+    with pytest.raises(LakeError, match=r"'events' of the lake .* was dropped and made anew"):
         opened_anew(copied)
 
 

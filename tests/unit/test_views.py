@@ -187,6 +187,7 @@ def test_logs_give_the_newest_row_of_a_key_since_the_last_snapshot():
     log("stream_state", 2, "a", ts=at(2), price=2.0)
     log("stream_state", 2, "a", ts=at(2), price=2.0, snapshot=True)
     log("stream_state", 2, "b", ts=at(1), price=5.0, snapshot=True)
+    log("stream_state", 2, "c", ts=at(2))  # what the snapshot has not is not there
     log("stream_state", 3, "b", ts=at(3), price=6.0)
     log("stream_state", 4, "a", ts=at(4), price=9.0)  # not done
     log("stream_state", 1, "a", ts=at(9), x=1.0, feed="locations")
@@ -228,6 +229,35 @@ def test_an_end_takes_effect_when_the_lane_has_come_to_it():
     third = ledger.arrive("ticks")
     ledger.epoch("ticks", 3, [third], watermark=at(30))
     assert answered(ledger.in_memory(), ended) == [(at(20), "removal")]
+
+
+@pytest.mark.parametrize(
+    ("watermark", "removed_at", "expected"),
+    [
+        (9, None, (None, None)),
+        (10, None, (10, "valid_to")),
+        (11, None, (10, "valid_to")),
+        (30, 9, (9, "removal")),
+        (30, 10, (10, "valid_to")),
+        (30, 11, (10, "valid_to")),
+    ],
+)
+def test_a_visit_ends_where_the_validity_ends_or_the_query_was_removed_before(
+    watermark, removed_at, expected
+):
+    ledger = Ledger()
+    ledger.register({"id": "q", "valid_to": at(10)})
+    ledger.event("I", "q", "a", 4)
+    first = ledger.arrive("ticks")
+    ledger.epoch("ticks", 1, [first], watermark=at(removed_at or watermark))
+    if removed_at is not None:
+        ledger.register({"id": "q", "removed": True})
+        ledger.epoch("ticks", 2, [ledger.arrive("ticks")], watermark=at(watermark))
+    connection = ledger.in_memory()
+    left, how = expected
+    assert answered(connection, "SELECT left_ts, ended_by FROM visits") == [(at(left), how)]
+    inside = answered(connection, "SELECT query_id FROM inside_now")
+    assert inside == ([] if how else [("q",)])
 
 
 def test_a_query_that_stood_stood_not_and_stood_again_ends_its_visit_before_it_was_seen_outside():
