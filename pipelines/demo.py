@@ -41,8 +41,8 @@ STORY = (
         (
             "sql --config {to}",
             (
-                '"select feed, type, count(*) as crossings, count(distinct query_id) as queries\n       '
-                'from events group by feed, type order by feed, type"'
+                '"select feed, type, count(*) as crossings, count(distinct query_id) as queries'
+                '\n       from events group by feed, type order by feed, type"'
             ),
         ),
     ),
@@ -51,9 +51,9 @@ STORY = (
         (
             "sql --config {to}",
             (
-                '"select query_id, count(*) as visits, round(avg(duration) / 60, 1) as minutes\n       '
-                "from visits where query_id like 'garage%' and ended_by = 'crossing'\n       "
-                'group by query_id having count(*) > 2 order by minutes desc, query_id limit 5"'
+                '"select query_id, count(*) as visits, round(avg(duration) / 60, 1) as minutes'
+                "\n       from visits where query_id like 'garage%' and ended_by = 'crossing'"
+                '\n       group by query_id having count(*) > 2 order by minutes desc, query_id limit 5"'
             ),
         ),
     ),
@@ -62,9 +62,9 @@ STORY = (
         (
             "sql --config {to}",
             (
-                '"select query_id, times_entered, pass_through, stay, short_absence, departure\n       '
-                "from query_activity where feed = 'ticks'\n       "
-                'order by times_entered desc, query_id limit 5"'
+                '"select query_id, times_entered, pass_through, stay, short_absence, departure'
+                "\n       from query_activity where feed = 'ticks'"
+                '\n       order by times_entered desc, query_id limit 5"'
             ),
         ),
     ),

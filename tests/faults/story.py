@@ -10,7 +10,7 @@ Law: every stage may be done again after a crash, as a user would.
 import os
 import random
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -63,6 +63,9 @@ LANDINGS: dict[str, tuple[str, ...]] = {
 STAGES = ("registered", "taken-in", "registered-again", "late", "maintained")
 OWN = ("plan", "bases", "at", "seconds", "code", "found_at", "mtimes", "fingerprint")
 """Columns that say when, by whom and from where a row was written."""
+
+
+Tables = Mapping[str, Sequence[str]]
 
 
 class Crash(BaseException):
@@ -188,7 +191,7 @@ def copied(folder: Path, target: Path) -> Path:
     return Path(shutil.copytree(folder, target))
 
 
-def differing(one: dict[str, Sequence[str]], other: dict[str, Sequence[str]]) -> list[str]:
+def differing(one: Tables, other: Tables) -> list[str]:
     """Name rows that stand on one side only: at most one of each table."""
     found = []
     for name, rows in one.items():

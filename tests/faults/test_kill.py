@@ -56,7 +56,7 @@ main()
 
 
 @pytest.fixture(scope="module")
-def uncut(tmp_path_factory) -> Path:
+def uncut(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The story as it goes uncut: the project before each stage, and after the last."""
     folder = tmp_path_factory.mktemp("uncut")
     project = folder / "project"
