@@ -53,7 +53,8 @@ STORY = (
             (
                 '"select query_id, count(*) as visits, round(avg(duration) / 60, 1) as minutes'
                 "\n       from visits where query_id like 'garage%' and ended_by = 'crossing'"
-                '\n       group by query_id having count(*) > 2 order by minutes desc, query_id limit 5"'
+                "\n       group by query_id having count(*) > 2"
+                '\n       order by minutes desc, query_id limit 5"'
             ),
         ),
     ),

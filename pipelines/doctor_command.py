@@ -42,10 +42,23 @@ def doctor(
 
 
 def lake_lines(root: Path) -> list[Finding]:
-    """Look at the lake itself, where there is one."""
+    """Look at the lake itself, where there is one: its format, its tables, who writes to it."""
+    from fencepost.errors import FencepostError
+    from pipelines.lake.layout import Note, refuse_torn
+    from pipelines.lake.lock import holder
+
     if not root.is_dir():
         return [Finding("lake", Mark.OK, f"none at {root}; `fencepost init` makes one")]
-    return []
+    try:
+        note = Note.read(root)
+        for name in note.ids:
+            refuse_torn(root / name)
+    except FencepostError as why:
+        return [Finding("lake", Mark.STOP, str(why), "mend it as it says, or name another lake")]
+    held = holder(root)
+    writer = "one writer, free" if held is None else str(held)
+    told = f"format {note.format}, {len(note.ids)} tables at {root}; {writer}"
+    return [Finding("lake", Mark.OK, told)]
 
 
 def _lines(finding: Finding) -> list[str]:
