@@ -57,7 +57,7 @@ class Sampler(threading.Thread):
 
     def told(self, doing: str, _: float) -> None:
         """Hear what the run is doing."""
-        self.doing = doing.split(",")[0]
+        self.doing = doing.split(",", maxsplit=1)[0]
 
 
 def _family(process: int) -> Iterator[int]:

@@ -1,6 +1,7 @@
 """Deliveries as files for the tests: written plainly, read by what is tested, compared as rows."""
 
 from pathlib import Path
+from typing import Any
 
 from pipelines.reading.delivery import look_at, read
 from pipelines.reading.raw_rows import Declared
@@ -9,7 +10,7 @@ from pipelines.reading.read_rows import ReadDelivery
 Row = tuple[str, int, tuple[float, ...]]
 
 
-def taken(path: Path, axes: tuple[str, ...] | None = None, **declared: str) -> ReadDelivery:
+def taken(path: Path, axes: tuple[str, ...] | None = None, **declared: Any) -> ReadDelivery:
     """Look at a file and read it, with the axes that it names itself unless others are given."""
     known = Declared(axes, **declared)
     file = look_at(str(path), known)

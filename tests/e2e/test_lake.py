@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from fencepost.errors import InputError, LakeError
-from pipelines.epochs.drive import advance, chain_of
+from pipelines.epochs.drive import Lake, advance, chain_of
 from pipelines.epochs.partitions import keys_of, partitions, stale_keys
 from pipelines.lake.store import Store
 from pipelines.maintain import maintain, tidy
@@ -108,7 +108,7 @@ def test_a_late_delivery_makes_later_partitions_stale_until_they_are_evaluated(
         settings = replace(settings, feeds={"ticks": feed})
         store = Store.create(settings.root, settings.tables, buckets=4)
         lake = replace(
-            landed_lakes.Lake.of(store, settings, HereRunner()), limits=Limits(epoch_deliveries=2)
+            Lake.of(store, settings, HereRunner()), limits=Limits(epoch_deliveries=2)
         )
         landed_lakes.register(lake, landed_lakes.RULES, landed_lakes.NOW)
         lakes.append(lake)
@@ -116,8 +116,8 @@ def test_a_late_delivery_makes_later_partitions_stale_until_they_are_evaluated(
     hour = [f"2026-01-01T{k // 3:02}" for k in range(9)]
     held_back = 5  # the last of the second hour
     for k, (name, text) in enumerate(files):
-        for lake, late in zip(lakes, (True, False), strict=True):
-            if not (late and k == held_back):
+        for lake, is_late in zip(lakes, (True, False), strict=True):
+            if not (is_late and k == held_back):
                 land(lake.settings, f"{hour[k]}-{name}", text)
     for lake in lakes:
         landed_lakes.take(lake, landed_lakes.NOW)
@@ -202,7 +202,7 @@ def test_a_run_takes_what_has_landed_and_the_next_one_finds_nothing_new(tmp_path
 def test_a_bad_partition_key_is_refused(tmp_path: Path, key: str, told: str) -> None:
     settings = landed_lakes.settings_of(tmp_path)
     store = Store.create(settings.root, settings.tables, buckets=4)
-    lake = landed_lakes.Lake.of(store, settings, HereRunner())
+    lake = Lake.of(store, settings, HereRunner())
     with pytest.raises(InputError, match=told):
         partitions(lake, "ticks", [key])
     with pytest.raises(InputError, match="there is no feed 'tick'"):

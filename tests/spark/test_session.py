@@ -178,7 +178,7 @@ def test_a_session_is_quiet_leaves_nothing_and_can_be_begun_again(tmp_path):
     *lines, last = said.stdout.splitlines()
     assert said.stderr == ""
     assert lines == [
-        "3 local[1]",
+        f"3 local[1,{session.ATTEMPTS}]",
         "StateError True",
         "/nowhere/python False",
         "False",

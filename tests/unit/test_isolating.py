@@ -9,6 +9,7 @@ from pipelines.epochs.drive import arrivals_of
 from pipelines.ingest import ingest, recover
 from pipelines.lake.store import Store
 from pipelines.runner import HereRunner, Work
+from pipelines.settings import Settings
 from tests import landed_lakes
 from tests.landed_lakes import NOW, land
 
@@ -29,7 +30,7 @@ class Deadly(HereRunner):
         return super().run(work, tasks)
 
 
-def lake_with_files(folder: Path) -> tuple[Store, landed_lakes.Settings]:
+def lake_with_files(folder: Path) -> tuple[Store, Settings]:
     settings = landed_lakes.settings_of(folder)
     store = Store.create(settings.root, settings.tables, buckets=4)
     for name in ("a.csv", "b.csv", "c.csv"):
