@@ -88,8 +88,9 @@ class Watch:
             while stream.isActive and not self.asked.wait(0.2):
                 pass
             self.asked.set()
-            with self._turn:  # the run at hand comes to its end first
-                stream.stop()
+            with self._turn:
+                pass  # the run at hand comes to its end; those that wake after it do nothing
+            stream.stop()
             failed = stream.exception()
             if failed is not None and self.failure is None:
                 raise failed

@@ -72,7 +72,7 @@ def _tuples(share: Share, table: Table) -> pa.Table:
         theirs = pc.is_in(rows["arrival"], value_set=wanted)
         if not pc.all(theirs).as_py():
             rows = rows.filter(theirs)
-        rows = _of_share(rows, share)
+        rows = of_share(rows, share)
         if rows.num_rows:
             parts.append(rows)
     parts.sort(key=_first)
@@ -92,7 +92,7 @@ def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = 
         rows = _columns(share, table, path, columns)
         if names is not None:
             rows = rows.filter(pc.is_in(rows["stream_id"], value_set=names))
-        parts.append(_of_share(share.as_of.counting(rows), share))
+        parts.append(of_share(share.as_of.counting(rows), share))
     return newest(pa.concat_tables(parts), KEYS[table.name])
 
 
@@ -123,14 +123,14 @@ def _columns(share: Share, table: Table, path: str, columns: Sequence[str]) -> p
 
 def empty(table: Table, columns: Sequence[str]) -> pa.Table:
     """Give no rows, with the columns as they are read."""
-    coded = pa.dictionary(pa.int32(), pa.string())
+    ids = pa.dictionary(pa.int32(), pa.string())
     fields = [table.arrow.field(name) for name in columns]
     return pa.schema(
-        [pa.field(f.name, coded if f.name == "stream_id" else f.type, f.nullable) for f in fields]
+        [pa.field(f.name, ids if f.name == "stream_id" else f.type, f.nullable) for f in fields]
     ).empty_table()
 
 
-def _of_share(rows: pa.Table, share: Share) -> pa.Table:
+def of_share(rows: pa.Table, share: Share) -> pa.Table:
     """Keep the rows of the share's buckets: a mixed file holds those of all."""
     if share.buckets is None or rows.num_rows == 0:
         return rows

@@ -270,6 +270,13 @@ def test_a_query_that_stood_stood_not_and_stood_again_ends_its_visit_before_it_w
         (at(4), at(8), "removal"),
         (at(9), None, None),
     ]
+    ledger.event("O", "q", "b", 4)
+    ledger.event("O", "q", "b", 9)
+    unseen = "SELECT entered_ts, left_ts, ended_by FROM visits WHERE stream_id = 'b'"
+    assert answered(ledger.in_memory(), unseen) == [
+        (None, at(4), "crossing"),
+        (None, at(9), "crossing"),
+    ]
 
 
 def test_an_epoch_that_lost_a_row_is_not_balanced():

@@ -1,0 +1,183 @@
+"""A commit happens once, however often it is tried, and nobody's commit is taken for another's."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from fencepost.errors import LakeError
+from pipelines.lake.appending import TRIES, Conflict, Diverged, Unknown, append_once, committed
+from pipelines.lake.data_files import DataFile
+from pipelines.lake.evidence import MARK, Evidence
+from pipelines.lake.layout import commit_path
+from pipelines.lake.store import Store
+from schemas.quarantine import QUARANTINE
+
+NAME = QUARANTINE.name
+TABLES = {NAME: QUARANTINE}
+MINE = Evidence("evaluate", "p1", "grid", 1, 2, 1, 1, 7)
+THEIRS = replace(MINE, plan="p2")
+
+
+class Unsure(Store):
+    """A store whose answers are lost: by the letter of each append, made or not, heard or not."""
+
+    fates = ""
+
+    def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
+        fate, self.fates = self.fates[:1], self.fates[1:]
+        if fate == "c":  # another is first
+            other = Store.open(self.root, self.tables)
+            other.append(name, at, [], THEIRS)
+        if fate != "n":
+            super().append(name, at, files, evidence)
+        if fate in ("n", "u"):
+            raise Unknown("the line went dead")
+
+
+@pytest.fixture
+def store(tmp_path) -> Unsure:
+    Store.create(tmp_path / "lake", TABLES, buckets=1)
+    store = Unsure.open(tmp_path / "lake", TABLES)
+    assert isinstance(store, Unsure)
+    return store
+
+
+def rows_of(store: Store, line: int = 1) -> list[DataFile]:
+    row = {"feed": "grid", "arrival": 1, "reason": "late", "detail": "", "path": ""}
+    return store.write_rows(NAME, [row | {"file": 0, "line": line, "raw": ""}])
+
+
+def lines(store: Store) -> list[int]:
+    return sorted(store.rows(NAME)["line"].to_pylist())
+
+
+def keys(store: Store) -> list[tuple[str, str]]:
+    return [evidence.key for evidence in store.evidence(NAME, 0)]
+
+
+@pytest.mark.parametrize(
+    ("fates", "had_to"),
+    [
+        ("", True),  # it goes well
+        ("n", True),  # not made, and nobody knows
+        ("u", False),  # made, and nobody knows
+        ("c", True),  # beaten
+        ("ccnc", True),
+        ("cnu", False),
+        ("nnnu", False),
+    ],
+)
+def test_whatever_befalls_it_a_commit_is_made_once(store, fates, had_to) -> None:
+    since = store.version(NAME)
+    store.fates = fates
+    asked: list[int] = []
+
+    def files() -> list[DataFile]:
+        asked.append(1)
+        return rows_of(store)
+
+    assert append_once(store, NAME, MINE, files, since) is had_to
+    assert asked == [1]
+    assert (lines(store), keys(store).count(MINE.key)) == ([1], 1)
+    assert append_once(store, NAME, MINE, files, since) is False
+    assert asked == [1]
+    assert (lines(store), keys(store).count(MINE.key)) == ([1], 1)
+
+
+def test_what_another_process_committed_meanwhile_is_found(store) -> None:
+    since = store.version(NAME)
+    other = Store.open(store.root, TABLES)
+    assert append_once(other, NAME, MINE, lambda: rows_of(other), since)
+    assert not append_once(store, NAME, MINE, lambda: rows_of(store, 2), since)
+    assert lines(store) == [1]
+
+
+def test_a_zombie_that_names_an_old_version_commits_nothing(store) -> None:
+    at = store.version(NAME)
+    zombie = Store.open(store.root, TABLES)
+    files = rows_of(zombie, 2)
+    append_once(store, NAME, THEIRS, lambda: rows_of(store), at)
+    with pytest.raises(Conflict, match=f"is at version {at + 1}, {at} was expected"):
+        zombie.append(NAME, at, files, MINE)
+    assert (lines(store), keys(store)) == ([1], [THEIRS.key])
+
+
+def test_two_who_name_the_same_version_cannot_both_make_it(store, monkeypatch) -> None:
+    at = store.version(NAME)
+    late = Store.open(store.root, TABLES)
+    delta = late._delta(NAME)
+    store.append(NAME, at, rows_of(store), THEIRS)
+    monkeypatch.setattr(late, "_delta", lambda _: Stuck(delta))
+    with pytest.raises(Conflict, match="was made by another"):
+        late.append(NAME, at, rows_of(late, 2), MINE)
+    assert lines(store) == [1]
+
+
+class Stuck:
+    """A handle of a table that was suspended between its look and its commit."""
+
+    def __init__(self, delta) -> None:
+        self.delta = delta
+
+    def update_incremental(self) -> None:
+        """It has looked already."""
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.delta, name)
+
+
+def test_the_same_evidence_with_other_rows_stops_everything(store) -> None:
+    since = store.version(NAME)
+    append_once(store, NAME, MINE, lambda: rows_of(store), since)
+    for other in (replace(MINE, rows=2), replace(MINE, hash=8)):
+        with pytest.raises(Diverged, match="holds 1 rows of evaluate grid 1–2"):
+            append_once(store, NAME, other, lambda: rows_of(store, 2), since)
+    assert lines(store) == [1]
+
+
+def test_evidence_goes_by_step_and_plan_and_by_nothing_else(store) -> None:
+    since = store.version(NAME)
+    append_once(store, NAME, MINE, lambda: rows_of(store), since)
+    for k, other in enumerate((replace(MINE, plan="p2"), replace(MINE, what="done")), 2):
+        assert append_once(store, NAME, other, partial(rows_of, store, k), since)
+    assert lines(store) == [1, 2, 3]
+    later = replace(MINE, lane="other", first=9, last=9, generation=4)
+    assert committed(store, NAME, later, since)
+
+
+def test_evidence_from_before_the_plan_is_not_asked(store) -> None:
+    append_once(store, NAME, MINE, lambda: rows_of(store), store.version(NAME))
+    now = store.version(NAME)
+    assert not committed(store, NAME, MINE, now)
+    assert committed(store, NAME, MINE, now - 1)
+
+
+def test_who_is_always_beaten_gives_up_in_words(store) -> None:
+    store.fates = "n" * (TRIES + 1)
+    with pytest.raises(LakeError, match=f"could not be committed to in {TRIES} attempts"):
+        append_once(store, NAME, MINE, lambda: rows_of(store), store.version(NAME))
+    assert lines(store) == []
+    assert len(store.fates) == 1
+
+
+def test_a_commit_that_is_cut_off_is_refused_and_told(store) -> None:
+    append_once(store, NAME, MINE, lambda: rows_of(store), 0)
+    path = commit_path(store.folder(NAME), store.version(NAME))
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(LakeError, match="is empty or cut off"):
+        Store.open(store.root, TABLES)
+
+
+def test_evidence_survives_the_log() -> None:
+    assert Evidence.from_json(MINE.to_json()) == MINE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [None, "", "{", "[]", "7", "{}", '{"what": "evaluate"}', json.dumps({MARK: 2, "what": "x"})],
+)
+def test_what_others_say_of_their_commits_is_no_evidence(text) -> None:
+    assert Evidence.from_json(text) is None

@@ -1,0 +1,334 @@
+"""The laws of the planner: one chain without gaps, over all deliveries in their order."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from itertools import pairwise
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fencepost.errors import LakeError
+from pipelines.planning.chain import HORIZON, Chain, Epoch
+from pipelines.planning.deliveries import DONE, PLANNED, Arrivals, Delivery
+from pipelines.planning.plan import (
+    Context,
+    Limits,
+    first_difference,
+    next_group,
+    watermarks,
+)
+from schemas.arrivals import ARRIVALS
+from schemas.epochs import EPOCHS
+
+LANE = "grid"
+DEFAULT = Limits()
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+KEYS = ("2026-01-01", "2026-01-02", "2026-01-03")
+
+
+def delivery(n: int, key: str = KEYS[0], tuples: int = 1, max_ts: int | None = 0) -> Delivery:
+    return Delivery(n, key, tuples, tuples, 0, 0, max_ts, (f"{n}.csv",))
+
+
+def ordered(deliveries: Sequence[Delivery]) -> list[Delivery]:
+    return sorted(deliveries, key=lambda d: (d.key, d.n))
+
+
+def context(commits: Sequence[int] = (), lateness: int = 0, plan: str = "p") -> Context:
+    """A registry commit stands at each of these numbers."""
+
+    def version_at(n: int) -> int:
+        return sum(commit < n for commit in commits)
+
+    return Context(lateness, version_at, lambda version: f"f{version}", {"epochs": 7}, "c", plan)
+
+
+class Ledger:
+    """The rows of `epochs`, as a lane's plans leave them."""
+
+    def __init__(self) -> None:
+        self.rows: list[Epoch] = []
+        self.plans = 0
+
+    @property
+    def chain(self) -> Chain:
+        return Chain.of(LANE, self.rows)
+
+    def plan(
+        self, deliveries: Sequence[Delivery], limits: Limits = DEFAULT, **more: Any
+    ) -> list[Epoch]:
+        """Plan the next group, as if with a commit."""
+        self.plans += 1
+        names = ("commits", "lateness")
+        own = {name: more.pop(name) for name in names if name in more}
+        made = context(plan=f"p{self.plans}", **own)
+        group = next_group(self.chain, ordered(deliveries), made, limits, **more)
+        self.rows += group
+        return group
+
+    def advance(
+        self, deliveries: Sequence[Delivery], limits: Limits = DEFAULT, **more: Any
+    ) -> list[list[Epoch]]:
+        """Plan and do group after group."""
+        groups: list[list[Epoch]] = []
+        while group := self.plan(deliveries, limits, **more):
+            self.rows += [replace(epoch, done=True) for epoch in group]
+            groups.append(group)
+            assert len(groups) < 100
+            more.pop("again_from", None)
+        return groups
+
+
+arrived = st.lists(
+    st.tuples(st.sampled_from(KEYS), st.integers(0, 4), st.none() | st.integers(0, 50)),
+    max_size=9,
+).map(lambda drawn: [delivery(n, *each) for n, each in enumerate(drawn, 1)])
+limits = st.builds(
+    Limits,
+    epoch_rows=st.integers(1, 12),
+    group=st.integers(1, 4),
+    epoch_deliveries=st.sampled_from((None, 1, 2, 3)),
+    snapshot_every=st.integers(1, 5),
+)
+registrations = st.sets(st.integers(0, 9), max_size=2)
+
+
+@given(arrived, limits, registrations, st.integers(0, 5))
+def test_every_delivery_is_taken_once_in_order_whatever_the_limits(
+    deliveries, limits, commits, lateness
+) -> None:
+    ledger = Ledger()
+    groups = ledger.advance(deliveries, limits, commits=commits, lateness=lateness)
+    chain = ledger.chain
+    in_order = ordered(deliveries)
+    assert chain.covered == [d.n for d in in_order]
+    assert [e.epoch for e in chain.epochs] == list(range(1, len(chain) + 1))
+    marks = [mark for epoch in chain.epochs for mark in epoch.watermarks]
+    assert marks == watermarks(None, [d.max_ts for d in in_order], lateness)
+    befores = [epoch.watermark_before for epoch in chain.epochs]
+    assert befores == [None, *(epoch.watermark for epoch in chain.epochs)][: len(chain)]
+    for group in groups:
+        assert {(e.first, e.last) for e in group} == {(group[0].epoch, group[-1].epoch)}
+        assert len(group) <= limits.group
+
+
+@given(arrived, limits, registrations)
+def test_an_epoch_has_one_partition_and_one_registry_and_keeps_to_the_limits(
+    deliveries, limits, commits
+) -> None:
+    by_number = {d.n: d for d in deliveries}
+    version_at = context(commits).registry_version_at
+    for group in Ledger().advance(deliveries, limits, commits=commits):
+        for epoch in group:
+            own = [by_number[n] for n in epoch.arrivals]
+            assert {d.key for d in own} == {epoch.key}
+            assert {version_at(d.n) for d in own} == {epoch.registry_version}
+            assert epoch.fingerprint == f"f{epoch.registry_version}"
+            assert len(own) == 1 or sum(d.tuples for d in own) <= limits.epoch_rows
+            assert limits.epoch_deliveries is None or len(own) <= limits.epoch_deliveries
+        rows = sum(by_number[n].tuples for epoch in group for n in epoch.arrivals)
+        assert len(group) == 1 or rows <= limits.epoch_rows
+
+
+@given(arrived, limits, st.lists(st.integers(0, 9), max_size=4), registrations)
+def test_what_arrives_late_is_taken_in_its_place_and_all_behind_it_anew(
+    deliveries, limits, cuts, commits
+) -> None:
+    ledger = Ledger()
+    for cut in sorted(cuts):
+        before = ledger.chain
+        kept = first_difference(before, ordered(deliveries[:cut]))
+        groups = ledger.advance(deliveries[:cut], limits, commits=commits)
+        assert ledger.chain.covered == [d.n for d in ordered(deliveries[:cut])]
+        assert ledger.chain.epochs[:kept] == before.epochs[:kept]
+        if kept < len(before):
+            assert groups[0][0].epoch == kept + 1
+            assert groups[0][0].generation == before.generation + 1
+    whole = ledger.advance(deliveries, limits, commits=commits)
+    assert ledger.chain.covered == [d.n for d in ordered(deliveries)]
+    assert ledger.chain.replaced == ()
+    assert not ledger.plan(deliveries, limits, commits=commits), whole
+
+
+@given(arrived, limits)
+def test_a_plan_depends_on_the_ledgers_alone(deliveries, limits) -> None:
+    one, other = Ledger(), Ledger()
+    assert one.advance(deliveries, limits) == other.advance(deliveries, limits)
+
+
+@given(arrived, limits, st.sampled_from(KEYS))
+def test_nothing_behind_the_partition_asked_for_is_planned(deliveries, limits, until) -> None:
+    ledger = Ledger()
+    ledger.advance(deliveries, limits, until=until)
+    assert ledger.chain.covered == [d.n for d in ordered(deliveries) if d.key <= until]
+    ledger.advance(deliveries, limits)
+    assert ledger.chain.covered == [d.n for d in ordered(deliveries)]
+
+
+@given(arrived, limits)
+def test_the_state_is_laid_down_whole_often_enough_and_only_where_a_group_ends(
+    deliveries, limits
+) -> None:
+    ledger = Ledger()
+    last = 0
+    for group in ledger.advance(deliveries, limits):
+        assert not any(epoch.snapshot for epoch in group[:-1])
+        assert group[-1].snapshot == (group[-1].epoch - last >= limits.snapshot_every)
+        last = group[-1].epoch if group[-1].snapshot else last
+    assert ledger.chain.snapshot == last
+
+
+def test_a_partition_that_got_another_delivery_is_evaluated_from_the_epoch_that_differs() -> None:
+    first = [delivery(1), delivery(2, KEYS[1]), delivery(3, KEYS[2])]
+    ledger = Ledger()
+    ledger.advance(first)
+    late = [*first, delivery(4, KEYS[1])]
+    group = ledger.plan(late, until=KEYS[1])
+    assert [(e.epoch, e.generation, e.arrivals) for e in group] == [(3, 2, (4,))]
+    assert [e.key for e in ledger.chain.replaced] == [KEYS[2]]
+    ledger.rows += [replace(epoch, done=True) for epoch in group]
+    assert ledger.chain.eras == [(1, 1, 2), (2, 3, 3)]
+    assert ledger.chain.replaced != ()  # the last partition is stale until it is evaluated too
+    [again] = ledger.advance(late)
+    assert [(e.epoch, e.generation, e.arrivals) for e in again] == [(4, 2, (3,))]
+    assert ledger.chain.replaced == ()
+
+
+def test_nothing_is_planned_while_a_group_is_open() -> None:
+    ledger = Ledger()
+    group = ledger.plan([delivery(1), delivery(2, KEYS[1])])
+    assert ledger.chain.open == tuple(group)
+    with pytest.raises(LakeError, match="the epochs 1–2 are not done"):
+        ledger.plan([delivery(1), delivery(2, KEYS[1])])
+    ledger.rows.append(replace(group[0], done=True))
+    assert [epoch.done for epoch in ledger.chain.open] == [True, False]
+    ledger.rows.append(replace(group[1], done=True))
+    assert not ledger.chain.open
+
+
+def test_asked_for_anew_epochs_are_planned_under_the_next_generation_though_nothing_changed() -> (
+    None
+):
+    deliveries = [delivery(1), delivery(2, KEYS[1]), delivery(3, KEYS[2])]
+    ledger = Ledger()
+    ledger.advance(deliveries, Limits(group=1))
+    [first, second] = ledger.advance(deliveries, Limits(group=1), again_from=2)
+    told = [(e.epoch, e.generation, e.arrivals) for e in (*first, *second)]
+    assert told == [(2, 2, (2,)), (3, 2, (3,))]
+    assert ledger.chain.eras == [(1, 1, 1), (2, 2, 3)]
+
+
+def test_what_lies_before_the_horizon_cannot_be_evaluated_anew() -> None:
+    deliveries = [delivery(n, key) for n, key in enumerate(KEYS, 1)]
+    ledger = Ledger()
+    ledger.advance(deliveries)
+    ledger.rows.append(replace(ledger.chain.epochs[1], horizon=True))
+    assert ledger.chain.horizon == 2
+    late = [*deliveries, delivery(4, KEYS[0])]
+    with pytest.raises(LakeError, match="states before epoch 2 are gone"):
+        ledger.plan(late)
+    later = [*deliveries, delivery(4, KEYS[1])]
+    assert [e.epoch for e in ledger.plan(later)] == [3, 4]
+
+
+def test_of_a_chain_with_a_hole_it_is_said_where() -> None:
+    ledger = Ledger()
+    ledger.advance([delivery(n, key) for n, key in enumerate(KEYS, 1)], Limits(group=1))
+    holed = [epoch for epoch in ledger.rows if epoch.epoch != 2]
+    with pytest.raises(LakeError, match="has epoch 3 where 2 was expected"):
+        Chain.of(LANE, holed)
+    undone = [epoch for epoch in ledger.rows if epoch.epoch != 2 or not epoch.done]
+    with pytest.raises(LakeError, match="epoch 2 of 'grid' is not done, and later ones"):
+        Chain.of(LANE, undone)
+
+
+@given(arrived, limits, st.randoms(use_true_random=False))
+def test_the_order_of_the_ledgers_rows_and_other_lanes_change_nothing(
+    deliveries, limits, draw
+) -> None:
+    ledger = Ledger()
+    ledger.advance(deliveries, limits)
+    ledger.advance(deliveries, limits, again_from=2)
+    mixed = [*ledger.rows, *(replace(epoch, lane="other", epoch=9) for epoch in ledger.rows)]
+    draw.shuffle(mixed)
+    assert Chain.of(LANE, mixed) == ledger.chain
+
+
+@given(arrived, limits)
+def test_a_prefix_of_the_chain_is_the_chain_as_it_was(deliveries, limits) -> None:
+    ledger = Ledger()
+    groups = ledger.advance(deliveries, limits)
+    for group, following in pairwise(groups):
+        upto = ledger.chain.upto(group[-1].epoch)
+        assert upto.watermark == following[0].watermark_before
+        assert upto.covered == ledger.chain.covered[: len(upto.covered)]
+        assert upto.eras == [(1, 1, group[-1].epoch)]
+
+
+def test_an_epoch_survives_the_ledger() -> None:
+    epoch = Epoch(
+        LANE, 3, 2, "p", 3, 4, KEYS[0], (5, 7), 2, "f", None, (None, 9), True, {"a": 1}, "c"
+    )
+    done = replace(epoch, counts={"rows": 4, "waiting": 1}, done=True)
+    horizon = replace(epoch, horizon=True)
+    rows = [epoch.as_row(PLANNED, NOW), done.as_row(DONE, NOW, {"job": 0.5})]
+    rows.append(horizon.as_row(HORIZON, NOW))
+    table = pa.Table.from_pylist([dict(row) for row in rows], EPOCHS.arrow)
+    assert [Epoch.of_row(row) for row in table.to_pylist()] == [epoch, done, horizon]
+
+
+def arrival(n: int, state: str, **more: Any) -> dict[str, Any]:
+    row = {"n": n, "lane": LANE, "kind": "delivery", "state": state, "plan": "p", "path": f"{n}"}
+    row |= {"files": [f"{n}.csv"], "content": "", "partition_key": KEYS[0], "found_at": NOW}
+    row |= {"bases": "{}"}
+    if state == DONE:
+        row |= {"rows": 3, "tuples": 2, "malformed": 1, "future": 0, "max_ts": NOW}
+    return row | more
+
+
+def ledger_of(*rows: dict[str, Any]) -> Arrivals:
+    return Arrivals.of(pa.Table.from_pylist(list(rows), ARRIVALS.arrow).to_pylist())
+
+
+def test_only_what_is_done_counts_and_the_last_word_tells() -> None:
+    arrivals = ledger_of(
+        arrival(4, DONE),
+        arrival(4, PLANNED),
+        arrival(2, DONE, partition_key=KEYS[1]),
+        arrival(3, PLANNED),
+        arrival(5, "refused"),
+        arrival(6, DONE, lane="other"),
+        arrival(7, DONE, kind="registry", lane="queries", registry_version=1),
+    )
+    assert [(d.key, d.n) for d in arrivals.deliveries(LANE)] == [(KEYS[0], 4), (KEYS[1], 2)]
+    mine = arrivals.deliveries(LANE)[0]
+    assert (mine.rows, mine.tuples, mine.malformed, mine.files) == (3, 2, 1, ("4.csv",))
+
+
+def test_a_delivery_goes_by_the_last_registry_that_was_done_before_it() -> None:
+    registry = {"kind": "registry", "lane": "queries", "partition_key": ""}
+    arrivals = ledger_of(
+        arrival(2, DONE, **registry, registry_version=1),
+        arrival(4, "refused", **registry, registry_version=2),
+        arrival(6, PLANNED, **registry, registry_version=3),
+        arrival(8, DONE, **registry, registry_version=4),
+    )
+    versions = {n: arrivals.registry_version_at(n) for n in (1, 2, 3, 5, 7, 8, 9)}
+    assert versions == {1: 0, 2: 0, 3: 1, 5: 1, 7: 1, 8: 1, 9: 4}
+
+
+@pytest.mark.parametrize(
+    ("before", "latest", "lateness", "after"),
+    [
+        (None, [None, 5, None, 3, 9], 0, [None, 5, 5, 5, 9]),
+        (None, [5, 9], 3, [2, 6]),
+        (7, [5, 9, None], 3, [7, 7, 7]),
+        (None, [], 3, []),
+    ],
+)
+def test_the_watermark_never_falls(before, latest, lateness, after) -> None:
+    assert watermarks(before, latest, lateness) == after
