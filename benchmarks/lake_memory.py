@@ -84,7 +84,7 @@ def memory(bench: Bench) -> list[Line]:
     settings = bench.settings("memory", bench.landing)
     bench.make(settings)
     stop()  # its JVM is none of the run's
-    ran = subprocess.run(  # noqa: S603  a module of our own
+    ran = subprocess.run(
         [sys.executable, "-m", "benchmarks.lake_memory", str(bench.folder), str(bench.rows)],
         stdout=subprocess.PIPE,
         text=True,

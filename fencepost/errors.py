@@ -6,6 +6,8 @@
     ├── InputError      an argument or a column that the engine cannot take
     ├── StateError      a state that does not fit the feed it is given for
     ├── LakeError       a lake that cannot be used as it stands, and what to do about it
+    │   └── Diverged    a commit that stands has other rows than the same work gave now
+    ├── SetupError      what Spark needs is not there, and how to get it (pipelines/environment)
     ├── LockedError     somebody else writes to the lake, and has for longer than one cares to wait
     └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
 

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pipelines.epochs.kept import kept
 from pipelines.epochs.logs import newest
 from pipelines.epochs.share import Share
 from pipelines.epochs.tuples import ORIGIN, Tuples, coded
@@ -86,14 +87,40 @@ def _first(rows: pa.Table) -> tuple[int, ...]:
 def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
     """Read a log as of the epoch before; of the streams wanted only, where these are named."""
     columns = [c for c in table.arrow.names if c not in table.partitioned_by]
-    names = None if wanted is None else _distinct(wanted)
     parts = [empty(table, columns)]
-    for path in share.files[table.name]:
-        rows = _columns(share, table, path, columns)
-        if names is not None:
-            rows = rows.filter(pc.is_in(rows["stream_id"], value_set=names))
-        parts.append(of_share(share.as_of.counting(rows), share))
+    if wanted is None:
+        every = [_columns(share, table, path, columns) for path in share.files[table.name]]
+    else:
+        names = _distinct(wanted)
+        every = [
+            _of_streams(_kept(share, table, path, columns), names)
+            for path in share.files[table.name]
+        ]
+    parts += [of_share(share.as_of.counting(rows), share) for rows in every]
     return newest(pa.concat_tables(parts), KEYS[table.name])
+
+
+def _kept(share: Share, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
+    """Read columns of a file, or give them as they were read before."""
+
+    def read() -> pa.Table:
+        rows = _columns(share, table, path, columns).combine_chunks()
+        place = rows.column_names.index("stream_id")
+        return rows.set_column(place, rows.field(place), coded(rows["stream_id"]))
+
+    return kept((share.root, table.name, path, *columns), read)
+
+
+def _of_streams(rows: pa.Table, names: pa.StringArray) -> pa.Table:
+    """Keep the rows of some streams; their ids get codes of their own, as few as they are."""
+    if rows.num_rows == 0:
+        return rows
+    ids = coded(rows["stream_id"])
+    mine = pc.is_in(ids.dictionary, value_set=names).to_numpy(zero_copy_only=False)
+    at = pa.array(np.flatnonzero(mine[ids.indices.to_numpy(zero_copy_only=False)]))
+    place = rows.column_names.index("stream_id")
+    few = ids.take(at).cast(pa.string()).dictionary_encode()
+    return rows.remove_column(place).take(at).add_column(place, rows.field(place), few)
 
 
 def _distinct(columns: Sequence[pa.ChunkedArray]) -> pa.StringArray:

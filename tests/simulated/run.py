@@ -136,7 +136,7 @@ class World:
             self._recover(me, lake)
             while self._one_more(me, lake):
                 pass
-        except LakeError:
+        except (LakeError, KeyError):  # KeyError: a plan was replaced while its writer slept
             if not me.disturbed:
                 raise
 
@@ -156,7 +156,7 @@ class World:
         drive.finish(lake, FEED)
 
     def _one_more(self, me: Process, lake: Lake) -> bool:
-        """Do the next thing; False where nothing is left."""
+        """Do the next thing; False where nothing is left, but what the next process recovers."""
         doings = [
             *([self._ingest] * 3 if self.landed() else []),
             *([self._register] if self.unregistered() else []),
@@ -164,7 +164,7 @@ class World:
         ]
         if len(doings) == 1:
             self._advance_all(me, lake)
-            return not self.at_rest()
+            return False
         if self.draw.random() < 0.05:
             doings = [self._again]
         self.draw.choice(doings)(me, lake)

@@ -260,6 +260,22 @@ def test_a_visit_ends_where_the_validity_ends_or_the_query_was_removed_before(
     assert inside == ([] if how else [("q",)])
 
 
+def test_a_visit_ends_with_the_change_of_its_query_not_with_a_later_edit():
+    ledger = Ledger()
+    marks = iter((10, 20, 30))
+    for epoch, version in ((1, 1), (2, 2), (3, 2)):
+        ledger.register({"id": "q", "version": version})
+        delivery = ledger.arrive("ticks")
+        ledger.epoch("ticks", epoch, [delivery], watermark=at(next(marks)))
+    ledger.event("I", "q", "a", 4)
+    ledger.event("I", "q", "a", 14, query_version=2, epoch=2)
+    connection = ledger.in_memory()
+    told = "SELECT query_version, left_ts, ended_by FROM visits"
+    assert answered(connection, told) == [(1, at(10), "removal"), (2, None, None)]
+    queries = "SELECT stream_id, queries, times_entered FROM stream_activity"
+    assert answered(connection, queries) == [("a", 1, 2)]
+
+
 def test_a_query_that_stood_stood_not_and_stood_again_ends_its_visit_before_it_was_seen_outside():
     ledger = Ledger()
     ledger.register({"id": "q"})
