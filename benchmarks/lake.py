@@ -21,8 +21,7 @@ PAGE = Path("docs/performance-lake.md")
 SECTIONS = {
     "memory": ("Memory", lake_memory.memory),
     "ingest": ("Ingest", lake_ingest.ingest),
-    "epoch": ("An epoch, files read by the workers", lake_epoch.by_files),
-    "by-spark": ("An epoch, tables read by Spark", lake_epoch.by_spark),
+    "epoch": ("An epoch of ticks, from the table to every table committed", lake_epoch.epoch),
     "micro": ("A micro-batch", lake_micro.micro),
 }
 

@@ -4,9 +4,10 @@
 in plain Spark would have to do. Ours goes from the table `ticks` to every table committed.
 """
 
-from collections.abc import Iterable
-from dataclasses import replace
+import time
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from benchmarks.lake_made import AXES, FEED, Bench
@@ -14,35 +15,35 @@ from benchmarks.lake_times import Times, clocked, divided, in_turns
 from benchmarks.report import Line
 from fencepost.crossings import BorderIndex
 from fencepost.engine import FeedState, step
-from pipelines.epochs.drive import GroupReport, Lake, chain_of, execute, plan
+from pipelines.epochs.drive import Lake, answers_of, chain_of, job_of, plan
 from pipelines.epochs.evaluate import NOT_HASHED
 from pipelines.epochs.partitions import rows_of
 from pipelines.lake.data_files import content_hash
+from pipelines.planning.chain import Epoch
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 SHUFFLES = [(partitions, adaptive) for adaptive in (False, True) for partitions in (2, 4, 8, 16)]
 FOUND = ("events", "stream_state")
+IN_TASKS = ("read", "sort", "evaluate", "write")
 OF_THE_RUN = (*NOT_HASHED, "generation")
-EPOCH_BAR, BY_SPARK_BAR = 1.0, 2.0
+FILES_BAR, BY_SPARK_BAR = 1.0, 2.0
 
 
-def by_files(bench: Bench) -> list[Line]:
-    """Workers read the data files of the Delta snapshot."""
+def epoch(bench: Bench) -> list[Line]:
+    """Workers read the data files of the Delta snapshot; or Spark reads the tables for them."""
     _check(bench)
     best = _best_shuffle(bench)
-    ours, theirs = in_turns(partial(evaluated, bench, bench.lake), partial(lag, bench, best))
-    return [_line("one epoch", ours, theirs, best, EPOCH_BAR, bench)]
-
-
-def by_spark(bench: Bench) -> list[Line]:
-    """Spark reads the tables, and rows reach the workers through Arrow."""
-    _check(bench)
-    best = _best_shuffle(bench)
-    lake = other_way(bench.lake)
-    ours, theirs = in_turns(partial(evaluated, bench, lake), partial(lag, bench, best))
-    return [_line("one epoch through mapInArrow", ours, theirs, best, BY_SPARK_BAR, bench)]
+    ways = (
+        ("one epoch, files read by workers", bench.lake, FILES_BAR),
+        ("one epoch through mapInArrow", other_way(bench.lake), BY_SPARK_BAR),
+    )
+    lines = []
+    for claim, lake, bar in ways:
+        ours, theirs = in_turns(partial(evaluated, bench, lake), partial(lag, bench, best))
+        lines.append(_line(claim, ours, theirs, best, bar, bench))
+    return lines
 
 
 def other_way(lake: Lake) -> Lake:
@@ -50,26 +51,47 @@ def other_way(lake: Lake) -> Lake:
     return replace(lake, settings=replace(lake.settings, read_path="spark"))
 
 
-def evaluated(bench: Bench, lake: Lake) -> tuple[float, GroupReport]:
+@dataclass(frozen=True)
+class Evaluated:
+    """A group of one epoch that was committed, and how its time divides."""
+
+    epoch: Epoch
+    seconds: dict[str, float]
+
+
+def carried_out(lake: Lake, again_from: int | None = None) -> tuple[float, Evaluated]:
+    """Plan the next group and carry it out as `drive.execute` does, with a watch at each stage."""
+    clock = [time.perf_counter()]
+    group = plan(lake, FEED, again_from=again_from)
+    clock.append(time.perf_counter())
+    job = job_of(lake, chain_of(lake.store, FEED), group)
+    shares = job.shares()
+    clock.append(time.perf_counter())
+    answers = answers_of(lake, shares)
+    clock.append(time.perf_counter())
+    (epoch,) = job.commit(answers, {})
+    clock.append(time.perf_counter())
+    names = ("plan", "prepare", "job", "commits")
+    seconds = dict(zip(names, [b - a for a, b in pairwise(clock)], strict=True))
+    for name in IN_TASKS:
+        seconds[name] = sum(answer.seconds.get(name, 0.0) for answer in answers)
+    return clock[-1] - clock[0], Evaluated(epoch, seconds)
+
+
+def evaluated(bench: Bench, lake: Lake) -> tuple[float, Evaluated]:
     """Evaluate all ticks as the lane's first epoch, under the next generation."""
-
-    def work() -> GroupReport:
-        group = plan(lake, FEED, again_from=1)
-        return execute(lake, chain_of(lake.store, FEED), group)
-
-    seconds, report = clocked(work)
-    (epoch,) = report.epochs
-    assert epoch.counts["accepted"] == bench.rows
-    return seconds, report
+    seconds, found = carried_out(lake, again_from=1)
+    assert found.epoch.counts["accepted"] == bench.rows
+    return seconds, found
 
 
 def _check(bench: Bench) -> None:
     """Both read paths give the same rows, and as many events as one step over the ticks here."""
     hashes = []
     for lake in (bench.lake, other_way(bench.lake)):
-        _, report = evaluated(bench, lake)
+        _, found = evaluated(bench, lake)
         chain = chain_of(lake.store, FEED)
-        rows = {name: rows_of(lake, name, chain, report.epochs) for name in FOUND}
+        rows = {name: rows_of(lake, name, chain, [found.epoch]) for name in FOUND}
         hashes.append({name: content_hash(table, OF_THE_RUN) for name, table in rows.items()})
         assert rows["events"].num_rows == _events_here(bench)
         assert rows["stream_state"].num_rows == bench.streams
@@ -83,19 +105,11 @@ def _events_here(bench: Bench) -> int:
 
 
 def _best_shuffle(bench: Bench) -> tuple[int, bool]:
-    """Find the setting at which Spark's side is fastest, each tried twice after one warm-up."""
+    """Find the setting at which Spark's side is fastest: two rounds, the first warms the JVM."""
     before = _neighbours(bench).agg({"before": "count", "ts": "count"}).collect()[0]
     assert sorted(before) == [bench.rows - bench.streams, bench.rows]
-    tried = {
-        setting: min(lag(bench, setting)[0] for _ in range(2)) for setting in _twice_first(SHUFFLES)
-    }
-    return min(tried, key=lambda setting: tried[setting])
-
-
-def _twice_first(settings: Iterable[tuple[int, bool]]) -> list[tuple[int, bool]]:
-    """Let the first be tried again, once the JVM has compiled what is hot."""
-    every = list(settings)
-    return [*every, every[0]]
+    rounds = [{setting: lag(bench, setting)[0] for setting in SHUFFLES} for _ in range(2)]
+    return min(SHUFFLES, key=lambda setting: min(tried[setting] for tried in rounds))
 
 
 def lag(bench: Bench, setting: tuple[int, bool]) -> tuple[float, None]:
@@ -120,17 +134,17 @@ def _neighbours(bench: Bench) -> "DataFrame":
 
 def _line(
     claim: str,
-    ours: Times[GroupReport],
+    ours: Times[Evaluated],
     theirs: Times[None],
     setting: tuple[int, bool],
     bar: float,
     bench: Bench,
 ) -> Line:
     partitions, adaptive = setting
-    report = ours.middle
-    found = report.counts["entered"] + report.counts["left"]
+    counts = ours.middle.epoch.counts
+    found = counts["entered"] + counts["left"]
     facts = (
         f"{ours} against {theirs}, {partitions} partitions{', AQE' if adaptive else ''}; "
-        f"{divided(report.seconds)}; {bench.rows:,} ticks, {found:,} events"
+        f"{divided(ours.middle.seconds)}; {bench.rows:,} ticks, {found:,} events"
     )
     return Line(f"{claim}, of lag()", ours.median / theirs.median, bar, facts=facts)

@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections import defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -30,8 +30,7 @@ class Sampler(threading.Thread):
     def __init__(self) -> None:
         """Begin with nothing seen."""
         super().__init__(daemon=True)
-        self.peaks: dict[str, int] = defaultdict(int)
-        self.doing = ""
+        self.peak: Counter[str] = Counter()
         self._over = threading.Event()
 
     def __enter__(self) -> Self:
@@ -52,12 +51,11 @@ class Sampler(threading.Thread):
     def run(self) -> None:
         """Look until it is over."""
         while not self._over.wait(EVERY):
-            doing, held = self.doing, sum(map(_resident, _family(os.getpid())))
-            self.peaks[doing] = max(self.peaks[doing], held)
-
-    def told(self, doing: str, _: float) -> None:
-        """Hear what the run is doing."""
-        self.doing = doing.split(",", maxsplit=1)[0]
+            held: Counter[str] = Counter()
+            for process in _family(os.getpid()):
+                held[_part(process)] += _resident(process)
+            if held.total() > self.peak.total():
+                self.peak = held
 
 
 def _family(process: int) -> Iterator[int]:
@@ -70,6 +68,17 @@ def _family(process: int) -> Iterator[int]:
             continue
         for child in children:
             yield from _family(int(child))
+
+
+def _part(process: int) -> str:
+    """Say what a process is: the driver, its JVM, or a Python worker of that."""
+    if process == os.getpid():
+        return "driver"
+    try:
+        is_jvm = Path(f"/proc/{process}/comm").read_text().strip() == "java"
+    except OSError:
+        is_jvm = False
+    return "JVM" if is_jvm else "workers"
 
 
 def _resident(process: int) -> int:
@@ -90,21 +99,23 @@ def memory(bench: Bench) -> list[Line]:
         text=True,
         check=True,
     )
-    peaks = {name: int(held) for name, held in map(str.split, ran.stdout.splitlines())}
-    facts = ", ".join(f"{name} {held / 2**30:.2f}" for name, held in peaks.items())
+    peak = {name: int(held) for name, held in map(str.split, ran.stdout.splitlines())}
+    facts = ", ".join(f"{name} {held / 2**30:.2f}" for name, held in peak.items())
     claim = "peak memory of a run, driver, JVM and workers, of 4 GiB"
-    return [Line(claim, max(peaks.values()) / LIMIT, 1.0, facts=f"GiB: {facts}")]
+    return [
+        Line(claim, sum(peak.values()) / LIMIT, 1.0, facts=f"GiB: {facts}; {bench.rows:,} rows")
+    ]
 
 
 def _one_run(bench: Bench) -> None:
-    """Run, and print the peaks: while rows were taken in, and while they were evaluated."""
+    """Run, and print what each part held at the peak of all."""
     settings = bench.settings("memory", bench.folder / "landing")
     with Sampler() as sampler:
-        report = run(settings, runner_of(settings), told=sampler.told)
+        report = run(settings, runner_of(settings))
     assert report.ingested.tuples == bench.rows
     assert sum(group.counts["accepted"] for group in report.groups) == bench.rows
-    for doing, held in sampler.peaks.items():
-        print(doing.replace(" ", "-") or "starting", held)
+    for part, held in sampler.peak.items():
+        print(part, held)
 
 
 if __name__ == "__main__":

@@ -10,18 +10,19 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from benchmarks.lake_epoch import Evaluated, carried_out
 from benchmarks.lake_made import FEED, Bench, land
 from benchmarks.lake_times import clocked, divided, in_turns
 from benchmarks.report import Line
 from fencepost.times import SECOND
 from fencepost.tuples import Int64s, TupleBatch
 from fencepost.workloads import PriceWalks
-from pipelines.epochs.drive import GroupReport, Lake, advance
+from pipelines.epochs.drive import Lake, advance
 from pipelines.planning.plan import Limits
 
 TUPLES, BAR = 1_000, 12.0
 REACH = 5.0
-"""How far a price moves: past half a border in the mean."""
+"""How far a price moves at most: half the gap between two borders in the mean."""
 
 
 def micro(bench: Bench) -> list[Line]:
@@ -36,14 +37,13 @@ def micro(bench: Bench) -> list[Line]:
     assert [group.counts["accepted"] for group in advance(whole, FEED)] == [streams]
     draws = np.random.default_rng(1)
 
-    def ours() -> tuple[float, GroupReport]:
+    def ours() -> tuple[float, Evaluated]:
         number = len(store.rows("epochs"))
         some = np.sort(draws.choice(streams, TUPLES, replace=False))
         _deliver(bench, lake, _later(first, some, number, draws), f"batch-{number:06d}")
-        seconds, groups = clocked(lambda: list(advance(lake, FEED)))
-        (report,) = groups
-        assert report.counts["accepted"] == TUPLES
-        return seconds, report
+        seconds, found = carried_out(lake)
+        assert found.epoch.counts["accepted"] == TUPLES
+        return seconds, found
 
     mine, other = in_turns(ours, _appending(bench), warm=2)
     facts = f"{mine} against {other}; {divided(mine.middle.seconds)}; {streams:,} streams"

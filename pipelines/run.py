@@ -111,15 +111,20 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
             time.sleep(_settling(settings, report.ingested))
             report.ingested.add(_ingested(store, settings, runner))
         lake = Lake.of(store, settings, runner)
-        for lane in settings.feeds:
-            for group in advance(lake, lane):
-                report.groups.append(group)
-                told(f"evaluating {lane}, epoch {group.epochs[-1].epoch}", 0.5)
-                if stopped() or held.wanted():
-                    break
+        for group in _groups(lake):
+            report.groups.append(group)
+            told(f"evaluating {group.lane}, epoch {group.epochs[-1].epoch}", 0.5)
+            if stopped() or held.wanted():
+                break
         maintain.tidy(store)
     report.seconds = time.perf_counter() - started
     return report
+
+
+def _groups(lake: Lake) -> Iterator[GroupReport]:
+    """Evaluate group after group, lane after lane."""
+    for lane in lake.settings.feeds:
+        yield from advance(lake, lane)
 
 
 def _ingested(store: Store, settings: Settings, runner: Runner) -> IngestReport:

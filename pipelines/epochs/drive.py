@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
+from fencepost.errors import LakeError
 from pipelines.epochs.evaluate import work
 from pipelines.epochs.job import EPOCHS, TARGETS, Job
 from pipelines.epochs.share import Answer, Share
@@ -146,6 +147,11 @@ def plan(
 def execute(lake: Lake, chain: Chain, group: Sequence[Epoch], planned: float = 0.0) -> GroupReport:
     """Evaluate a planned group and commit it."""
     started = time.perf_counter()
+    if any(mine not in chain.epochs for mine in group):
+        raise LakeError(
+            f"the plan for epoch {group[0].epoch} of '{group[0].lane}' was replaced by another "
+            "writer's before it was carried out: run again"
+        )
     job = job_of(lake, chain, group)
     shares = job.shares()
     seconds = {"plan": planned, "prepare": time.perf_counter() - started}

@@ -1,7 +1,8 @@
 """Named places where a process may end: between any two of them nothing is half done.
 
-`FENCEPOST_CRASH_AT=name:k` ends the whole process group, JVM and workers with it, when the place is
-reached for the k-th time: that is how the tests prove that a killed process changes no row.
+`FENCEPOST_CRASH_AT=name:k` kills the whole process group when the place is reached for the k-th
+time, and so leaves Spark's JVM an orphan for a while: that is how the tests prove that a killed
+process changes no row.
 """
 
 import os

@@ -107,9 +107,7 @@ def test_a_late_delivery_makes_later_partitions_stale_until_they_are_evaluated(
         feed = replace(settings.feeds["ticks"], partition_in_path=True)
         settings = replace(settings, feeds={"ticks": feed})
         store = Store.create(settings.root, settings.tables, buckets=4)
-        lake = replace(
-            Lake.of(store, settings, HereRunner()), limits=Limits(epoch_deliveries=2)
-        )
+        lake = replace(Lake.of(store, settings, HereRunner()), limits=Limits(epoch_deliveries=2))
         landed_lakes.register(lake, landed_lakes.RULES, landed_lakes.NOW)
         lakes.append(lake)
     files = list(deliveries(9))

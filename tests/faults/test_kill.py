@@ -101,22 +101,24 @@ def finished(folder: Path, **environ: str) -> dict[str, list[object]]:
     return told
 
 
-def test_killed_ten_times_in_a_row_a_run_changes_no_row(uncut, tmp_path) -> None:
+def test_killed_ten_times_in_a_row_a_run_changes_no_row(uncut, tmp_path, record_property) -> None:
     project = copied(uncut / "taken-in", tmp_path / "project")
     land(project, "taken-in")
     for at in KILLS:
         killed(project, at)
+    record_property("kills", len(KILLS))
     finished(project)
     assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
 
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
-def test_killed_three_times_a_run_on_spark_changes_no_row(uncut, tmp_path) -> None:
+def test_killed_three_times_a_run_on_spark_changes_no_row(uncut, tmp_path, record_property) -> None:
     project = copied(uncut / "late", tmp_path / "project")
     land(project, "late")
     for at in KILLS_ON_SPARK:
         killed(project, at, FENCEPOST_RUNNER="spark")
+    record_property("kills on Spark", len(KILLS_ON_SPARK))
     finished(project)
     assert differing(rows_of(project), rows_of(uncut / "project")) == []
 

@@ -136,7 +136,7 @@ class World:
             self._recover(me, lake)
             while self._one_more(me, lake):
                 pass
-        except (LakeError, KeyError):  # KeyError: a plan was replaced while its writer slept
+        except LakeError:  # a plan was replaced while its writer slept
             if not me.disturbed:
                 raise
 

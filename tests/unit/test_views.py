@@ -7,20 +7,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-import duckdb
 import pytest
 from hypothesis import given, settings
 
-from fencepost.errors import LakeError
-from pipelines.lake.evidence import Evidence
 from pipelines.settings import VIEWS
 from pipelines.views import statements, views
 from pipelines.views.duckdb_session import duckdb_session
 from schemas import RESERVED, all_tables
-from tests.hand_made_lakes import AXES, Ledger, answered, at
+from tests.hand_made_lakes import Ledger, answered, at
 from tests.histories import FEED, Crossing, histories, laid_out, visits_of
-
-NOTHING = Evidence("by hand", "more", "", 1, 1, 1, 1, 0)
 
 SHARED = Ledger({FEED: ("price",)}).in_memory()
 
@@ -334,62 +329,9 @@ def test_every_view_gives_the_columns_that_it_declares(tmp_path):
         assert view.comment
 
 
-def test_words_of_sql_may_be_names_of_feeds_and_axes(tmp_path):
-    axes = {"select": ("order", "group"), "table": ("left",)}
-    ledger = Ledger(axes)
-    ledger.add("select", stream_id="s", order=1.5, arrival=ledger.arrive("select"))
-    ledger.written(tmp_path / "lake")
-    session = duckdb_session(tmp_path / "lake", ledger.tables)
-    assert session.execute('SELECT t."order" FROM "select" t').fetchall() == [(1.5,)]
-    assert session.execute('SELECT count(*) FROM "table"').fetchall() == [(0,)]
-
-
-def test_a_feed_declared_and_not_yet_in_the_lake_has_no_rows(tmp_path):
-    ledger = Ledger({"ticks": ("price",)})
-    ledger.epoch("ticks", 1, [ledger.arrive("ticks")])
-    ledger.event("I", "q", "a", 1, price=2.0)
-    ledger.written(tmp_path / "lake")
-    session = duckdb_session(tmp_path / "lake", all_tables(AXES))
-    assert session.execute("SELECT count(*) FROM locations").fetchall() == [(0,)]
-    assert session.execute("SELECT price, x FROM events").fetchall() == [(2.0, None)]
-
-
 def test_no_feed_can_take_a_name_of_a_view():
     names = {name for name, _ in statements(all_tables({}))}
     assert names <= {*RESERVED, *VIEWS}
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "COPY (SELECT 1) TO '{root}/../x.csv'",
-        "ATTACH '{root}/../x.db'",
-        "INSERT INTO _events SELECT * FROM _events",
-        "SELECT * FROM read_text('/etc/hostname')",
-        "SELECT * FROM '/etc/hostname'",
-        "SET enable_external_access = true",
-        "SET allowed_directories = ['/']",
-        "INSTALL httpfs",
-    ],
-)
-def test_a_session_that_is_told_to_reach_out_does_not(tmp_path, statement):
-    ledger = Ledger()
-    root = tmp_path / "lake"
-    ledger.event("I", "q", "a", 1)
-    ledger.written(root)
-    before = sorted(tmp_path.rglob("*"))
-    session = duckdb_session(root, ledger.tables)
-    with pytest.raises(duckdb.Error, match=r"(?i)permission|read-only|exist|cannot|disabled"):
-        session.execute(statement.format(root=root))
-    assert sorted(tmp_path.rglob("*")) == before
-
-
-def test_a_name_is_never_one_of_python_s_variables(tmp_path):
-    ledger = Ledger()
-    ledger.written(tmp_path / "lake")
-    session = duckdb_session(tmp_path / "lake", ledger.tables)
-    with pytest.raises(duckdb.Error, match="ledger does not exist"):
-        session.execute("SELECT * FROM ledger")
 
 
 @settings(max_examples=5)
@@ -403,24 +345,3 @@ def test_delta_tables_show_what_the_same_rows_in_memory_show(history):
             told = answered(session, f'SELECT * FROM "{name}"')
             assert told == answered(ledger.in_memory(), f'SELECT * FROM "{name}"'), name
         session.close()
-
-
-def test_a_session_sees_the_lake_as_it_was_when_it_opened(tmp_path):
-    ledger = Ledger()
-    ledger.epoch("ticks", 1, [ledger.arrive("ticks")])
-    ledger.event("I", "q", "a", 1)
-    store = ledger.written(tmp_path / "lake")
-    session = duckdb_session(tmp_path / "lake", ledger.tables)
-    rows = ledger.arrow("events")
-    store.append("events", store.version("events"), store.write("events", rows), NOTHING)
-    assert session.execute("SELECT count(*) FROM events").fetchall() == [(1,)]
-    anew = duckdb_session(tmp_path / "lake", ledger.tables)
-    assert anew.execute("SELECT count(*) FROM events").fetchall() == [(2,)]
-
-
-def test_no_lake_and_a_newer_lake_are_refused_in_words(tmp_path):
-    tables = all_tables(AXES)
-    with pytest.raises(LakeError, match=r"there is no lake at .*`fencepost init`"):
-        duckdb_session(tmp_path, tables)
-    with pytest.raises(LakeError, match="letters, digits"):
-        duckdb_session(tmp_path / "it's", tables)

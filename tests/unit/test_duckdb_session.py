@@ -1,0 +1,86 @@
+"""A DuckDB session on a lake: what it sees, and what it does not let out or in."""
+
+import duckdb
+import pytest
+
+from fencepost.errors import LakeError
+from pipelines.lake.evidence import Evidence
+from pipelines.views.duckdb_session import duckdb_session
+from schemas import all_tables
+from tests.hand_made_lakes import AXES, Ledger
+
+NOTHING = Evidence("by hand", "more", "", 1, 1, 1, 1, 0)
+
+
+def test_words_of_sql_may_be_names_of_feeds_and_axes(tmp_path):
+    axes = {"select": ("order", "group"), "table": ("left",)}
+    ledger = Ledger(axes)
+    ledger.add("select", stream_id="s", order=1.5, arrival=ledger.arrive("select"))
+    ledger.written(tmp_path / "lake")
+    session = duckdb_session(tmp_path / "lake", ledger.tables)
+    assert session.execute('SELECT t."order" FROM "select" t').fetchall() == [(1.5,)]
+    assert session.execute('SELECT count(*) FROM "table"').fetchall() == [(0,)]
+
+
+def test_a_feed_declared_and_not_yet_in_the_lake_has_no_rows(tmp_path):
+    ledger = Ledger({"ticks": ("price",)})
+    ledger.epoch("ticks", 1, [ledger.arrive("ticks")])
+    ledger.event("I", "q", "a", 1, price=2.0)
+    ledger.written(tmp_path / "lake")
+    session = duckdb_session(tmp_path / "lake", all_tables(AXES))
+    assert session.execute("SELECT count(*) FROM locations").fetchall() == [(0,)]
+    assert session.execute("SELECT price, x FROM events").fetchall() == [(2.0, None)]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "COPY (SELECT 1) TO '{root}/../x.csv'",
+        "ATTACH '{root}/../x.db'",
+        "INSERT INTO _events SELECT * FROM _events",
+        "SELECT * FROM read_text('/etc/hostname')",
+        "SELECT * FROM '/etc/hostname'",
+        "SET enable_external_access = true",
+        "SET allowed_directories = ['/']",
+        "INSTALL httpfs",
+    ],
+)
+def test_a_session_that_is_told_to_reach_out_does_not(tmp_path, statement):
+    ledger = Ledger()
+    root = tmp_path / "lake"
+    ledger.event("I", "q", "a", 1)
+    ledger.written(root)
+    before = sorted(tmp_path.rglob("*"))
+    session = duckdb_session(root, ledger.tables)
+    with pytest.raises(duckdb.Error, match=r"(?i)permission|read-only|exist|cannot|disabled"):
+        session.execute(statement.format(root=root))
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_name_is_never_one_of_python_s_variables(tmp_path):
+    ledger = Ledger()
+    ledger.written(tmp_path / "lake")
+    session = duckdb_session(tmp_path / "lake", ledger.tables)
+    with pytest.raises(duckdb.Error, match="ledger does not exist"):
+        session.execute("SELECT * FROM ledger")
+
+
+def test_a_session_sees_the_lake_as_it_was_when_it_opened(tmp_path):
+    ledger = Ledger()
+    ledger.epoch("ticks", 1, [ledger.arrive("ticks")])
+    ledger.event("I", "q", "a", 1)
+    store = ledger.written(tmp_path / "lake")
+    session = duckdb_session(tmp_path / "lake", ledger.tables)
+    rows = ledger.arrow("events")
+    store.append("events", store.version("events"), store.write("events", rows), NOTHING)
+    assert session.execute("SELECT count(*) FROM events").fetchall() == [(1,)]
+    anew = duckdb_session(tmp_path / "lake", ledger.tables)
+    assert anew.execute("SELECT count(*) FROM events").fetchall() == [(2,)]
+
+
+def test_no_lake_and_a_newer_lake_are_refused_in_words(tmp_path):
+    tables = all_tables(AXES)
+    with pytest.raises(LakeError, match=r"there is no lake at .*`fencepost init`"):
+        duckdb_session(tmp_path, tables)
+    with pytest.raises(LakeError, match="letters, digits"):
+        duckdb_session(tmp_path / "it's", tables)
