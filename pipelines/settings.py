@@ -350,6 +350,8 @@ def _tables_with_column(name: str) -> list[str]:
 
 
 def _wrong_columns(feed: Feed) -> Iterator[str]:
+    if feed.form == "delta" and feed.partition_in_path:
+        yield "partition_in_path: a version of a Delta table has no path; its arrival says which"
     for place, axis in enumerate(feed.axes):
         why = why_no_axis(axis)
         if why is not None:
