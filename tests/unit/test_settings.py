@@ -234,7 +234,7 @@ def test_every_fault_is_told_at_once_each_with_its_place():
             "partition_in_path = 1",
             "partition_in_path: 1 was given, where true or false was expected",
         ),
-        ('format = "delta"\npartition_in_path = true', "a version of a Delta table has no path"),
+        ('format = "delta"\npartition_in_path = true', "partition_in_path: a version of a"),
         ('ts_column = "stream_id"', "ts_column: 'stream_id' is in stream_column too"),
         ('clock_column = "price"', "clock_column: 'price' is in axes too; each has its own column"),
     ],
