@@ -29,8 +29,11 @@ INTRODUCTION = """\
 # Performance of the lake
 
 Written by `make bench-lake ARGS='--write'`; do not edit. Both sides ran in turns in one Spark
-session, local[{cores}] with C2; warm-ups are discarded, every answer was checked. A time is the
-median of five, between the least and the most: {about}.
+session, local[{cores}] with C2; warm-ups are discarded. A time is the median of five, between the
+least and the most: {about}.
+
+Before times count, both read paths must give rows of the same hash, and as many events as one step
+of the engine over the ticks; ingest and the micro-batch are held to their numbers of rows.
 
 How a time of ours divides stands behind it, in seconds: `job` is the time of the Spark job, in
 which tasks `read`, `sort`, `evaluate` and `write`; theirs are added up over all cores.

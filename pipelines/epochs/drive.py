@@ -158,7 +158,7 @@ def execute(lake: Lake, chain: Chain, group: Sequence[Epoch], planned: float = 0
     started = time.perf_counter()
     answers = answers_of(lake, shares)
     seconds["job"] = time.perf_counter() - started
-    for name in ("read", "evaluate", "write"):
+    for name in ("read", "sort", "evaluate", "write"):
         seconds[name] = sum(answer.seconds.get(name, 0.0) for answer in answers)
     started = time.perf_counter()
     done = job.commit(answers, {name: round(s, 4) for name, s in seconds.items()})

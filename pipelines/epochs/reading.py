@@ -1,6 +1,6 @@
 """What a task reads: the tuples of its deliveries, and the logs as of the epoch before.
 
-Straight from the data files of the Delta snapshot, past the JVM: (measured) four to six times as
+Straight from the data files of the Delta snapshot, past the JVM: (measured) two to three times as
 quick as rows that travel through it. Which files, the driver says; here they are only read.
 """
 
