@@ -44,10 +44,10 @@ def doctor(
 def lake_lines(root: Path) -> list[Finding]:
     """Look at the lake itself, where there is one: its format, its tables, who writes to it."""
     from fencepost.errors import FencepostError
-    from pipelines.lake.layout import Note, refuse_torn
+    from pipelines.lake.layout import NOTE, Note, refuse_torn
     from pipelines.lake.lock import holder
 
-    if not root.is_dir():
+    if not (root / NOTE).exists():
         return [Finding("lake", Mark.OK, f"none at {root}; `fencepost init` makes one")]
     try:
         note = Note.read(root)
