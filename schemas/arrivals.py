@@ -2,6 +2,12 @@
 
 from schemas.table import Column, Table
 
+DELIVERY, REGISTRY = "delivery", "registry"
+"""The kinds of arrivals."""
+
+PLANNED, DONE, REFUSED = "planned", "done", "refused"
+"""Their states: first the one, then one of the others."""
+
 ARRIVALS = Table(
     "arrivals",
     "A ledger. Each delivery and each registry commit takes the next number n and has a row when "

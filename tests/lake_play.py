@@ -28,7 +28,7 @@ from pipelines.epochs.reading import KEYS
 from pipelines.lake.appending import append_once
 from pipelines.lake.buckets import MIXED, buckets_of
 from pipelines.lake.evidence import Evidence
-from pipelines.lake.sequence import DONE, PLANNED, conclude, take_numbers
+from pipelines.lake.sequence import conclude, take_numbers
 from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain
 from pipelines.planning.plan import Limits
@@ -36,6 +36,7 @@ from pipelines.registry.definitions import rows_of_each
 from pipelines.registry.standing import newest_version, standing
 from pipelines.runner import HereRunner, Runner
 from pipelines.settings import Feed, Settings
+from schemas.arrivals import DONE, PLANNED
 from tests.oracles import event_rows, transition_rows
 from tests.strategies import FEED, Story
 

@@ -23,11 +23,12 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.points import point
 from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain, Epoch
-from pipelines.planning.deliveries import PLANNED, Arrivals
+from pipelines.planning.deliveries import Arrivals
 from pipelines.planning.plan import Context, Limits, next_group
 from pipelines.registry.standing import cached, load
 from pipelines.runner import Runner
 from pipelines.settings import Settings
+from schemas.arrivals import PLANNED
 from schemas.epochs import COUNTS
 
 

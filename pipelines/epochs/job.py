@@ -19,7 +19,8 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.points import point
 from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain, Epoch
-from pipelines.planning.deliveries import DONE, Delivery
+from pipelines.planning.deliveries import Delivery
+from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
 
 EPOCHS = "epochs"
@@ -78,7 +79,7 @@ class Job:
             self.lane: [
                 file
                 for file in self.store.files(self.lane)
-                if numbers and _overlaps(file, "arrival", min(numbers), max(numbers))
+                if numbers and file.overlaps("arrival", min(numbers), max(numbers))
             ]
         }
         for name in LOGS:
@@ -180,11 +181,6 @@ class Job:
 
 
 _WENT = ("accepted", "waiting", "malformed", "future", "late", "duplicate", "conflict")
-
-
-def _overlaps(file: DataFile, column: str, first: int, last: int) -> bool:
-    least, most = file.least(column), file.most(column)
-    return least is None or most is None or (int(least) <= last and int(most) >= first)
 
 
 def _of(file: DataFile, buckets: tuple[int, ...] | None) -> bool:

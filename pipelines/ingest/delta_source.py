@@ -24,12 +24,13 @@ from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
 from pipelines.ingest.outcome import UNREADABLE, UPDATES, VANISHED, Turned
-from pipelines.ingest.planned import DELIVERY, Planned
+from pipelines.ingest.planned import Planned
 from pipelines.ingest.units import FilePart
 from pipelines.lake.sequence import latest
 from pipelines.landing import Delivery, Found, Known, Looked, Refusal, key_of_time
 from pipelines.landing.hashing import BYTES, content_of
 from pipelines.settings import Feed
+from schemas.arrivals import DELIVERY
 
 FORM = "delta"
 LOG = "_delta_log"

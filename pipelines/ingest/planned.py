@@ -14,11 +14,10 @@ import pyarrow.compute as pc
 
 from fencepost.times import to_microseconds
 from pipelines.ingest.outcome import Outcome
-from pipelines.lake.sequence import DONE, PLANNED, REFUSED, latest
+from pipelines.lake.sequence import latest
 from pipelines.landing import Delivery, Refusal
+from schemas.arrivals import DELIVERY, DONE, PLANNED, REFUSED
 from schemas.table import TIME
-
-DELIVERY = "delivery"
 
 Row = Mapping[str, Any]
 Runs = Sequence[tuple[int, int]]

@@ -16,11 +16,12 @@ from pipelines.ingest.outcome import Outcome, Turned
 from pipelines.ingest.planned import Planned, Runs, first_row
 from pipelines.ingest.report import IngestReport
 from pipelines.lake.points import point
-from pipelines.lake.sequence import ARRIVALS, PLANNED, REFUSED, take_numbers
+from pipelines.lake.sequence import ARRIVALS, take_numbers
 from pipelines.lake.store import Store
 from pipelines.landing import Delivery, Refusal
 from pipelines.runner import Runner
 from pipelines.settings import Settings
+from schemas.arrivals import PLANNED, REFUSED
 
 MOST_BYTES = 1 << 30
 MOST_DELIVERIES = 5_000

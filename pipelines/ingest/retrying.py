@@ -22,16 +22,17 @@ from pipelines.ingest import delta_source
 from pipelines.ingest.carrying import same
 from pipelines.ingest.counted import turned_away
 from pipelines.ingest.outcome import REWRITTEN, UNREADABLE, UPDATES, VANISHED, Turned
-from pipelines.ingest.planned import DELIVERY, Planned, Runs
+from pipelines.ingest.planned import Planned, Runs
 from pipelines.ingest.plans import Wanted, take_all
 from pipelines.ingest.report import IngestReport
-from pipelines.lake.sequence import ARRIVALS, DONE, REFUSED, latest
+from pipelines.lake.sequence import ARRIVALS, latest
 from pipelines.lake.store import Store
 from pipelines.landing import Delivery, Found, Known, key_of_time
 from pipelines.landing.folder import File
 from pipelines.landing.hashing import content_of, hash_of
 from pipelines.runner import Runner
 from pipelines.settings import Feed, Settings
+from schemas.arrivals import DELIVERY, DONE, REFUSED
 
 OF_ROWS = ("malformed", "future")
 OF_DELIVERIES = (UNREADABLE, VANISHED, REWRITTEN)

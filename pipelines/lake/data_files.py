@@ -48,6 +48,11 @@ class DataFile:
         """Take it back."""
         return cls(**fields)
 
+    def overlaps(self, column: str, first: int, last: int) -> bool:
+        """Say whether it may hold rows with first <= column <= last."""
+        least, most = self.least(column), self.most(column)
+        return least is None or most is None or (int(least) <= last and int(most) >= first)
+
     def least(self, column: str) -> Any:  # noqa: ANN401  a statistic has its column's type
         """Give the smallest value of a column; None where the statistics do not say."""
         return json.loads(self.stats or "{}").get("minValues", {}).get(column)

@@ -19,9 +19,9 @@ from pipelines.lake.appending import TRIES, Conflict, Unknown, append_once, comm
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
+from schemas.arrivals import DONE, PLANNED
 
 ARRIVALS = "arrivals"
-PLANNED, DONE, REFUSED = "planned", "done", "refused"
 
 
 def latest(arrivals: pa.Table) -> pa.Table:

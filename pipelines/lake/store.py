@@ -169,7 +169,7 @@ class Store:
         pieces = [
             self._read(table, file)
             for file in self.files(name)
-            if file.partition.get("feed", feed) == feed and _overlaps(file, column, first, last)
+            if file.partition.get("feed", feed) == feed and file.overlaps(column, first, last)
         ]
         return pa.concat_tables([table.arrow.empty_table(), *pieces])
 
@@ -200,8 +200,3 @@ class Store:
         """Give the table itself, at its newest version: for maintenance."""
         self.version(name)
         return self._delta(name)
-
-
-def _overlaps(file: DataFile, column: str, first: int, last: int) -> bool:
-    least, most = file.least(column), file.most(column)
-    return least is None or most is None or (int(least) <= last and int(most) >= first)

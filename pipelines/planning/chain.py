@@ -14,7 +14,8 @@ from typing import Any
 
 from fencepost.errors import LakeError
 from fencepost.times import to_microseconds
-from pipelines.planning.deliveries import DONE, Row
+from pipelines.planning.deliveries import Row
+from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
 
 HORIZON = "horizon"

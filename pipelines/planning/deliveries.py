@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fencepost.times import to_microseconds
+from schemas.arrivals import DELIVERY, DONE, PLANNED, REFUSED, REGISTRY
 
-DELIVERY, REGISTRY = "delivery", "registry"
-PLANNED, DONE, REFUSED = "planned", "done", "refused"
 _RANK = {PLANNED: 0, DONE: 1, REFUSED: 1}
 
 Row = Mapping[str, Any]

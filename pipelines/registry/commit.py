@@ -21,19 +21,12 @@ from pipelines.lake.appending import append_once
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.points import point
-from pipelines.lake.sequence import (
-    ARRIVALS,
-    DONE,
-    PLANNED,
-    REFUSED,
-    conclude,
-    latest,
-    take_numbers,
-)
+from pipelines.lake.sequence import ARRIVALS, conclude, latest, take_numbers
 from pipelines.lake.store import Store
 from pipelines.registry.changes import Changes, Compared, by_feed_and_id, compare
-from pipelines.registry.standing import QUERIES, REGISTRY, newest, newest_version
+from pipelines.registry.standing import QUERIES, newest, newest_version
 from pipelines.settings import Settings
+from schemas.arrivals import DONE, PLANNED, REFUSED, REGISTRY
 
 LISTS = ("lo", "hi", "streams", "tags")
 """Columns that the hash of a commit leaves out: they would cost more than all the others."""

@@ -16,12 +16,12 @@ import pyarrow.compute as pc
 
 from fencepost.errors import InputError
 from fencepost.queries.columns import Bools
-from pipelines.lake.sequence import ARRIVALS, DONE
+from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.registry.actions import unknown_id
 from pipelines.registry.commit import Registered
 from pipelines.registry.definitions import DEFINITION, Axes
-from pipelines.registry.standing import REGISTRY, history, standing
+from pipelines.registry.standing import history, standing
 from pipelines.registry.texts import (
     Row,
     aligned,
@@ -35,6 +35,7 @@ from pipelines.registry.texts import (
     plain,
     where_text,
 )
+from schemas.arrivals import DONE, REGISTRY
 
 HEADER = ("id", "version", "feed", "where", "streams", "within", "owner", "tags")
 WIDEST = 48

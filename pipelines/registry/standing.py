@@ -22,14 +22,13 @@ from fencepost.queries.columns import Columns
 from fencepost.queries.fingerprint import sums_of
 from fencepost.queries.strings import Int64s
 from pipelines.lake.layout import CACHE, Note
-from pipelines.lake.sequence import ARRIVALS, DONE
+from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.registry.definitions import query_set_of
 from pipelines.settings import Settings
+from schemas.arrivals import DONE, REGISTRY
 
 QUERIES = "queries"
-REGISTRY = "registry"
-"""The kind of a registry commit in `arrivals`; its lane there is `queries`."""
 
 _TEXTS = ("ids", "streams")
 _FLAGS = ("everywhere", "enters_on_first")

@@ -31,6 +31,7 @@ from pipelines.planning.plan import Limits
 from pipelines.registry import commit as registry
 from pipelines.registry.changes import Changes, Compared
 from pipelines.settings import Feed, Settings
+from schemas.arrivals import DONE
 from tests.simulated.checks import Checks
 from tests.simulated.processes import Process, Scheduler
 from tests.simulated.store import Disk, Laid, Row, SimulatedStore, hash_of
@@ -245,7 +246,7 @@ def registered(disk: Disk) -> set[str]:
     done = {
         row["registry_version"]
         for row in disk.rows("arrivals")
-        if row["kind"] == "registry" and row["state"] == sequence.DONE
+        if row["kind"] == "registry" and row["state"] == DONE
     }
     return {row["id"] for row in disk.rows("queries") if row["registry_version"] in done}
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from fencepost.errors import LakeError
 from pipelines.planning.chain import HORIZON, Chain, Epoch
-from pipelines.planning.deliveries import DONE, PLANNED, Arrivals, Delivery
+from pipelines.planning.deliveries import Arrivals, Delivery
 from pipelines.planning.plan import (
     Context,
     Limits,
@@ -21,7 +21,7 @@ from pipelines.planning.plan import (
     next_group,
     watermarks,
 )
-from schemas.arrivals import ARRIVALS
+from schemas.arrivals import ARRIVALS, DONE, PLANNED
 from schemas.epochs import EPOCHS
 
 LANE = "grid"
