@@ -5,12 +5,12 @@ Law: what is printed is on its line whatever the row held; --json gives it verba
 
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fencepost.errors import InputError
+from pipelines.options import Config, LakeFolder
 
 if TYPE_CHECKING:
     from pipelines.ingest.report import IngestReport
@@ -24,17 +24,6 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
 )
-
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", metavar="FILE", help="The fencepost.toml; else the nearest one, upward."
-    ),
-]
-Lake = Annotated[
-    Path | None,
-    typer.Option("--lake", metavar="DIR", help="The lake, instead of the one that the file names."),
-]
 
 
 @app.command("show")
@@ -55,7 +44,7 @@ def show(  # noqa: PLR0913  options are many
         bool, typer.Option("--json", help="Print the rows as lines of JSON.")
     ] = False,
     config: Config = None,
-    lake: Lake = None,
+    lake: LakeFolder = None,
 ) -> None:
     """Count the rows that were not taken, and show them: where they stood, why, and what they say.
 
@@ -113,7 +102,7 @@ def retry(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
     config: Config = None,
-    lake: Lake = None,
+    lake: LakeFolder = None,
 ) -> None:
     """Take up again what was turned away, after the feed's declaration or the file was mended.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fencepost.errors import InputError
+from pipelines.options import Config, LakeFolder
 
 if TYPE_CHECKING:  # Arrow and Delta are imported where they are needed: --help stays quick
     from pipelines.lake.store import Store
@@ -25,16 +26,6 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
-Config = Annotated[
-    Path | None,
-    typer.Option(
-        "--config", metavar="FILE", help="The fencepost.toml; else the nearest one, upward."
-    ),
-]
-Lake = Annotated[
-    Path | None,
-    typer.Option("--lake", metavar="DIR", help="The lake, instead of the one that the file names."),
-]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
 OfFeed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed.")]
@@ -72,7 +63,7 @@ def add(  # noqa: PLR0913
     note: Annotated[str | None, _text("Free text.", "--note")] = None,
     as_json: AsJson = False,
     config: Config = None,
-    lake: Lake = None,
+    lake: LakeFolder = None,
 ) -> None:
     """Register one query, or change the one of this id.
 
@@ -134,7 +125,7 @@ def import_files(  # noqa: PLR0913  options are many
     yes: Yes = False,
     as_json: AsJson = False,
     config: Config = None,
-    lake: Lake = None,
+    lake: LakeFolder = None,
 ) -> None:
     """Register the queries of files, all of them or none; what they do not name stays.
 
@@ -172,7 +163,7 @@ def list_queries(  # noqa: PLR0913  options are many
     limit: Annotated[int, typer.Option(min=0, help="At most so many; 0: all.")] = 50,
     as_json: Annotated[bool, typer.Option("--json", help="Print lines of JSON.")] = False,
     config: Config = None,
-    lake: Lake = None,
+    lake: LakeFolder = None,
 ) -> None:
     """List the queries that stand, by feed and id."""
     settings = _settings(config, lake)
@@ -190,7 +181,7 @@ def show(
     *,
     as_json: AsJson = False,
     config: Config = None,
-    lake: Lake = None,
+    lake: LakeFolder = None,
 ) -> None:
     """Show one query: its boxes, all its versions and what changed when, and its JSON."""
     settings = _settings(config, lake)
@@ -213,7 +204,7 @@ def remove(  # noqa: PLR0913  options are many
     yes: Yes = False,
     as_json: AsJson = False,
     config: Config = None,
-    lake: Lake = None,
+    lake: LakeFolder = None,
 ) -> None:
     """Remove queries: they hold for no delivery that arrives from now on.
 
@@ -247,7 +238,7 @@ def export(
         typer.Option("--out", "-o", metavar="FILE", help="Where to; else they are printed."),
     ] = None,
     config: Config = None,
-    lake: Lake = None,
+    lake: LakeFolder = None,
 ) -> None:
     """Write the queries that stand as JSON lines that import to the very same queries."""
     settings = _settings(config, lake)

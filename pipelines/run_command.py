@@ -5,25 +5,16 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from pipelines.options import AsJson, Config, LakeFolder
 
 if TYPE_CHECKING:
     from pipelines.epochs.drive import GroupReport
     from pipelines.epochs.partitions import PartitionReport
     from pipelines.run import RunReport
-
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", "-c", metavar="FILE", help="The fencepost.toml; else the nearest."),
-]
-LakeFolder = Annotated[
-    Path | None,
-    typer.Option("--lake", metavar="DIR", help="The lake; else the one that the file names."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 
 def run(*, config: Config = None, lake: LakeFolder = None, as_json: AsJson = False) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fencepost.errors import InputError
+from pipelines.options import Config, LakeFolder
 
 if TYPE_CHECKING:  # Arrow and DuckDB are imported where they are needed: --help stays quick
     from pipelines.settings import Settings
@@ -77,18 +78,8 @@ def sql(  # noqa: PLR0913  options are many
         typer.Option(min=0, help=f"At most so many rows; 0: all. A table: {SHOWN:,}."),
     ] = None,
     engine: Annotated[Engine, typer.Option(help="Who answers.")] = Engine.DUCKDB,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", metavar="FILE", help="The fencepost.toml; else the nearest one, upward."
-        ),
-    ] = None,
-    lake: Annotated[
-        Path | None,
-        typer.Option(
-            "--lake", metavar="DIR", help="The lake, instead of the one that the file names."
-        ),
-    ] = None,
+    config: Config = None,
+    lake: LakeFolder = None,
 ) -> None:
     """Ask the lake in SQL. Without a statement: list the tables and views.
 

@@ -7,9 +7,11 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
+
+from pipelines.options import AsJson, Config, LakeFolder
 
 if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
     from pipelines.settings import Settings
@@ -21,19 +23,9 @@ WHOLE = ("plan", "prepare", "job", "commit")
 
 def status(
     *,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    config: Annotated[
-        Path | None,
-        typer.Option(
-            "--config", metavar="FILE", help="The fencepost.toml; else the nearest one, upward."
-        ),
-    ] = None,
-    lake: Annotated[
-        Path | None,
-        typer.Option(
-            "--lake", metavar="DIR", help="The lake, instead of the one that the file names."
-        ),
-    ] = None,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
 ) -> None:
     """Say how the lake stands: each feed, the queries, the last run, the quarantine."""
     from pipelines.settings import load
