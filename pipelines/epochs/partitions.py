@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.errors import InputError
+from fencepost.queries.wording import did_you_mean
 from pipelines.epochs.drive import (
     GroupReport,
     Lake,
@@ -85,6 +86,7 @@ def partitions(
 
 def keys_of(lake: Lake, lane: str) -> list[str]:
     """List the partitions of a feed that have deliveries."""
+    _refuse_unknown(lake, lane)
     return sorted({delivery.key for delivery in arrivals_of(lake.store).deliveries(lane)})
 
 
@@ -153,10 +155,15 @@ def _of(chain: Chain, key: str) -> tuple[Epoch, ...]:
     return tuple(epoch for epoch in chain.epochs if epoch.key == key and epoch.done)
 
 
-def _refuse_bad(lake: Lake, lane: str, keys: Sequence[str]) -> None:
+def _refuse_unknown(lake: Lake, lane: str) -> None:
     if lane not in lake.settings.feeds:
         known = ", ".join(lake.settings.feeds)
-        raise InputError(f"there is no feed '{lane}'; there are {known}")
+        near = did_you_mean(lane, lake.settings.feeds)
+        raise InputError(f"there is no feed '{lane}'; there are: {known}.{near}")
+
+
+def _refuse_bad(lake: Lake, lane: str, keys: Sequence[str]) -> None:
+    _refuse_unknown(lake, lane)
     unit = lake.settings.feeds[lane].partition
     like = "2026-11-18" if unit == "day" else "2026-11-18T09"
     for key in keys:
