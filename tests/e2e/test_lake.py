@@ -203,7 +203,7 @@ def test_a_bad_partition_key_is_refused(tmp_path: Path, key: str, told: str) -> 
     lake = Lake.of(store, settings, HereRunner())
     with pytest.raises(InputError, match=told):
         partitions(lake, "ticks", [key])
-    with pytest.raises(InputError, match="there is no feed 'tick'.*Did you mean 'ticks'"):
+    with pytest.raises(InputError, match=r"there is no feed 'tick'.*Did you mean 'ticks'"):
         partitions(lake, "tick", ["2026-01-01"])
     with pytest.raises(InputError, match="there is no feed 'tick'"):
         keys_of(lake, "tick")
