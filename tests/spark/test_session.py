@@ -145,7 +145,7 @@ from pipelines import session
 session.stop()
 spark = session.spark(cores=1)
 spark.range(3).write.format("delta").save(tempfile.mkdtemp() + "/t")
-print(spark.range(3).count(), spark.sparkContext.master)
+print(spark.range(3).count(), spark.sparkContext.master, flush=True)  # not the fork's
 if (child := os.fork()) == 0:
     try:
         session.spark()
