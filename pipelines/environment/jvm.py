@@ -57,7 +57,8 @@ SPARK_OPTIONS = (
     "-Xlog:disable",
     "-Xlog:all=error:stderr",
 )
-QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+# One compiler alone is given 48 MB for its code, which a long session of SQL fills, and then it dies.
+QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m")
 """For seconds of work: the first compiler alone, and a collector without threads."""
 
 FOREIGN = (*AMBIENT, "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SPARK_TESTING")
