@@ -57,7 +57,7 @@ SPARK_OPTIONS = (
     "-Xlog:disable",
     "-Xlog:all=error:stderr",
 )
-# One compiler alone is given 48 MB for its code, which a long session of SQL fills, and then it dies.
+# One compiler alone is given 48 MB for its code; a long session of SQL fills that, and dies.
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m")
 """For seconds of work: the first compiler alone, and a collector without threads."""
 
