@@ -4,7 +4,7 @@ Law: rows = tuples + malformed + future.
 """
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 from pipelines.lake.data_files import added
@@ -70,10 +70,6 @@ class Outcome:
             added(self.hash, other.hash),
             added(self.aside, other.aside),
         )
-
-    def ignoring(self, columns: tuple[str, ...]) -> "Outcome":
-        """Note columns that nobody asked for."""
-        return replace(self, ignored=tuple(dict.fromkeys((*self.ignored, *columns))))
 
     def as_json(self) -> dict[str, Any]:
         """Lay it out for a task's answer."""
