@@ -15,7 +15,7 @@ PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=load
 FITS    := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 
-.PHONY: help setup check lint format test test-all bench-engine bench-lake mutants demo lock clean
+.PHONY: help setup check lint format test test-all bench-engine bench-lake mutants demo dev lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -78,14 +78,18 @@ bench-lake: $(READY)  ## the lake's benchmarks
 mutants: $(READY)  ## break the kernels one sign at a time: do the tests notice?
 	$(BIN)/python -m tests.mutants $(ARGS)
 
-demo: $(READY)  ## a morning of ticks and vehicles, from nothing to events
-	@$(BIN)/python -m pipelines.demo $(ARGS)
+demo: $(READY)  ## a day of ticks and vehicles, from nothing to crossings on a map
+	@$(BIN)/python -m assets.demo $(ARGS)
+
+dev: $(READY)  ## Dagster's UI on this folder, at http://127.0.0.1:3000 (ARGS="--port 3100")
+	@$(BIN)/fencepost init >/dev/null
+	@$(BIN)/fencepost ui $(ARGS)
 
 lock:  ## choose versions anew within pyproject.toml (needs uv; ARGS=--upgrade for the newest)
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv; setup and tests do not." >&2; exit 1; }
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 --group dev \
 	  --custom-compile-command "make lock" -o requirements.lock $(ARGS) pyproject.toml
 
-clean:  ## throw away what make made
-	rm -rf $(VENV) .cache demo-out
+clean:  ## throw away what make made; the lake, its files and Dagster's history stay
+	rm -rf $(VENV) .cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

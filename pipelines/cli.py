@@ -1,47 +1,87 @@
-"""The command `fencepost`: what it can do, and how it ends.
+"""The command `fencepost`: what it can do, in the order of a working day.
 
-Law: whatever is raised on purpose is printed in words to stderr and ends with 2, without a
-traceback unless --debug is given. Nothing heavy is imported before a command needs it.
+How it ends is in ending.py, how its help is laid out in manual.py. Nothing heavy is imported before
+a command needs it: the help is there in a fifth of a second.
 """
 
 import sys
-import traceback
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import typer
 
-from fencepost.errors import FencepostError
 from pipelines.arrow_alone import keep_arrow_alone
 from pipelines.doctor_command import doctor
+from pipelines.ending import MEANING, ended
 from pipelines.eval_command import evaluate
 from pipelines.generate import app as generate_app
 from pipelines.init_command import init
+from pipelines.manual import HELP_NAMES, Manual, Rows, page
 from pipelines.quarantine_command import app as quarantine_app
 from pipelines.queries_command import app as queries_app
 from pipelines.run_command import maintain, partitions, run, watch
 from pipelines.sql_command import sql
 from pipelines.status_command import status
+from pipelines.ui_command import ui
 
 DEBUG = "--debug"
 HELP = {"--help", "-h"}
+VARIABLES: Rows = [
+    ("FENCEPOST_CONFIG", "The fencepost.toml, or its folder; --config stands over it."),
+    ("FENCEPOST_LAKE", "Where the lake is; --lake stands over it."),
+    ("FENCEPOST_RUNNER", "spark, or here: in one process, without Spark, for small lakes."),
+    ("FENCEPOST_READ_PATH", "Who reads the tables' files: auto, files or spark."),
+    ("FENCEPOST_CORES", "How many cores a run may use."),
+    ("FENCEPOST_MEMORY", "How much memory Spark may use: 800m, 4g."),
+    ("FENCEPOST_JAVA", "A Java of your own, 17 or 21."),
+]
+FILES: Rows = [
+    ("fencepost.toml", "What a project is: its lake, feeds and rules; from here upward."),
+    ("landing/FEED/", "Where deliveries land: CSV, JSON lines or Parquet, plain or gzip."),
+    ("lake/", "The Delta tables, which any engine may read."),
+    ("reports/, .dagster/", "What `report` writes; what the UI remembers of its runs."),
+]
+
+
+class Cover(Manual):
+    """The first page of the manual."""
+
+    panels: ClassVar = {
+        "Begin": ("init", "doctor"),
+        "Rules": ("queries",),
+        "Data": ("run", "watch", "partitions", "quarantine", "maintain"),
+        "Ask": ("sql", "status"),
+        "Try it on files": ("eval", "generate"),
+        "Look at it": ("ui",),
+    }
+    sections = (
+        ("Exit codes", [(str(int(code)), meaning) for code, meaning in MEANING.items()]),
+        ("Environment", VARIABLES),
+        ("Files", FILES),
+    )
+
 
 app = typer.Typer(
+    cls=Cover,
     rich_markup_mode=None,  # plain help is there in a third of the time
     pretty_exceptions_enable=False,
     no_args_is_help=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=HELP_NAMES,
 )
-app.command()(init)
+for name, command in {
+    "init": init,
+    "doctor": doctor,
+    "run": run,
+    "watch": watch,
+    "partitions": partitions,
+    "maintain": maintain,
+    "sql": sql,
+    "status": status,
+    "eval": evaluate,
+    "ui": ui,
+}.items():
+    page(app, name)(command)
 app.add_typer(queries_app, name="queries")
-app.command()(run)
-app.command()(watch)
-app.command()(partitions)
-app.command()(sql)
-app.command()(status)
 app.add_typer(quarantine_app, name="quarantine")
-app.command()(maintain)
-app.command()(doctor)
-app.command("eval")(evaluate)
 app.add_typer(generate_app, name="generate")
 
 
@@ -88,9 +128,9 @@ def fencepost(
       {"id": "breakout", "feed": "ticks", "streams": ["AAPL"], "where": "price >= 231.5"}
       {"id": "depot", "feed": "vans", "where": "x BETWEEN 42 AND 45 AND y < 9", "within": "3m"}
 
-    \b
-    Ends with 0 when all is well, 2 when the input or the options are at fault (every fault is
-    listed, nothing is written), 1 when Fencepost is.
+    For scripts: every command takes --json, and then prints one JSON object to stdout (`sql` one a
+    row, `watch` one a run). Progress, notes and errors are words on stderr, whatever the options;
+    the exit code says of which kind an error is.
     """  # noqa: D301  \b is a character: the lines after it stay lines
     if not HELP.intersection(sys.argv):
         keep_arrow_alone()
@@ -102,14 +142,12 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     arguments = [argument for argument in sys.argv[1:] if argument != DEBUG]
-    try:
-        app(arguments, prog_name="fencepost")
-    except FencepostError as fault:
-        if DEBUG in sys.argv:
-            traceback.print_exc()
-        else:
-            typer.echo(str(fault), err=True)
-        sys.exit(2)
+    code = ended(
+        lambda: app(arguments, prog_name="fencepost", standalone_mode=False),
+        debug=DEBUG in sys.argv,
+    )
+    if code:
+        sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -1,49 +1,79 @@
 """`fencepost doctor`: can Spark run here, and if not, what is to be done?"""
 
-import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from pipelines.environment.diagnosis import Finding, Mark, findings, started
-from pipelines.environment.place import Place
+from pipelines.options import AsJson, Config, LakeFolder, print_json
+
+if TYPE_CHECKING:  # what looks is imported where it looks: --help stays quick
+    from pipelines.environment.diagnosis import Finding
+
+HERE = Path("lake")
+"""The lake that is looked at where nothing is declared."""
 
 
 def doctor(
     *,
-    lake: Annotated[
-        Path, typer.Option(metavar="DIR", help="The lake to look at; it need not exist.")
-    ] = Path("lake"),
+    lake: LakeFolder = None,
+    config: Config = None,
     start: Annotated[
         bool, typer.Option("--start", help="Also start a session and run a job: ten seconds.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the findings as one JSON list.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Look at all that a Spark session needs: Java, jars, memory, disk, ports.
+    """Say whether Spark can run here, and if not, what to do.
 
-    Each line begins with ok, with ! where something only costs time or is worth knowing, or with ✗
-    where a run would stop; what to do about it follows. Nothing is changed.
+    It looks at Java, jars, memory, disk, ports, at fencepost.toml and at the lake. Each line begins
+    with ok, with ! where something only costs time or is worth knowing, or with ✗ where a run
+    would stop; what to do about it follows. Nothing is changed.
 
     \b
     Ends with 0 when a run can start, 1 when something would stop it.
+
+    \b
+    Examples:
+      fencepost doctor
+      fencepost doctor --start
+      fencepost doctor --json | jq '.findings[] | select(.mark != "ok")'
     """  # noqa: D301  \b is a character: the lines after it stay lines
-    found = [*findings(Place.of_this_python(), lake), *lake_lines(lake)]
+    from pipelines.environment.diagnosis import Mark, findings, started
+    from pipelines.environment.place import Place
+
+    declared, root = project(config, lake)
+    found = [*findings(Place.of_this_python(), root), *declared, *lake_lines(root)]
     if start:
         found.append(started())
+    ready = not any(finding.mark is Mark.STOP for finding in found)
     if as_json:
-        typer.echo(json.dumps([vars(finding) for finding in found], ensure_ascii=False))
+        print_json({"ready": ready, "findings": [vars(finding) for finding in found]})
     else:
         typer.echo("\n".join(line for finding in found for line in _lines(finding)))
-    if any(finding.mark is Mark.STOP for finding in found):
+    if not ready:
         raise typer.Exit(1)
 
 
-def lake_lines(root: Path) -> list[Finding]:
+def project(config: Path | None, lake: Path | None) -> tuple[list["Finding"], Path]:
+    """Look at fencepost.toml, where there is one; with it, say where the lake is."""
+    from fencepost.errors import FencepostError, InputError
+    from pipelines.environment.diagnosis import Finding, Mark
+    from pipelines.settings import load
+
+    try:
+        settings = load(config, lake=lake)
+    except InputError as why:  # there is none, and nobody said that there is
+        return ([], lake or HERE) if config is None else ([_unusable(why)], lake or HERE)
+    except FencepostError as why:
+        return [_unusable(why)], lake or HERE
+    told = f"{settings.file}; its feeds are {', '.join(settings.feeds)}"
+    return [Finding("project", Mark.OK, told)], settings.root
+
+
+def lake_lines(root: Path) -> list["Finding"]:
     """Look at the lake itself, where there is one: its format, its tables, who writes to it."""
     from fencepost.errors import FencepostError
+    from pipelines.environment.diagnosis import Finding, Mark
     from pipelines.lake.layout import NOTE, Note, refuse_torn
     from pipelines.lake.lock import holder
 
@@ -61,8 +91,18 @@ def lake_lines(root: Path) -> list[Finding]:
     return [Finding("lake", Mark.OK, told)]
 
 
-def _lines(finding: Finding) -> list[str]:
-    lines = [f"{finding.mark:<3} {finding.thing:<11} {finding.found}"]
+def _unusable(why: Exception) -> "Finding":
+    from pipelines.environment.diagnosis import Finding, Mark
+
+    return Finding("project", Mark.STOP, str(why), "mend fencepost.toml as it says")
+
+
+def _lines(finding: "Finding") -> list[str]:
+    from pipelines.environment.diagnosis import Mark
+
+    first, *more = finding.found.split("\n")
+    lines = [f"{finding.mark:<3} {finding.thing:<11} {first}"]
+    lines += [f"    {'':<11} {line}" for line in more]
     if finding.mark is not Mark.OK and finding.do:
         lines.append(f"    {'':<11} to do: {finding.do}")
     return lines

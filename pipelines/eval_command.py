@@ -1,6 +1,5 @@
 """`fencepost eval`: its options, and what it says when it is done."""
 
-import json
 import time
 from enum import StrEnum
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from fencepost.times import parse_duration
+from pipelines.options import AsJson, duration, print_json
 from pipelines.writing.form import OutForm
 
 
@@ -18,13 +17,6 @@ class Unit(StrEnum):
     S = "s"
     MS = "ms"
     US = "us"
-
-
-def _duration(text: str) -> int:
-    try:
-        return parse_duration(text)
-    except ValueError as why:
-        raise typer.BadParameter(str(why)) from None
 
 
 def evaluate(  # noqa: PLR0913  options are many
@@ -73,7 +65,7 @@ def evaluate(  # noqa: PLR0913  options are many
     allowed_lateness: Annotated[
         int,
         typer.Option(
-            parser=_duration,
+            parser=duration,
             metavar="DURATION",
             help="How long a tuple may wait for earlier ones of later deliveries: 90s, 3m, PT3M.",
         ),
@@ -85,19 +77,18 @@ def evaluate(  # noqa: PLR0913  options are many
     max_skew: Annotated[
         int,
         typer.Option(
-            parser=_duration,
+            parser=duration,
             metavar="DURATION",
             help="How far ahead of its clock a ts may be; beyond, it is quarantined as future.",
         ),
     ] = "24h",  # type: ignore[assignment]
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the summary as one JSON object.")
-    ] = False,
+    as_json: AsJson = False,
 ) -> None:
-    """Evaluate standing queries over deliveries of tuples in files, and write what was crossed.
+    """Evaluate standing queries over files, without a lake.
 
-    The columns of a delivery are stream_id, ts and the axes; ts is ISO 8601 with Z or an offset,
-    or an integer with --ts-unit. Queries hold from before the first delivery on.
+    What was crossed is written into a folder. The columns of a delivery are stream_id, ts and the
+    axes; ts is ISO 8601 with Z or an offset, or an integer with --ts-unit. Queries hold from before
+    the first delivery on.
 
     \b
     In DIR are then, each in one stable order:
@@ -136,4 +127,7 @@ def evaluate(  # noqa: PLR0913  options are many
     seconds = time.perf_counter() - started
     for note in summary.notes:
         typer.echo(note, err=True)
-    typer.echo(json.dumps(summary.as_json(seconds)) if as_json else summary.as_text(seconds))
+    if as_json:
+        print_json(summary.as_json(seconds))
+    else:
+        typer.echo(summary.as_text(seconds))

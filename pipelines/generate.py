@@ -3,22 +3,31 @@
 Law: the same options give the same tuples and queries. The defaults are S1's set-ups (§7.1, §7.2).
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fencepost.times import parse_duration, parse_instant
+from fencepost.times import parse_instant
+from pipelines.manual import page, pages
+from pipelines.options import AsJson, duration, print_json
 
 if TYPE_CHECKING:  # NumPy and Arrow are imported where they are needed: --help stays quick
-    from fencepost.tuples import TupleBatch
+    import pyarrow as pa
 
-app = typer.Typer(
-    help="Make seeded workloads: tuples of many streams, and the standing queries that watch them.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
+    from fencepost.tuples import TupleBatch
+    from pipelines.workload_files import Targets
+
+app = pages(
+    """Make seeded workloads: tuples, and the queries that watch them.
+
+    \b
+    Examples:
+      fencepost generate ticks --out ticks.csv --streams 100 --queries-out bands.jsonl --queries 500
+      fencepost generate locations --out moves.csv --objects 200 --queries-out zones.jsonl
+    """
 )
 
 
@@ -36,13 +45,6 @@ class Order(StrEnum):
     STREAM = "stream"
 
 
-def _duration(text: str) -> int:
-    try:
-        return parse_duration(text)
-    except ValueError as why:
-        raise typer.BadParameter(str(why)) from None
-
-
 def _instant(text: str) -> int:
     try:
         return parse_instant(text)
@@ -55,7 +57,7 @@ def _option(words: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 (Typer
 
 
 def _time(words: str) -> Any:  # noqa: ANN401
-    return _option(words, parser=_duration, metavar="DURATION")
+    return _option(words, parser=duration, metavar="DURATION")
 
 
 Out = Annotated[
@@ -71,13 +73,13 @@ Start = Annotated[
 Seed = Annotated[int, _option("Another seed, another workload.", min=0)]
 Within = Annotated[
     int | None,
-    _option("Ask for transitions too, with this t: 30s, 3m.", parser=_duration, metavar="DURATION"),
+    _option("Ask for transitions too, with this t: 30s, 3m.", parser=duration, metavar="DURATION"),
 ]
 START: Any = "2026-01-05T00:00:00Z"
 WIDEST = "Draw each W between --width and this; without it all are the same."
 
 
-@app.command()
+@page(app, "ticks")
 def ticks(  # noqa: PLR0913 (options are many)
     *,
     out: Out,
@@ -127,6 +129,7 @@ def ticks(  # noqa: PLR0913 (options are many)
     bounds: Annotated[Spread, _option("Lower bounds.")] = Spread.UNIFORM,
     named: Annotated[float, _option("The share of them that watch one stream only.")] = 0.0,
     within: Within = None,
+    as_json: AsJson = False,
 ) -> None:
     """Make streams of prices, and the price bands that watch them.
 
@@ -167,10 +170,14 @@ def ticks(  # noqa: PLR0913 (options are many)
     bands = plan.bands(asked).table()
     tuples = rounded(plan.tuples(), decimals)
     targets.write(tuples, bands)
-    typer.echo(targets.told(tuples, bands, _levels(plan.axes, plan.realised(tuples))))
+    realised = dict(zip(plan.axes, plan.realised(tuples), strict=False))
+    if as_json:
+        print_json(_as_json(targets, tuples, bands, realised))
+    else:
+        typer.echo(targets.told(tuples, bands, _levels(realised)))
 
 
-@app.command()
+@page(app, "locations")
 def locations(  # noqa: PLR0913 (options are many)
     *,
     out: Out,
@@ -205,11 +212,13 @@ def locations(  # noqa: PLR0913 (options are many)
     within: Within = None,
     garages: Annotated[int, _option("How many parking garages, 30 m × 30 m, beside them.")] = 0,
     garage_within: Annotated[int, _time("The t of the garages.")] = "3m",  # type: ignore[assignment]
+    as_json: AsJson = False,
 ) -> None:
-    """Move vehicles and walkers through an invented town, among squares and parking garages.
+    """Move vehicles and walkers through an invented town.
 
-    By default as in S1 (BMQ-Processor, section 7.2): 1,000 objects on a map of 15 km × 15 km, each
-    on its way by road from one place to the next. x and y are metres from the south-west corner.
+    Squares and parking garages watch them. By default as in S1 (BMQ-Processor, section 7.2): 1,000
+    objects on a map of 15 km × 15 km, each on its way by road from one place to the next. x and y
+    are metres from the south-west corner.
 
     \b
     A small one to try:
@@ -243,8 +252,11 @@ def locations(  # noqa: PLR0913 (options are many)
     fences = together(zones.table(), places.table(roads))
     tuples = rounded(plan.tuples(roads), decimals)
     targets.write(tuples, fences, roads)
-    levels = _levels(plan.axes[:2], mean_steps(tuples, roads.extent))
-    typer.echo(targets.told(tuples, fences, levels + _speeds(tuples)))
+    realised = dict(zip(plan.axes[:2], mean_steps(tuples, roads.extent), strict=False))
+    if as_json:
+        print_json(_as_json(targets, tuples, fences, realised))
+    else:
+        typer.echo(targets.told(tuples, fences, _levels(realised) + _speeds(tuples)))
 
 
 def _given(**options: object) -> dict[str, Any]:
@@ -252,10 +264,25 @@ def _given(**options: object) -> dict[str, Any]:
     return {name: given for name, given in options.items() if given is not None}
 
 
-def _levels(axes: Sequence[str], realised: Iterable[float]) -> str:
+def _levels(realised: Mapping[str, float]) -> str:
     """Say what FL came to on each axis."""
-    levels = (f"{level:.4%} ({axis})" for axis, level in zip(axes, realised, strict=False))
-    return f"FL {', '.join(levels)}"
+    return f"FL {', '.join(f'{level:.4%} ({axis})' for axis, level in realised.items())}"
+
+
+def _as_json(
+    targets: "Targets", tuples: "TupleBatch", queries: "pa.Table", realised: Mapping[str, float]
+) -> dict[str, Any]:
+    """Tell what was made; `queries` is 0 where none were asked for."""
+    others = {"queries_out": targets.queries, "roads_out": targets.roads}
+    return {
+        "feed": tuples.feed,
+        "out": str(targets.tuples.path),
+        "tuples": len(tuples),
+        "streams": len(tuples.names),
+        "queries": 0 if targets.queries is None else len(queries),
+        **{name: None if to is None else str(to.path) for name, to in others.items()},
+        "fluctuation": {axis: float(level) for axis, level in realised.items()},
+    }
 
 
 def _speeds(tuples: "TupleBatch") -> str:

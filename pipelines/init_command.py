@@ -1,4 +1,6 @@
-"""`fencepost init`: a fencepost.toml, its landing folders and its lake.
+"""`fencepost init`: a project.
+
+That is a fencepost.toml, its landing folders and its lake, and beside them what Dagster reads.
 
 Law: what is there is left as it is, and said; what cannot be made is said before anything is.
 """
@@ -8,97 +10,68 @@ import os
 import shlex
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fencepost.errors import Fault, Faults
+from pipelines.options import AsJson, print_json
 
 if TYPE_CHECKING:  # Arrow is imported where it is needed: --help stays quick
     from pipelines.settings import Settings
 
-TEXT = """\
-# What Fencepost works on. Paths begin at the folder of this file; durations are 90s, 3m, 24h, PT3M.
-
-[lake]
-path = {lake}                 # the Delta tables: made by `fencepost init`, read by any engine
-# buckets = 8                   # shares of the streams, evaluated side by side; counts at init only
-# epoch_rows = 10_000_000       # at most so many rows in an epoch
-# group = 32                    # at most so many epochs in a commit
-# snapshot_every = 50           # after so many epochs the whole state is written
-
-[run]
-# runner = "spark"              # or "here": in one process, without Spark
-# read_path = "auto"            # who reads the tables' files: "files" (PyArrow) or "spark"
-# cores = 4                     # without these: all there are
-# memory = "4g"
-
-# A feed is a source of tuples: stream_id, ts, and its axes, which are numbers. Each file in the
-# source folder is a delivery, CSV, JSON lines or Parquet, plain or gzip; so is each folder in it.
-
-[feeds.ticks]
-axes = ["price", "volume"]
-source = "landing/ticks"
-
-[feeds.locations]
-axes = ["x", "y", "speed"]
-source = "landing/locations"
-
-# One of your own, with all that can be said of a feed:
-#
-# [feeds.sensors]
-# axes = ["celsius", "humidity"]
-# source = "landing/sensors"      # of format "delta": the source table
-# format = "csv"                  # or "json", "parquet", "delta"; without it, by its content
-# stream_column = "stream_id"     # which column tells the stream,
-# ts_column = "ts"                # and which the time: ISO 8601 with Z or an offset,
-# ts_unit = "ms"                  # or an integer that counts s, ms, us or ns since 1970
-# clock_column = "sent_at"        # the feed's clock; without it, the time of arrival
-# max_skew = "24h"                # a tuple further ahead of the clock is put in quarantine
-# allowed_lateness = "0s"         # how long tuples wait for earlier ones of later deliveries
-# settle = "2s"                   # a file is taken when it was left alone for so long
-# partition = "day"               # or "hour": what is evaluated anew together
-# partition_in_path = false       # true: the path says the day or hour, as in 2026-11-18T09.csv
-"""
-
 NOTHING_MADE = "nothing made"
 IS_FILE = "is a file, where a folder was expected"
 MADE, WAS_THERE = "made", "was there"
+Made = tuple[str, Path, str]
+"""Which of the two, what, and what is said of it."""
 
 
 def init(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="[DIR]", help="Where fencepost.toml goes.", show_default="here"),
+        typer.Argument(metavar="DIR", help="Where fencepost.toml goes.", show_default="here"),
     ] = Path(),
     *,
     lake: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where the tables go.", show_default="DIR/lake"),
     ] = None,
+    as_json: AsJson = False,
 ) -> None:
-    """Make a lake, and a fencepost.toml that declares its feeds.
+    """Make a project: a fencepost.toml that declares feeds, their folders, and a lake.
 
     What is there already is left as it is: with a fencepost.toml of your own, its landing folders
-    and its lake are made, and in a lake that exists the tables of new feeds.
+    and its lake are made, and in a lake that exists the tables of new feeds. Beside it go a
+    dagster.yaml and a workspace.yaml, which `fencepost ui` opens.
 
     \b
     Examples:
       fencepost init
       fencepost init demo
       fencepost init demo --lake /data/lake
+      fencepost init demo --json | jq -r .lake
     """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.project_files import FOR_DAGSTER, content
     from pipelines.settings import FILE
 
     file = folder / FILE
+    own = file.exists()
     try:
         settings = _declared(file, lake)
         landing = [feed.source for feed in settings.feeds.values() if feed.form != "delta"]
         _refuse_unmakeable(settings, [file, *landing])
-        made = [_make_lake(settings), *map(_make_folder, landing), _make_file(file, settings)]
+        made = [_make_lake(settings), *map(_make_folder, landing)]
+        made.append(_make_file(file, _text(file, settings.root), _feeds(settings)))
+        made += [
+            _make_file(folder / name, content(name), FOR_DAGSTER[name]) for name in FOR_DAGSTER
+        ]
     except OSError as why:
         raise _fault(Path(why.filename or folder), why.strerror or str(why)) from None
-    typer.echo("\n".join([*made, "", *_next(folder, settings)]))
+    if as_json:
+        print_json(_as_json(settings, made))
+    else:
+        typer.echo("\n".join([*_lines(made), "", *_next(folder, settings, own=own)]))
 
 
 def _declared(file: Path, lake: Path | None) -> "Settings":
@@ -115,12 +88,19 @@ def _declared(file: Path, lake: Path | None) -> "Settings":
     return settings
 
 
+def _feeds(settings: "Settings") -> str:
+    feeds = (f"{name} ({', '.join(axes)})" for name, axes in settings.axes.items())
+    return f"the feeds are {', '.join(feeds)}"
+
+
 def _text(file: Path, lake: Path | None) -> str:
     """Write down the lake as it is seen from the file's folder, so that both can be moved."""
+    from pipelines.project_files import first_settings
+
     folder = file.absolute().parent.resolve()
     root = folder / "lake" if lake is None else lake.resolve()
     path = root.relative_to(folder) if root.is_relative_to(folder) else root
-    return TEXT.replace("{lake}", json.dumps(str(path), ensure_ascii=False))
+    return first_settings(json.dumps(str(path), ensure_ascii=False))
 
 
 def _refuse_unmakeable(settings: "Settings", others: list[Path]) -> None:
@@ -153,56 +133,67 @@ def _fault(path: Path, message: str) -> Faults:
     return Faults([Fault(str(path), message)], NOTHING_MADE)
 
 
-def _make_lake(settings: "Settings") -> str:
+def _make_lake(settings: "Settings") -> Made:
     from pipelines.lake.layout import NOTE
     from pipelines.lake.store import Store
 
     tables = len(settings.tables)
     if (settings.root / NOTE).exists():
         Store.open(settings.root, settings.tables)
-        return _line(WAS_THERE, settings.root, f"a lake, its {tables} tables as declared")
+        return WAS_THERE, settings.root, f"a lake, its {tables} tables as declared"
     Store.create(settings.root, settings.tables, buckets=settings.buckets)
-    return _line(MADE, settings.root, f"a lake: {tables} empty Delta tables")
+    return MADE, settings.root, f"a lake: {tables} empty Delta tables"
 
 
-def _make_folder(folder: Path) -> str:
+def _make_folder(folder: Path) -> Made:
     if folder.exists():
-        return _line(WAS_THERE, folder, "")
+        return WAS_THERE, folder, ""
     folder.mkdir(parents=True)
-    return _line(MADE, folder, "a landing folder: each file put here is a delivery")
+    return MADE, folder, "a landing folder: each file put here is a delivery"
 
 
-def _make_file(file: Path, settings: "Settings") -> str:
-    feeds = ", ".join(f"{name} ({', '.join(axes)})" for name, axes in settings.axes.items())
+def _make_file(file: Path, content: str, words: str) -> Made:
     if file.exists():
-        return _line(WAS_THERE, file, f"the feeds are {feeds}")
-    lake = settings.root
+        return WAS_THERE, file, words
     with file.open("x", encoding="utf-8") as opened:
-        opened.write(_text(file, lake))
-    return _line(MADE, file, f"the feeds are {feeds}")
+        opened.write(content)
+    return MADE, file, words
 
 
-def _line(what: str, path: Path, words: str) -> str:
-    mark = "/" if path.is_dir() else ""
-    return f"{what:<9}  {_shown(path) + mark:<24}  {words}".rstrip()
+def _as_json(settings: "Settings", made: list[Made]) -> dict[str, Any]:
+    return {
+        "config": str(settings.file),
+        "lake": str(settings.root),
+        "feeds": settings.axes,
+        "made": [str(path.absolute()) for what, path, _ in made if what == MADE],
+        "was_there": [str(path.absolute()) for what, path, _ in made if what == WAS_THERE],
+    }
 
 
-def _next(folder: Path, settings: "Settings") -> list[str]:
-    """Say what to type now: on the feeds as they are made here, or on others."""
-    ticks = settings.feeds.get("ticks")
+def _lines(made: list[Made]) -> list[str]:
+    """Say what was made, a line each."""
+    shown = [_shown(path) + ("/" if path.is_dir() else "") for _, path, _ in made]
+    width = max(24, *map(len, shown))
+    return [
+        f"{what:<9}  {path:<{width}}  {words}".rstrip()
+        for (what, _, words), path in zip(made, shown, strict=True)
+    ]
+
+
+def _next(folder: Path, settings: "Settings", *, own: bool) -> list[str]:
+    """Say what to type now: on the feeds as they are made here, or on one's own."""
     begin = "" if folder.resolve() == Path.cwd() else f"  cd {shlex.quote(str(folder))}\n"
-    if ticks is None or ticks.axes != ("price", "volume") or ticks.form not in (None, "csv"):
+    if own:
+        rules = "" if settings.queries is not None else " RULES.jsonl"
         return [
             "Put files into the landing folders, then:",
-            f"{begin}  fencepost queries import RULES.jsonl",
+            f"{begin}  fencepost queries import{rules}",
             "  fencepost run",
         ]
-    base = folder.resolve()
-    landing = ticks.source.relative_to(base) if ticks.source.is_relative_to(base) else ticks.source
-    market = shlex.quote(str(landing / "market.csv"))
     return [
         "Next, a market of 50 symbols, and the rules that watch it:",
-        f"{begin}  fencepost generate ticks --market --streams 50 --out {market} \\",
+        f"{begin}  fencepost generate ticks --market --streams 50 \\",
+        "      --out landing/ticks/market.csv \\",
         "      --queries-out alerts.jsonl --queries 300 --named 0.8 --within 3m",
         "  fencepost queries import alerts.jsonl",
         "  fencepost run",

@@ -3,50 +3,56 @@
 Law: what is printed is on its line whatever the row held; --json gives it verbatim.
 """
 
-import json
 import time
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fencepost.errors import InputError
-from pipelines.options import Config, LakeFolder
+from pipelines import completing
+from pipelines.manual import page, pages
+from pipelines.options import AsJson, Config, LakeFolder, OfFeed, known, print_json
 
 if TYPE_CHECKING:
     from pipelines.ingest.report import IngestReport
 
-REASONS = ("malformed", "future", "late", "duplicate", "conflict")
 HEADER = ("arrival", "path", "line", "reason", "detail", "raw")
 RAW_SHOWN = 60
 
-app = typer.Typer(
-    help="Look at the rows that were not taken, or try them again.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
+app = pages(
+    """Look at the rows that were not taken, or try them again.
+
+    \b
+    Examples:
+      fencepost quarantine show --reason malformed
+      fencepost quarantine retry --feed ticks
+    """
 )
 
 
-@app.command("show")
+@page(app, "show")
 def show(  # noqa: PLR0913  options are many
     *,
-    feed: Annotated[
-        str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed.")
-    ] = None,
+    feed: OfFeed = None,
     reason: Annotated[
         str | None,
-        typer.Option("--reason", metavar="REASON", help=f"Only these: {', '.join(REASONS)}."),
+        typer.Option(
+            "--reason",
+            metavar="REASON",
+            help=f"Only these: {', '.join(completing.REASONS)}.",
+            autocompletion=completing.reasons,
+        ),
     ] = None,
     arrival: Annotated[
         int | None, typer.Option("--arrival", min=1, help="Only of the delivery of this number.")
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="At most so many rows; 0: all.")] = 20,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the rows as lines of JSON.")
-    ] = False,
+    as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Count the rows that were not taken, and show them: where they stood, why, and what they say.
+    """Show the rows that were not taken: where they stood, and why.
+
+    They are counted by feed and reason; then come the rows, with what they say.
 
     \b
     Examples:
@@ -57,18 +63,14 @@ def show(  # noqa: PLR0913  options are many
     from pipelines.views.quarantined import Asked, quarantined
 
     settings = load(config, lake=lake)
-    for given, known, what in ((feed, settings.feeds, "feed"), (reason, REASONS, "reason")):
-        if given is not None and given not in known:
-            from fencepost.queries.wording import did_you_mean, shortened
-
-            near = did_you_mean(given, known)
-            raise InputError(
-                f"unknown {what} '{shortened(given)}'; there are: {', '.join(known)}.{near}"
-            )
+    known(feed, settings.feeds, "feed")
+    known(reason, completing.REASONS, "reason")
     found = quarantined(settings, Asked(feed, reason, arrival), limit)
     if as_json:
-        for row in found.rows:
-            typer.echo(json.dumps(row, ensure_ascii=False))
+        counts = [
+            {"feed": of_feed, "reason": why, "rows": rows} for of_feed, why, rows in found.counts
+        ]
+        print_json({"counts": counts, "rows": found.rows})
         return
     from pipelines.views.cells import plain, print_table
 
@@ -86,30 +88,29 @@ def show(  # noqa: PLR0913  options are many
         typer.echo(f"{len(told):,} of {total:,} rows; --limit 0 shows all", err=True)
 
 
-@app.command("retry")
+@page(app, "retry")
 def retry(
     *,
-    feed: Annotated[
-        str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed.")
-    ] = None,
+    feed: OfFeed = None,
     reason: Annotated[
         list[str] | None,
         typer.Option(
             "--reason",
             metavar="REASON",
             help="Only what was turned away for this; may be given several times.",
+            autocompletion=completing.reasons,
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Take up again what was turned away, after the feed's declaration or the file was mended.
+    """Take up again what was turned away, once its cause is mended.
 
-    Rows that were malformed or from the future, and deliveries that could not be read, come in as
-    new deliveries; what is still no good is turned away again. A delivery refused as `changed` or
-    `repeat` is taken up only where the reason is named. `fencepost run` then evaluates what came
-    in.
+    The cause may lie in the feed's declaration or in the file. Rows that were malformed or from the
+    future, and deliveries that could not be read, come in as new deliveries; what is still no good
+    is turned away again. A delivery refused as `changed` or `repeat` is taken up only where the
+    reason is named. `fencepost run` then evaluates what came in.
 
     \b
     Examples:
@@ -122,6 +123,7 @@ def retry(
     from pipelines.settings import load
 
     settings = load(config, lake=lake)
+    known(feed, settings.feeds, "feed")
     with writing(settings, "fencepost quarantine retry", runner_of(settings, quick=True)) as (
         held,
         _,
@@ -136,7 +138,7 @@ def retry(
             "refused": [vars(each) for each in report.refused],
             "passed_over": report.passed_over,
         }
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        print_json(told)
         return
     _tell(report)
 

@@ -3,7 +3,6 @@
 Law: what is given is taken whole or not at all, every fault is told, and no JVM is started.
 """
 
-import json
 import sys
 from collections.abc import Callable
 from dataclasses import asdict
@@ -13,36 +12,52 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fencepost.errors import InputError
-from pipelines.options import Config, LakeFolder
+from pipelines import completing
+from pipelines.manual import page, pages
+from pipelines.options import AsJson, Config, LakeFolder, OfFeed, known, print_json
 
 if TYPE_CHECKING:  # Arrow and Delta are imported where they are needed: --help stays quick
     from pipelines.lake.store import Store
     from pipelines.registry.commit import Registered
     from pipelines.settings import Settings
 
-app = typer.Typer(
-    help="Register standing queries, list, show, remove and export them.",
-    rich_markup_mode=None,
-    no_args_is_help=True,
+app = pages(
+    """Register standing queries, list, show, remove and export them.
+
+    A query holds for what arrives after it was registered. Every version of it is kept, so what was
+    evaluated with it can be evaluated again.
+
+    \b
+    Examples:
+      fencepost queries import rules.jsonl
+      fencepost queries list --feed ticks
+      fencepost queries remove breakout
+    """
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
-OfFeed = Annotated[str | None, typer.Option("--feed", metavar="FEED", help="Only of this feed.")]
 
 
 def _text(words: str, name: str, metavar: str = "TEXT") -> Any:  # noqa: ANN401 (Typer's own is Any)
     return typer.Option(name, metavar=metavar, help=words)
 
 
-@app.command("add")
+@page(app, "add")
 def add(  # noqa: PLR0913
     query: Annotated[
         str | None, typer.Argument(metavar="JSON", help="The query as one JSON object.")
     ] = None,
     *,
     query_id: Annotated[str | None, _text("Its id.", "--id")] = None,
-    feed: Annotated[str | None, _text("The feed it watches.", "--feed")] = None,
+    feed: Annotated[
+        str | None,
+        typer.Option(
+            "--feed",
+            metavar="FEED",
+            help="The feed it watches.",
+            autocompletion=completing.feeds,
+        ),
+    ] = None,
     where: Annotated[str | None, _text("Its condition: price >= 231.5", "--where")] = None,
     streams: Annotated[
         list[str] | None,
@@ -100,16 +115,16 @@ def add(  # noqa: PLR0913
     _say(actions.put(settings, "fencepost queries add", given), as_json)
 
 
-@app.command("import")
+@page(app, "import")
 def import_files(  # noqa: PLR0913  options are many
     files: Annotated[
-        list[str],
+        list[str] | None,
         typer.Argument(
-            metavar="FILE...",
+            metavar="FILE",
             help="JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi and where there "
-            "are several feeds, feed; plain or gzip.",
+            "are several feeds, feed; plain or gzip. Without a FILE: those of [lake] queries.",
         ),
-    ],
+    ] = None,
     *,
     feed: Annotated[
         str | None,
@@ -117,6 +132,7 @@ def import_files(  # noqa: PLR0913  options are many
             "--feed",
             metavar="FEED",
             help="The feed of Parquet rows that name none; with --replace, the feed it is about.",
+            autocompletion=completing.feeds,
         ),
     ] = None,
     replace: Annotated[
@@ -127,23 +143,25 @@ def import_files(  # noqa: PLR0913  options are many
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Register the queries of files, all of them or none; what they do not name stays.
+    """Register the queries of files, all of them or none.
 
-    A query that stands already gets a new version if what is evaluated has changed (feed, where,
-    streams, within, on_first, validity), and none if only its owner, tags, note or spelling have.
+    What the files do not name stays, but with --replace. A query that stands already gets a new
+    version if what is evaluated has changed (feed, where, streams, within, on_first, validity), and
+    none if only its owner, tags, note or spelling have.
 
     \b
     Examples:
       fencepost queries import rules.jsonl
+      fencepost queries import                    those that fencepost.toml names
       fencepost queries import zones.parquet --feed locations --replace
     """  # noqa: D301
     settings = _settings(config, lake)
-    _known_feed(settings, feed)
+    known(feed, settings.feeds, "feed")
     from pipelines.registry import actions
     from pipelines.registry.given import read_given
 
     only = feed or (next(iter(settings.feeds)) if len(settings.feeds) == 1 else None)
-    given = read_given(files, settings.axes, only)
+    given = read_given(files or _declared(settings), settings.axes, only)
     command = "fencepost queries import"
     if replace:
         _say(actions.replace(settings, command, given, feed, _agreement(yes)), as_json)
@@ -151,7 +169,7 @@ def import_files(  # noqa: PLR0913  options are many
         _say(actions.put(settings, command, given), as_json)
 
 
-@app.command("list")
+@page(app, "list")
 def list_queries(  # noqa: PLR0913  options are many
     *,
     feed: OfFeed = None,
@@ -161,40 +179,60 @@ def list_queries(  # noqa: PLR0913  options are many
         str | None, _text("Only with such an id: * is any text, ? one character.", "--id", "GLOB")
     ] = None,
     limit: Annotated[int, typer.Option(min=0, help="At most so many; 0: all.")] = 50,
-    as_json: Annotated[bool, typer.Option("--json", help="Print lines of JSON.")] = False,
+    as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """List the queries that stand, by feed and id."""
+    """List the queries that stand, by feed and id.
+
+    \b
+    Examples:
+      fencepost queries list --feed ticks --limit 10
+      fencepost queries list --id 'depot-*' --json | jq -r '.queries[].id'
+    """  # noqa: D301
     settings = _settings(config, lake)
-    _known_feed(settings, feed)
+    known(feed, settings.feeds, "feed")
     from pipelines.registry.shown import Asked, listed
 
     asked = Asked(feed, owner, tag, ids)
-    for line in listed(_store(settings), asked, settings.axes, limit, as_lines=as_json):
+    for line in listed(_store(settings), asked, settings.axes, limit, in_json=as_json):
         typer.echo(line)
 
 
-@app.command("show")
+@page(app, "show")
 def show(
-    query_id: Annotated[str, typer.Argument(metavar="ID", help="The query's id, verbatim.")],
+    query_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="The query's id, verbatim.", autocompletion=completing.query_ids
+        ),
+    ],
     *,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Show one query: its boxes, all its versions and what changed when, and its JSON."""
+    """Show one query: its boxes, its versions, and its JSON.
+
+    \b
+    Examples:
+      fencepost queries show breakout
+      fencepost queries show breakout --json | jq .history
+    """  # noqa: D301
     settings = _settings(config, lake)
     from pipelines.registry.shown import told
 
-    for line in told(_store(settings), query_id, settings.axes, as_lines=as_json):
+    for line in told(_store(settings), query_id, settings.axes, in_json=as_json):
         typer.echo(line)
 
 
-@app.command("remove")
+@page(app, "remove")
 def remove(  # noqa: PLR0913  options are many
     ids: Annotated[
-        list[str] | None, typer.Argument(metavar="[ID...]", help="The queries' ids, verbatim.")
+        list[str] | None,
+        typer.Argument(
+            metavar="ID", help="The queries' ids, verbatim.", autocompletion=completing.query_ids
+        ),
     ] = None,
     *,
     file: Annotated[
@@ -206,7 +244,7 @@ def remove(  # noqa: PLR0913  options are many
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Remove queries: they hold for no delivery that arrives from now on.
+    """Remove queries, for all that arrives from now on.
 
     \b
     Examples:
@@ -229,7 +267,7 @@ def remove(  # noqa: PLR0913  options are many
     _say(actions.remove(settings, command, wanted), as_json)
 
 
-@app.command("export")
+@page(app, "export")
 def export(
     *,
     feed: OfFeed = None,
@@ -237,26 +275,38 @@ def export(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Where to; else they are printed."),
     ] = None,
+    as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Write the queries that stand as JSON lines that import to the very same queries."""
+    """Write the queries that stand, as JSON lines.
+
+    What is written can be imported again, and gives the very same queries.
+
+    \b
+    Examples:
+      fencepost queries export > rules.jsonl
+      fencepost queries export --feed ticks --out ticks.jsonl.gz
+    """  # noqa: D301
     settings = _settings(config, lake)
-    _known_feed(settings, feed)
+    known(feed, settings.feeds, "feed")
     from pipelines.registry.shown import Asked
     from pipelines.registry.standing import standing
-    from pipelines.registry.texts import json_lines
+    from pipelines.registry.texts import in_one, json_lines
 
     queries = Asked(feed).among(standing(_store(settings)))
     lines = json_lines(queries, settings.axes)
     if out is None:
-        for line in lines:
+        for line in in_one(lines) if as_json else lines:
             typer.echo(line)
         return
     from pipelines.registry.texts import write_lines
 
     write_lines(out, lines)
-    typer.echo(f"{out}: {queries.num_rows:,} standing queries")
+    if as_json:
+        print_json({"out": str(out), "queries": queries.num_rows})
+    else:
+        typer.echo(f"{out}: {queries.num_rows:,} standing queries")
 
 
 def _settings(config: Path | None, lake: Path | None) -> "Settings":
@@ -271,14 +321,22 @@ def _store(settings: "Settings") -> "Store":
     return Store.open(settings.root, settings.tables)
 
 
-def _known_feed(settings: "Settings", feed: str | None) -> None:
-    if feed is not None and feed not in settings.feeds:
-        from fencepost.queries.wording import did_you_mean, shortened
+def _declared(settings: "Settings") -> list[str]:
+    """Name the files that the project declares."""
+    from pipelines.registry.files import KINDS, rule_files
 
-        near = did_you_mean(feed, settings.feeds)
+    files = [str(path) for path in rule_files(settings)]
+    if not files and settings.queries is None:
         raise InputError(
-            f"unknown feed '{shortened(feed)}'; the feeds are: {', '.join(settings.feeds)}.{near}"
+            "no FILE was given, and fencepost.toml names none: give one, or write queries = "
+            f'"rules" under [lake] in {settings.file}'
         )
+    if not files:
+        raise InputError(
+            f"{settings.queries} holds no file of queries: put one there whose name ends in "
+            f"{', '.join(KINDS)}, or give a FILE"
+        )
+    return files
 
 
 def _agreement(yes: bool) -> Callable[[int], None] | None:
@@ -297,4 +355,7 @@ def _agree(count: int) -> None:
 def _say(registered: "Registered", as_json: bool) -> None:
     from pipelines.registry.shown import done
 
-    typer.echo(json.dumps(asdict(registered)) if as_json else done(registered))
+    if as_json:
+        print_json(asdict(registered))
+    else:
+        typer.echo(done(registered))

@@ -7,7 +7,7 @@ all.
 """
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -104,12 +104,7 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
         store = store or Store.open(settings.root, settings.tables)
         told("finishing what was begun", 0.0)
         report.groups += recover(store, settings, runner)
-        told("reading what has landed", 0.0)
-        report.ingested = _ingested(store, settings, runner)
-        if patient and report.ingested.waiting:
-            told("waiting for files that have only just landed", 0.0)
-            time.sleep(_settling(settings, report.ingested))
-            report.ingested.add(_ingested(store, settings, runner))
+        report.ingested = take_in(store, settings, runner, told=told, patient=patient)
         lake = Lake.of(store, settings, runner)
         for group in _groups(lake):
             report.groups.append(group)
@@ -121,14 +116,36 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
     return report
 
 
+def take_in(
+    store: Store,
+    settings: Settings,
+    runner: Runner,
+    *,
+    feeds: Sequence[str] | None = None,
+    told: Told = untold,
+    patient: bool = True,
+) -> IngestReport:
+    """Take in what has landed, of these feeds or of all; the caller holds the lake.
+
+    Who is `patient` waits for files that have only just landed.
+    """
+
+    def once() -> IngestReport:
+        return ingest.ingest(store, settings, runner, time.time_ns() // 1000, feeds=feeds)
+
+    told("reading what has landed", 0.0)
+    report = once()
+    if patient and report.waiting:
+        told("waiting for files that have only just landed", 0.0)
+        time.sleep(_settling(settings, report))
+        report.add(once())
+    return report
+
+
 def _groups(lake: Lake) -> Iterator[GroupReport]:
     """Evaluate group after group, lane after lane."""
     for lane in lake.settings.feeds:
         yield from advance(lake, lane)
-
-
-def _ingested(store: Store, settings: Settings, runner: Runner) -> IngestReport:
-    return ingest.ingest(store, settings, runner, time.time_ns() // 1000)
 
 
 def _settling(settings: Settings, report: IngestReport) -> float:

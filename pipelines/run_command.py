@@ -1,20 +1,21 @@
 """`fencepost run`, `watch`, `partitions`, `maintain`: their options, and what they say."""
 
-import json
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pipelines.options import AsJson, Config, LakeFolder
+from pipelines import completing
+from pipelines.options import AsJson, Config, LakeFolder, duration, known, print_json
 
 if TYPE_CHECKING:
     from pipelines.epochs.drive import GroupReport
     from pipelines.epochs.partitions import PartitionReport
     from pipelines.run import RunReport
+    from pipelines.settings import Settings
 
 
 def run(*, config: Config = None, lake: LakeFolder = None, as_json: AsJson = False) -> None:
@@ -37,7 +38,7 @@ def run(*, config: Config = None, lake: LakeFolder = None, as_json: AsJson = Fal
     with _progress() as told:
         report = once(settings, runner_of(settings, quick=True), told=told)
     if as_json:
-        typer.echo(json.dumps(_as_json(report)))
+        print_json(_as_json(report))
         return
     for line in _lines(report):
         typer.echo(line)
@@ -45,16 +46,26 @@ def run(*, config: Config = None, lake: LakeFolder = None, as_json: AsJson = Fal
         typer.echo(note, err=True)
 
 
+def _interval(text: str) -> int:
+    interval = duration(text)
+    if interval <= 0:
+        raise typer.BadParameter(f"'{text}' was given, where something longer than 0s was expected")
+    return interval
+
+
 def watch(
     *,
     every: Annotated[
-        str, typer.Option(metavar="DURATION", help="How often to look: 5s, 1m.")
-    ] = "5s",
+        int, typer.Option(parser=_interval, metavar="DURATION", help="How often to look: 5s, 1m.")
+    ] = "5s",  # type: ignore[assignment]  # the parser makes it an int
     config: Config = None,
     lake: LakeFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run again and again, woken by Spark's Structured Streaming, until SIGTERM or Ctrl-C.
+    """Run again and again, until Ctrl-C or SIGTERM.
+
+    Spark's Structured Streaming wakes it. When it is to end it commits what it has begun, and ends
+    with 0. With --json it prints one JSON object a run.
 
     \b
     Examples:
@@ -65,30 +76,34 @@ def watch(
     from pipelines.settings import load
     from pipelines.watch import Watch
 
-    seconds = _duration(every) / 1e6
-    if seconds <= 0:
-        raise typer.BadParameter("--every must be longer than 0s")
+    seconds = every / 1e6
     settings = load(config, lake=lake)
 
     def tell(report: "RunReport") -> None:
         if as_json:
-            typer.echo(json.dumps(_as_json(report)))
+            print_json(_as_json(report))
         elif report.groups or report.ingested.taken or report.ingested.refused:
             for line in _lines(report):
                 typer.echo(f"{time.strftime('%H:%M:%S')} {line}")
         for note in _notes(report):
             typer.echo(note, err=True)
 
-    typer.echo(f"watching {settings.root} every {every}; Ctrl-C ends it", err=True)
+    typer.echo(f"watching {settings.root} every {seconds:g} s; Ctrl-C ends it", err=True)
     Watch(settings, runner_of(settings, quick=False), seconds, tell).until_stopped()
     typer.echo("stopped; all that was begun is committed", err=True)
 
 
 def partitions(
-    feed: Annotated[str, typer.Argument(help="The feed.")],
+    feed: Annotated[
+        str, typer.Argument(metavar="FEED", help="The feed.", autocompletion=completing.feeds)
+    ],
     keys: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[KEY]...", help="Days 2026-11-18 or hours 2026-11-18T09."),
+        typer.Argument(
+            metavar="KEY",
+            help="Days 2026-11-18 or hours 2026-11-18T09.",
+            autocompletion=completing.partition_keys,
+        ),
     ] = None,
     *,
     again: Annotated[
@@ -101,10 +116,11 @@ def partitions(
     lake: LakeFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate time partitions of a feed, in order, each from the state as of the one before.
+    """Evaluate time partitions of a feed in order, or list them.
 
-    Without a KEY it lists them. A partition whose input has changed is evaluated anew, under the
-    next generation; the later ones are stale until they are, too.
+    Each is evaluated from the state as of the one before. Without a KEY they are listed. A
+    partition whose input has changed is evaluated anew, under the next generation; the later ones
+    are stale until they are, too.
 
     \b
     Examples:
@@ -112,26 +128,15 @@ def partitions(
       fencepost partitions ticks 2026-11-17 2026-11-18
       fencepost partitions ticks 2026-11-17 --again
     """  # noqa: D301
-    from pipelines.epochs.partitions import keys_of, stale_keys
-    from pipelines.epochs.partitions import partitions as evaluated
-    from pipelines.run import runner_of, writing
     from pipelines.settings import load
 
     settings = load(config, lake=lake)
-    runner = runner_of(settings, quick=True)
-    with _progress() as told:
-        told("waiting for the lake", 0.0)
-        with writing(settings, "fencepost partitions", runner) as (held, _):
-            if not keys:
-                stale = stale_keys(held, feed)
-                listed = [{"key": key, "stale": key in stale} for key in keys_of(held, feed)]
-                reports = []
-            else:
-                told(f"evaluating {feed}", 0.3)
-                reports = evaluated(held, feed, keys, again=again)
-                listed = [_partition(report) for report in reports]
+    known(feed, settings.feeds, "feed")
+    if again and not keys:
+        raise typer.BadParameter("--again was given without a KEY: name the partitions")
+    listed = _evaluated(settings, feed, keys, again=again) if keys else _listed(settings, feed)
     if as_json:
-        typer.echo(json.dumps(listed))
+        print_json({"feed": feed, "partitions": listed})
         return
     for each in listed:
         typer.echo(_told_partition(each))
@@ -143,13 +148,16 @@ def maintain(
         int, typer.Option(min=1, help="How many snapshots of the state are kept.")
     ] = 10,
     keep_files: Annotated[
-        str, typer.Option(metavar="DURATION", help="How long files no longer needed stay.")
-    ] = "7d",
+        int,
+        typer.Option(
+            parser=duration, metavar="DURATION", help="How long files no longer needed stay."
+        ),
+    ] = "7d",  # type: ignore[assignment]
     config: Config = None,
     lake: LakeFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put small files together, take out what no longer counts, delete old files.
+    """Put small files together, delete what no longer counts.
 
     Nothing that a view shows changes. Evaluating anew is possible as far back as the oldest
     snapshot that is kept.
@@ -164,7 +172,7 @@ def maintain(
     from pipelines.settings import load
 
     settings = load(config, lake=lake)
-    kept = timedelta(microseconds=_duration(keep_files))
+    kept = timedelta(microseconds=keep_files)
     with (
         _progress() as told,
         writing(settings, "fencepost maintain", runner_of(settings, quick=True)) as (held, _),
@@ -177,7 +185,7 @@ def maintain(
             told=lambda doing: told(doing, 0.0),
         )
     if as_json:
-        typer.echo(json.dumps(vars(done)))
+        print_json(vars(done))
         return
     for name, (before, after) in done.put_together.items():
         typer.echo(f"{name:14} {before:,} files put together to {after:,}")
@@ -186,13 +194,30 @@ def maintain(
     typer.echo(f"{done.deleted:,} old files deleted")
 
 
-def _duration(text: str) -> int:
-    from fencepost.times import parse_duration
+def _evaluated(
+    settings: "Settings", feed: str, keys: Sequence[str], *, again: bool
+) -> list[dict[str, Any]]:
+    from pipelines.epochs.partitions import partitions as evaluated
+    from pipelines.run import runner_of, writing
 
-    try:
-        return parse_duration(text)
-    except ValueError as why:
-        raise typer.BadParameter(str(why)) from None
+    with _progress() as told:
+        told("waiting for the lake", 0.0)
+        runner = runner_of(settings, quick=True)
+        with writing(settings, "fencepost partitions", runner) as (held, _):
+            told(f"evaluating {feed}", 0.3)
+            return [_partition(report) for report in evaluated(held, feed, keys, again=again)]
+
+
+def _listed(settings: "Settings", feed: str) -> list[dict[str, Any]]:
+    """List the partitions as they stand; nobody is waited for, and no JVM is started."""
+    from pipelines.epochs.drive import Lake
+    from pipelines.epochs.partitions import keys_of, stale_keys
+    from pipelines.lake.store import Store
+    from pipelines.runner import HereRunner
+
+    lake = Lake.of(Store.open(settings.root, settings.tables), settings, HereRunner())
+    stale = stale_keys(lake, feed)
+    return [{"key": key, "stale": key in stale} for key in keys_of(lake, feed)]
 
 
 @contextmanager

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fencepost.errors import InputError
-from pipelines.options import Config, LakeFolder
+from pipelines import completing
+from pipelines.options import Config, LakeFolder, known, print_json
 
 if TYPE_CHECKING:  # Arrow and DuckDB are imported where they are needed: --help stays quick
     from pipelines.settings import Settings
@@ -53,7 +54,7 @@ class Shape(StrEnum):
 def sql(  # noqa: PLR0913  options are many
     statement: Annotated[
         str | None,
-        typer.Argument(metavar="[SQL]", help="One statement; - reads it from standard input."),
+        typer.Argument(metavar="SQL", help="One statement; - reads it from standard input."),
     ] = None,
     *,
     file: Annotated[
@@ -61,7 +62,12 @@ def sql(  # noqa: PLR0913  options are many
     ] = None,
     describe: Annotated[
         str | None,
-        typer.Option("--describe", metavar="NAME", help="Tell the columns of a table or view."),
+        typer.Option(
+            "--describe",
+            metavar="NAME",
+            help="Tell the columns of a table or view.",
+            autocompletion=completing.relations,
+        ),
     ] = None,
     shape: Annotated[
         Shape | None,
@@ -78,10 +84,16 @@ def sql(  # noqa: PLR0913  options are many
         typer.Option(min=0, help=f"At most so many rows; 0: all. A table: {SHOWN:,}."),
     ] = None,
     engine: Annotated[Engine, typer.Option(help="Who answers.")] = Engine.DUCKDB,
+    as_json: Annotated[
+        bool,
+        typer.Option(
+            "--json", help="Print JSON: an object a row, or one that lists what there is to ask."
+        ),
+    ] = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Ask the lake in SQL. Without a statement: list the tables and views.
+    """Ask the lake in SQL; without a statement, list the views.
 
     The views have plain names, and show what is done and in force; raw_<table> is a table as it
     lies in the lake. Times are UTC. Statements only read.
@@ -91,19 +103,23 @@ def sql(  # noqa: PLR0913  options are many
       fencepost sql "select * from inside_now order by since limit 10"
       fencepost sql "select query_id, count(*), avg(duration) from visits group by 1" -o visits.csv
       fencepost sql --describe events
-      fencepost sql --file report.sql --format json
+      fencepost sql --file report.sql --json
+      fencepost sql "from events limit 5" --format csv | cut -d, -f1-4
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.settings import load
 
     asked = _statement(statement, file)
     settings = load(config, lake=lake)
     if describe is not None:
-        _describe(settings, describe)
+        if asked is not None:
+            raise InputError("a statement and --describe were given: one of them is enough")
+        _describe(settings, describe, as_json=as_json)
     elif asked is None:
-        _list(settings)
+        _list(settings, as_json=as_json)
     else:
+        form = _form(shape, out, as_json=as_json)
         with _answer(engine, settings, asked) as answer:
-            _give(answer, _form(shape, out), out, limit)
+            _give(answer, form, out, limit, as_json=as_json)
 
 
 def _statement(given: str | None, file: Path | None) -> str | None:
@@ -134,8 +150,12 @@ def _answer(
     return from_duckdb(settings, statement)
 
 
-def _form(shape: Shape | None, out: Path | None) -> "Form":
+def _form(shape: Shape | None, out: Path | None, *, as_json: bool) -> "Form":
     """Settle how the rows are given: as asked, else as the file's name says."""
+    if as_json and out is None:
+        if shape not in (None, Shape.JSON):
+            raise InputError(f"--json and --format {shape} were given: leave one of them out")
+        return "json"
     if out is None and shape is Shape.PARQUET:
         raise InputError("Parquet cannot be printed: name a file with --out FILE")
     if out is None or shape is not None:
@@ -146,12 +166,18 @@ def _form(shape: Shape | None, out: Path | None) -> "Form":
     return FORMS[ends[-1]]
 
 
-def _give(answer: "Answer", form: "Form", out: Path | None, limit: int | None) -> None:
+def _give(
+    answer: "Answer", form: "Form", out: Path | None, limit: int | None, *, as_json: bool
+) -> None:
     """Print the rows or write them, no more than were asked for."""
     most = limit if limit is not None else SHOWN if form == "table" and out is None else 0
     answer = answer.upto(most) if most else answer
     if out is not None:
-        typer.echo(f"{out}: {answer.write(form, out):,} rows")
+        rows = answer.write(form, out)
+        if as_json:
+            print_json({"out": str(out), "rows": rows})
+        else:
+            typer.echo(f"{out}: {rows:,} rows")
     elif form == "table":
         _print_table(answer)
     else:
@@ -170,33 +196,35 @@ def _print_table(answer: "Answer") -> None:
     typer.echo(f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", err=True)
 
 
-def _list(settings: "Settings") -> None:
+def _list(settings: "Settings", *, as_json: bool) -> None:
     """List what can be asked."""
     from pipelines.views import views
     from pipelines.views.cells import print_table
 
     listed = [(view.name, view.comment) for view in views(settings.tables)]
+    if as_json:
+        shown = [{"name": name, "comment": comment} for name, comment in listed]
+        print_json({"views": shown, "raw": [f"raw_{name}" for name in settings.tables]})
+        return
     print_table(("view", "what it shows"), listed, widest=None)
     raw = ", ".join(f"raw_{name}" for name in settings.tables)
     typer.echo(f"\nAs they lie in the lake: {raw}")
     typer.echo("The columns of one: fencepost sql --describe NAME")
 
 
-def _describe(settings: "Settings", name: str) -> None:
+def _describe(settings: "Settings", name: str, *, as_json: bool) -> None:
     """Tell the columns of a table or a view."""
     from pipelines.views.cells import print_table
 
-    known = dict(_described(settings))
-    if name not in known:
-        from fencepost.queries.wording import did_you_mean, shortened
-
-        near = did_you_mean(name, known)
-        raise InputError(
-            f"there is no table or view '{shortened(name)}'; there are: {', '.join(known)}.{near}"
-        )
-    comment, columns = known[name]
-    typer.echo(f"{name}: {comment}\n")
+    there = dict(_described(settings))
+    known(name, there, "table or view")
+    comment, columns = there[name]
     rows = [(column.name, column.kind, column.comment) for column in columns]
+    if as_json:
+        shown = [dict(zip(("name", "kind", "comment"), row, strict=True)) for row in rows]
+        print_json({"name": name, "comment": comment, "columns": shown})
+        return
+    typer.echo(f"{name}: {comment}\n")
     print_table(("column", "kind", "what it is"), rows, widest=None)
 
 

@@ -3,7 +3,6 @@
 Law: nothing is changed, no lock is taken, no JVM is started; it answers in a second.
 """
 
-import json
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from pipelines.options import AsJson, Config, LakeFolder
+from pipelines.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
     from pipelines.settings import Settings
@@ -27,14 +26,22 @@ def status(
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Say how the lake stands: each feed, the queries, the last run, the quarantine."""
+    """Say how the lake stands: feeds, queries, last run, quarantine.
+
+    Nothing is changed and nobody is kept waiting: it may be asked while another command writes.
+
+    \b
+    Examples:
+      fencepost status
+      fencepost status --json | jq '.feeds[] | {feed, watermark, lag}'
+    """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.settings import load
     from pipelines.views.status import status_of
 
     settings = load(config, lake=lake)
     told = status_of(settings)
     if as_json:
-        typer.echo(json.dumps(asdict(told), ensure_ascii=False))
+        print_json(asdict(told))
         return
     for line in lines(settings, told):
         typer.echo(line)

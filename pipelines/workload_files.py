@@ -121,14 +121,14 @@ def write_whole(jobs: Sequence[tuple[Target, Write]]) -> None:
 
 
 @contextmanager
-def opened(name: Path, *, packed: bool) -> Iterator[BinaryIO]:
+def opened(name: Path, *, packed: bool, level: int = 6) -> Iterator[BinaryIO]:
     """Open a file to write to, packed with no name and no time in it: the same bytes each time."""
     name.parent.mkdir(parents=True, exist_ok=True)
     with name.open("wb") as plain:
         if not packed:
             yield plain
             return
-        with gzip.GzipFile("", "wb", 6, plain, mtime=0) as file:
+        with gzip.GzipFile("", "wb", level, plain, mtime=0) as file:
             yield file  # type: ignore[misc]  # typeshed has it apart from BinaryIO
 
 

@@ -7,6 +7,7 @@ or matrix product, whose last bit differs by machine.
 """
 
 from fencepost.workloads.bands import PriceBands
+from fencepost.workloads.day import TownDay
 from fencepost.workloads.locations import MovingObjects, speed_figures
 from fencepost.workloads.roads import RoadNetwork, town
 from fencepost.workloads.squares import Garages, Squares
@@ -20,6 +21,7 @@ __all__ = [
     "PriceWalks",
     "RoadNetwork",
     "Squares",
+    "TownDay",
     "mean_steps",
     "speed_figures",
     "town",

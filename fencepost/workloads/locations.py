@@ -165,17 +165,24 @@ class Traffic:
         self.way[who] += go
         self.done[who] += go
         left[who] = np.where(arrives, left[who] - need, 0.0)
-        self._turn_off(who[arrives])
+        self._turn_off(who[arrives], left)
         return who[left[who] > 0.0]
 
-    def _turn_off(self, who: Int64s) -> None:
-        """Take the next road of the way; where the trip ends, rest and choose another goal."""
+    def _turn_off(self, who: Int64s, left: Doubles) -> None:
+        """Take the next road of the way; where the trip ends, plan another."""
         self.here[who] = self._leads[self.arm[who]]
-        home = who[self.here[who] == self.goal[who]]
-        self.goal[home] = self._elsewhere(self.here[home])
-        self.rest[home] = self._trips.between(0.0, 2.0 * self.parked, len(home))
+        there = who[self.here[who] == self.goal[who]]
+        self.goal[there], self.rest[there] = self._next_trip(there, left[there])
         self.arm[who] = self._arm_towards(who)
         self.done[who] = 0.0
+
+    def _next_trip(self, who: Int64s, left: Doubles) -> tuple[Int64s, Doubles]:
+        """Return where these go next, and how many seconds they rest before.
+
+        They have arrived with so many seconds `left` of the interval.
+        """
+        goal = self._elsewhere(self.here[who])
+        return goal, self._trips.between(0.0, 2.0 * self.parked, len(left))
 
     def _arm_towards(self, who: Int64s) -> Int64s:
         """Return the road to take now, as a place among all arms."""

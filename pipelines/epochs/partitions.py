@@ -5,8 +5,8 @@ evaluated under the next generation; the later ones are stale until they are eva
 nothing advances over them.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -31,6 +31,7 @@ from pipelines.epochs.share import Answer
 from pipelines.lake.data_files import added, content_hash
 from pipelines.landing import key_in_path
 from pipelines.planning.chain import Chain, Epoch
+from pipelines.planning.deliveries import Delivery
 from pipelines.planning.plan import first_difference
 from schemas.epochs import COUNTS
 
@@ -60,28 +61,50 @@ class PartitionReport:
 
 def partitions(
     lake: Lake, lane: str, keys: Sequence[str], *, again: bool = False
-) -> list[PartitionReport]:
+) -> Iterator[PartitionReport]:
     """Evaluate partitions of a feed, and before them whatever earlier one is not up to date.
 
     With `again`, those that are up to date are evaluated once more. If the rows are the same,
-    nothing is written; if not (another version of Fencepost), they are replaced.
+    nothing is written; if not (another version of Fencepost), they are replaced. Each partition is
+    told when it is done; one that fails leaves those before it as they were told.
     """
     _refuse_bad(lake, lane, keys)
-    reports = []
-    for key in sorted(set(keys)):
-        before = _of(chain_of(lake.store, lane), key)
-        groups = list(advance(lake, lane, until=key))
+    ordered = sorted(set(keys))
+    return _once_more(lake, lane, ordered) if again else _up_to_date(lake, lane, ordered)
+
+
+def _up_to_date(lake: Lake, lane: str, keys: Sequence[str]) -> Iterator[PartitionReport]:
+    """Evaluate what is missing, as many partitions in a group as the limits allow."""
+    before = chain_of(lake.store, lane)
+    groups: list[GroupReport] = []
+    told = 0
+
+    def report(key: str) -> PartitionReport:
         now = _of(chain_of(lake.store, lane), key)
-        changed = now != before
-        proved = False
-        if again and now and not changed:
-            proved = is_proved(lake, lane, now)
-            if not proved:
-                groups += _anew(lake, lane, now[0], key)
-                now = _of(chain_of(lake.store, lane), key)
-                changed = True
-        reports.append(PartitionReport(lane, key, now, changed, proved, tuple(groups)))
-    return reports
+        mine = tuple(group for group in groups if key in {epoch.key for epoch in group.epochs})
+        return PartitionReport(lane, key, now, now != _of(before, key), proved=False, groups=mine)
+
+    for group in advance(lake, lane, until=keys[-1]) if keys else ():
+        groups.append(group)
+        while keys[told] < group.epochs[-1].key:
+            yield report(keys[told])
+            told += 1
+    for key in keys[told:]:
+        yield report(key)
+
+
+def _once_more(lake: Lake, lane: str, keys: Sequence[str]) -> Iterator[PartitionReport]:
+    """Evaluate each partition, also where it is up to date."""
+    for key in keys:
+        (report,) = _up_to_date(lake, lane, [key])
+        if report.changed or not report.epochs:
+            yield report
+        elif is_proved(lake, lane, report.epochs):
+            yield replace(report, proved=True)
+        else:
+            groups = (*report.groups, *_anew(lake, lane, report.epochs[0], key))
+            now = _of(chain_of(lake.store, lane), key)
+            yield replace(report, epochs=now, changed=True, groups=groups)
 
 
 def keys_of(lake: Lake, lane: str) -> list[str]:
@@ -92,8 +115,11 @@ def keys_of(lake: Lake, lane: str) -> list[str]:
 
 def stale_keys(lake: Lake, lane: str) -> list[str]:
     """List the partitions whose epochs no longer stand: their input or an earlier one changed."""
-    chain = chain_of(lake.store, lane)
-    deliveries = arrivals_of(lake.store).deliveries(lane)
+    return stale_in(chain_of(lake.store, lane), arrivals_of(lake.store).deliveries(lane))
+
+
+def stale_in(chain: Chain, deliveries: Sequence[Delivery]) -> list[str]:
+    """List the stale partitions among epochs and deliveries that were read already."""
     kept = first_difference(chain, deliveries)
     stale = {epoch.key for epoch in (*chain.epochs[kept:], *chain.replaced)}
     return sorted(stale)

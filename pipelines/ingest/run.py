@@ -8,6 +8,8 @@ Law: after `recover`, every delivery that was planned is done or refused, and th
 of a run without a crash. The caller holds the lake's lock, and has recovered before it ingests.
 """
 
+from collections.abc import Sequence
+
 import pyarrow as pa
 
 from pipelines.ingest import delta_source
@@ -23,17 +25,23 @@ from pipelines.settings import Feed, Settings
 
 
 def ingest(
-    store: Store, settings: Settings, runner: Runner, now: int, progress: Progress = quiet
+    store: Store,
+    settings: Settings,
+    runner: Runner,
+    now: int,
+    progress: Progress = quiet,
+    *,
+    feeds: Sequence[str] | None = None,
 ) -> IngestReport:
-    """Take in all that has landed and is complete; `now` in µs.
+    """Take in all that has landed and is complete, of these feeds or of all; `now` in µs.
 
     What cannot be taken stays where it is, and ledger and report say why; everything else goes on.
     """
     report = IngestReport(progress)
     arrivals = store.rows(ARRIVALS)
     wanted: list[Wanted] = []
-    for feed in settings.feeds.values():
-        looked = _looked(feed, arrivals, now)
+    for feed in map(settings.feeds.__getitem__, settings.feeds if feeds is None else feeds):
+        looked = looked_for(feed, arrivals, now)
         wanted += [Wanted(delivery) for delivery in (*looked.found, *looked.refused)]
         if looked.waiting:
             report.waiting[feed.name] = looked.waiting
@@ -43,7 +51,8 @@ def ingest(
     return report
 
 
-def _looked(feed: Feed, arrivals: pa.Table, now: int) -> Looked:
+def looked_for(feed: Feed, arrivals: pa.Table, now: int) -> Looked:
+    """Say what has landed for a feed, by what the ledger knows; changes nothing."""
     if feed.form == delta_source.FORM:
         return delta_source.look(feed, arrivals, now)
     return look(feed, Known.of(arrivals, feed.name), now)

@@ -28,6 +28,7 @@ from pipelines.registry.texts import (
     as_json,
     axes_known,
     duration_text,
+    in_one,
     instant_text,
     json_line,
     json_lines,
@@ -65,13 +66,13 @@ class Asked:
         return queries
 
 
-def listed(store: Store, asked: Asked, axes_of: Axes, limit: int, *, as_lines: bool) -> list[str]:
-    """List what stands, by feed and id: a table, or lines of JSON. A limit of 0 is none."""
+def listed(store: Store, asked: Asked, axes_of: Axes, limit: int, *, in_json: bool) -> list[str]:
+    """List what stands, by feed and id: a table, or a JSON object. A limit of 0 is none."""
     queries = asked.among(standing(store))
     order = pc.sort_indices(queries, [("feed", "ascending"), ("id", "ascending")])
     shown = queries.take(order[: limit or len(order)])
-    if as_lines:
-        return list(json_lines(shown, axes_of))
+    if in_json:
+        return list(in_one(json_lines(shown, axes_of), total=len(order)))
     if not len(order):
         return ["no such query stands"]
     lines = list(aligned(HEADER, [_cells(row, axes_of) for row in shown.to_pylist()]))
@@ -80,7 +81,7 @@ def listed(store: Store, asked: Asked, axes_of: Axes, limit: int, *, as_lines: b
     return lines
 
 
-def told(store: Store, query_id: str, axes_of: Axes, *, as_lines: bool) -> list[str]:
+def told(store: Store, query_id: str, axes_of: Axes, *, in_json: bool) -> list[str]:
     """Tell all of one query: its boxes, and what changed when."""
     rows = history(store)
     mine = rows.filter(pc.equal(rows["id"], query_id)).to_pylist()
@@ -99,7 +100,7 @@ def told(store: Store, query_id: str, axes_of: Axes, *, as_lines: bool) -> list[
         for before, row in zip([None, *mine], mine, strict=False)
     ]
     last = mine[-1]
-    if as_lines:
+    if in_json:
         state = {"version": last["version"], "removed": last["removed"]}
         return [json_line({**as_json(last, axes_of), **state, "history": past})]
     stands = "removed" if last["removed"] else "stands"

@@ -5,7 +5,7 @@ printed here can move a cursor, whatever was put into an id or a note.
 """
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from math import inf
@@ -38,6 +38,19 @@ def json_lines(queries: pa.Table, axes_of: Axes) -> Iterator[str]:
     for batch in queries.to_batches(_BATCH):
         for row in batch.to_pylist():
             yield json_line(as_json(row, axes_of))
+
+
+def in_one(lines: Iterable[str], **more: int) -> Iterator[str]:
+    """Give lines of JSON as those of one object, `{"queries": [...]}`, and what is said more."""
+    yield '{"queries": ['
+    line = None
+    for after in lines:
+        if line is not None:
+            yield f"{line},"
+        line = after
+    if line is not None:
+        yield line
+    yield "".join(["]", *(f', "{name}": {said}' for name, said in more.items()), "}"])
 
 
 def write_lines(path: Path, lines: Iterator[str]) -> None:

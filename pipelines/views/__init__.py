@@ -11,6 +11,7 @@ each lane, in any engine, whatever is being written meanwhile.
 from collections.abc import Mapping
 
 from pipelines.views.activity import EPOCH_ACCOUNTING, QUERY_ACTIVITY, STREAM_ACTIVITY
+from pipelines.views.daily import DAILY_SUMMARY
 from pipelines.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS
 from pipelines.views.presence import INSIDE_NOW, VISITS
 from pipelines.views.published import published
@@ -32,6 +33,7 @@ def views(tables: Mapping[str, Table]) -> tuple[View, ...]:
         *published(tables),
         VISITS,
         INSIDE_NOW,
+        DAILY_SUMMARY,
         QUERY_ACTIVITY,
         STREAM_ACTIVITY,
         EPOCH_ACCOUNTING,

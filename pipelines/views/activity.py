@@ -7,15 +7,15 @@ reason, exactly; `balanced` says whether the ledger bears that out.
 # ruff: noqa: S608  a view's text is put together from declared names alone
 
 import schemas
-from pipelines.views.presence import EFFECT_ON, ENDS, IS_INSIDE, PAIR, PAIRS
+from pipelines.views.presence import EFFECT_ON, ENDS, IS_INSIDE, PAIRS
 from pipelines.views.view import View, chosen, count, select_list
 from schemas import Column
+from schemas.marts import PAIR, TRANSITIONS
 
 SPAN = (
     Column("first_ts", "timestamp", "of its first crossing"),
     Column("last_ts", "timestamp", "of its last crossing"),
 )
-TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
 TOLD = (
     count("times_entered", "events I"),
     count("times_left", "events O"),

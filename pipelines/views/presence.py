@@ -15,14 +15,7 @@ before ended, by removal, no later than the stream's tuple before the second.
 
 from pipelines.views.registry import DONE_COMMITS
 from pipelines.views.view import View
-from schemas import Column
-
-PAIR = (
-    Column("feed", "string", "the feed, its lane"),
-    Column("query_id", "string", "the query"),
-    Column("query_version", "integer", "its version"),
-    Column("stream_id", "string", "the stream"),
-)
+from schemas import marts
 
 # Only versions that end are looked at: those removed, those with a version after them, and those
 # with a valid_to. `effects` has a row where such an end has taken effect in a lane.
@@ -82,15 +75,9 @@ IS_INSIDE = """p.entered_ts IS NOT NULL AND f.id IS NULL
 _BY_VALIDITY = "f.valid_to IS NOT NULL AND (f.removed_at IS NULL OR f.valid_to <= f.removed_at)"
 
 VISITS = View(
-    "visits",
-    "Each stay of a stream inside a query: from an I to an O, or to the query's end.",
-    (
-        *PAIR,
-        Column("entered_ts", "timestamp", "of the I; null: nobody saw it enter", nullable=True),
-        Column("left_ts", "timestamp", "when it ended; null: it is inside", nullable=True),
-        Column("ended_by", "string", "crossing, removal, valid_to; null: inside", nullable=True),
-        Column("duration", "double", "seconds; null: either end is not known", nullable=True),
-    ),
+    marts.VISITS.name,
+    marts.VISITS.comment,
+    marts.VISITS.columns,
     f"""WITH {ENDS}, steps AS (
     SELECT e.feed, e.query_id, e.query_version, e.stream_id, e.type, e.ts,
         LAG(e.type) OVER w AS type_before, LEAD(e.type) OVER w AS next_type,
@@ -118,9 +105,9 @@ FROM spans v""",
 )
 
 INSIDE_NOW = View(
-    "inside_now",
-    "Which stream is inside which query at the lane's watermark, of those that were seen entering.",
-    (*PAIR, Column("since", "timestamp", "when it entered")),
+    marts.INSIDE_NOW.name,
+    marts.INSIDE_NOW.comment,
+    marts.INSIDE_NOW.columns,
     f"""WITH {ENDS}, {PAIRS}
 SELECT p.feed, p.query_id, p.query_version, p.stream_id, p.entered_ts AS since
 FROM pairs p LEFT JOIN effects f ON {EFFECT_ON.format("p")}

@@ -11,9 +11,10 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines.lake.store import Store
+from pipelines.project_files import FOR_DAGSTER
 from pipelines.settings import ENVIRONMENT, load
 from schemas import RESERVED
-from tests.commands import Said, fencepost
+from tests.commands import REPOSITORY, Said, fencepost
 from tests.files import written
 
 OWN = '[feeds.sensors]\naxes = ["celsius"]\nsource = "in"\n'
@@ -22,6 +23,7 @@ OWN = '[feeds.sensors]\naxes = ["celsius"]\nsource = "in"\n'
 @pytest.fixture(autouse=True)
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty working folder, and no word of the environment on it."""
+    monkeypatch.delenv("FENCEPOST_CONFIG", raising=False)
     for over in ENVIRONMENT.values():
         for variable in over.values():
             monkeypatch.delenv(variable, raising=False)
@@ -73,6 +75,8 @@ def test_it_makes_a_lake_its_landing_folders_and_a_file_that_declares_them(here)
         ["made", "landing/ticks/"],
         ["made", "landing/locations/"],
         ["made", "fencepost.toml"],
+        ["made", "dagster.yaml"],
+        ["made", "workspace.yaml"],
     ]
     assert after.count("\n  fencepost ") == 3
 
@@ -83,8 +87,19 @@ def test_a_second_time_it_leaves_all_as_it_is_and_says_so(here):
     said = init("demo")
     assert everything(here) == before
     assert said.code == 0
-    assert said.out.count("was there  demo/") == 4
+    assert said.out.count("was there  demo/") == 6
     assert "made " not in said.out
+
+
+def test_for_scripts_it_says_in_one_object_what_it_made_and_where(here):
+    first = init("demo", "--json").summary
+    assert first["config"] == str(here / "demo" / "fencepost.toml")
+    assert first["lake"] == str(here / "demo" / "lake")
+    assert first["feeds"] == {"ticks": ["price", "volume"], "locations": ["x", "y", "speed"]}
+    assert len(first["made"]) == 6
+    assert all(Path(path).exists() for path in first["made"])
+    again = init("demo", "--json").summary
+    assert (again["made"], again["was_there"]) == ([], first["made"])
 
 
 def test_the_commands_it_tells_to_type_next_can_be_typed(here):
@@ -112,6 +127,20 @@ def test_with_a_file_of_ones_own_its_folders_and_its_lake_are_made(here):
     settings = load()
     assert Store.open(settings.root, settings.tables).buckets == 3
     assert DeltaTable(str(here / "tables" / "sensors")).schema().to_arrow() is not None
+
+
+def test_what_dagster_reads_is_the_text_that_the_repository_has(here):
+    init()
+    for name in FOR_DAGSTER:
+        assert (here / name).read_text() == (REPOSITORY / name).read_text()
+
+
+def test_a_workspace_of_ones_own_is_left_as_it_is(here):
+    written(here, "workspace.yaml", "load_from: []\n")
+    said = init()
+    assert said.code == 0
+    assert "was there  workspace.yaml" in said.out
+    assert (here / "workspace.yaml").read_text() == "load_from: []\n"
 
 
 def test_a_feed_that_was_added_gets_its_table_and_its_folder(here):

@@ -119,7 +119,7 @@ def test_a_late_delivery_makes_later_partitions_stale_until_they_are_evaluated(
                 land(lake.settings, f"{hour[k]}-{name}", text)
     for lake in lakes:
         landed_lakes.take(lake, landed_lakes.NOW)
-        partitions(lake, "ticks", keys_of(lake, "ticks"))
+        list(partitions(lake, "ticks", keys_of(lake, "ticks")))
     late, in_time = lakes
     assert tables_of(late) != tables_of(in_time)
     name, text = files[held_back]
@@ -160,7 +160,7 @@ def test_maintenance_changes_no_row_and_old_states_are_refused_in_words(tmp_path
     assert horizon > 1
     first, *_, last = keys_of(lake, "ticks")
     with pytest.raises(LakeError, match=f"states before epoch {horizon} are gone"):
-        partitions(lake, "ticks", [first], again=True)
+        list(partitions(lake, "ticks", [first], again=True))
     (report,) = partitions(lake, "ticks", [last], again=True)
     assert report.proved or report.changed
 
@@ -202,7 +202,7 @@ def test_a_bad_partition_key_is_refused(tmp_path: Path, key: str, told: str) -> 
     store = Store.create(settings.root, settings.tables, buckets=4)
     lake = Lake.of(store, settings, HereRunner())
     with pytest.raises(InputError, match=told):
-        partitions(lake, "ticks", [key])
+        list(partitions(lake, "ticks", [key]))
     with pytest.raises(InputError, match=r"there is no feed 'tick'.*Did you mean 'ticks'"):
         partitions(lake, "tick", ["2026-01-01"])
     with pytest.raises(InputError, match="there is no feed 'tick'"):

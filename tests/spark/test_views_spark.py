@@ -99,7 +99,7 @@ def test_differential_spark_and_duckdb_read_a_history_alike(spark, history):
         spark.createDataFrame(ledger.arrow(name)).createOrReplaceTempView(f"raw_{name}")
     for name, sql in statements(ledger.tables):
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW `{name}` AS {sql}")
-    for name in ("visits", "query_activity", "query_versions", "epoch_accounting"):
+    for name in ("visits", "daily_summary", "query_activity", "query_versions", "epoch_accounting"):
         expected = connection.execute(f'SELECT * FROM "{name}"').to_arrow_table()
         assert in_order(rows_in_spark(spark, ledger, name)) == in_order(expected), name
     assert FEED in ledger.tables

@@ -1,19 +1,21 @@
 """What may stand in `fencepost.toml`, and what is said of what may not."""
 
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from fencepost.errors import Faults
 from fencepost.times import DAY, SECOND
-from pipelines.init_command import TEXT
-from pipelines.settings import VIEWS, Feed, Settings, understood
+from pipelines.project_files import first_settings
+from pipelines.settings import VIEWS, Feed, Settings, keys, understood
 from schemas import RESERVED
 
 FEED = '[feeds.ticks]\naxes = ["price"]\nsource = "landing"\n'
 EVERYTHING = """
 [lake]
 path = "/data/lake"
+queries = "rules"
 buckets = 3
 epoch_rows = 1000
 group = 5
@@ -36,6 +38,9 @@ max_skew = "PT5M"
 settle = "0s"
 partition = "hour"
 partition_in_path = true
+partitions_from = "2026-11-18T09"
+owners = ["desk@example.com", "team:fleet"]
+fresh_within = "2h"
 """
 
 
@@ -79,8 +84,12 @@ def test_what_is_not_said_has_its_default():
                 settle=2 * SECOND,
                 partition="day",
                 partition_in_path=False,
+                partitions_from=None,
+                owners=(),
+                fresh_within=None,
             )
         },
+        queries=None,
         buckets=8,
         epoch_rows=10_000_000,
         group=32,
@@ -111,8 +120,12 @@ def test_everything_can_be_said():
                 settle=0,
                 partition="hour",
                 partition_in_path=True,
+                partitions_from="2026-11-18T09",
+                owners=("desk@example.com", "team:fleet"),
+                fresh_within=7200 * SECOND,
             )
         },
+        queries=Path("/project/rules"),
         buckets=3,
         epoch_rows=1000,
         group=5,
@@ -131,13 +144,29 @@ def test_the_feeds_give_the_tables_their_axes():
 
 
 def test_the_file_that_init_writes_declares_ticks_and_locations():
-    plain = TEXT.replace("{lake}", '"lake"')
+    plain = first_settings('"lake"')
     settings = understood_in(Path("/project"), plain)
     assert settings.root == Path("/project/lake")
     assert settings.axes == {"ticks": ("price", "volume"), "locations": ("x", "y", "speed")}
-    every = understood_in(Path("/project"), _uncommented(plain))
-    assert every.feeds["sensors"].clock_column == "sent_at"
-    assert (every.buckets, every.cores) == (8, 4)
+
+
+def test_with_its_marks_taken_off_the_file_that_init_writes_says_every_key():
+    every = _uncommented(first_settings('"lake"'))
+    settings = understood_in(Path("/project"), every)
+    assert settings.queries == Path("/project/rules")
+    assert settings.feeds["sensors"].clock_column == "sent_at"
+    assert (settings.buckets, settings.cores) == (8, 4)
+    declared = tomllib.loads(every)
+    said = [declared["lake"], declared["run"], declared["feeds"]["sensors"]]
+    assert [[*table] for table in said] == [[key.name for key in of] for of in keys.TABLES.values()]
+
+
+@pytest.mark.parametrize("key", [key for of in keys.TABLES.values() for key in of])
+def test_what_is_shown_of_a_key_is_what_the_key_takes(key):
+    for shown in (key.shown, key.example):
+        if shown is not None:
+            taken = key.read.take(tomllib.loads(f"shown = {shown}")["shown"])
+            assert taken == key.default or shown != key.shown
 
 
 def _uncommented(plain: str) -> str:
@@ -171,7 +200,8 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         """
     keys = (
         "axes, source, format, stream_column, ts_column, ts_unit, clock_column, allowed_lateness, "
-        "max_skew, settle, partition, partition_in_path"
+        "max_skew, settle, partition, partition_in_path, partitions_from, owners, "
+        "fresh_within"
     )
     path = "a path with ' ': take one of letters, digits and . _ - / only"
     runner = "'Spark' was given, where one of spark, here was expected"
@@ -234,6 +264,16 @@ def test_every_fault_is_told_at_once_each_with_its_place():
             "partition_in_path = 1",
             "partition_in_path: 1 was given, where true or false was expected",
         ),
+        (
+            'partitions_from = "2026-11-18T09"',
+            "partitions_from: '2026-11-18T09' was given, where a day like \"2026-11-18\" was",
+        ),
+        ("partitions_from = 2026-11-18", "partitions_from: 2026-11-18 was given, where a text was"),
+        (
+            'owners = ["desk"]',
+            'owners: \'desk\' is no owner like "name@example.com" or "team:desk"',
+        ),
+        ('owners = "desk"', "owners: 'desk' was given, where a list of owners was expected"),
         ('format = "delta"\npartition_in_path = true', "partition_in_path: a version of a"),
         ('ts_column = "stream_id"', "ts_column: 'stream_id' is in stream_column too"),
         ('clock_column = "price"', "clock_column: 'price' is in axes too; each has its own column"),
@@ -245,7 +285,7 @@ def test_a_wrong_value_is_told_with_what_was_expected(line, told):
 
 
 @pytest.mark.parametrize(
-    "name", [*RESERVED, *VIEWS, "raw_ticks", "Ticks", "a.b", "1a", "", "a" * 64]
+    "name", [*RESERVED, *VIEWS, "landing", "raw_ticks", "Ticks", "a.b", "1a", "", "a" * 64]
 )
 def test_a_name_that_the_lake_or_sql_has_already_or_cannot_have_is_refused(name):
     (fault,) = faults(FEED.replace("ticks", f'"{name}"', 1))
@@ -256,6 +296,32 @@ def test_a_name_may_be_a_word_of_sql_and_63_long():
     for name in ("order", "select", "a" * 63):
         assert name in understood_in(Path("/project"), FEED.replace("ticks", name, 1)).feeds
     assert understood_in(Path("/p"), FEED.replace("price", "limit")).axes == {"ticks": ("limit",)}
+
+
+@pytest.mark.parametrize(
+    ("given", "unit", "first"),
+    [
+        ("2026-11-18", "day", "2026-11-18"),
+        ("2026-11-18", "hour", "2026-11-18T00"),
+        ("2026-11-18T09", "hour", "2026-11-18T09"),
+    ],
+)
+def test_a_day_to_begin_with_is_its_first_hour_where_a_partition_is_an_hour(given, unit, first):
+    more = f'partition = "{unit}"\npartitions_from = "{given}"\n'
+    assert understood_in(Path("/p"), FEED + more).feeds["ticks"].partitions_from == first
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        *("2026-11-18T", "2026-11-18T9", "2026-11-18t09", "2026-11-18 09", "2026-11-18T09:00"),
+        *("2026-11-31", "2026-11", "20261118", "2026-11-18T24", "0999-11-18", "T00"),
+    ],
+)
+def test_no_partitions_begin_with_what_is_no_hour(given):
+    (fault,) = about_feed('partition = "hour"', f'partitions_from = "{given}"')
+    expected = 'an hour like "2026-11-18T09" was expected'
+    assert fault == f"partitions_from: '{given}' was given, where {expected}"
 
 
 def test_without_a_feed_there_is_nothing_to_do():

@@ -15,6 +15,7 @@ FEED = '[feeds.ticks]\naxes = ["price"]\nsource = "landing"\n'
 
 @pytest.fixture(autouse=True)
 def _no_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("FENCEPOST_CONFIG", raising=False)
     for over in ENVIRONMENT.values():
         for variable in over.values():
             monkeypatch.delenv(variable, raising=False)
@@ -36,6 +37,19 @@ def test_the_nearest_file_counts_and_paths_begin_at_its_folder(here):
         written(here / "a", "fencepost.toml", FEED)
         assert load().feeds["ticks"].source == here / "a" / "landing"
         assert load(here).root == load(Path("../../fencepost.toml")).root == here / "lake"
+
+
+def test_the_file_or_folder_that_the_environment_names_stands_over_the_nearest(here, monkeypatch):
+    written(here, "fencepost.toml", FEED)
+    (here / "other").mkdir()
+    written(here / "other", "fencepost.toml", FEED)
+    for named in ("other", "other/fencepost.toml", str(here / "other")):
+        monkeypatch.setenv("FENCEPOST_CONFIG", named)
+        assert load().root == here / "other" / "lake"
+        assert load(Path()).root == here / "lake"
+    monkeypatch.setenv("FENCEPOST_CONFIG", "gone")
+    with pytest.raises(Faults, match=r"^gone: cannot be read: No such file"):
+        load()
 
 
 @pytest.mark.usefixtures("here")

@@ -1,0 +1,235 @@
+"""What sets runs going by itself, and what keeps Dagster's word true to the ledger's.
+
+    partitions_F   schedule: when an hour or day has ended, evaluate it
+    every_minute   schedule: run_now, unless it is still at it
+    nightly        schedule: maintain
+    landing_F      sensor: files have landed, evaluate the partitions that they are of
+    ledger         sensor: tell what commands and watch have evaluated
+    marts          sensor: write marts anew when what they read is newer
+
+The last two, which evaluate nothing, are on from the beginning; the others wait to be switched on.
+
+Law: a tick changes nothing but Dagster's own history. A tick that is repeated, or comes after a
+restart, starts no second run for the same files and tells no partition twice.
+"""
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+
+import dagster as dg
+
+from assets import jobs
+from assets.graph import MARTS, key
+from assets.partitions import FORMATS, LENGTHS, of_feed, shown
+from assets.resources import LakeAccess, told_plainly
+from assets.telling import STANDS, materializations, staleness
+from pipelines.epochs.accounts import Account, accounts
+from pipelines.ingest import delta_source
+from pipelines.landing.news import News, news
+from pipelines.settings import Feed, Settings
+
+AFTER = 5
+"""Minutes after an hour has ended until it is evaluated: what lands at its end has settled."""
+
+TRIES = 3
+TRY_AGAIN = timedelta(minutes=10)
+"""A run that failed is asked for again after so long, so many times; then new files must land."""
+
+MOST_TOLD = 1000
+"""Materialisations in one tick, which must end within a minute."""
+
+UNDER_WAY = [
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
+
+
+def schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
+    """Give every schedule."""
+    return [*(_partitions(settings, feed) for feed in settings.feeds.values()), *_for_all()]
+
+
+def sensors(settings: Settings) -> list[dg.SensorDefinition]:
+    """Give every sensor."""
+    marts = dg.AssetSelection.assets(
+        *(key(feed, name) for feed in settings.feeds.values() for name in MARTS)
+    )
+    return [
+        *(_landing(settings, feed) for feed in settings.feeds.values()),
+        _ledger(settings),
+        dg.AutomationConditionSensorDefinition(
+            "marts",
+            target=marts,
+            default_status=dg.DefaultSensorStatus.RUNNING,
+            description="Writes marts anew when what they read is newer.",
+        ),
+    ]
+
+
+def _partitions(settings: Settings, feed: Feed) -> dg.ScheduleDefinition:
+    """Evaluate each partition when it has ended."""
+    hourly, length = feed.partition == "hour", LENGTHS[feed.partition]
+    definition = of_feed(settings, feed)
+
+    @dg.schedule(
+        name=f"partitions_{feed.name}",
+        job_name=f"evaluate_{feed.name}",
+        cron_schedule=f"{AFTER} * * * *" if hourly else f"{AFTER} 0 * * *",
+        execution_timezone="UTC",
+        description=f"Evaluates each {feed.partition} of {feed.name}, {AFTER} minutes after it.",
+    )
+    def ended(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        name = (context.scheduled_execution_time - length).strftime(FORMATS[feed.partition])
+        if not shown(definition, name):
+            return dg.SkipReason(f"{name} is none of the partitions of {feed.name} that are shown")
+        return dg.RunRequest(run_key=name, partition_key=name)
+
+    return ended
+
+
+def _for_all() -> list[dg.ScheduleDefinition]:
+    @dg.schedule(
+        name="every_minute",
+        job=jobs.run_now,
+        cron_schedule="* * * * *",
+        description="Takes in and evaluates whatever has arrived, every minute.",
+    )
+    def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
+        at_it = dg.RunsFilter(
+            job_name=jobs.run_now.name,
+            statuses=[*UNDER_WAY, dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED],
+        )
+        if context.instance.get_runs_count(at_it):
+            return dg.SkipReason("the run before is still at it, and takes the rest")
+        return dg.RunRequest()
+
+    nightly = dg.ScheduleDefinition(
+        name="nightly",
+        job=jobs.maintain,
+        cron_schedule="30 3 * * *",
+        execution_timezone="UTC",
+        description="Puts small files together, at night.",
+    )
+    return [every_minute, nightly]
+
+
+def _landing(settings: Settings, feed: Feed) -> dg.SensorDefinition:
+    definition = of_feed(settings, feed)
+
+    @dg.sensor(
+        name=f"landing_{feed.name}",
+        job_name=f"evaluate_{feed.name}",
+        minimum_interval_seconds=30,
+        description=f"Evaluates the partitions of the files that have landed for {feed.name}.",
+    )
+    def landing(
+        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> dg.SensorResult | dg.SkipReason:
+        with told_plainly():
+            arrived = _arrived(lake, feed)
+        if not arrived.files:
+            return dg.SkipReason("nothing new has landed")
+        asked = json.loads(context.cursor) if context.cursor else {}
+        attempt = _attempt(context.instance, asked, arrived.name)
+        if attempt is None:
+            return dg.SkipReason(f"a run was asked for already: {asked['run']}")
+        mine = [name for name in arrived.keys if shown(definition, name)]
+        if not mine:
+            return dg.SkipReason(
+                f"{len(arrived.files)} files belong to {_few(arrived.keys)}, which Dagster does "
+                "not show: see partitions_from and partitions_to in fencepost.toml. "
+                "`fencepost run` takes them."
+            )
+        run = f"{feed.name}-{arrived.name}-{attempt}"
+        cursor = {"name": arrived.name, "attempt": attempt, "run": run, "at": time.time()}
+        request = _request(run, mine)
+        return dg.SensorResult(run_requests=[request], cursor=json.dumps(cursor))
+
+    return landing
+
+
+def _arrived(lake: LakeAccess, feed: Feed) -> News:
+    ledger, now = lake.store().rows("arrivals"), time.time_ns() // 1000
+    if feed.form == delta_source.FORM:
+        return News.of_found(delta_source.look(feed, ledger, now).found)
+    return news(feed, ledger, now)
+
+
+def _attempt(instance: dg.DagsterInstance, asked: dict[str, object], name: str) -> int | None:
+    """Say which attempt at these files is due; None: none is."""
+    if asked.get("name") != name:
+        return 1
+    attempt, at = int(str(asked["attempt"])), float(str(asked["at"]))
+    runs = instance.get_runs(dg.RunsFilter(tags={"dagster/run_key": str(asked["run"])}), limit=1)
+    failed = bool(runs) and runs[0].status == dg.DagsterRunStatus.FAILURE
+    due = time.time() - at > TRY_AGAIN.total_seconds()
+    return attempt + 1 if failed and due and attempt < TRIES else None
+
+
+def _request(run: str, names: Sequence[str]) -> dg.RunRequest:
+    """Ask for one partition, or for a range as one run."""
+    first, last = names[0], names[-1]
+    if first == last:
+        return dg.RunRequest(run_key=run, partition_key=first)
+    return dg.RunRequest(run_key=run, tags=dict(zip(RANGE, (first, last), strict=True)))
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+
+
+def _ledger(settings: Settings) -> dg.SensorDefinition:
+    @dg.sensor(
+        name="ledger",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Tells Dagster what commands, `watch` and other schedulers have evaluated.",
+    )
+    def ledger(
+        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> dg.SensorResult | dg.SkipReason:
+        if not (settings.root / "arrivals").is_dir():
+            return dg.SkipReason(f"there is no lake at {settings.root} yet: `fencepost init`")
+        if context.instance.get_runs_count(dg.RunsFilter(statuses=UNDER_WAY)):
+            return dg.SkipReason("a run is under way, and tells its own partitions")
+        with told_plainly():
+            store = lake.store()
+            versions = f"{store.version('arrivals')}, {store.version('epochs')}"
+            if versions == context.cursor:
+                return dg.SkipReason("the ledgers have not changed")
+            known = store_accounts(lake)
+        told = list(_untold(context.instance, settings, known))
+        stale = [staleness(feed, known[name]) for name, feed in settings.feeds.items()]
+        cursor = context.cursor if len(told) > MOST_TOLD else versions
+        return dg.SensorResult(asset_events=[*told[:MOST_TOLD], *stale], cursor=cursor)
+
+    return ledger
+
+
+def store_accounts(lake: LakeAccess) -> dict[str, list[Account]]:
+    """Read the accounts of all feeds, the newest partition first."""
+    store = lake.store()
+    return {name: list(accounts(store, name).values())[::-1] for name in lake.settings.feeds}
+
+
+def _untold(
+    instance: dg.DagsterInstance, settings: Settings, known: dict[str, list[Account]]
+) -> Iterator[dg.AssetMaterialization]:
+    """Give what Dagster does not show as it stands; one look into its history a partition."""
+    for name, feed in settings.feeds.items():
+        definition = of_feed(settings, feed)
+        here = [account for account in known[name] if shown(definition, account.key)]
+        for told in materializations(feed, (account for account in here if not account.stale)):
+            if not _is_told(instance, told):
+                yield told
+
+
+def _is_told(instance: dg.DagsterInstance, told: dg.AssetMaterialization) -> bool:
+    wanted = dg.AssetRecordsFilter(told.asset_key, asset_partitions=[told.partition or ""])
+    found = instance.fetch_materializations(wanted, limit=1).records
+    latest = found[0].asset_materialization if found else None
+    return latest is not None and latest.metadata.get(STANDS) == told.metadata[STANDS]

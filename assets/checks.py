@@ -1,0 +1,134 @@
+"""What is asserted of a feed's assets: our own checks, and the contracts by Great Expectations.
+
+One Dagster check for each check and each expectation; those of an asset that have the same source
+are one step. Nothing here imports Great Expectations: a step does, once a process.
+
+Law: a blocking check is one SQL aggregate. A contract looks at the epochs that were last committed
+together and what has arrived since, never at the whole history.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
+
+import dagster as dg
+
+from assets.graph import key
+from assets.resources import LakeAccess, told_plainly
+from pipelines.checking import OWN, Checked, OwnCheck, contract_checks, own_checks
+from pipelines.checking.scope import latest_run
+from pipelines.epochs.drive import chain_of
+from pipelines.planning.chain import Epoch
+from pipelines.settings import Feed, Settings
+from schemas.expectations import Contract, contracts
+
+SEVERITIES = {"error": dg.AssetCheckSeverity.ERROR, "warning": dg.AssetCheckSeverity.WARN}
+
+
+def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
+    """Give every check of every feed."""
+    return [
+        definition
+        for feed in settings.feeds.values()
+        for definition in (*_own(feed), *_contracts(settings, feed))
+    ]
+
+
+def _own(feed: Feed) -> Iterator[dg.AssetChecksDefinition]:
+    """Part our own checks by asset, and those that block from those that do not."""
+
+    def place(check: OwnCheck) -> tuple[str, bool]:
+        return check.table or feed.name, check.blocking
+
+    for (table, blocking), some in groupby(sorted(OWN, key=place), key=place):
+        yield _of_table(feed, table, list(some), blocking=blocking)
+
+
+def _of_table(
+    feed: Feed, table: str, some: Sequence[OwnCheck], *, blocking: bool
+) -> dg.AssetChecksDefinition:
+    specs = [
+        dg.AssetCheckSpec(
+            check.name, asset=key(feed, table), description=check.description, blocking=blocking
+        )
+        for check in some
+    ]
+    names = [check.name for check in some]
+    label = "blocking" if blocking else "further"
+
+    @dg.multi_asset_check(name=f"check_{feed.name}_{table}_{label}", specs=specs)
+    def made(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> Iterable[dg.AssetCheckResult]:
+        """Ask the published views, an aggregate each."""
+        with told_plainly():
+            found = own_checks(lake.settings, feed.name, _epochs(lake, feed), names)
+        yield from _told(context, feed, found)
+
+    return made
+
+
+def _contracts(settings: Settings, feed: Feed) -> Iterator[dg.AssetChecksDefinition]:
+    for contract in contracts(feed.name, settings.axes).values():
+        yield _of_contract(feed, contract)
+
+
+def _of_contract(feed: Feed, contract: Contract) -> dg.AssetChecksDefinition:
+    specs = [
+        dg.AssetCheckSpec(
+            each.name,
+            asset=key(feed, contract.table),
+            description=each.means,
+            metadata={"columns": ", ".join(each.columns), "kind": each.kind},
+        )
+        for each in contract.expectations
+    ]
+
+    @dg.multi_asset_check(name=f"contract_{feed.name}_{contract.table}", specs=specs)
+    def held(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> Iterable[dg.AssetCheckResult]:
+        """Hold the rows of the last run against the contract, by Great Expectations."""
+        with told_plainly():
+            epochs, table = _epochs(lake, feed), contract.table
+            found = contract_checks(lake.settings, feed.name, epochs, lake.spark, [table])
+        yield from _told(context, feed, found)
+
+    return held
+
+
+def _epochs(lake: LakeAccess, feed: Feed) -> tuple[Epoch, ...]:
+    return latest_run(chain_of(lake.store(), feed.name))
+
+
+def _told(
+    context: dg.AssetCheckExecutionContext, feed: Feed, found: Sequence[Checked]
+) -> Iterator[dg.AssetCheckResult]:
+    """Tell what was found, in Dagster's words."""
+    seconds = sum(checked.seconds for checked in found)
+    context.log.info(f"{len(found)} checks of {feed.name} in {seconds:.2f} s")
+    for checked in found:
+        yield dg.AssetCheckResult(
+            passed=checked.passed,
+            asset_key=key(feed, checked.table),
+            check_name=checked.name,
+            severity=SEVERITIES[checked.severity],
+            description=checked.description,
+            metadata=_metadata(checked),
+        )
+
+
+def _metadata(checked: Checked) -> dict[str, Any]:
+    rows, faults = int(checked.counts["rows"]), int(checked.counts["faults"])
+    told: dict[str, Any] = {
+        "rows": rows,
+        "faults": faults,
+        "percent": round(100 * faults / rows, 4) if rows else 0.0,
+        "seconds": checked.seconds,
+    }
+    if checked.samples:
+        lines = "\n".join(f"    {sample}" for sample in checked.samples)
+        told["samples"] = dg.MetadataValue.md(f"\n{lines}\n")
+    if checked.docs is not None:
+        told["data_docs"] = dg.MetadataValue.path(checked.docs)
+    return told

@@ -1,0 +1,43 @@
+"""What Dagster loads: one project, that of FENCEPOST_CONFIG or else of the nearest fencepost.toml.
+
+Law: loading reads fencepost.toml and no more of the lake than when it was made; no Spark is started
+and nothing heavy imported.
+"""
+
+import warnings
+
+import dagster as dg
+
+from assets import automation, feeds, graph, jobs, marts, registry
+from assets.checks import checks
+from assets.resources import LakeAccess
+from pipelines.settings import Settings, load
+
+for kind in (dg.BetaWarning, dg.PreviewWarning):
+    warnings.filterwarnings("ignore", category=kind)
+
+
+def definitions(settings: Settings) -> dg.Definitions:
+    """Put together what a project has: a group for each of its feeds, and what belongs to none."""
+    each = settings.feeds.values()
+    return dg.Definitions(
+        assets=[
+            registry.queries(settings),
+            *(graph.landing(feed) for feed in each),
+            *(step for feed in each for step in feeds.of_feed(settings, feed)),
+            *(marts.of_feed(settings, feed) for feed in each),
+            marts.report(settings),
+        ],
+        asset_checks=checks(settings),
+        jobs=[*(jobs.of_feed(feed) for feed in each), *jobs.jobs()],
+        schedules=automation.schedules(settings),
+        sensors=automation.sensors(settings),
+        resources={"lake": LakeAccess(settings)},
+        executor=dg.in_process_executor,
+    )
+
+
+@dg.definitions
+def defs() -> dg.Definitions:
+    """Load the project."""
+    return definitions(load())

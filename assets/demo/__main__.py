@@ -1,0 +1,39 @@
+"""`python -m assets.demo [FOLDER]`."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pipelines.ending import ended
+
+
+def demo(
+    folder: Annotated[
+        Path | None,
+        typer.Argument(metavar="[FOLDER]", help="A project of its own. Without it: this one."),
+    ] = None,
+    *,
+    scale: Annotated[
+        float,
+        typer.Option(
+            min=0.001, max=1.0, envvar="FENCEPOST_DEMO_SCALE", help="The part of the day, up to 1."
+        ),
+    ] = 1.0,
+) -> int:
+    """Play a day of ticks and vehicles: about two minutes, and again in a few seconds."""
+    from assets.demo.story import tell
+
+    return tell(folder, scale)
+
+
+def main() -> int:
+    """Take the options, tell the story, and give the exit code."""
+    app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.command()(demo)
+    return ended(lambda: app(standalone_mode=False), debug=False)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,155 @@
+"""The demo's runs: Dagster materialises the project's assets, in this process, and keeps their history.
+
+The history is the one that `make dev` opens. A run takes all hours of a feed, its checks included;
+one more writes marts and report.
+
+Law: a run that ended with its process is told to have failed, by the next demo.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import dagster as dg
+from dagster._core.instance.ref import InstanceRef
+from dagster._core.storage.asset_check_execution_record import (
+    AssetCheckExecutionRecordStatus as Status,
+)
+
+from assets.definitions import definitions
+from assets.demo.place import FEEDS, KEPT
+from assets.graph import EVALUATED, MARTS, QUERIES, REPORT, key
+from assets.resources import LakeAccess
+from fencepost.errors import StateError
+from pipelines.epochs.accounts import accounts
+from pipelines.settings import Settings
+
+Told = Callable[[str, float], None]
+
+TAG = "fencepost/demo"
+SILENT = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
+EVERY = 0.5
+"""Seconds between two looks at the ledgers."""
+
+READ, EVALUATE = 0.35, 0.35
+"""The parts of a feed's run; the rest is for its checks."""
+
+
+class Runs:
+    """A project's assets, what runs them, and where that is remembered."""
+
+    def __init__(self, settings: Settings, folder: Path) -> None:
+        """Load the assets, open the history, and close the runs of demos that ended early."""
+        self.settings = settings
+        self.lake = LakeAccess(settings)
+        self.repository = definitions(settings).get_repository_def()
+        ref = InstanceRef.from_dir(str(folder / KEPT), config_dir=str(folder))
+        self.instance = dg.DagsterInstance.from_ref(ref)
+        self._close_left_open()
+
+    def register(self) -> None:
+        """Register the rules."""
+        self._run(self._all_assets(), asset_selection=[QUERIES])
+
+    def feed(self, name: str, hours: Sequence[str], told: Told) -> None:
+        """Take in and evaluate the hours of a feed, and check what came of it."""
+        tags = dict(zip(RANGE, (hours[0], hours[-1]), strict=True))
+        with self._watched(name, len(hours), told):
+            self._run(self.repository.get_job(f"evaluate_{name}"), tags=tags)
+
+    def conclude(self) -> None:
+        """Write the marts and the report."""
+        marts = [key(self.settings.feeds[name], mart) for name in FEEDS for mart in MARTS]
+        self._run(self._all_assets(), asset_selection=[*marts, REPORT])
+
+    def has_told(self, name: str, hours: Sequence[str]) -> bool:
+        """Say whether the history has every hour of a feed, and every check of it."""
+        feed = self.settings.feeds[name]
+        tables = (key(feed, table) for table in (feed.name, *EVALUATED))
+        return all(
+            set(hours) <= self.instance.get_materialized_partitions(table) for table in tables
+        ) and all(self.checks(name).values())
+
+    def has_concluded(self) -> bool:
+        """Say whether the history has marts and report."""
+        marts = [key(self.settings.feeds[name], mart) for name in FEEDS for mart in MARTS]
+        latest = self.instance.get_latest_materialization_events([*marts, REPORT])
+        return all(latest.values())
+
+    def checks(self, name: str) -> Mapping[str, bool | None]:
+        """Say of each check of a feed whether it passed when it was last made; None: not yet."""
+        graph = self.repository.asset_graph
+        mine = [each for each in graph.asset_check_keys if each.asset_key.path[0] == name]
+        made = self.instance.event_log_storage.get_latest_asset_check_execution_by_key(mine)
+        passed = {Status.SUCCEEDED: True, Status.FAILED: False}
+        return {
+            each.to_user_string(): passed.get(made[each].status) if each in made else None
+            for each in mine
+        }
+
+    def _all_assets(self) -> dg.JobDefinition:
+        return self.repository.get_implicit_global_asset_job_def()
+
+    def _run(self, job: dg.JobDefinition, **how: Any) -> None:  # noqa: ANN401
+        tags = {TAG: "yes", **how.pop("tags", {})}
+        result = job.execute_in_process(
+            instance=self.instance, run_config=SILENT, raise_on_error=False, tags=tags, **how
+        )
+        if not result.success:
+            raise StateError(
+                f"{_why(result)}\nThe run {result.run_id[:8]} has the whole story (make dev). "
+                "Mend it and run the demo again: it goes on from there."
+            )
+
+    def _close_left_open(self) -> None:
+        """Nobody but a demo makes these runs, and there is no other now."""
+        finished = {dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE}
+        ended = finished | {dg.DagsterRunStatus.CANCELED}
+        statuses = [status for status in dg.DagsterRunStatus if status not in ended]
+        for run in self.instance.get_runs(dg.RunsFilter(tags={TAG: "yes"}, statuses=statuses)):
+            self.instance.report_run_failed(run, "The demo's process ended before this run did.")
+
+    @contextmanager
+    def _watched(self, name: str, hours: int, told: Told) -> Iterator[None]:
+        """Tell from the ledgers how far a feed is, while its run goes on."""
+        over = threading.Event()
+
+        def watch() -> None:
+            store = self.lake.store()
+            while not over.wait(EVERY):
+                known = accounts(store, name).values()
+                read = sum(bool(account.deliveries) for account in known)
+                evaluated = sum(bool(account.epochs) for account in known)
+                done = (READ * read + EVALUATE * evaluated) / hours
+                told(_doing(read, evaluated, hours), done)
+
+        watching = threading.Thread(target=watch, daemon=True)
+        watching.start()
+        try:
+            yield
+        finally:
+            over.set()
+            watching.join()
+
+
+def _doing(read: int, evaluated: int, hours: int) -> str:
+    if read < hours:
+        return f"reading what has landed, {read} of {hours} hours"
+    if evaluated < hours:
+        return f"evaluating, {evaluated} of {hours} hours"
+    return "checking what came of it"
+
+
+def _why(result: dg.ExecuteInProcessResult) -> str:
+    """Give the words of the first step that failed."""
+    for event in result.all_events:
+        if event.event_type_value == "STEP_FAILURE":
+            error = event.step_failure_data.error
+            while error is not None and error.cause is not None:
+                error = error.cause
+            said = "" if error is None else error.message.partition(": ")[2].strip()
+            return f"{event.step_key} failed: {said or 'without a word'}"
+    return "the run failed"

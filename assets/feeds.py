@@ -1,0 +1,172 @@
+"""What is made of a feed's deliveries: tuples and quarantine, then events, transitions, the state.
+
+Both steps take the partitions asked for in one run and in order, and tell each as soon as it is
+done. A step that fails has told those before it; the next run goes on behind them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import dagster as dg
+
+from assets.graph import evaluated, ingested, key
+from assets.resources import LakeAccess, told_plainly
+from assets.telling import (
+    Metadata,
+    evaluated_metadata,
+    ingest_metadata,
+    materializations,
+    seconds_of,
+)
+from pipelines.epochs.accounts import Account, accounts, without_deliveries
+from pipelines.epochs.drive import Lake
+from pipelines.epochs.partitions import PartitionReport, partitions
+from pipelines.ingest import IngestReport
+from pipelines.run import take_in
+from pipelines.settings import Feed, Settings
+
+WRITER = "lake"
+"""The pool of those that write to the lake."""
+
+AGAIN = dg.RetryPolicy(
+    max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
+)
+"""A step may be repeated at any time: what it committed is found, and nothing comes twice."""
+
+
+class Evaluate(dg.Config):
+    """How partitions are evaluated.
+
+    again  also those that are up to date: prove that the rows stand, or replace them
+    """
+
+    again: bool = False
+
+
+def of_feed(settings: Settings, feed: Feed) -> list[dg.AssetsDefinition]:
+    """Give both steps of a feed."""
+    return [_ingest(settings, feed), _evaluate(settings, feed)]
+
+
+def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
+    @dg.multi_asset(
+        name=f"arrivals_of_{feed.name}",
+        specs=ingested(settings, feed),
+        pool=WRITER,
+        retry_policy=AGAIN,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+    )
+    def ingest(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        """Take in all that has landed, whichever partition it belongs to."""
+        with told_plainly(), lake.writing(context.job_name) as held:
+            report = take_in(held.store, held.settings, held.runner, feeds=[feed.name])
+            _log(context, report)
+            known = accounts(held.store, feed.name)
+        asked = context.partition_keys
+        for name in asked:
+            account = known.get(name, without_deliveries(feed.name, name))
+            _describe(context, name, ingest_metadata(feed, account))
+        changed = _keys_taken(report, known.values()) - set(asked)
+        _tell_others(context, feed, [known[name] for name in sorted(changed)])
+        yield from (dg.MaterializeResult(spec.key) for spec in ingested(settings, feed))
+
+    return ingest
+
+
+def _evaluate(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
+    @dg.multi_asset(
+        name=f"crossings_of_{feed.name}",
+        specs=evaluated(settings, feed),
+        pool=WRITER,
+        retry_policy=AGAIN,
+        backfill_policy=dg.BackfillPolicy.single_run(),
+    )
+    def evaluate(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess], config: Evaluate
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        """Evaluate the partitions asked for, in order, each from where every stream stood."""
+        done: list[str] = []
+        with told_plainly(), lake.writing(context.job_name) as held:
+            before = accounts(held.store, feed.name)
+            try:
+                for report in partitions(
+                    held, feed.name, context.partition_keys, again=config.again
+                ):
+                    _log_partition(context, report)
+                    done.append(report.key)
+            except BaseException:
+                _tell_others(context, feed, _these(held, feed, done))
+                raise
+            now = accounts(held.store, feed.name)
+        for name in done:
+            account = now.get(name, without_deliveries(feed.name, name))
+            _describe(context, name, evaluated_metadata(feed, account))
+            _tell_turned_away(context, feed, account)
+        changed = [a for name, a in now.items() if a != before.get(name) and name not in done]
+        _tell_others(context, feed, [account for account in changed if not account.stale])
+        yield from (dg.MaterializeResult(spec.key) for spec in evaluated(settings, feed))
+
+    return evaluate
+
+
+def _these(held: Lake, feed: Feed, names: Sequence[str]) -> list[Account]:
+    known = accounts(held.store, feed.name)
+    return [known[name] for name in names if name in known]
+
+
+def _describe(
+    context: dg.AssetExecutionContext, name: str, told: Mapping[dg.AssetKey, Metadata]
+) -> None:
+    for asset, metadata in told.items():
+        context.add_asset_metadata(metadata, asset_key=asset, partition_key=name)
+
+
+def _tell_turned_away(context: dg.AssetExecutionContext, feed: Feed, account: Account) -> None:
+    """Tell the quarantine anew: what is late, a duplicate or in conflict is known only now."""
+    quarantine = key(feed, "quarantine")
+    if account.counts["rows"]:
+        told = ingest_metadata(feed, account)[quarantine]
+        context.log_event(dg.AssetMaterialization(quarantine, metadata=told, partition=account.key))
+
+
+def _tell_others(context: dg.AssetExecutionContext, feed: Feed, others: Iterable[Account]) -> None:
+    """Tell partitions that this step changed without being asked for them."""
+    mine = list(context.selected_asset_keys)
+    for told in materializations(feed, others, only=mine):
+        context.log_event(told)
+
+
+def _keys_taken(report: IngestReport, known: Iterable[Account]) -> set[str]:
+    taken = {each.n for each in report.taken}
+    return {account.key for account in known if taken & {each.n for each in account.deliveries}}
+
+
+def _log(context: dg.AssetExecutionContext, report: IngestReport) -> None:
+    context.log.info(
+        f"{len(report.taken)} deliveries: {report.rows:,} rows read = {report.tuples:,} tuples + "
+        f"{report.malformed + report.future:,} quarantined"
+    )
+    for refused in report.refused:
+        context.log.warning(f"{refused.feed}/{refused.path}: {refused.reason}: {refused.detail}")
+    for paths in report.waiting.values():
+        context.log.warning(f"not complete yet, left for the next run: {', '.join(paths)}")
+    for whys in report.passed_over.values():
+        for why in whys:
+            context.log.warning(why)
+
+
+def _log_partition(context: dg.AssetExecutionContext, report: PartitionReport) -> None:
+    if not report.epochs:
+        context.log.info(f"{report.key}: nothing has arrived for it")
+        return
+    what = "evaluated" if report.changed else "up to date"
+    if report.proved:
+        what = "evaluated once more, the same rows"
+    counts = report.counts
+    context.log.info(
+        f"{report.key}: {what}: {counts['accepted']:,} tuples → I {counts['entered']:,} · "
+        f"O {counts['left']:,}"
+    )
+    for group in report.groups if report.changed else ():
+        context.log.debug(f"{report.key}: {dict(seconds_of(group.seconds, len(group.epochs)))}")

@@ -1,0 +1,201 @@
+"""What is in the graph: the key, description, columns and lineage of every asset.
+
+    landing/F ─▶ F/F ─▶ F/stream_state, F/events, F/transitions, F/pending ─▶ F/inside_now,
+             └▶ F/quarantine        ▲                        F/visits, F/daily_summary ─▶ report
+                                 queries
+
+Law: what a table is, is said in `schemas` and `pipelines.views` alone; here it is put in Dagster's
+form. A feed more in fencepost.toml is a group more in the graph, and no code.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import Any
+
+import dagster as dg
+
+from assets.partitions import of_feed
+from pipelines.settings import Feed, Settings
+from pipelines.views import views
+from schemas import Column
+
+EVALUATED = ("stream_state", "events", "transitions", "pending")
+MARTS = ("inside_now", "visits", "daily_summary")
+QUERIES = dg.AssetKey("queries")
+REPORT = dg.AssetKey("report")
+RULES, REPORTS = "rules", "reports"
+"""The groups of what belongs to no feed."""
+
+SHORTEST = timedelta(minutes=1)
+"""Dagster's shortest window."""
+
+SPARK, DUCKDB = {"spark", "deltalake"}, {"duckdb", "deltalake"}
+
+
+def landing_key(feed: Feed) -> dg.AssetKey:
+    """Name the folder, or the Delta table, that a feed's deliveries land in."""
+    return dg.AssetKey(["landing", feed.name])
+
+
+def key(feed: Feed, table: str) -> dg.AssetKey:
+    """Name a feed's part of a table."""
+    return dg.AssetKey([feed.name, table])
+
+
+def landing(feed: Feed) -> dg.AssetSpec:
+    """Declare where a feed's deliveries come from; nobody materialises it."""
+    kinds = {"deltalake"} if feed.form == "delta" else {"file"}
+    return dg.AssetSpec(
+        landing_key(feed),
+        description=f"Deliveries of the feed {feed.name}: each is taken once, when it is complete.",
+        group_name=feed.name,
+        kinds=kinds,
+        owners=list(feed.owners),
+    )
+
+
+def ingested(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
+    """Declare what is made of deliveries: tuples, and what is none."""
+    own = {"stream_id", "ts", *feed.axes}
+    return [
+        _spec(settings, feed, feed.name, [landing_key(feed)], SPARK),
+        _spec(settings, feed, "quarantine", [landing_key(feed)], SPARK, unlike=own),
+    ]
+
+
+def evaluated(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
+    """Declare what an epoch writes; the state is made from the state as of the partition before."""
+    before = dg.AssetDep(
+        key(feed, "stream_state"),
+        partition_mapping=dg.TimeWindowPartitionMapping(start_offset=-1, end_offset=-1),
+    )
+    tuples, events = key(feed, feed.name), key(feed, "events")
+    deps: Mapping[str, list[Any]] = {
+        "stream_state": [tuples, before],
+        "events": [tuples, QUERIES],
+        "transitions": [events],
+        "pending": [events],
+    }
+    return [_spec(settings, feed, table, deps[table], SPARK) for table in EVALUATED]
+
+
+def marts(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
+    """Declare the marts: views, written down as tables that any engine reads."""
+    deps = {
+        "inside_now": [key(feed, "events")],
+        "visits": [key(feed, "events")],
+        "daily_summary": [key(feed, "events"), key(feed, "transitions")],
+    }
+    return [_mart(settings, feed, name, deps[name]) for name in MARTS]
+
+
+def _spec(
+    settings: Settings,
+    feed: Feed,
+    table: str,
+    deps: list[Any],
+    kinds: set[str],
+    unlike: Iterable[str] = (),
+) -> dg.AssetSpec:
+    declared = settings.tables[table]
+    parents = [dep for dep in deps if isinstance(dep, dg.AssetKey)]
+    return dg.AssetSpec(
+        key(feed, table),
+        deps=deps,
+        description=declared.comment,
+        group_name=feed.name,
+        kinds=kinds,
+        owners=list(feed.owners),
+        partitions_def=of_feed(settings, feed),
+        freshness_policy=freshness(feed) if table == "events" else None,
+        metadata={
+            "dagster/table_name": table,
+            "dagster/uri": f"file://{settings.root / table}",
+            "dagster/column_schema": columns(declared.columns),
+            **lineage(settings, parents, declared.columns, unlike),
+        },
+    )
+
+
+def freshness(feed: Feed) -> dg.FreshnessPolicy | None:
+    """Expect events as often as the feed declares; it warns at half the time."""
+    if feed.fresh_within is None:
+        return None
+    late = max(timedelta(microseconds=feed.fresh_within), SHORTEST)
+    return dg.FreshnessPolicy.time_window(late, late / 2 if late / 2 >= SHORTEST else None)
+
+
+def _mart(settings: Settings, feed: Feed, name: str, deps: list[dg.AssetKey]) -> dg.AssetSpec:
+    view = next(view for view in views(settings.tables) if view.name == name)
+    return dg.AssetSpec(
+        key(feed, name),
+        deps=deps,
+        description=f"{view.comment} A table of its own, written from the view of this name.",
+        group_name=feed.name,
+        kinds=DUCKDB,
+        owners=list(feed.owners),
+        automation_condition=WHEN_NEWER,
+        metadata={
+            "dagster/table_name": f"marts/{name}",
+            "dagster/uri": f"file://{settings.root / 'marts' / name}",
+            "dagster/column_schema": columns(view.columns),
+            **lineage(settings, deps, view.columns),
+        },
+    )
+
+
+# eager() waits until no partition of what it reads is missing, and of a day some always are.
+WHEN_NEWER = (
+    dg.AutomationCondition.eager()
+    .without(~dg.AutomationCondition.any_deps_missing())
+    .with_label("when what it reads is newer")
+)
+
+
+def columns(declared: Iterable[Column]) -> dg.TableSchema:
+    """Give columns with their comments."""
+    return dg.TableSchema(
+        columns=[
+            dg.TableColumn(
+                column.name,
+                column.kind,
+                column.comment,
+                constraints=dg.TableColumnConstraints(nullable=column.nullable),
+            )
+            for column in declared
+        ]
+    )
+
+
+def lineage(
+    settings: Settings,
+    parents: Iterable[dg.AssetKey],
+    declared: Iterable[Column],
+    unlike: Iterable[str] = (),
+) -> dict[str, dg.TableColumnLineage]:
+    """Say of which column of a parent a column is made: of the one with its name, or as below."""
+    made: dict[str, list[dg.TableColumnDep]] = {}
+    for parent in parents:
+        table = settings.tables.get(parent.path[-1])
+        names = {column.name for column in table.columns} if table is not None else set()
+        for column in declared:
+            origin = ORIGINS.get((parent.path[-1], column.name), column.name)
+            origin = origin.removeprefix("prev_")
+            if origin in names and column.name not in unlike and origin not in OWN:
+                made.setdefault(column.name, []).append(dg.TableColumnDep(parent, origin))
+    return {"dagster/column_lineage": dg.TableColumnLineage(made)} if made else {}
+
+
+OWN = ("epoch", "generation", "bucket", "snapshot", "gone", "day", "feed")
+"""Columns that each table fills by itself."""
+
+ORIGINS = {
+    ("events", "from_ts"): "ts",
+    ("events", "to_ts"): "ts",
+    ("events", "entered_ts"): "ts",
+    ("events", "left_ts"): "ts",
+    ("events", "since"): "ts",
+    ("queries", "query_id"): "id",
+    ("queries", "query_version"): "version",
+}
+"""By parent and column: the column it is made of, where the names differ."""

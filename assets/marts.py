@@ -1,0 +1,83 @@
+"""The marts, and the report: written anew from the views whenever what they read is newer."""
+
+from collections.abc import Callable, Iterator
+
+import dagster as dg
+
+from assets.graph import MARTS, REPORT, REPORTS, key, marts
+from assets.resources import LakeAccess, told_plainly
+from pipelines import pictures
+from pipelines.marts import refresh
+from pipelines.report import write_report
+from pipelines.settings import Feed, Settings
+
+Picture = Callable[[Settings, str], pictures.Picture]
+
+SHOWN: dict[str, tuple[tuple[str, Picture], ...]] = {
+    "inside_now": (),
+    "visits": (),
+    "daily_summary": (
+        ("events by query and hour", pictures.events_by_query_and_hour),
+        ("epochs", pictures.epochs),
+        ("quarantine", pictures.quarantine),
+        ("partitions", pictures.partitions),
+    ),
+}
+"""By mart: the pictures that are shown with it."""
+
+
+def of_feed(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
+    """Give the marts of a feed; each can be made alone."""
+
+    @dg.multi_asset(name=f"marts_{feed.name}", specs=marts(settings, feed), can_subset=True)
+    def made(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> Iterator[dg.MaterializeResult[None]]:
+        """Write the marts asked for; nobody waits for the lake, it is only read."""
+        names = [name for name in MARTS if key(feed, name) in context.selected_asset_keys]
+        with told_plainly():
+            for report in refresh(lake.settings, feed.name, names):
+                drawn = {
+                    title: dg.MetadataValue.md(pictures.as_markdown(draw(lake.settings, feed.name)))
+                    for title, draw in SHOWN[report.name]
+                }
+                yield dg.MaterializeResult(
+                    key(feed, report.name),
+                    metadata={
+                        "dagster/row_count": report.rows,
+                        "seconds": round(report.seconds, 3),
+                        "path": dg.MetadataValue.path(report.path),
+                        **drawn,
+                    },
+                )
+
+    return made
+
+
+def report(settings: Settings) -> dg.AssetsDefinition:
+    """Give the report, one page over all feeds."""
+    latest = settings.root.parent / "reports" / "latest.html"
+
+    @dg.asset(
+        key=REPORT,
+        group_name=REPORTS,
+        kinds={"html"},
+        deps=[key(feed, "daily_summary") for feed in settings.feeds.values()],
+        description="One page for a browser, that needs no network: map, charts, what was found.",
+    )
+    def page(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> dg.MaterializeResult[None]:
+        """Write the page over all that stands."""
+        with told_plainly():
+            made = write_report(lake.settings, latest)
+        context.log.info(f"{made.path}: {made.bytes:,} bytes")
+        return dg.MaterializeResult(
+            metadata={
+                "open it": dg.MetadataValue.url(made.path.as_uri()),
+                "path": dg.MetadataValue.path(made.path),
+                "bytes": made.bytes,
+            }
+        )
+
+    return page

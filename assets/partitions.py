@@ -1,0 +1,57 @@
+"""Hours and days, as fencepost.toml has them; a key is written as the ledgers write it."""
+
+from datetime import UTC, datetime, timedelta
+from functools import cache
+
+import dagster as dg
+
+from pipelines.settings import Feed, Settings
+
+FORMATS = {"hour": "%Y-%m-%dT%H", "day": "%Y-%m-%d"}
+
+TimePartitions = dg.HourlyPartitionsDefinition | dg.DailyPartitionsDefinition
+
+
+LENGTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
+
+
+@cache
+def partitions_of(unit: str, first: str, last: str | None = None) -> TimePartitions:
+    """Give the partitions from the first to the last, or to the hour or day that it is now."""
+    start = _begin(unit, first)
+    end = None if last is None else _begin(unit, last) + LENGTHS[unit]
+    kind = dg.HourlyPartitionsDefinition if unit == "hour" else dg.DailyPartitionsDefinition
+    return kind(
+        start_date=start,
+        end_date=end,
+        timezone="UTC",
+        fmt=FORMATS[unit],
+        end_offset=1 if end is None else 0,
+    )
+
+
+def _begin(unit: str, key: str) -> datetime:
+    return datetime.strptime(key, FORMATS[unit]).replace(tzinfo=UTC)
+
+
+def of_feed(settings: Settings, feed: Feed) -> TimePartitions:
+    """Give a feed's partitions: as declared, else from the day on that the lake was made."""
+    first = feed.partitions_from or made_on(settings).strftime(FORMATS[feed.partition])
+    return partitions_of(feed.partition, first, feed.partitions_to)
+
+
+def made_on(settings: Settings) -> datetime:
+    """Say on which day the lake was made; where there is none yet, today."""
+    from deltalake import DeltaTable
+
+    ledger = settings.root / "arrivals"
+    if not (ledger / "_delta_log").is_dir():
+        made = datetime.now(UTC)
+    else:
+        made = datetime.fromtimestamp(DeltaTable(ledger).metadata().created_time / 1000, UTC)
+    return made.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def shown(definition: TimePartitions, key: str) -> bool:
+    """Say whether Dagster knows a partition; one of the future or before the first it does not."""
+    return definition.has_partition_key(key)

@@ -1,0 +1,76 @@
+"""The standing queries as an asset: the files that fencepost.toml names are registered, or none.
+
+What they do not name stays: a query is removed by `fencepost queries remove`, never by leaving it
+out of a file.
+"""
+
+import dagster as dg
+
+from assets.graph import QUERIES, RULES, columns
+from assets.resources import LakeAccess, told_plainly
+from assets.telling import Metadata, table_of
+from pipelines.lake.store import Store
+from pipelines.registry.actions import put
+from pipelines.registry.commit import Registered
+from pipelines.registry.files import rule_files
+from pipelines.registry.given import read_given
+from pipelines.registry.standing import newest_version, standing
+from pipelines.settings import Settings
+from pipelines.views.registry import QUERIES as STANDING
+
+KINDS_OF_CHANGE = ("added", "changed", "edited", "removed", "unchanged")
+
+
+def queries(settings: Settings) -> dg.AssetsDefinition:
+    """Give the asset of the registry."""
+    where = settings.queries
+    from_files = f" It registers what stands in `{where.name}`." if where is not None else ""
+
+    @dg.asset(
+        key=QUERIES,
+        group_name=RULES,
+        kinds={"deltalake"},
+        description=f"{STANDING.comment}{from_files} What no file names stays.",
+        metadata={
+            "dagster/table_name": "queries",
+            "dagster/column_schema": columns(STANDING.columns),
+        },
+        pool="lake",
+    )
+    def registered(
+        context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> dg.MaterializeResult[None]:
+        """Register the files, where there are any, and say what stands."""
+        with told_plainly():
+            files = [str(path) for path in rule_files(lake.settings)]
+            done: Registered | None = None
+            if files:
+                given = read_given(files, lake.settings.axes, None)
+                done = put(lake.settings, f"dagster {context.job_name}", given)
+            store = lake.store()
+        return dg.MaterializeResult(metadata={**_difference(done, files), **_standing(store)})
+
+    return registered
+
+
+def _difference(done: Registered | None, files: list[str]) -> Metadata:
+    if done is None:
+        told = 'no files are named: `queries = "rules"` under [lake] in fencepost.toml names them'
+        return {"difference": told}
+    rows = [(kind, getattr(done, kind)) for kind in KINDS_OF_CHANGE if getattr(done, kind)]
+    return {
+        "difference": table_of(("queries", "how many"), rows),
+        **{kind: getattr(done, kind) for kind in KINDS_OF_CHANGE},
+        "files": len(files),
+    }
+
+
+def _standing(store: Store) -> Metadata:
+    now = standing(store)
+    by_feed = now.group_by(["feed", "kind"]).aggregate([([], "count_all")]).to_pylist()
+    rows = sorted((row["feed"], row["kind"], row["count_all"]) for row in by_feed)
+    return {
+        "dagster/row_count": now.num_rows,
+        "standing": table_of(("feed", "kind", "queries"), rows),
+        "registry version": newest_version(store),
+    }

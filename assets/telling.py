@@ -1,0 +1,142 @@
+"""What the ledgers know of a partition, in Dagster's words; the same whoever did the work.
+
+Law: a materialisation is told from the ledgers alone, so one that a command or `watch` made reads
+like one of a run of Dagster's own.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import dagster as dg
+
+from assets.graph import EVALUATED, key
+from pipelines.epochs.accounts import Account
+from pipelines.settings import Feed
+
+STANDS = "fencepost/stands"
+"""Names what a materialisation shows: two with the same name show the same rows."""
+
+NOTHING_IS_STALE = "nothing_is_stale"
+TO_DO = "evaluate it anew: job reevaluate"
+MOST = 50
+"""Stale partitions that are listed."""
+
+TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
+TURNED_AWAY = ("late", "duplicate", "conflict")
+PHASES = ("read", "sort", "evaluate", "write", "commit")
+
+Metadata = Mapping[str, Any]
+
+
+def ingest_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metadata]:
+    """Say what arrived for a partition."""
+    read, counts = account.read, account.counts
+    away = {
+        **{reason: read[reason] for reason in ("malformed", "future")},
+        **{reason: counts[reason] for reason in TURNED_AWAY},
+    }
+    return {
+        key(feed, feed.name): {
+            "dagster/partition_row_count": read["tuples"],
+            "deliveries": len(account.deliveries),
+            "rows read": read["rows"],
+            "tuples": read["tuples"],
+            "quarantined": read["malformed"] + read["future"],
+            STANDS: account.arrived,
+        },
+        key(feed, "quarantine"): {
+            "dagster/partition_row_count": sum(away.values()),
+            **away,
+            "by reason": table_of(("reason", "rows"), [(k, n) for k, n in away.items() if n]),
+            STANDS: f"{account.arrived}, {account.evaluated}",
+        },
+    }
+
+
+def evaluated_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metadata]:
+    """Say what was found in a partition, and how the time divides."""
+    counts = account.counts
+    common = {"epochs": len(account.epochs), STANDS: account.evaluated, **_watermark(account)}
+    if account.epochs:
+        common["generation"] = account.epochs[-1].generation
+    crossed = {"I": counts["entered"], "O": counts["left"]}
+    became = {kind: counts[kind] for kind in TRANSITIONS}
+    told: dict[str, Metadata] = {
+        "stream_state": {"tuples": counts["accepted"], "waiting": counts["waiting"], **common},
+        "events": {
+            "dagster/partition_row_count": sum(crossed.values()),
+            "tuples": counts["accepted"],
+            **crossed,
+            "turned away": sum(counts[reason] for reason in TURNED_AWAY),
+            **common,
+        },
+        "transitions": {"dagster/partition_row_count": sum(became.values()), **became, **common},
+        "pending": common,
+    }
+    return {key(feed, table): told[table] for table in EVALUATED}
+
+
+def metadata_of(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metadata]:
+    """Say all there is to say of a partition, asset by asset."""
+    told = dict(ingest_metadata(feed, account)) if account.deliveries else {}
+    if account.epochs:
+        told |= evaluated_metadata(feed, account)
+    return told
+
+
+def materializations(
+    feed: Feed, accounts: Iterable[Account], only: Sequence[dg.AssetKey] | None = None
+) -> Iterator[dg.AssetMaterialization]:
+    """Tell partitions that this step was not asked for, or that a command or `watch` evaluated."""
+    for account in accounts:
+        for asset, metadata in metadata_of(feed, account).items():
+            if only is None or asset in only:
+                yield dg.AssetMaterialization(asset, metadata=metadata, partition=account.key)
+
+
+def staleness(feed: Feed, known: Iterable[Account]) -> dg.AssetCheckEvaluation:
+    """Say whether a feed has stale partitions, as the check of that name does within a run."""
+    stale = [account.key for account in known if account.stale]
+    return dg.AssetCheckEvaluation(
+        asset_key=key(feed, "stream_state"),
+        check_name=NOTHING_IS_STALE,
+        passed=not stale,
+        severity=dg.AssetCheckSeverity.ERROR,
+        metadata={
+            "faults": len(stale),
+            "stale": table_of(
+                ("partition", "what to do"), [(name, TO_DO) for name in stale[:MOST]]
+            ),
+        },
+    )
+
+
+def seconds_of(phases: Mapping[str, float], epochs: int) -> Metadata:
+    """Say how the time of a run divides."""
+    told = {f"seconds: {phase}": round(phases.get(phase, 0.0), 3) for phase in PHASES}
+    return {**told, "epochs of the run": epochs}
+
+
+def table_of(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dg.MarkdownMetadataValue:
+    """Lay a small table out; what it holds is shown as text, whatever characters it has."""
+    if not rows:
+        return dg.MetadataValue.md("none")
+    lines = [header, ["---"] * len(header), *rows]
+    return dg.MetadataValue.md("\n".join(f"| {' | '.join(map(_cell, line))} |" for line in lines))
+
+
+def _cell(value: object) -> str:
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    if text == "---":
+        return text
+    plain = json.dumps(text, ensure_ascii=False)[1:-1].replace('\\"', '"')
+    return "".join(f"\\{letter}" if letter in "|`*_[]<>&#!" else letter for letter in plain)
+
+
+def _watermark(account: Account) -> dict[str, Any]:
+    if account.watermark is None:
+        return {}
+    moment = datetime.fromtimestamp(account.watermark / 1e6, UTC)
+    return {"watermark": dg.MetadataValue.timestamp(moment)}

@@ -1,0 +1,15 @@
+"""Does what stands in the lake hold what was promised? Two kinds of checks, and one way to tell.
+
+`contracts.py` holds the rows of a run against the promises of `schemas.expectations`, by Great
+Expectations (`adapter.py`, `docs.py`). `own.py` asks one SQL aggregate each: whether every row is
+accounted for, crossings alternate, the state is the newest, ledgers have no gaps, nothing is stale;
+and two audits do a bounded sample of the work once more, by other means.
+
+Law: a check reads what is published, of one moment, and changes nothing in the lake.
+"""
+
+from pipelines.checking.checked import Checked
+from pipelines.checking.contracts import contract_checks
+from pipelines.checking.own import OWN, OwnCheck, own_checks
+
+__all__ = ["OWN", "Checked", "OwnCheck", "contract_checks", "own_checks"]

@@ -1,0 +1,205 @@
+"""How a command ends: what its exit code says, and the words that stand on stderr then.
+
+Law: whatever is raised on purpose is told in words, without a traceback unless it was asked for.
+stdout holds results and nothing else, also where a command fails; so a script reads the code, and
+a person reads stderr.
+"""
+
+import errno
+import os
+import select
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from enum import IntEnum
+from types import FrameType
+from typing import Any
+
+import typer
+from typer.exceptions import TyperException
+
+from fencepost.errors import BrokenIndex, FencepostError, LockedError
+
+
+class Code(IntEnum):
+    """The exit codes."""
+
+    WELL = 0
+    FAILED = 1
+    REFUSED = 2
+    LOCKED = 3
+    INTERRUPTED = 130
+    NOBODY_READS = 141
+    TERMINATED = 143
+
+
+MEANING = {
+    Code.WELL: "All is well.",
+    Code.FAILED: "A check did not pass (check, doctor), or the fault is Fencepost's own.",
+    Code.REFUSED: "Input, options, lake or machine are at fault: each fault is told.",
+    Code.LOCKED: "Another process writes to the lake and did not end in time: try again.",
+    Code.INTERRUPTED: "Ended by Ctrl-C.",
+    Code.NOBODY_READS: "Nobody reads the output any more, as after `| head`.",
+    Code.TERMINATED: "Ended by SIGTERM.",
+}
+"""The one table of exit codes; `fencepost --help` prints it."""
+
+REMEDIES = {
+    errno.EACCES: "let this user at it, or name another place",
+    errno.EPERM: "let this user at it, or name another place",
+    errno.EROFS: "name a place that can be written to",
+    errno.ENOSPC: "make room there, then try again",
+    errno.EDQUOT: "make room there, then try again",
+    errno.ENOENT: "look at the path: something in it is not there",
+    errno.EISDIR: "name a file",
+    errno.ENOTDIR: "look at the path: a file stands where a folder was expected",
+    errno.ENAMETOOLONG: "name a shorter path",
+    errno.ELOOP: "look at the path: its links lead round in a circle",
+    errno.EMFILE: "allow more open files (ulimit -n), then try again",
+}
+"""What to do where the system refuses: errors that are a user's to mend."""
+
+STOPPED = "nothing is left half done, and the same command may be given again"
+
+
+class Terminated(BaseException):
+    """SIGTERM came: what is open is closed on the way out."""
+
+
+def ended(command: Callable[[], object], *, debug: bool) -> int:
+    """Run a command to its end, say on stderr what went wrong, and give the exit code."""
+    try:
+        with _terminable():
+            code = command()
+            sys.stdout.flush()
+    except Terminated:
+        return _said(f"ended by SIGTERM: {STOPPED}", Code.TERMINATED)
+    except KeyboardInterrupt:
+        code = Code.INTERRUPTED
+    except BaseException as fault:
+        if isinstance(fault, SystemExit):
+            raise
+        if isinstance(fault, BrokenPipeError) and _nobody_reads():
+            return _silently()
+        if debug:
+            traceback.print_exception(fault)
+        return _told(fault, debug=debug)
+    if code == Code.INTERRUPTED:
+        return _said(f"ended by Ctrl-C: {STOPPED}", Code.INTERRUPTED)
+    return code if isinstance(code, int) else Code.WELL
+
+
+def _told(fault: BaseException, *, debug: bool) -> int:
+    """Say what went wrong, and what to do about it."""
+    if isinstance(fault, LockedError):
+        return _said(str(fault), Code.LOCKED)
+    if isinstance(fault, FencepostError) and not isinstance(fault, BrokenIndex):
+        return _said(str(fault), Code.REFUSED)
+    if isinstance(fault, TyperException):
+        return _said(usage_fault(fault), Code.REFUSED)
+    if isinstance(fault, typer.Abort):
+        return _said("no answer was given: nothing changed", Code.REFUSED)
+    if isinstance(fault, OSError) and fault.errno in REMEDIES:
+        where = fault.filename if fault.filename is not None else "the output"
+        why = f"{_plain(str(where))}: {fault.strerror}: {REMEDIES[fault.errno]}"
+        return _said(why, Code.REFUSED)
+    if not debug:
+        traceback.print_exception(fault)
+    return _said(
+        f"{type(fault).__name__}: this is a fault of Fencepost, not of yours. What stands above "
+        "belongs into a report of it, and the command too.",
+        Code.FAILED,
+    )
+
+
+def usage_fault(fault: TyperException) -> str:
+    """Say what is wrong with the options: what was given, what was expected, where to read on."""
+    context = getattr(fault, "ctx", None)
+    if context is None:
+        return fault.format_message()
+    if type(fault).__name__ == "NoArgsIsHelpError":
+        return str(fault.message).rstrip("\n")
+    path, said = context.command_path, _expected(fault) or fault.format_message()
+    return f"{path}: {said[:1].lower()}{said[1:]}\nHow to use it: {path} --help"
+
+
+def _expected(fault: TyperException) -> str | None:
+    """Say what was given and what was expected, where a value did not fit its option."""
+    found = getattr(fault.__cause__, "errors", None)
+    parameter: Any = getattr(fault, "param", None)
+    if found is None or parameter is None:
+        return None
+    wrong = found()[0]
+    limits = wrong.get("ctx", {})
+    wanted = {
+        "int_parsing": "a whole number",
+        "int_parsing_size": "a whole number of fewer digits",
+        "float_parsing": "a number",
+        "greater_than_equal": f"{limits.get('ge')} or more",
+        "less_than_equal": f"{limits.get('le')} or less",
+        "value_error": f"one of {_choices(parameter)}",
+    }.get(wrong["type"])
+    if wanted is None or (wrong["type"] == "value_error" and not _choices(parameter)):
+        return None
+    name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
+    given = _plain(str(wrong["input"]))[:60]
+    return f"{name}: '{given}' was given, where {wanted} was expected"
+
+
+def _choices(parameter: Any) -> str:  # noqa: ANN401  Typer's own parameter
+    return ", ".join(str(choice) for choice in parameter.type_descriptor.choices or ())
+
+
+def _said(words: str, code: Code) -> int:
+    """Print words to stderr, if anybody reads there."""
+    with suppress(BrokenPipeError):
+        typer.echo(words, err=True)
+    return code
+
+
+def _plain(text: str) -> str:
+    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Turn SIGTERM into an exception, so that folders and sessions are closed; a second one kills.
+
+    A command that takes signals its own way (watch, ui) does so inside.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def come(number: int, frame: FrameType | None) -> None:
+        del frame
+        signal.signal(number, signal.SIG_DFL)
+        raise Terminated
+
+    before = signal.signal(signal.SIGTERM, come)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _nobody_reads() -> bool:
+    """Say whether it is our own output that nobody reads, and no other pipe."""
+    look = select.poll()
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):  # a stream of a test has no file
+            look.register(stream.fileno(), 0)
+    return any(event & select.POLLERR for _, event in look.poll(0))
+
+
+def _silently() -> int:
+    """End without a word: what is still in the buffers goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+    return Code.NOBODY_READS

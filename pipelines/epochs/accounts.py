@@ -1,0 +1,100 @@
+"""What the ledgers tell of each time partition: what arrived, what was evaluated, what is stale.
+
+Whoever shows partitions (Dagster, the command line) reads them here, so all tell the same, whoever
+did the work.
+
+Law: an account depends on the ledgers alone; two accounts with the same `arrived` and `evaluated`
+describe the same rows.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipelines.epochs.drive import arrivals_of, chain_of
+from pipelines.epochs.partitions import stale_in
+from pipelines.lake.store import Store
+from pipelines.planning.chain import Epoch
+from pipelines.planning.deliveries import Delivery
+from schemas.epochs import COUNTS
+
+
+@dataclass(frozen=True)
+class Account:
+    """A partition of a feed as it stands.
+
+    deliveries  those taken in
+    epochs      those in force, in order
+    missing     deliveries that no epoch in force has taken yet
+    stale       it was evaluated, and its input or that of an earlier partition has changed since
+    """
+
+    feed: str
+    key: str
+    deliveries: tuple[Delivery, ...]
+    epochs: tuple[Epoch, ...]
+    missing: int
+    stale: bool
+
+    @property
+    def arrived(self) -> str:
+        """Name what arrived: the same name, the same rows."""
+        numbers = ",".join(str(delivery.n) for delivery in self.deliveries)
+        return hashlib.blake2b(numbers.encode(), digest_size=8).hexdigest() if numbers else "none"
+
+    @property
+    def evaluated(self) -> str:
+        """Name what stands: generation and epochs."""
+        if not self.epochs:
+            return "none"
+        last = self.epochs[-1]
+        return f"generation {last.generation}, epochs {self.epochs[0].epoch}–{last.epoch}"
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """The counts of its epochs together; what waits is what waits in the end."""
+        total = {name: sum(epoch.counts[name] for epoch in self.epochs) for name in COUNTS}
+        return {**total, "waiting": self.epochs[-1].counts["waiting"] if self.epochs else 0}
+
+    @property
+    def read(self) -> dict[str, int]:
+        """What its deliveries brought."""
+        kinds = ("rows", "tuples", "malformed", "future")
+        return {kind: sum(getattr(each, kind) for each in self.deliveries) for kind in kinds}
+
+    @property
+    def watermark(self) -> int | None:
+        """The watermark after it, µs."""
+        return self.epochs[-1].watermark if self.epochs else None
+
+
+def accounts(store: Store, feed: str) -> Mapping[str, Account]:
+    """Give the account of every partition that has deliveries, in order. O(rows of the ledgers)."""
+    chain = chain_of(store, feed)
+    deliveries = arrivals_of(store).deliveries(feed)
+    epochs: dict[str, list[Epoch]] = defaultdict(list)
+    for epoch in chain.epochs:
+        if epoch.done:
+            epochs[epoch.key].append(epoch)
+    taken = {n for epoch in chain.epochs if epoch.done for n in epoch.arrivals}
+    arrived: dict[str, list[Delivery]] = defaultdict(list)
+    for delivery in deliveries:
+        arrived[delivery.key].append(delivery)
+    stale = set(stale_in(chain, deliveries))
+    return {
+        key: Account(
+            feed,
+            key,
+            tuple(arrived[key]),
+            tuple(epochs[key]),
+            sum(delivery.n not in taken for delivery in arrived[key]),
+            key in stale,
+        )
+        for key in sorted({*arrived, *epochs})
+    }
+
+
+def without_deliveries(feed: str, key: str) -> Account:
+    """Give the account of a partition of which nothing has arrived."""
+    return Account(feed, key, (), (), 0, stale=False)

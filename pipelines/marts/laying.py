@@ -1,0 +1,76 @@
+"""Rows laid down in data files as they come, and held against those that a mart has.
+
+Law: a row group of rows is in memory at most, and what is laid down is in no table until it is put
+there.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from pipelines.lake.data_files import DataFile, GrowingFile, added, content_hash
+from pipelines.lake.layout import active_files
+from schemas import Table
+
+BATCH = 1 << 16
+
+FILE_ROWS = 1 << 22
+"""Rows of a data file, more or less."""
+
+
+class Laid:
+    """The rows of a feed, laid down in files: which, how many rows, and their hash."""
+
+    def __init__(self, folder: Path, table: Table, feed: str) -> None:
+        """Begin with no row and no file."""
+        self.folder, self.table, self.feed = folder, table, feed
+        self.rows = self.hash = 0
+        self.files: list[DataFile] = []
+
+    def take(self, batches: Iterator[pa.Table]) -> None:
+        """Lay down all of it, a file for each few million rows. O(n)."""
+        more = next(batches, None)
+        while more is not None:
+            more = self._one_file(more, batches)
+
+    def _one_file(self, first: pa.Table, batches: Iterator[pa.Table]) -> pa.Table | None:
+        """Fill one file; give what comes after it."""
+        rows: pa.Table | None = first
+        until = self.rows + FILE_ROWS
+        with GrowingFile(self.folder, self.table, {"feed": self.feed}) as file:
+            while rows is not None and self.rows < until:
+                file.add(rows)
+                self.rows += rows.num_rows
+                self.hash = added(self.hash, content_hash(rows))
+                rows = next(batches, None)
+        self.files.append(file.closed())
+        return rows
+
+    def discard(self) -> None:
+        """Delete the files, which no commit names."""
+        for file in self.files:
+            (self.folder / file.path).unlink(missing_ok=True)
+
+    def stand_in(self, delta: DeltaTable) -> bool:
+        """Say whether the mart's rows of the feed are these; they are read only if as many."""
+        files = [f for f in active_files(delta, self.table) if f.partition["feed"] == self.feed]
+        if sum(file.rows for file in files) != self.rows:
+            return False
+        try:
+            return self._hash_of(files) == self.hash
+        except (OSError, pa.ArrowException):  # lost or damaged: it is written anew
+            return False
+
+    def _hash_of(self, files: Sequence[DataFile]) -> int:
+        total = 0
+        schema = self.table.in_files
+        for each in files:
+            with pq.ParquetFile(
+                self.folder / each.path, page_checksum_verification=True
+            ) as parquet:
+                for batch in parquet.iter_batches(BATCH, columns=schema.names):
+                    total = added(total, content_hash(pa.Table.from_batches([batch]).cast(schema)))
+        return total

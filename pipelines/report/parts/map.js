@@ -1,0 +1,338 @@
+// A map: regions, tracks and crossings, and a time that is moved.
+// Law: what is counted (so far, inside now) is of all streams; what is drawn, of those shown.
+
+const PARTS = 65536;
+const TAIL = PARTS / 48;
+const SMALLEST = 5;
+const PLAYING = 40;
+
+class TownMap {
+  constructor(map, name) {
+    this.map = map;
+    this.range = map.end - map.begin;
+    this.place = map.steps;
+    this.marks = { ...map.marks, t: summed(map.marks.t) };
+    this.tracks = map.tracks.map((track) => ({ id: track.id, n: track.n, t: summed(track.t), x: summed(track.x), y: summed(track.y) }));
+    this.held = map.rules.map((rule) => this.levels(rule.held));
+    this.most = Math.max(1, ...this.held.map((row) => row.reduce((a, b) => Math.max(a, b), 0)));
+    this.soFar = { I: summed(map.so_far.I), O: summed(map.so_far.O) };
+    this.order = map.rules.map((_, at) => at).sort((a, b) => this.size(b) - this.size(a));
+    this.element = make("figure", { class: "map", "aria-label": `Map of ${name}` });
+    this.build(name);
+    this.moveTo(map.steps);
+  }
+
+  levels(pairs) {
+    const row = new Int32Array(this.map.steps + 1);
+    let place = 0, level = 0;
+    for (let i = 0; i < pairs.length; i += 2) {
+      row.fill(level, place, place + pairs[i]);
+      place += pairs[i];
+      level += pairs[i + 1];
+    }
+    return row.fill(level, place);
+  }
+
+  size(at) {
+    const box = this.map.rules[at].boxes[0];
+    return box && box.every((end) => end !== null) ? (box[2] - box[0]) * (box[3] - box[1]) : Infinity;
+  }
+
+  build(name) {
+    const stage = make("div", { class: "stage" });
+    const hint = make("div", { class: "hint" }, "Ctrl + wheel zooms; so does the wheel after a click");
+    this.picture = canvas(stage, { tabindex: 0, role: "img", "aria-label": `${name}: arrows pan, + and − zoom, 0 resets` }, (...all) => this.draw(...all));
+    this.plane = new Plane(this.picture.element, hint, () => this.picture.redraw());
+    const button = (text, label, does) => {
+      const made = make("button", { class: "button", type: "button", "aria-label": label, title: label }, text);
+      made.addEventListener("click", does);
+      return made;
+    };
+    stage.append(hint, make("div", { class: "zoom" },
+      button("+", "Zoom in", () => this.plane.zoom(1.6)),
+      button("−", "Zoom out", () => this.plane.zoom(1 / 1.6)),
+      button("Reset", "Show the whole map", () => this.plane.reset())));
+    this.slider = make("input", { type: "range", min: 0, max: this.map.steps, step: 1, "aria-label": `Time of ${name}` });
+    this.slider.addEventListener("input", () => { this.stop(); this.moveTo(+this.slider.value); });
+    this.play = button("▶ Play", "Play the day", () => (this.playing ? this.stop() : this.start()));
+    this.now = make("output", {});
+    this.told = make("p", { class: "told" });
+    this.list = make("ol", {});
+    const side = make("aside", { class: "fullest" }, make("h3", {}, "Inside at this time"), this.list);
+    this.element.append(legend(), make("div", { class: "map-room" },
+      make("div", {}, stage, make("div", { class: "controls" }, this.play, this.slider, this.now), this.told), side), this.caption());
+    const point = (event) => { if (!this.plane.fingers.size) this.explain(event); };
+    this.picture.element.addEventListener("pointermove", point);
+    this.picture.element.addEventListener("pointerup", (event) => { if (this.plane.moved < 8) this.explain(event); });
+    this.picture.element.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") tell(null); });
+  }
+
+  caption() {
+    const map = this.map, kept = this.marks.type.length;
+    const streams = `Tracks and crossings of ${ofAll(this.tracks.length, map.of_streams)} streams${this.tracks.length < map.of_streams ? ", those with most crossings" : ""}`;
+    const marks = kept < map.of_marks ? `; ${number(kept)} of their ${number(map.of_marks)} crossings are drawn` : "";
+    const rules = `; ${ofAll(map.rules.length, map.of_rules)} regions${map.rules.length < map.of_rules ? ", the busiest" : ""}.`;
+    return make("figcaption", {}, `${streams}${marks}${rules} Counts are of all streams; inside counts those that were seen entering or leaving.`);
+  }
+
+  // The place of the slider, which may lie between two steps while it plays.
+  moveTo(place) {
+    this.place = place;
+    const step = Math.floor(place);
+    this.us = this.map.begin + (this.range * place) / this.map.steps;
+    const text = `${day(this.us)} ${clock(this.us, this.range)}Z`;
+    this.slider.value = String(step);
+    this.slider.setAttribute("aria-valuetext", text);
+    this.now.textContent = text;
+    this.shown = upTo(this.marks.t, (this.us - this.map.begin) / 1000);
+    const inside = this.held.map((row, at) => [row[step], at]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
+    this.told.replaceChildren(make("b", { class: "c-in" }, `${number(this.soFar.I[step])} In`), " and ", make("b", { class: "c-out" }, `${number(this.soFar.O[step])} Out`),
+      ` so far · somebody in ${ofAll(inside.length, this.held.length)} regions`);
+    this.fill(inside);
+    this.picture.element.dataset.marks = String(this.shown);
+    this.picture.redraw();
+  }
+
+  fill(inside) {
+    const rows = inside.slice(0, 10);
+    while (this.list.children.length < 10) this.list.append(make("li", {}, make("span", { class: "id" }), make("b", {}), make("span", { class: "rod" })));
+    [...this.list.children].forEach((row, at) => {
+      const [n, rule] = rows[at] || [0, -1];
+      row.style.visibility = n ? "visible" : "hidden";
+      row.children[0].textContent = n ? this.map.rules[rule].id : "";
+      row.children[1].textContent = number(n);
+      row.children[2].style.width = `${(100 * n) / this.most}%`;
+    });
+  }
+
+  start() {
+    if (this.place >= this.map.steps) this.moveTo(0);
+    this.playing = true;
+    this.play.textContent = "❙❙ Pause";
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    let before = performance.now();
+    const frame = (now) => {
+      if (!this.playing) return;
+      if (!calm || now - before >= 500) {
+        const on = calm ? Math.ceil(this.map.steps / 48) : ((now - before) / 1000 / PLAYING) * this.map.steps;
+        before = now;
+        this.moveTo(Math.min(this.map.steps, this.place + on));
+        if (this.place >= this.map.steps) return void this.stop();
+      }
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  }
+
+  stop() {
+    this.playing = false;
+    this.play.textContent = "▶ Play";
+  }
+
+  // Fit the extent into the stage, as wide as it is high.
+  fit(width, height) {
+    const [x0, y0, x1, y1] = this.map.extent;
+    const wide = (x1 - x0) * (this.map.geographic ? Math.cos((((y0 + y1) / 2) * Math.PI) / 180) : 1);
+    const scale = Math.min(width / wide, height / (y1 - y0));
+    this.w = wide * scale;
+    this.h = (y1 - y0) * scale;
+    this.left = (width - this.w) / 2;
+    this.top = (height - this.h) / 2;
+  }
+
+  sx(part) { return this.plane.toX(this.left + (part / PARTS) * this.w); }
+  sy(part) { return this.plane.toY(this.top + this.h - (part / PARTS) * this.h); }
+  vx(x) { return this.sx(((x - this.map.extent[0]) / (this.map.extent[2] - this.map.extent[0])) * PARTS); }
+  vy(y) { return this.sy(((y - this.map.extent[1]) / (this.map.extent[3] - this.map.extent[1])) * PARTS); }
+
+  draw(context, width, height) {
+    this.fit(width, height);
+    this.grid(context, width, height);
+    this.regions(context, width, height);
+    this.routes(context);
+    this.crossings(context);
+    this.movers(context);
+  }
+
+  grid(context, width, height) {
+    const [x0, y0, x1, y1] = this.map.extent;
+    context.strokeStyle = ink("line");
+    context.fillStyle = ink("muted");
+    context.lineWidth = 1;
+    context.font = "11px system-ui, sans-serif";
+    const many = (n) => Math.max(2, n * this.plane.scale);
+    context.beginPath();
+    const xs = ticks(x0, x1, many(5)).map((x) => [x, this.vx(x)]).filter(([, at]) => at > 24 && at < width - 24);
+    const ys = ticks(y0, y1, many(5)).map((y) => [y, this.vy(y)]).filter(([, at]) => at > 16 && at < height - 28);
+    for (const [, at] of xs) { context.moveTo(at, 0); context.lineTo(at, height); }
+    for (const [, at] of ys) { context.moveTo(0, at); context.lineTo(width, at); }
+    context.stroke();
+    context.textAlign = "center";
+    for (const [x, at] of xs) context.fillText(value(x, (x1 - x0) / this.plane.scale), at, height - 6);
+    context.textAlign = "left";
+    for (const [y, at] of ys) context.fillText(value(y, (y1 - y0) / this.plane.scale), 6, at - 4);
+  }
+
+  rects(at, width, height) {
+    return this.map.rules[at].boxes.map((box) => {
+      let left = box[0] === null ? -4 : this.vx(box[0]), right = box[2] === null ? width + 4 : this.vx(box[2]);
+      let top = box[3] === null ? -4 : this.vy(box[3]), bottom = box[1] === null ? height + 4 : this.vy(box[1]);
+      const thin = (SMALLEST - (right - left)) / 2, flat = (SMALLEST - (bottom - top)) / 2;
+      if (thin > 0) { left -= thin; right += thin; }
+      if (flat > 0) { top -= flat; bottom += flat; }
+      return [left, top, right - left, bottom - top];
+    });
+  }
+
+  regions(context, width, height) {
+    const step = Math.floor(this.place);
+    this.boxes = [];
+    for (const at of this.order) {
+      const n = this.held[at][step];
+      for (const box of this.rects(at, width, height)) {
+        if (box[0] > width || box[1] > height || box[0] + box[2] < 0 || box[1] + box[3] < 0) continue;
+        this.boxes.push([at, box]);
+        if (n > 0) {
+          const small = box[2] * box[3] < 200;
+          context.globalAlpha = (small ? 0.5 : 0.07) + (small ? 0.45 : 0.38) * Math.sqrt(n / this.most);
+          context.fillStyle = ink("held");
+          context.fillRect(...box);
+        }
+        context.globalAlpha = n > 0 ? 0.85 : 0.5;
+        context.strokeStyle = ink(n > 0 ? "held" : "region");
+        context.lineWidth = 1;
+        context.strokeRect(...box);
+      }
+    }
+    context.globalAlpha = 1;
+  }
+
+  routes(context) {
+    context.strokeStyle = ink("ink");
+    context.globalAlpha = this.plane.scale > 3 ? 0.22 : 0.1;
+    context.lineWidth = 1;
+    context.lineJoin = "round";
+    context.beginPath();
+    for (const track of this.tracks) {
+      for (let i = 0; i < track.t.length; i += 1) {
+        if (i) context.lineTo(this.sx(track.x[i]), this.sy(track.y[i]));
+        else context.moveTo(this.sx(track.x[i]), this.sy(track.y[i]));
+      }
+    }
+    context.stroke();
+    context.globalAlpha = 1;
+  }
+
+  crossings(context) {
+    const marks = this.marks, ms = (this.us - this.map.begin) / 1000;
+    const fresh = upTo(marks.t, ms - ((this.range / 1000) * TAIL) / PARTS);
+    for (const type of ["O", "I"]) {
+      context.beginPath();
+      for (let i = 0; i < fresh; i += 1) {
+        if (marks.type[i] === type) context.rect(this.sx(marks.x[i]) - 1.25, this.sy(marks.y[i]) - 1.25, 2.5, 2.5);
+      }
+      context.globalAlpha = 0.38;
+      context.lineWidth = 0.8;
+      context.fillStyle = ink("in");
+      context.strokeStyle = ink("out");
+      if (type === "I") context.fill();
+      else context.stroke();
+      context.globalAlpha = 1;
+    }
+    for (const type of ["O", "I"]) {
+      const places = [];
+      for (let i = fresh; i < this.shown; i += 1) if (marks.type[i] === type) places.push([this.sx(marks.x[i]), this.sy(marks.y[i])]);
+      triangles(context, places, 5, type === "I");
+    }
+  }
+
+  // Where a stream is at a time, in parts; null before it was first seen.
+  whereIs(track, part) {
+    const next = upTo(track.t, part);
+    if (!next) return null;
+    const i = next - 1;
+    if (next === track.t.length) return [track.x[i], track.y[i], i];
+    const share = (part - track.t[i]) / (track.t[next] - track.t[i]);
+    return [track.x[i] + share * (track.x[next] - track.x[i]), track.y[i] + share * (track.y[next] - track.y[i]), i];
+  }
+
+  movers(context) {
+    const part = (PARTS * this.place) / this.map.steps;
+    this.dots = [];
+    context.strokeStyle = ink("ink");
+    context.fillStyle = ink("ink");
+    context.lineWidth = 2;
+    context.globalAlpha = 0.5;
+    context.beginPath();
+    for (const track of this.tracks) {
+      const here = this.whereIs(track, part);
+      if (!here) continue;
+      this.dots.push([track, this.sx(here[0]), this.sy(here[1])]);
+      context.moveTo(this.sx(here[0]), this.sy(here[1]));
+      for (let i = here[2]; i >= 0 && track.t[i] > part - TAIL; i -= 1) context.lineTo(this.sx(track.x[i]), this.sy(track.y[i]));
+    }
+    context.stroke();
+    context.globalAlpha = 1;
+    context.strokeStyle = ink("ground");
+    context.lineWidth = 1.5;
+    for (const [, x, y] of this.dots) {
+      context.beginPath();
+      context.arc(x, y, 4, 0, 2 * Math.PI);
+      context.fill();
+      context.stroke();
+    }
+  }
+
+  // What is under the pointer: a crossing, a stream, or the smallest region.
+  explain(event) {
+    const { offsetX: x, offsetY: y } = event;
+    tell(this.crossingAt(x, y) || this.streamAt(x, y) || this.regionAt(x, y), event.clientX, event.clientY);
+  }
+
+  crossingAt(x, y) {
+    const marks = this.marks;
+    let best = -1, near = 64;
+    for (let i = 0; i < this.shown; i += 1) {
+      const far = (this.sx(marks.x[i]) - x) ** 2 + (this.sy(marks.y[i]) - y) ** 2;
+      if (far <= near) [best, near] = [i, far];
+    }
+    if (best < 0) return null;
+    const rule = marks.rule[best];
+    const id = rule < 0 ? this.map.others[-1 - rule] : this.map.rules[rule].id;
+    const entered = marks.type[best] === "I";
+    return [`${entered ? "▲ In" : "▽ Out"}: ${id}`, `${this.tracks[marks.stream[best]].id} ${entered ? "entered" : "left"} at ${moment(this.map.begin + marks.t[best] * 1000)}`];
+  }
+
+  streamAt(x, y) {
+    const found = this.dots.find(([, dx, dy]) => (dx - x) ** 2 + (dy - y) ** 2 <= 64);
+    return found ? [found[0].id, `${counted(found[0].n, "crossing", "crossings")} in all`] : null;
+  }
+
+  regionAt(x, y) {
+    for (let i = this.boxes.length - 1; i >= 0; i -= 1) {
+      const [at, [left, top, wide, high]] = this.boxes[i];
+      if (x < left - 2 || y < top - 2 || x > left + wide + 2 || y > top + high + 2) continue;
+      const rule = this.map.rules[at], n = this.held[at][Math.floor(this.place)];
+      return [rule.id, `${number(Math.max(0, n))} inside at ${clock(this.us, this.range)} · ${number(rule.in)} In, ${number(rule.out)} Out in all`, ...about(rule)];
+    }
+    return null;
+  }
+}
+
+// What more there is to say of a rule.
+function about(rule) {
+  const told = rule.where ? [rule.where] : [];
+  if (rule.also && rule.also.length) told.push(`also depends on ${rule.also.join(", ")}`);
+  if (rule.within) told.push(`within ${duration(rule.within)}`);
+  if (rule.of > rule.boxes.length) told.push(`${rule.boxes.length} of its ${number(rule.of)} boxes are drawn`);
+  if (rule.ended) told.push(`version ${rule.version}, which no longer stands`);
+  return told;
+}
+
+function legend() {
+  const entry = (mark, text) => make("span", {}, mark, text);
+  return make("div", { class: "legend", "aria-hidden": "true" },
+    entry(make("i", { class: "c-in" }, "▲"), "In"), entry(make("i", { class: "c-out" }, "▽"), "Out"),
+    entry(make("i", { class: "dot" }), "a stream, and where it came from"), entry(make("i", { class: "track" }), "tracks"),
+    entry(make("i", { class: "box" }), "region"), entry(make("i", { class: "box some" }), "somebody inside, the darker the more"));
+}

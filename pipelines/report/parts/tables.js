@@ -1,0 +1,89 @@
+// What is listed: the busiest queries and streams, what was turned away, the epochs.
+
+function table(caption, head, rows) {
+  const cell = (tag, column, content) => make(tag, { class: column[1] || null, scope: tag === "th" ? "col" : null }, content);
+  return make("div", { class: "scroll" }, make("table", {}, caption ? make("caption", {}, caption) : null,
+    make("thead", {}, make("tr", {}, ...head.map((column) => cell("th", column, column[0])))),
+    make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((content, at) => cell("td", head[at], content)))))));
+}
+
+// In and Out side by side, as long as they are many.
+function pairBar(entered, left, most) {
+  const bar = make("span", { class: "pair" }), one = make("i", { class: "in" }), other = make("i", { class: "out" });
+  one.style.width = `${(100 * entered) / most}%`;
+  other.style.width = `${(100 * left) / most}%`;
+  bar.append(one, other);
+  return bar;
+}
+
+function busiest(list, what, others) {
+  const most = Math.max(1, ...list.rows.map((row) => row[1] + row[2]));
+  const head = [[what, ""], ["In", "n"], ["Out", "n"], [others, "n"], ["Pass", "n wide"], ["Short", "n wide"], ["Stay", "n wide"], ["Left", "n wide"]];
+  const rows = list.rows.map(([id, entered, left, many, ...kinds]) => [
+    make("span", {}, make("span", { class: "id" }, id), pairBar(entered, left, most)), ...[entered, left, many, ...kinds].map(number)]);
+  return make("div", {}, make("h3", {}, `Busiest ${what.toLowerCase() === "query" ? "queries" : "streams"}`), table(`${ofAll(list.rows.length, list.of)} that crossed`, head, rows));
+}
+
+function quarantine(feeds) {
+  const parts = [];
+  for (const feed of feeds) {
+    const most = Math.max(1, ...feed.quarantine.map((each) => each.rows));
+    for (const { reason, rows, samples } of feed.quarantine) {
+      const rod = make("span", { class: "rod" });
+      rod.style.width = `${(100 * rows) / most}%`;
+      rod.style.background = "var(--two)";
+      const head = [["File", "wide"], ["Line", "n wide"], ["Why", ""], ["Record", "raw"]];
+      const shown = samples.map(([path, line, detail, raw]) => [make("span", { class: "id" }, path), number(line), detail, raw]);
+      parts.push(make("details", {}, make("summary", {}, make("span", {}, `${feed.name} · ${reason} `, make("b", {}, number(rows))), rod),
+        table(`the first ${shown.length} of ${counted(rows, "row", "rows")}`, head, shown)));
+    }
+  }
+  return make("section", { id: "quarantine" }, make("h2", {}, "Quarantine"),
+    make("p", { class: "lead" }, parts.length ? "Rows that were not taken, by feed and reason. Nothing that arrived is lost: `fencepost quarantine show` lists them all." : "Every row that arrived was taken."), ...parts);
+}
+
+const STATES = {
+  done: ["done", ""],
+  stale: ["stale: to be evaluated anew", "stale"],
+  open: ["planned, not done", "stale"],
+};
+
+function phases(group, longest) {
+  const stack = make("span", { class: "stack" }), names = Object.keys(PHASES), parts = Object.entries(group.seconds);
+  for (const [name, took] of parts) {
+    const part = make("i", { class: `p${names.indexOf(name)}` });
+    part.style.width = `${(100 * took) / longest}%`;
+    stack.append(part);
+  }
+  const tasks = Object.entries(group.within).map(([name, took]) => `${name} ${seconds(took)}`);
+  stack.addEventListener("pointermove", (event) => tell(["Where the time went", ...parts.map(([name, took]) => `${name}: ${seconds(took)}`), ...(tasks.length ? [`in tasks, side by side: ${tasks.join(", ")}`] : [])], event.clientX, event.clientY));
+  stack.addEventListener("pointerleave", () => tell(null));
+  return stack;
+}
+
+const PHASES = { plan: "plan", prepare: "prepare", job: "read, evaluate, write", commit: "commit" };
+
+function took(group) { return Object.values(group.seconds).reduce((a, b) => a + b, 0); }
+
+function epochTable(feed) {
+  const state = feed.state, longest = Math.max(1e-3, ...state.groups.map(took));
+  const head = [["Epochs", ""], ["Partitions", "wide"], ["State", ""], ["Rows", "n"], ["Crossings", "n wide"], ["Generation", "n wide"], ["Watermark", "wide"], ["Time", ""]];
+  const rows = state.groups.map((group) => {
+    const [words, kind] = STATES[group.state];
+    return [group.first === group.last ? number(group.first) : `${number(group.first)}–${number(group.last)}`, group.keys.join(" – "), make("span", { class: kind || null }, words),
+      number(group.rows), number(group.crossings), number(group.generation), group.watermark === null ? "" : moment(group.watermark),
+      make("span", {}, took(group) ? seconds(took(group)) : "", phases(group, longest))];
+  });
+  const told = [counted(state.epochs, "epoch", "epochs"), state.watermark === null ? "no watermark yet" : `watermark ${moment(state.watermark)}`,
+    state.lag ? `${counted(state.lag, "delivery", "deliveries")} not evaluated yet` : "nothing waits to be evaluated"];
+  if (state.waiting) told.push(`${counted(state.waiting, "tuple", "tuples")} waiting for earlier ones`);
+  const stale = state.stale ? make("p", { class: "stale" }, `${counted(state.stale, "epoch is", "epochs are")} stale: \`fencepost run\` evaluates them anew.`) : null;
+  return make("div", {}, make("h3", {}, feed.name), make("p", { class: "note" }, told.join(" · ")), stale,
+    rows.length ? table(`${ofAll(rows.length, state.of_groups)} groups of epochs; those of a group are committed together`, head, rows) : null);
+}
+
+function epochs(feeds) {
+  const keys = Object.values(PHASES).map((name, at) => make("span", {}, make("i", { class: `key p${at}` }), name));
+  return make("section", { id: "epochs" }, make("h2", {}, "Epochs"), make("p", { class: "lead" }, "What was evaluated together, how much it was, and where the time went."),
+    make("div", { class: "legend" }, ...keys), ...feeds.map((feed) => { const part = epochTable(feed); part.className = "epochs"; return part; }));
+}

@@ -1,0 +1,123 @@
+"""`fencepost report`: its options, and what it says.
+
+Law: nothing of the lake is changed and no lock is taken; the file is whole or not there.
+"""
+
+import sys
+import time
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fencepost.errors import InputError
+from pipelines import completing
+from pipelines.options import AsJson, Config, LakeFolder, print_json
+
+if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
+    from pipelines.report import ReportMade
+
+KEY_OR_TIME = "KEY|TIME"
+
+
+def report(  # noqa: PLR0913  options are many
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where the page goes.",
+            show_default="reports/<lake>.html, beside fencepost.toml",
+        ),
+    ] = None,
+    feed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--feed",
+            metavar="FEED",
+            help="Only this feed; may be given several times.",
+            autocompletion=completing.feeds,
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar=KEY_OR_TIME, help="From this partition on, or from this time on (with Z)."
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar=KEY_OR_TIME, help="Up to and with this partition, or before this time."
+        ),
+    ] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="This partition only: 2026-11-18 or 2026-11-18T09."),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--open", help="Open the page in the browser when it is made.")
+    ] = False,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Write what the lake found as one HTML page, that needs no network.
+
+    Feeds with places (x and y, or longitude and latitude) are maps whose time can be moved, others
+    are charts; with them come the crossings and transitions, the busiest queries and streams, the
+    quarantine and the state of the epochs. A large lake is thinned, and the page says how.
+
+    \b
+    Examples:
+      fencepost report
+      fencepost report --partition 2026-11-18T09 --open
+      fencepost report --feed ticks --since 2026-11-16 --until 2026-11-18 -o week.html
+      fencepost report --since 2026-11-18T09:30Z --until 2026-11-18T10:15Z
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.evaluation.progress import Progress
+    from pipelines.report import default_path, write_report
+    from pipelines.settings import load
+
+    if partition is not None and (since is not None or until is not None):
+        raise InputError("--partition was given with --since or --until: one of them is enough")
+    settings = load(config, lake=lake)
+    path = out or default_path(settings, since, until, partition)
+    started = time.perf_counter()
+    with Progress() as progress:
+
+        def told(doing: str, done: float) -> None:
+            progress.now(doing)
+            progress.reach(done)
+
+        made = write_report(
+            settings, path, feeds=feed, since=since, until=until, partition=partition, told=told
+        )
+    took = time.perf_counter() - started
+    if as_json:
+        told_of = {"path": str(made.path), "bytes": made.bytes, "seconds": round(took, 3)}
+        print_json({**told_of, **made.counts})
+    else:
+        typer.echo(_line(made, took))
+    if show:
+        _open(made.path)
+
+
+def _line(made: "ReportMade", took: float) -> str:
+    """Say what was made."""
+    counts = made.counts
+    if not counts["tuples"] and not counts["crossings"]:
+        return f"{made.path}: nothing happened in what was asked for; the page says so"
+    return (
+        f"{made.path}: {counts['tuples']:,} tuples, {counts['crossings']:,} crossings, "
+        f"{counts['transitions']:,} transitions   {made.bytes / 1e6:.1f} MB in {took:.1f} s"
+    )
+
+
+def _open(path: Path) -> None:
+    """Open a page; where there is no browser, say where the page is."""
+    if not webbrowser.open(path.resolve().as_uri()):
+        sys.stderr.write(f"no browser could be opened: the page is {path.resolve()}\n")

@@ -1,0 +1,281 @@
+"""What the rows of each table promise, as plain values.
+
+An expectation is one sentence about rows, of four kinds. What it looks at is a column, or an
+expression over the row `t` in the SQL that DuckDB and Spark read alike. Nothing here knows Great
+Expectations, which takes seconds to import: `pipelines.checking` makes suites of these values.
+
+Law: every expectation can fail on rows that a writer gets into the table; what the layout rules out
+(a null where none may be) is not promised a second time.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from sys import float_info
+from typing import Any, Literal
+
+from schemas.logs import Axes
+from schemas.quarantine import REASONS
+
+Kind = Literal["in_set", "between", "length", "unique"]
+Severity = Literal["error", "warning"]
+
+LONGEST_ID = 256
+YEARS = (1900, 2200)
+LAST_OF_DAY = 86_400_000_000 - 1
+AT_INGEST = ("malformed", "future")
+"""The reasons that are found before anything is evaluated."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """One promise.
+
+    name       a word for it, its own among those of its table
+    means      what it says, in a sentence
+    kind       in_set: one of `values`; between: `least` to `most`; length: so many characters;
+               unique: no two rows have the same values in these columns. Nulls are passed over
+    """
+
+    name: str
+    means: str
+    kind: Kind
+    columns: tuple[str, ...]
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    severity: Severity = "error"
+
+
+@dataclass(frozen=True)
+class Contract:
+    """All that is promised of a feed's rows in a table.
+
+    reads  by name: the expression over the row `t` that expectations look at under that name; what
+           is not here is the column itself
+    """
+
+    table: str
+    expectations: tuple[Expectation, ...]
+    reads: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What must be read: by name, the expression."""
+        names = dict.fromkeys(name for each in self.expectations for name in each.columns)
+        return {name: self.reads.get(name, f"t.{name}") for name in names}
+
+
+_WHO = ("query_id", "query_version", "stream_id")
+_YEAR = {"year_of_ts": "YEAR(t.ts)"}
+_INTO_DAY = {"us_into_day": "UNIX_MICROS(t.ts) - UNIX_MICROS(CAST(t.day AS TIMESTAMP))"}
+_FOUND_BY = {
+    "found_by": "CASE WHEN t.epoch IS NULL THEN 'ingest: ' ELSE 'evaluation: ' END || t.reason"
+}
+_ANSWER = {
+    "answer": "CASE WHEN t.to_ts IS NULL THEN 'unanswered: ' WHEN t.to_ts = t.ts THEN 'answered: '"
+    " ELSE 'answered at another time: ' END || t.type"
+}
+
+
+def contracts(feed: str, axes: Axes) -> dict[str, Contract]:
+    """Give the contracts of the tables that a feed's user reads; `axes` are those of all feeds."""
+    own = axes[feed]
+    declared = (
+        _tuples(feed, own),
+        _quarantine(),
+        _stream_state(own),
+        _events(own),
+        _transitions(),
+        _pending(),
+    )
+    return {contract.table: contract for contract in declared}
+
+
+def _tuples(feed: str, axes: tuple[str, ...]) -> Contract:
+    return Contract(
+        feed,
+        (
+            _id("stream_id", "stream"),
+            _in_years("a tuple"),
+            *_finite(axes),
+            _unique("one_row_each", "No row of a file was taken twice.", "arrival", "file", "line"),
+            _from_one("line", "Rows of a file are counted from 1."),
+        ),
+        {
+            **_YEAR,
+            **{axis: _finite_or_inf(axis) for axis in axes},
+        },
+    )
+
+
+def _quarantine() -> Contract:
+    values = [f"{'ingest' if r in AT_INGEST else 'evaluation'}: {r}" for r in REASONS]
+    return Contract(
+        "quarantine",
+        (
+            _in_set(
+                "reason_fits_its_finder",
+                "Ingest turns away what is malformed or future, evaluation what is late, duplicate "
+                "or in conflict.",
+                "found_by",
+                values,
+            ),
+            _text("detail_says_why", "Every row says in words why it was not taken.", "detail"),
+            _text("path_is_named", "Every row names the file that it came from.", "path"),
+            _unique(
+                "one_row_each", "No row of a file was turned away twice.", "arrival", "file", "line"
+            ),
+        ),
+        _FOUND_BY,
+    )
+
+
+def _stream_state(axes: tuple[str, ...]) -> Contract:
+    return Contract(
+        "stream_state",
+        (
+            _id("stream_id", "stream"),
+            _in_years("a last tuple"),
+            _all_finite("the last tuple"),
+            _text(
+                "index_is_named", "Every row names the index that its pointers are for.", "index"
+            ),
+        ),
+        {**_YEAR, "axes_not_finite": _not_finite(axes)},
+    )
+
+
+def _events(axes: tuple[str, ...]) -> Contract:
+    return Contract(
+        "events",
+        (
+            _in_set("type_is_known", "A crossing is an I or an O.", "type", ["I", "O"]),
+            _id("query_id", "query"),
+            _id("stream_id", "stream"),
+            _from_one("query_version", "The versions of a query are counted from 1."),
+            _unique(
+                "one_event_each",
+                "A stream crosses a version of a query once at one time.",
+                *_WHO,
+                "ts",
+            ),
+            _in_its_day(),
+            _between(
+                "steps_go_forward",
+                "The tuple before is older than the one that crossed.",
+                "us_since_prev",
+                least=1,
+            ),
+            _all_finite("the tuple that crossed"),
+        ),
+        {
+            **_INTO_DAY,
+            "us_since_prev": "UNIX_MICROS(t.ts) - UNIX_MICROS(t.prev_ts)",
+            "axes_not_finite": _not_finite(axes),
+        },
+    )
+
+
+def _transitions() -> Contract:
+    values = ["answered: pass_through", "answered: short_absence"]
+    values += ["unanswered: stay", "unanswered: departure"]
+    return Contract(
+        "transitions",
+        (
+            _in_set(
+                "type_fits_the_answer",
+                "A pass-through and a short absence were answered at their very ts, a stay and a "
+                "departure never.",
+                "answer",
+                values,
+            ),
+            _id("query_id", "query"),
+            _id("stream_id", "stream"),
+            _from_one("query_version", "The versions of a query are counted from 1."),
+            _unique("one_transition_each", "A crossing becomes one transition.", *_WHO, "from_ts"),
+            _in_its_day(),
+            _between(
+                "settled_after_it_began",
+                "What became of a crossing was settled when it had happened, not before.",
+                "us_until_settled",
+                least=0,
+            ),
+        ),
+        {
+            **_INTO_DAY,
+            **_ANSWER,
+            "us_until_settled": "UNIX_MICROS(t.ts) - UNIX_MICROS(t.from_ts)",
+        },
+    )
+
+
+def _pending() -> Contract:
+    return Contract(
+        "pending",
+        (
+            _in_set("type_is_known", "A crossing is an I or an O.", "type", ["I", "O"]),
+            _id("query_id", "query"),
+            _id("stream_id", "stream"),
+            _from_one("query_version", "The versions of a query are counted from 1."),
+            _in_years("a crossing"),
+        ),
+        _YEAR,
+    )
+
+
+def _in_set(name: str, means: str, column: str, values: list[str]) -> Expectation:
+    return Expectation(name, means, "in_set", (column,), {"values": values})
+
+
+def _between(name: str, means: str, column: str, **limits: float) -> Expectation:
+    return Expectation(name, means, "between", (column,), limits)
+
+
+def _unique(name: str, means: str, *columns: str) -> Expectation:
+    return Expectation(name, means, "unique", columns)
+
+
+def _text(name: str, means: str, column: str) -> Expectation:
+    return Expectation(name, means, "length", (column,), {"least": 1}, "warning")
+
+
+def _id(column: str, of: str) -> Expectation:
+    means = f"The id of a {of} has 1 to {LONGEST_ID} characters."
+    limits = {"least": 1, "most": LONGEST_ID}
+    return Expectation(f"{column}_is_an_id", means, "length", (column,), limits)
+
+
+def _from_one(column: str, means: str) -> Expectation:
+    return _between(f"{column}_is_positive", means, column, least=1)
+
+
+def _in_years(of: str) -> Expectation:
+    means = f"The time of {of} lies in the years {YEARS[0]} to {YEARS[1]}."
+    return _between("ts_is_of_our_times", means, "year_of_ts", least=YEARS[0], most=YEARS[1])
+
+
+def _in_its_day() -> Expectation:
+    means = "The day is that of ts, UTC."
+    return _between("day_is_that_of_ts", means, "us_into_day", least=0, most=LAST_OF_DAY)
+
+
+def _finite(axes: tuple[str, ...]) -> Iterator[Expectation]:
+    limits = {"least": -float_info.max, "most": float_info.max}
+    for axis in axes:
+        yield _between(f"{axis}_is_finite", f"The axis {axis} is a finite number.", axis, **limits)
+
+
+def _all_finite(of: str) -> Expectation:
+    means = f"Every axis of {of} is a finite number."
+    return _between("axes_are_finite", means, "axes_not_finite", least=0, most=0)
+
+
+def _not_finite(axes: tuple[str, ...]) -> str:
+    return " + ".join(f"CASE WHEN {_is_finite(axis)} THEN 0 ELSE 1 END" for axis in axes)
+
+
+def _finite_or_inf(axis: str) -> str:
+    """Show NaN as infinity: pandas takes it for null, which would be passed over."""
+    return f"CASE WHEN {_is_finite(axis)} THEN t.{axis} ELSE CAST('inf' AS DOUBLE) END"
+
+
+def _is_finite(axis: str) -> str:
+    return f"t.{axis} - t.{axis} = 0"

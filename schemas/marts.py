@@ -1,0 +1,64 @@
+"""The marts: what the views of the same names show, laid down as tables for readers without one.
+
+A BI tool, a notebook or another engine opens `<lake>/marts/<name>` like any Delta table; it needs
+no session of ours, and no knowledge of epochs. A view has the columns of its mart.
+
+Law: a mart's rows of a feed are those that the view showed at one moment, all of them.
+"""
+
+from schemas.table import Column, Table
+
+PAIR = (
+    Column("feed", "string", "the feed, its lane"),
+    Column("query_id", "string", "the query"),
+    Column("query_version", "integer", "its version"),
+    Column("stream_id", "string", "the stream"),
+)
+TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
+AS_OF = " As of the last refresh: its commit says at which epoch that was."
+
+INSIDE_NOW = Table(
+    "inside_now",
+    "Which stream is inside which query at the lane's watermark, of those that were seen entering.",
+    (*PAIR, Column("since", "timestamp", "when it entered")),
+    partitioned_by=("feed",),
+    sorted_by=("query_id", "query_version", "stream_id"),
+)
+
+VISITS = Table(
+    "visits",
+    "Each stay of a stream inside a query: from an I to an O, or to the query's end.",
+    (
+        *PAIR,
+        Column("entered_ts", "timestamp", "of the I; null: nobody saw it enter", nullable=True),
+        Column("left_ts", "timestamp", "when it ended; null: it is inside", nullable=True),
+        Column("ended_by", "string", "crossing, removal, valid_to; null: inside", nullable=True),
+        Column("duration", "double", "seconds; null: either end is not known", nullable=True),
+    ),
+    partitioned_by=("feed",),
+    sorted_by=("query_id", "query_version", "stream_id", "entered_ts", "left_ts"),
+)
+
+DAILY_SUMMARY = Table(
+    "daily_summary",
+    "What each version of a query saw on each day, UTC; without the days on which it saw nothing.",
+    (
+        PAIR[0],
+        Column("day", "date", "the day, UTC"),
+        *PAIR[1:3],
+        Column("times_entered", "long", "events I"),
+        Column("times_left", "long", "events O"),
+        *(Column(kind, "long", "transitions of this type, settled then") for kind in TRANSITIONS),
+        Column("streams", "long", "streams that crossed it"),
+        Column("visits_begun", "long", "visits that began"),
+        Column("visits_ended", "long", "visits that ended, by a crossing or otherwise"),
+        Column("mean_duration", "double", "seconds, of those that ended; null: not known", True),
+        Column("longest_duration", "double", "seconds, of those; null: not known", True),
+        Column("inside", "long", "streams inside at the day's end, or now if that is to come"),
+    ),
+    partitioned_by=("feed",),
+    sorted_by=("day", "query_id", "query_version"),
+)
+
+MARTS = {table.name: table for table in (INSIDE_NOW, VISITS, DAILY_SUMMARY)}
+"""Every mart, by its name."""

@@ -1,0 +1,128 @@
+"""Partitions materialised by Dagster: one, a range, once more, with changed input, after a failure.
+
+Law: whatever failed on the way, the tables are those of a lake on which nothing did.
+"""
+
+from pathlib import Path
+
+import dagster as dg
+import pytest
+
+from assets.resources import told_plainly
+from fencepost.errors import InputError, LockedError
+from pipelines.lake.lock import hold
+from tests.dagster.project import DAY, Crash, Project, fault_at, hours, told, why_failed
+from tests.faults.story import differing, rows_of
+
+pytestmark = pytest.mark.dagster
+
+MADE = ("ticks/ticks", "ticks/quarantine")
+FOUND = ("ticks/stream_state", "ticks/events", "ticks/transitions", "ticks/pending")
+
+
+@pytest.fixture
+def undisturbed(template: Path, tmp_path: Path) -> Project:
+    """The same project, on which commands alone work."""
+    return Project.copied(template, tmp_path / "undisturbed")
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step that failed is repeated without waiting."""
+    monkeypatch.setattr("assets.feeds.AGAIN", dg.RetryPolicy(max_retries=2))
+
+
+def test_a_partition_is_told_asset_by_asset(project: Project) -> None:
+    (hour,) = hours(7, 7)
+    project.land(hour)
+    assert set(told(project.make(hour))) == {(asset, hour) for asset in (*MADE, *FOUND)}
+    account = project.accounts()[hour]
+    ticks = project.latest("ticks/ticks", hour)
+    assert (ticks["rows read"], ticks["tuples"], ticks["quarantined"]) == (19, 18, 1)
+    events = project.latest("ticks/events", hour)
+    assert (events["I"], events["O"]) == (account.counts["entered"], account.counts["left"])
+    assert events["dagster/partition_row_count"] == events["I"] + events["O"] > 0
+    assert events["watermark"] * 1e6 == account.watermark
+
+
+def test_what_a_partition_turned_away_is_told_when_it_is_known(project: Project) -> None:
+    (hour,) = hours(0, 0)
+    project.land(hour)
+    project.land(hour, "-once-more").write_text(project.land(hour).read_text() + "v,0,0,0\n")
+    project.make(hour)
+    quarantine = project.latest("ticks/quarantine", hour)
+    assert (quarantine["malformed"], quarantine["duplicate"]) == (3, 18)
+    assert quarantine["dagster/partition_row_count"] == 21
+
+
+def test_a_range_is_one_run_that_tells_each_of_its_partitions_once(project: Project) -> None:
+    keys = hours(0, 4)
+    project.land_all(k for k in keys if not k.endswith("02"))  # nothing lands for one of them
+    result = project.make(*keys)
+    for asset in (MADE[0], *FOUND):
+        assert [hour for name, hour in told(result) if name == asset] == keys
+        assert project.shown(asset) == keys
+    assert project.latest("ticks/events", keys[2])["dagster/partition_row_count"] == 0
+
+
+def test_one_by_one_backwards_or_at_once_gives_the_same_tables(
+    project: Project, template: Path, tmp_path: Path
+) -> None:
+    one_by_one = Project.copied(template, tmp_path / "one-by-one")
+    keys = hours(0, 3)
+    for each in (project, one_by_one):
+        each.land_all(keys)
+    project.make(*keys)
+    for key in (keys[3], keys[1]):
+        one_by_one.make(key)
+    assert _published(one_by_one, "events") == _published(project, "events") != []
+    assert one_by_one.shown("ticks/events") == keys  # those before were told, though not asked for
+
+
+def test_a_partition_once_more_changes_no_row(project: Project) -> None:
+    keys = hours(0, 1)
+    project.land_all(keys)
+    project.make(*keys)
+    before = rows_of(project.folder)
+    for again in (False, True):
+        project.make(keys[0], again=again)
+        assert rows_of(project.folder) == before
+
+
+def test_changed_input_is_evaluated_anew_and_the_partition_says_so(project: Project) -> None:
+    (hour,) = hours(0, 0)
+    project.land(hour)
+    project.make(hour)
+    assert project.latest("ticks/events", hour)["generation"] == 1
+    project.land(hour, "-late")
+    project.make(hour)
+    assert project.latest("ticks/ticks", hour)["deliveries"] == 2
+    assert project.latest("ticks/events", hour)["tuples"] > 15
+
+
+def test_a_days_partition_is_a_day(project: Project) -> None:
+    project.land(DAY, feed="locations")
+    project.make(DAY, feed="locations")
+    assert project.shown("locations/events") == [DAY]
+    assert project.latest("locations/events", DAY)["I"] > 0
+
+
+@pytest.mark.parametrize("place", ["epochs.planned", "epochs.events", "epochs.done"])
+def test_a_step_that_failed_and_is_repeated_leaves_what_an_undisturbed_one_leaves(
+    project: Project, undisturbed: Project, at_once: None, place: str
+) -> None:
+    keys = hours(0, 3)
+    for each in (project, undisturbed):
+        each.land_all(keys)
+    undisturbed.by_command()
+    with fault_at(place) as passed:
+        result = project.make(*keys)
+    assert place in passed
+    assert any(e.is_step_up_for_retry for e in result.all_events)
+    assert differing(rows_of(project.folder), rows_of(undisturbed.folder)) == []
+    assert project.shown("ticks/events") == keys
+
+
+def _published(project: Project, table: str) -> list[str]:
+    rows = project.lake.store().rows(table).drop_columns(["epoch", "arrival"]).to_pylist()
+    return sorted(map(repr, rows))

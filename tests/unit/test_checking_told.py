@@ -1,0 +1,113 @@
+"""How checks are told: by `fencepost check`, and to Dagster."""
+
+import json
+from typing import Any
+
+import dagster as dg
+import typer
+from typer.testing import CliRunner
+
+from assets.checks import checks
+from assets.graph import key
+from assets.resources import LakeAccess
+from pipelines.check_command import check
+from pipelines.checking import OWN
+from pipelines.settings import Settings
+from schemas.expectations import contracts
+from tests.checked_lakes import AXES, settings_of, sound, spoilt
+
+TOML = """
+[lake]
+path = "lake"
+[feeds.ticks]
+axes = ["price"]
+source = "landing"
+"""
+
+
+def asked(folder: Any, *arguments: str) -> Any:
+    """Run the command on the project of a folder."""
+    (folder / "fencepost.toml").write_text(TOML)
+    app = typer.Typer()
+    app.command()(check)
+    return CliRunner().invoke(app, [*arguments, "--config", str(folder)])
+
+
+def test_a_line_a_check_and_the_end_is_well_when_all_passed(tmp_path):
+    sound().written(tmp_path / "lake")
+    said = asked(tmp_path, "--no-contracts")
+    assert said.exit_code == 0, said.output
+    lines = said.stdout.splitlines()
+    assert [line[0] for line in lines[: len(OWN)]] == ["✓"] * len(OWN)
+    assert "ticks/events" in lines[1]
+    assert lines[-1] == f"{len(OWN)} passed · 0 failed"
+
+
+def test_a_check_that_failed_says_on_what_and_ends_with_1(tmp_path):
+    spoilt().written(tmp_path / "lake")
+    said = asked(tmp_path, "ticks", "--no-contracts")
+    assert said.exit_code == 1
+    assert "✗ ticks/ticks" in said.stdout
+    assert "delivery 2 (ticks/2.csv)" in said.stdout
+
+
+def test_contracts_are_held_too_and_all_of_it_is_told_as_json(tmp_path):
+    sound().written(tmp_path / "lake")
+    said = asked(tmp_path, "--json")
+    assert said.exit_code == 0, said.output
+    told = json.loads(said.stdout)
+    promised = [each for c in contracts("ticks", AXES).values() for each in c.expectations]
+    assert told["passed"]
+    assert len(told["checks"]) == len(OWN) + len(promised)
+    assert {each["feed"] for each in told["checks"]} == {"ticks"}
+    assert (tmp_path / "reports" / "checks" / "index.html").is_file()
+
+
+def evaluated(declared: Settings) -> dict[tuple[dg.AssetKey, str], Any]:
+    """Have Dagster make every check, and give what it was told."""
+    definitions = dg.Definitions(
+        assets=[dg.AssetSpec(asset) for asset in _assets(declared)],
+        asset_checks=checks(declared),
+        resources={"lake": LakeAccess(declared)},
+        jobs=[dg.define_asset_job("checks", dg.AssetSelection.all_asset_checks())],
+        executor=dg.in_process_executor,
+    )
+    done = definitions.resolve_job_def("checks").execute_in_process(raise_on_error=False)
+    return {(each.asset_key, each.check_name): each for each in done.get_asset_check_evaluations()}
+
+
+def _assets(declared: Settings) -> list[dg.AssetKey]:
+    (feed,) = declared.feeds.values()
+    return [key(feed, table) for table in contracts(feed.name, declared.axes)]
+
+
+def test_dagster_is_told_each_check_with_counts_severity_and_samples(tmp_path):
+    spoilt().written(tmp_path / "lake")
+    declared = settings_of(tmp_path)
+    told = evaluated(declared)
+    own = {(check.table or "ticks", check.name) for check in OWN}
+    promised = {(t, e.name) for t, c in contracts("ticks", AXES).items() for e in c.expectations}
+    assert {(asset.path[-1], name) for asset, name in told} == own | promised
+    found = told[dg.AssetKey(["ticks", "events"]), "type_is_known"]
+    assert not found.passed
+    assert found.severity == dg.AssetCheckSeverity.ERROR
+    assert found.metadata["faults"].value == 1
+    assert "X" in found.metadata["samples"].value
+    assert found.metadata["data_docs"].value.endswith(".html")
+    warned = told[dg.AssetKey(["ticks", "quarantine"]), "detail_says_why"]
+    assert warned.severity == dg.AssetCheckSeverity.WARN
+
+
+def test_what_would_spread_blocks_and_nothing_else(tmp_path):
+    blocking = {
+        spec.name
+        for definition in checks(settings_of(tmp_path))
+        for spec in definition.check_specs
+        if spec.blocking
+    }
+    assert blocking == {check.name for check in OWN if check.blocking}
+    assert blocking == {
+        "deliveries_are_accounted_for",
+        "epochs_are_accounted_for",
+        "crossings_alternate",
+    }
