@@ -16,7 +16,7 @@ restart, starts no second run for the same files and tells no partition twice.
 import json
 import time
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import dagster as dg
 
@@ -138,6 +138,11 @@ def _landing(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         if attempt is None:
             return dg.SkipReason(f"a run was asked for already: {asked['run']}")
         mine = [name for name in arrived.keys if shown(definition, name)]
+        if not arrived.keys:
+            return dg.SkipReason(
+                f"the path of {_few([file.path for file in arrived.files])} names no "
+                f"{feed.partition}, as partition_in_path says it does: rename it"
+            )
         if not mine:
             return dg.SkipReason(
                 f"{len(arrived.files)} files belong to {_few(arrived.keys)}, which Dagster does "
@@ -146,7 +151,7 @@ def _landing(settings: Settings, feed: Feed) -> dg.SensorDefinition:
             )
         run = f"{feed.name}-{arrived.name}-{attempt}"
         cursor = {"name": arrived.name, "attempt": attempt, "run": run, "at": time.time()}
-        request = _request(run, mine)
+        request = _request(run, last_stretch(mine, LENGTHS[feed.partition]))
         return dg.SensorResult(run_requests=[request], cursor=json.dumps(cursor))
 
     return landing
@@ -176,6 +181,18 @@ def _request(run: str, names: Sequence[str]) -> dg.RunRequest:
     if first == last:
         return dg.RunRequest(run_key=run, partition_key=first)
     return dg.RunRequest(run_key=run, tags=dict(zip(RANGE, (first, last), strict=True)))
+
+
+def last_stretch(names: Sequence[str], length: timedelta) -> Sequence[str]:
+    """Give the last partitions that follow one another; the run brings those before up to date.
+
+    A range from an old partition to a new one would tell every one between, years of them perhaps.
+    """
+    times = [datetime.fromisoformat(name) for name in names]
+    first = len(names) - 1
+    while first and times[first] - times[first - 1] == length:
+        first -= 1
+    return names[first:]
 
 
 def _few(names: Sequence[str]) -> str:

@@ -68,7 +68,8 @@ def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
             account = known.get(name, without_deliveries(feed.name, name))
             _describe(context, name, ingest_metadata(feed, account))
         changed = _keys_taken(report, known.values()) - set(asked)
-        _tell_others(context, feed, [known[name] for name in sorted(changed)])
+        others = [known[name] for name in sorted(changed)]
+        _tell(context, feed, others, context.selected_asset_keys)
         yield from (dg.MaterializeResult(spec.key) for spec in ingested(settings, feed))
 
     return ingest
@@ -84,8 +85,10 @@ def _evaluate(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
     )
     def evaluate(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess], config: Evaluate
-    ) -> Iterator[dg.MaterializeResult[None]]:
+    ) -> Iterator[dg.MaterializeResult[None] | dg.AssetMaterialization]:
         """Evaluate the partitions asked for, in order, each from where every stream stood."""
+        mine = context.selected_asset_keys
+        turned_away = key(feed, "quarantine")  # told anew: what is late is known only now
         done: list[str] = []
         with told_plainly(), lake.writing(context.job_name) as held:
             before = accounts(held.store, feed.name)
@@ -95,16 +98,18 @@ def _evaluate(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
                 ):
                     _log_partition(context, report)
                     done.append(report.key)
-            except BaseException:
-                _tell_others(context, feed, _these(held, feed, done))
+            except Exception:  # what is only logged is lost with a step that fails
+                done_before = _these(held, feed, done)
+                yield from _changed(context, feed, done_before, [*mine, turned_away])
                 raise
             now = accounts(held.store, feed.name)
         for name in done:
             account = now.get(name, without_deliveries(feed.name, name))
             _describe(context, name, evaluated_metadata(feed, account))
-            _tell_turned_away(context, feed, account)
+        _tell(context, feed, [now[name] for name in done if name in now], [turned_away])
         changed = [a for name, a in now.items() if a != before.get(name) and name not in done]
-        _tell_others(context, feed, [account for account in changed if not account.stale])
+        others = [account for account in changed if not account.stale]
+        _tell(context, feed, others, [*mine, turned_away])
         yield from (dg.MaterializeResult(spec.key) for spec in evaluated(settings, feed))
 
     return evaluate
@@ -122,19 +127,27 @@ def _describe(
         context.add_asset_metadata(metadata, asset_key=asset, partition_key=name)
 
 
-def _tell_turned_away(context: dg.AssetExecutionContext, feed: Feed, account: Account) -> None:
-    """Tell the quarantine anew: what is late, a duplicate or in conflict is known only now."""
-    quarantine = key(feed, "quarantine")
-    if account.counts["rows"]:
-        told = ingest_metadata(feed, account)[quarantine]
-        context.log_event(dg.AssetMaterialization(quarantine, metadata=told, partition=account.key))
-
-
-def _tell_others(context: dg.AssetExecutionContext, feed: Feed, others: Iterable[Account]) -> None:
-    """Tell partitions that this step changed without being asked for them."""
-    mine = list(context.selected_asset_keys)
-    for told in materializations(feed, others, only=mine):
+def _tell(
+    context: dg.AssetExecutionContext,
+    feed: Feed,
+    known: Iterable[Account],
+    assets: Iterable[dg.AssetKey],
+) -> None:
+    """Tell partitions that the step changed and does not give in the end."""
+    for told in _changed(context, feed, known, assets):
         context.log_event(told)
+
+
+def _changed(
+    context: dg.AssetExecutionContext,
+    feed: Feed,
+    known: Iterable[Account],
+    assets: Iterable[dg.AssetKey],
+) -> Iterator[dg.AssetMaterialization]:
+    """Give partitions as they stand now; Dagster does not show all that there are."""
+    definition = context.assets_def.partitions_def
+    here = [each for each in known if definition and definition.has_partition_key(each.key)]
+    yield from materializations(feed, here, only=list(assets))
 
 
 def _keys_taken(report: IngestReport, known: Iterable[Account]) -> set[str]:
@@ -169,4 +182,4 @@ def _log_partition(context: dg.AssetExecutionContext, report: PartitionReport) -
         f"O {counts['left']:,}"
     )
     for group in report.groups if report.changed else ():
-        context.log.debug(f"{report.key}: {dict(seconds_of(group.seconds, len(group.epochs)))}")
+        context.log.info(f"{report.key}: {dict(seconds_of(group.seconds, len(group.epochs)))}")

@@ -13,6 +13,8 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 
 from assets.feeds import AGAIN, WRITER
 from assets.graph import EVALUATED, key
+from assets.partitions import of_feed as partitions_of_feed
+from assets.partitions import shown
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import materializations, staleness, table_of
 from pipelines.epochs.accounts import Account, accounts
@@ -44,8 +46,8 @@ def take_in_and_evaluate(
     context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]
 ) -> None:
     """Take in and evaluate everything that has arrived, and tell the partitions it belongs to."""
-    before = _known(lake)
     with told_plainly():
+        before = _known(lake)
         report = run(
             lake.settings,
             lake.runner,
@@ -61,20 +63,19 @@ def take_in_and_evaluate(
 @dg.op(pool=WRITER, retry_policy=AGAIN)
 def evaluate_stale(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
     """Evaluate every stale partition anew, in order, and tell them."""
-    before = _known(lake)
+    with told_plainly():
+        before = _known(lake)
     done: list[tuple[str, str]] = []
-    try:
-        with told_plainly(), lake.writing("reevaluate") as held:
-            for name in lake.settings.feeds:
-                for report in partitions(held, name, stale_keys(held, name)):
-                    context.log.info(f"{name} {report.key}: evaluated anew")
-                    done.append((name, report.key))
-    finally:
-        _tell(context, lake.settings, before, _known(lake))
+    with told_plainly(), lake.writing("reevaluate") as held:
+        for name in lake.settings.feeds:
+            for report in partitions(held, name, stale_keys(held, name)):
+                context.log.info(f"{name} {report.key}: evaluated anew")
+                done.append((name, report.key))
+    _tell(context, lake.settings, before, _known(lake))
     context.add_output_metadata({"evaluated anew": table_of(("feed", "partition"), done)})
 
 
-@dg.op(pool=WRITER)
+@dg.op(pool=WRITER, retry_policy=AGAIN)
 def put_together(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
     """Put small files together, take out what no longer counts, delete old files."""
     with told_plainly(), lake.writing("maintain") as held:
@@ -119,7 +120,9 @@ def _tell(
     for name, feed in settings.feeds.items():
         if before[name] == now[name]:
             continue
-        for told in materializations(feed, changed(before[name], now[name])):
+        definition = partitions_of_feed(settings, feed)
+        here = [each for each in changed(before[name], now[name]) if shown(definition, each.key)]
+        for told in materializations(feed, here):
             context.log_event(told)
         context.instance.report_runless_asset_event(staleness(feed, now[name].values()))
 

@@ -6,6 +6,7 @@ out of a file.
 
 import dagster as dg
 
+from assets.feeds import AGAIN, WRITER
 from assets.graph import QUERIES, RULES, columns
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import Metadata, table_of
@@ -35,7 +36,8 @@ def queries(settings: Settings) -> dg.AssetsDefinition:
             "dagster/table_name": "queries",
             "dagster/column_schema": columns(STANDING.columns),
         },
-        pool="lake",
+        pool=WRITER,
+        retry_policy=AGAIN,
     )
     def registered(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]

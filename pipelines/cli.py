@@ -10,14 +10,17 @@ from typing import Annotated, ClassVar
 import typer
 
 from pipelines.arrow_alone import keep_arrow_alone
+from pipelines.check_command import check
 from pipelines.doctor_command import doctor
 from pipelines.ending import MEANING, ended
 from pipelines.eval_command import evaluate
 from pipelines.generate import app as generate_app
 from pipelines.init_command import init
 from pipelines.manual import HELP_NAMES, Manual, Rows, page
+from pipelines.marts_command import marts
 from pipelines.quarantine_command import app as quarantine_app
 from pipelines.queries_command import app as queries_app
+from pipelines.report_command import report
 from pipelines.run_command import maintain, partitions, run, watch
 from pipelines.sql_command import sql
 from pipelines.status_command import status
@@ -48,8 +51,8 @@ class Cover(Manual):
     panels: ClassVar = {
         "Begin": ("init", "doctor"),
         "Rules": ("queries",),
-        "Data": ("run", "watch", "partitions", "quarantine", "maintain"),
-        "Ask": ("sql", "status"),
+        "Data": ("run", "watch", "partitions", "quarantine", "marts", "maintain"),
+        "Ask": ("sql", "status", "report", "check"),
         "Try it on files": ("eval", "generate"),
         "Look at it": ("ui",),
     }
@@ -73,9 +76,12 @@ for name, command in {
     "run": run,
     "watch": watch,
     "partitions": partitions,
+    "marts": marts,
     "maintain": maintain,
     "sql": sql,
     "status": status,
+    "report": report,
+    "check": check,
     "eval": evaluate,
     "ui": ui,
 }.items():

@@ -9,7 +9,6 @@ offered. About half a second at most, whatever the lake holds.
 
 import os
 import re
-import tomllib
 from collections.abc import Callable, Iterable
 from itertools import islice
 from pathlib import Path
@@ -52,6 +51,8 @@ def offered(names: Names) -> Offer:
 @offered
 def feeds(ctx: typer.Context) -> Iterable[str]:
     """Name the feeds that are declared. The file is read, and nothing is checked: 2 ms."""
+    import tomllib
+
     given = ctx.params.get("config") or os.environ.get("FENCEPOST_CONFIG")
     if given is None:
         here = Path.cwd()

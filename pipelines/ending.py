@@ -122,7 +122,9 @@ def usage_fault(fault: TyperException) -> str:
         return fault.format_message()
     if type(fault).__name__ == "NoArgsIsHelpError":
         return str(fault.message).rstrip("\n")
-    path, said = context.command_path, _expected(fault) or fault.format_message()
+    unnamed = isinstance(fault, typer.BadParameter) and fault.param is None
+    plainly = fault.message if unnamed else fault.format_message()
+    path, said = context.command_path, _expected(fault) or plainly
     return f"{path}: {said[:1].lower()}{said[1:]}\nHow to use it: {path} --help"
 
 

@@ -289,7 +289,7 @@ def _as_json(report: "RunReport") -> dict[str, Any]:
         "passed_over": got.passed_over,
         "groups": [
             {
-                "lane": group.lane,
+                "feed": group.lane,
                 "first": group.epochs[0].epoch,
                 "last": group.epochs[-1].epoch,
                 "generation": group.epochs[0].generation,

@@ -31,6 +31,7 @@ PATIENCE = 20.0
 """Seconds for the processes to end by themselves; a run that commits takes a few."""
 
 A_LOOK = 0.2
+PROCESSES = Path("/proc")
 LAST_PORT = 65535
 WORKSPACE = "workspace.yaml"
 INSTANCE = "dagster.yaml"
@@ -99,13 +100,13 @@ def environment_of(config: Path, around: Mapping[str, str]) -> dict[str, str]:
     return told
 
 
-def serve(config: Path, at: Address, ready: Callable[[int], None]) -> bool:
+def serve(config: Path, at: Address, ready: Callable[[int], None]) -> None:
     """Serve the UI of a project until a signal comes; `ready` is told its process when it answers.
 
-    True: a signal ended it. SetupError where it ends by itself; its own words are on stderr then.
+    What Dagster says goes to stderr, until it is asked to end. SetupError where it ends by itself.
     """
     asked = threading.Event()
-    with _signals(asked), _started(config, at) as dagster:
+    with _signals(asked), _started(config, at, asked) as dagster:
         while not asked.is_set() and not _answers(at, dagster):
             asked.wait(A_LOOK)
         if not asked.is_set():
@@ -113,24 +114,37 @@ def serve(config: Path, at: Address, ready: Callable[[int], None]) -> bool:
         while not asked.wait(A_LOOK):
             if dagster.poll() is not None:
                 raise _gone(dagster)
-    return True
 
 
 @contextmanager
-def _started(config: Path, at: Address) -> "Iterator[subprocess.Popen[bytes]]":
+def _started(
+    config: Path, at: Address, asked: threading.Event
+) -> "Iterator[subprocess.Popen[bytes]]":
     arguments = ["dev", "-w", WORKSPACE, "-h", at.host, "-p", str(at.port)]
     dagster = subprocess.Popen(  # noqa: S603  this Python
         [sys.executable, "-m", "dagster", *arguments, "--log-level", "warning"],
         cwd=config.parent,
         env=environment_of(config, os.environ),
         stdin=subprocess.DEVNULL,
-        stdout=sys.stderr.fileno(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
         start_new_session=True,
     )
+    listening = threading.Thread(target=_pass_on, args=(dagster, asked), daemon=True)
+    listening.start()
     try:
         yield dagster
     finally:
         _end(dagster)
+        listening.join(A_LOOK)
+
+
+def _pass_on(dagster: "subprocess.Popen[bytes]", asked: threading.Event) -> None:
+    """Pass on what Dagster says; how its processes complain when they are ended is no news."""
+    for line in dagster.stdout or ():
+        if not asked.is_set():
+            sys.stderr.write(line.decode(errors="replace"))
+            sys.stderr.flush()
 
 
 def _answers(at: Address, dagster: "subprocess.Popen[bytes]") -> bool:
@@ -169,9 +183,17 @@ def _end(dagster: "subprocess.Popen[bytes]") -> None:
 
 
 def _session_of(leader: int) -> list[int]:
-    """List the processes of a session that are alive."""
+    """List the processes of a session that are alive.
+
+    Where the system has no /proc, the first one stands for all of them.
+    """
+    if not PROCESSES.is_dir():
+        with suppress(ProcessLookupError):
+            os.killpg(leader, 0)
+            return [-leader]  # to kill this is to kill its group
+        return []
     alive = []
-    for entry in Path("/proc").iterdir():
+    for entry in PROCESSES.iterdir():
         if entry.name.isdigit():
             with suppress(OSError, IndexError, ValueError):
                 state, _, _, session = (entry / "stat").read_text().rpartition(")")[2].split()[:4]

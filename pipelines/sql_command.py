@@ -35,6 +35,9 @@ FORMS: dict[str, "Form"] = {
 """What the end of a file's name asks for."""
 
 
+STATEMENT_FILE = "give --file a text with one statement in it"
+
+
 class Engine(StrEnum):
     """Who answers."""
 
@@ -133,9 +136,9 @@ def _statement(given: str | None, file: Path | None) -> str | None:
     try:
         return file.read_text(encoding="utf-8")
     except UnicodeDecodeError:
-        raise InputError(f"{file} is not UTF-8") from None
+        raise InputError(f"{file} is not UTF-8: {STATEMENT_FILE}") from None
     except OSError as why:
-        raise InputError(f"{file} cannot be read: {why.strerror}") from None
+        raise InputError(f"{file} cannot be read: {why.strerror}; {STATEMENT_FILE}") from None
 
 
 def _answer(

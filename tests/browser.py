@@ -28,7 +28,7 @@ in_browser = [
         not CHROMIUM.exists(), reason=f"there is no {CHROMIUM}: apt install chromium"
     ),
 ]
-"""Marks for a test that opens a page: `@in_browser` by `pytestmark`."""
+"""Marks for tests that open pages: `pytestmark = in_browser`."""
 
 
 @dataclass
@@ -40,27 +40,36 @@ class Seen:
 
 
 @contextmanager
-def opened(
-    address: str, *, width: int = 1440, height: int = 900, dark: bool = False
-) -> Iterator[tuple[Any, Seen]]:
-    """Open an address in a fresh profile; give the page, and what it says meanwhile."""
+def launched() -> Iterator[Any]:
+    """Start the browser; while it runs no other event loop can, so one module's tests share it."""
     from playwright.sync_api import sync_playwright
 
-    seen = Seen()
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=str(CHROMIUM), args=list(ARGUMENTS))
         try:
-            page = browser.new_page(
-                viewport={"width": width, "height": height},
-                color_scheme="dark" if dark else "light",
-            )
-            page.on("console", lambda said: _note(seen, said))
-            page.on("pageerror", lambda error: seen.errors.append(str(error)))
-            page.on("request", lambda request: seen.asked.append(request.url))
-            page.goto(address)
-            yield page, seen
+            yield browser
         finally:
             browser.close()
+
+
+@contextmanager
+def opened(
+    browser: Any, address: str, *, width: int = 1440, height: int = 900, dark: bool = False
+) -> Iterator[tuple[Any, Seen]]:
+    """Open an address in a fresh profile; give the page, and what it says meanwhile."""
+    seen = Seen()
+    context = browser.new_context(
+        viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"
+    )
+    try:
+        page = context.new_page()
+        page.on("console", lambda said: _note(seen, said))
+        page.on("pageerror", lambda error: seen.errors.append(str(error)))
+        page.on("request", lambda request: seen.asked.append(request.url))
+        page.goto(address)
+        yield page, seen
+    finally:
+        context.close()
 
 
 def _note(seen: Seen, said: Any) -> None:

@@ -18,6 +18,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 from unittest import mock
@@ -71,7 +72,7 @@ def blocks(page: Path) -> list[Block]:
     content = page.read_text(encoding="utf-8")
     found = list(_FENCE.finditer(content))
     listed = []
-    for here, after in zip(found, [*found[1:], None], strict=True):
+    for here, after in zip_longest(found, found[1:]):
         follows = after is not None and not content[here.end() : after.start()].strip()
         answer = after[2] if after is not None and after[1] == "text" and follows else None
         line = content.count("\n", 0, here.start()) + 1
@@ -110,7 +111,9 @@ class Session:
     def asked(self, block: Block) -> str:
         """Ask in SQL, or run Python."""
         if block.language == "sql":
-            return self._fencepost("sql", block.text)
+            said = self._fencepost("sql", block.text)
+            assert re.search(r"^\d+ rows?$", said, re.MULTILINE), f"{block.place}: {said}"
+            return said
         out = io.StringIO()
         with contextlib.chdir(self.folder), contextlib.redirect_stdout(out):
             exec(compile(block.text, block.place, "exec"), {**self.names})  # noqa: S102
@@ -131,13 +134,20 @@ class Session:
         if tool == "cat" and not (self.folder / words[0]).exists():
             content = command.printed.rstrip("\n") + "\n"
             (self.folder / words[0]).write_text(content, encoding="utf-8")
+            self._let_settle()
             return content
         assert tool in TOOLS, f"{command.place}: no page runs {tool}"
         words = [str(REPOSITORY / word) if word.startswith("examples/") else word for word in words]
         done = subprocess.run(
             [tool, *words], cwd=self.folder, capture_output=True, encoding="utf-8", check=False
         )
+        self._let_settle()
         return done.stdout + done.stderr
+
+    def _let_settle(self) -> None:
+        """Do as if what lies in the landing folders had been put there a while ago."""
+        for path in self.folder.glob("landing/*/*"):
+            os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 60))
 
     def _fencepost(self, *words: str, **environment: str) -> str:
         with contextlib.chdir(self.folder), mock.patch.dict(os.environ, {**ENGINE, **environment}):
@@ -167,7 +177,7 @@ def retold(page: Path, folder: Path, names: Mapping[str, Any]) -> str:
     content = page.read_text(encoding="utf-8")
     for block in blocks(page):
         if block.language == "console":
-            new = "\n".join(_retold(command, session) for command in commands(block))
+            new = "".join(_retold(command, session) for command in commands(block)).rstrip() + "\n"
             content = content.replace(f"```console\n{block.text}```", f"```console\n{new}```", 1)
         elif block.language in PLAYED and (names or not block.takes_spark):
             said = session.asked(block).rstrip("\n")
@@ -184,7 +194,7 @@ def _retold(command: Command, session: Session) -> str:
     with contextlib.suppress(AssertionError):  # what still holds stays as it stands
         alike(command.printed, said, command.place)
         said = command.printed.rstrip("\n")
-    return f"$ {command.shown}\n{said}\n" if said else f"$ {command.shown}\n"
+    return f"$ {command.shown}\n{said}\n\n" if said else f"$ {command.shown}\n"
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Few numbers for many: what a screen cannot show is not sent.
 
 Times go as whole parts of the range, values as whole parts of their span, each as the difference
-from the one before: (measured) 6 bytes a point of a chart instead of 30.
+from the one before: (measured) 7 bytes a point of a chart.
 
 Law: what is thinned lies within one part of what it stands for.
 """

@@ -34,6 +34,7 @@ TOML = """\
 path = "lake"
 queries = "rules"
 buckets = 2
+group = 2
 
 [run]
 runner = "{runner}"
@@ -175,7 +176,10 @@ class Project:
     def tick(self, sensor: str, cursor: str | None = None) -> Any:
         """Let a sensor tick once."""
         context = dg.build_sensor_context(
-            self.instance, cursor=cursor, definitions=self.definitions
+            self.instance,
+            cursor=cursor,
+            definitions=self.definitions,
+            resources={"lake": self.lake},
         )
         return self.definitions.resolve_sensor_def(sensor).evaluate_tick(context)
 
@@ -205,8 +209,11 @@ class Project:
 
 def told(result: dg.ExecuteInProcessResult) -> list[tuple[str, str]]:
     """List what a run materialised, asset and partition, in the order it was told."""
-    events = [e.step_materialization_data.materialization for e in result.all_events
-              if e.is_step_materialization]
+    events = [
+        e.step_materialization_data.materialization
+        for e in result.all_events
+        if e.is_step_materialization
+    ]
     return [(each.asset_key.to_user_string(), each.partition or "") for each in events]
 
 

@@ -51,7 +51,8 @@ def test_what_a_partition_turned_away_is_told_when_it_is_known(project: Project)
     project.land(hour, "-once-more").write_text(project.land(hour).read_text() + "v,0,0,0\n")
     project.make(hour)
     quarantine = project.latest("ticks/quarantine", hour)
-    assert (quarantine["malformed"], quarantine["duplicate"]) == (3, 18)
+    assert quarantine["malformed"] == 3
+    assert quarantine["late"] + quarantine["duplicate"] == 18
     assert quarantine["dagster/partition_row_count"] == 21
 
 
@@ -107,9 +108,10 @@ def test_a_days_partition_is_a_day(project: Project) -> None:
     assert project.latest("locations/events", DAY)["I"] > 0
 
 
+@pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("place", ["epochs.planned", "epochs.events", "epochs.done"])
 def test_a_step_that_failed_and_is_repeated_leaves_what_an_undisturbed_one_leaves(
-    project: Project, undisturbed: Project, at_once: None, place: str
+    project: Project, undisturbed: Project, place: str
 ) -> None:
     keys = hours(0, 3)
     for each in (project, undisturbed):
@@ -121,6 +123,75 @@ def test_a_step_that_failed_and_is_repeated_leaves_what_an_undisturbed_one_leave
     assert any(e.is_step_up_for_retry for e in result.all_events)
     assert differing(rows_of(project.folder), rows_of(undisturbed.folder)) == []
     assert project.shown("ticks/events") == keys
+
+
+def test_a_range_that_fails_in_the_middle_tells_what_was_done_and_no_more(
+    project: Project, undisturbed: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assets.feeds.AGAIN", dg.RetryPolicy(max_retries=0))
+    keys = hours(0, 5)
+    for each in (project, undisturbed):
+        each.land_all(keys)
+    undisturbed.by_command()
+    with fault_at("epochs.evaluated", 3):  # two partitions a group
+        result = project.make(*keys, fails=True)
+    found = [hour for name, hour in told(result) if name == "ticks/events"]
+    done = [hour for hour, account in project.accounts().items() if account.epochs]
+    assert done == keys[:4]
+    assert found == done[: len(found)]
+    assert len(found) >= 3
+    project.tick("ledger")  # what was committed and not told, is told by the sensor
+    assert project.make(*keys[4:]).success
+    assert differing(rows_of(project.folder), rows_of(undisturbed.folder)) == []
+
+
+@pytest.mark.usefixtures("at_once")
+def test_who_finds_the_lake_locked_says_by_whom_and_tries_again(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("assets.resources.PATIENCE", 0.05)
+    (hour,) = hours(0, 0)
+    project.land(hour)
+    with hold(project.settings.root, "somebody's command", 1):
+        result = project.make(hour, fails=True)
+    tries = [e for e in result.all_events if e.is_step_restarted]
+    assert len(tries) == 2
+    why = why_failed(result, "arrivals_of_ticks")
+    assert "somebody's command" in why
+    assert "run it again when the lake is free" in why
+    assert project.shown("ticks/ticks") == []
+
+
+@pytest.mark.usefixtures("at_once")
+def test_what_is_wrong_with_the_input_is_not_tried_again(project: Project) -> None:
+    (hour,) = hours(0, 0)
+    project.land(hour)
+    (project.settings.root / "_fencepost.json").write_text("{}")  # a lake of no version
+    result = project.make(hour, fails=True)
+    assert not any(e.is_step_up_for_retry for e in result.all_events)
+    why = why_failed(result, "arrivals_of_ticks")
+    assert "_fencepost.json" in why
+    assert "Mend it and run again" in why
+
+
+@pytest.mark.parametrize(("error", "again"), [(LockedError, True), (InputError, False)])
+def test_an_error_of_ours_fails_in_its_own_words(error: type[Exception], again: bool) -> None:
+    with pytest.raises(dg.Failure) as failure, told_plainly():
+        raise error("said plainly")
+    assert failure.value.allow_retries is again
+    assert str(failure.value.description).startswith("said plainly\n")
+
+
+def test_an_error_that_nobody_foresaw_keeps_its_traceback() -> None:
+    with pytest.raises(Crash), told_plainly():
+        raise Crash
+
+
+def test_how_often_and_how_long_a_step_is_tried(project: Project) -> None:
+    for step in ("arrivals_of_ticks", "crossings_of_ticks"):
+        policy = project.assets(step).op.retry_policy
+        assert policy is not None
+        assert (policy.max_retries, policy.backoff) == (2, dg.Backoff.EXPONENTIAL)
 
 
 def _published(project: Project, table: str) -> list[str]:

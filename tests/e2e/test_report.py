@@ -3,14 +3,17 @@
 import contextlib
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.browser import in_browser, opened
+from pipelines.report.streams import STREAMS
+from tests.browser import in_browser, launched, opened
 from tests.commands import Said, fencepost
-from tests.walked_lakes import EVIL, REGIONS, SECONDS, WALKERS, held, made
+from tests.hand_made_lakes import Ledger, at
+from tests.walked_lakes import AXES, EVIL, REGIONS, SECONDS, TOML, WALKERS, held, made
 
 PHONE = {"width": 390, "height": 844}
 
@@ -28,6 +31,13 @@ def page_file(project: Path) -> Path:
     """The report of the whole lake."""
     assert report(project, "-o", "whole.html").code == 0
     return project / "whole.html"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """One browser for all the tests that look."""
+    with launched() as browser:
+        yield browser
 
 
 def report(project: Path, *arguments: object) -> Said:
@@ -49,8 +59,8 @@ def levels(pairs: list[int], steps: int) -> list[int]:
     place = 0
     for on, change in zip(pairs[::2], pairs[1::2], strict=True):
         place += on
-        for at in range(place, steps + 1):
-            row[at] += change
+        for later in range(place, steps + 1):
+            row[later] += change
     return row
 
 
@@ -144,13 +154,50 @@ def test_what_cannot_be_reported_is_told_and_nothing_is_written(project, argumen
     assert sorted(project.rglob("*.html")) == before
 
 
+def crowded(folder: Path, streams: int, second: int) -> Path:
+    """A project with so many streams of one tuple each, all at one instant, and no rule."""
+    ledger = Ledger(AXES)
+    n = ledger.arrive("locations", rows=streams)
+    ledger.epoch("locations", 1, [n], watermark=at(second))
+    for k in range(streams):
+        row = {"stream_id": f"s{k:03}", "ts": at(second), "arrival": n, "line": k}
+        ledger.add("locations", **row, x=float(k), y=7.0)
+    ledger.written(folder / "lake")
+    (folder / "fencepost.toml").write_text(TOML)
+    return folder
+
+
+def test_of_many_streams_some_are_shown_and_the_page_knows_of_how_many(tmp_path):
+    project = crowded(tmp_path, STREAMS + 5, 3)
+    assert report(project, "-o", "r.html").code == 0
+    told = data(project / "r.html")["feeds"][0]["map"]
+    assert [track["id"] for track in told["tracks"]] == [f"s{k:03}" for k in range(STREAMS)]
+    assert told["of_streams"] == STREAMS + 5
+
+
+def test_epochs_to_be_evaluated_anew_are_stale_and_those_begun_are_open(tmp_path):
+    ledger = Ledger(AXES)
+    one, two = ledger.arrive("ticks"), ledger.arrive("ticks")
+    ledger.epoch("ticks", 1, [one], watermark=at(10), seconds=None)
+    ledger.epoch("ticks", 2, [two], watermark=at(20))
+    ledger.epoch("ticks", 1, [one], generation=2, watermark=at(10))
+    ledger.epoch("ticks", 2, [two], generation=2, state="planned")
+    ledger.written(tmp_path / "lake")
+    (tmp_path / "fencepost.toml").write_text(TOML)
+    assert report(tmp_path, "-o", "r.html").code == 0
+    told = data(tmp_path / "r.html")["feeds"][1]["state"]
+    groups = [(each["state"], each["first"], each["generation"]) for each in told["groups"]]
+    assert groups == [("open", 2, 2), ("stale", 2, 1), ("done", 1, 2)]
+    assert told["stale"] == 1
+
+
 class TestSeen:
     """The page, in a browser."""
 
     pytestmark = in_browser
 
-    def test_the_slider_is_moved_and_marks_change(self, page_file):
-        with opened(page_file.as_uri()) as (page, seen):
+    def test_the_slider_is_moved_and_marks_change(self, chromium, page_file):
+        with opened(chromium, page_file.as_uri()) as (page, seen):
             canvas = page.locator("figure.map canvas")
             slider = page.locator("figure.map input[type=range]")
             marks = len(data(page_file)["feeds"][0]["map"]["marks"]["type"])
@@ -167,14 +214,14 @@ class TestSeen:
             assert seen.errors == []
             assert seen.asked == [page_file.as_uri()]
 
-    def test_a_stream_with_markup_in_its_name_is_text(self, page_file):
-        with opened(page_file.as_uri()) as (page, seen):
+    def test_a_stream_with_markup_in_its_name_is_text(self, chromium, page_file):
+        with opened(chromium, page_file.as_uri()) as (page, seen):
             assert page.get_by_text(EVIL).count() >= 1
             assert page.locator("img").count() == 0
             assert seen.errors == []
 
-    def test_it_plays_and_stops_when_the_slider_is_taken(self, page_file):
-        with opened(page_file.as_uri()) as (page, seen):
+    def test_it_plays_and_stops_when_the_slider_is_taken(self, chromium, page_file):
+        with opened(chromium, page_file.as_uri()) as (page, seen):
             slider = page.locator("figure.map input[type=range]")
             page.get_by_role("button", name="Play the day").click()
             page.wait_for_timeout(700)
@@ -184,8 +231,8 @@ class TestSeen:
             assert slider.input_value() == "360"
             assert seen.errors == []
 
-    def test_a_mark_and_a_region_say_what_they_are(self, page_file):
-        with opened(page_file.as_uri()) as (page, _):
+    def test_a_mark_and_a_region_say_what_they_are(self, chromium, page_file):
+        with opened(chromium, page_file.as_uri()) as (page, _):
             canvas = page.locator("figure.map canvas")
             canvas.scroll_into_view_if_needed()
             box = canvas.bounding_box()
@@ -198,8 +245,10 @@ class TestSeen:
             assert "Out: " in said
             assert any(walker in said for walker in WALKERS) or "gate" in said
 
-    def test_the_wheel_zooms_once_the_map_was_clicked_and_reset_shows_all(self, page_file):
-        with opened(page_file.as_uri()) as (page, _):
+    def test_the_wheel_zooms_once_the_map_was_clicked_and_reset_shows_all(
+        self, chromium, page_file
+    ):
+        with opened(chromium, page_file.as_uri()) as (page, _):
             canvas = page.locator("figure.map canvas")
             canvas.scroll_into_view_if_needed()
             whole = canvas.evaluate("each => each.toDataURL()")
@@ -212,8 +261,8 @@ class TestSeen:
             page.wait_for_timeout(120)
             assert canvas.evaluate("each => each.toDataURL()") == whole
 
-    def test_another_rule_shows_its_own_crossings(self, page_file):
-        with opened(page_file.as_uri()) as (page, seen):
+    def test_another_rule_shows_its_own_crossings(self, chromium, page_file):
+        with opened(chromium, page_file.as_uri()) as (page, seen):
             canvas = page.locator("figure.chart canvas")
             before = canvas.evaluate("each => each.toDataURL()")
             page.get_by_label("Rule").select_option(index=1)
@@ -221,9 +270,18 @@ class TestSeen:
             assert canvas.evaluate("each => each.toDataURL()") != before
             assert seen.errors == []
 
+    def test_a_single_instant_without_rules_is_a_page_too(self, chromium, tmp_path):
+        project = crowded(tmp_path, 3, 3)
+        report(project, "-o", "r.html")
+        with opened(chromium, (project / "r.html").as_uri()) as (page, seen):
+            page.locator("figure.map input[type=range]").press("Home")
+            assert page.get_by_text("No rule watches this feed").count() == 1
+            assert page.get_by_text("Neither tuples nor crossings yet").count() == 2
+            assert seen.errors == []
+
     @pytest.mark.parametrize("dark", [False, True])
-    def test_it_fits_a_phone_and_nothing_jumps(self, page_file, dark):
-        with opened(page_file.as_uri(), **PHONE, dark=dark) as (page, seen):
+    def test_it_fits_a_phone_and_nothing_jumps(self, chromium, page_file, dark):
+        with opened(chromium, page_file.as_uri(), **PHONE, dark=dark) as (page, seen):
             wide = page.evaluate("document.documentElement.scrollWidth")
             assert wide <= PHONE["width"]
             paper = page.evaluate("getComputedStyle(document.body).backgroundColor")

@@ -18,6 +18,8 @@ from tests.hand_made_lakes import AXES as MANY_AXES
 from tests.landed_lakes import Way
 from tests.landed_lakes import play as landed
 
+pytestmark = pytest.mark.xdist_group("great-expectations")  # one process imports it for all
+
 PROMISED = [
     (table, each.name) for table, c in contracts("ticks", AXES).items() for each in c.expectations
 ]

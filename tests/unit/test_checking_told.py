@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 import dagster as dg
+import pytest
 import typer
 from typer.testing import CliRunner
 
@@ -51,6 +52,7 @@ def test_a_check_that_failed_says_on_what_and_ends_with_1(tmp_path):
     assert "delivery 2 (ticks/2.csv)" in said.stdout
 
 
+@pytest.mark.xdist_group("great-expectations")
 def test_contracts_are_held_too_and_all_of_it_is_told_as_json(tmp_path):
     sound().written(tmp_path / "lake")
     said = asked(tmp_path, "--json")
@@ -81,6 +83,7 @@ def _assets(declared: Settings) -> list[dg.AssetKey]:
     return [key(feed, table) for table in contracts(feed.name, declared.axes)]
 
 
+@pytest.mark.xdist_group("great-expectations")
 def test_dagster_is_told_each_check_with_counts_severity_and_samples(tmp_path):
     spoilt().written(tmp_path / "lake")
     declared = settings_of(tmp_path)

@@ -147,19 +147,19 @@ class TownMap {
 
   draw(context, width, height) {
     this.fit(width, height);
-    this.grid(context, width, height);
+    const name = this.grid(context, width, height);
     this.regions(context, width, height);
     this.routes(context);
     this.crossings(context);
     this.movers(context);
+    name();
   }
 
+  // Lines now, and what writes their numbers, to be called when all else is drawn.
   grid(context, width, height) {
     const [x0, y0, x1, y1] = this.map.extent;
     context.strokeStyle = ink("line");
-    context.fillStyle = ink("muted");
     context.lineWidth = 1;
-    context.font = "11px system-ui, sans-serif";
     const many = (n) => Math.max(2, n * this.plane.scale);
     context.beginPath();
     const xs = ticks(x0, x1, many(5)).map((x) => [x, this.vx(x)]).filter(([, at]) => at > 24 && at < width - 24);
@@ -167,10 +167,17 @@ class TownMap {
     for (const [, at] of xs) { context.moveTo(at, 0); context.lineTo(at, height); }
     for (const [, at] of ys) { context.moveTo(0, at); context.lineTo(width, at); }
     context.stroke();
-    context.textAlign = "center";
-    for (const [x, at] of xs) context.fillText(value(x, (x1 - x0) / this.plane.scale), at, height - 6);
-    context.textAlign = "left";
-    for (const [y, at] of ys) context.fillText(value(y, (y1 - y0) / this.plane.scale), 6, at - 4);
+    return () => {
+      context.font = "11px system-ui, sans-serif";
+      context.fillStyle = ink("muted");
+      context.strokeStyle = ink("ground");
+      context.lineWidth = 3;
+      const write = (text, x, y) => { context.strokeText(text, x, y); context.fillText(text, x, y); };
+      context.textAlign = "center";
+      for (const [x, at] of xs) write(value(x, (x1 - x0) / this.plane.scale), at, height - 6);
+      context.textAlign = "left";
+      for (const [y, at] of ys) write(value(y, (y1 - y0) / this.plane.scale), 6, at - 4);
+    };
   }
 
   rects(at, width, height) {
@@ -193,8 +200,9 @@ class TownMap {
         if (box[0] > width || box[1] > height || box[0] + box[2] < 0 || box[1] + box[3] < 0) continue;
         this.boxes.push([at, box]);
         if (n > 0) {
-          const small = box[2] * box[3] < 200;
-          context.globalAlpha = (small ? 0.5 : 0.07) + (small ? 0.45 : 0.38) * Math.sqrt(n / this.most);
+          // A small one must be seen, a large one must not hide what is in it.
+          const small = box[2] * box[3] < 200, share = Math.min(1, (box[2] * box[3]) / (width * height));
+          context.globalAlpha = ((small ? 0.5 : 0.07) + (small ? 0.45 : 0.38) * Math.sqrt(n / this.most)) * (1 - 0.8 * share);
           context.fillStyle = ink("held");
           context.fillRect(...box);
         }
@@ -242,7 +250,7 @@ class TownMap {
     for (const type of ["O", "I"]) {
       const places = [];
       for (let i = fresh; i < this.shown; i += 1) if (marks.type[i] === type) places.push([this.sx(marks.x[i]), this.sy(marks.y[i])]);
-      triangles(context, places, 5, type === "I");
+      triangles(context, places, this.w < 500 ? 3.75 : 5, type === "I");
     }
   }
 
@@ -261,7 +269,7 @@ class TownMap {
     this.dots = [];
     context.strokeStyle = ink("ink");
     context.fillStyle = ink("ink");
-    context.lineWidth = 2;
+    context.lineWidth = this.w < 500 ? 1.5 : 2;
     context.globalAlpha = 0.5;
     context.beginPath();
     for (const track of this.tracks) {
@@ -277,7 +285,7 @@ class TownMap {
     context.lineWidth = 1.5;
     for (const [, x, y] of this.dots) {
       context.beginPath();
-      context.arc(x, y, 4, 0, 2 * Math.PI);
+      context.arc(x, y, this.w < 500 ? 3 : 4, 0, 2 * Math.PI);
       context.fill();
       context.stroke();
     }

@@ -25,21 +25,22 @@ function busiest(list, what, others) {
 }
 
 function quarantine(feeds) {
-  const parts = [];
-  for (const feed of feeds) {
-    const most = Math.max(1, ...feed.quarantine.map((each) => each.rows));
+  const lists = feeds.filter((feed) => feed.quarantine.length).map((feed) => {
+    const list = make("div", {}, make("h3", {}, feed.name)), most = Math.max(1, ...feed.quarantine.map((each) => each.rows));
     for (const { reason, rows, samples } of feed.quarantine) {
       const rod = make("span", { class: "rod" });
       rod.style.width = `${(100 * rows) / most}%`;
       rod.style.background = "var(--two)";
       const head = [["File", "wide"], ["Line", "n wide"], ["Why", ""], ["Record", "raw"]];
       const shown = samples.map(([path, line, detail, raw]) => [make("span", { class: "id" }, path), number(line), detail, raw]);
-      parts.push(make("details", {}, make("summary", {}, make("span", {}, `${feed.name} · ${reason} `, make("b", {}, number(rows))), rod),
+      list.append(make("details", {}, make("summary", {}, make("span", {}, `${reason} `, make("b", {}, number(rows))), rod),
         table(`the first ${shown.length} of ${counted(rows, "row", "rows")}`, head, shown)));
     }
-  }
+    return list;
+  });
   return make("section", { id: "quarantine" }, make("h2", {}, "Quarantine"),
-    make("p", { class: "lead" }, parts.length ? "Rows that were not taken, by feed and reason. Nothing that arrived is lost: `fencepost quarantine show` lists them all." : "Every row that arrived was taken."), ...parts);
+    make("p", { class: "lead" }, lists.length ? "Rows that were not taken, by feed and reason. Nothing that arrived is lost: fencepost quarantine show lists them all." : "Every row that arrived was taken."),
+    make("div", { class: "two" }, ...lists));
 }
 
 const STATES = {
@@ -79,7 +80,7 @@ function epochTable(feed) {
   if (state.waiting) told.push(`${counted(state.waiting, "tuple", "tuples")} waiting for earlier ones`);
   const stale = state.stale ? make("p", { class: "stale" }, `${counted(state.stale, "epoch is", "epochs are")} stale: \`fencepost run\` evaluates them anew.`) : null;
   return make("div", {}, make("h3", {}, feed.name), make("p", { class: "note" }, told.join(" · ")), stale,
-    rows.length ? table(`${ofAll(rows.length, state.of_groups)} groups of epochs; those of a group are committed together`, head, rows) : null);
+    rows.length ? table(`${rows.length < state.of_groups ? `The newest ${ofAll(rows.length, state.of_groups)} groups. ` : ""}Epochs in one row were committed together.`, head, rows) : null);
 }
 
 function epochs(feeds) {
