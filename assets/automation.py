@@ -16,7 +16,7 @@ restart, starts no second run for the same files and tells no partition twice.
 import json
 import time
 from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
@@ -39,6 +39,9 @@ TRY_AGAIN = timedelta(minutes=10)
 
 MOST_TOLD = 1000
 """Materialisations in one tick, which must end within a minute."""
+
+AT_IT = timedelta(hours=1)
+"""A run that began longer ago is no reason to wait: it may have been killed, and never says so."""
 
 UNDER_WAY = [
     dg.DagsterRunStatus.STARTING,
@@ -211,7 +214,8 @@ def _ledger(settings: Settings) -> dg.SensorDefinition:
     ) -> dg.SensorResult | dg.SkipReason:
         if not (settings.root / "arrivals").is_dir():
             return dg.SkipReason(f"there is no lake at {settings.root} yet: `fencepost init`")
-        if context.instance.get_runs_count(dg.RunsFilter(statuses=UNDER_WAY)):
+        lately = datetime.now(UTC) - AT_IT
+        if context.instance.get_runs_count(dg.RunsFilter(statuses=UNDER_WAY, updated_after=lately)):
             return dg.SkipReason("a run is under way, and tells its own partitions")
         with told_plainly():
             store = lake.store()

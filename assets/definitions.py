@@ -4,18 +4,12 @@ Law: loading reads fencepost.toml and no more of the lake than when it was made;
 and nothing heavy imported.
 """
 
-import warnings
-
 import dagster as dg
 
 from assets import automation, feeds, graph, jobs, marts, registry
 from assets.checks import checks
 from assets.resources import LakeAccess
 from pipelines.settings import Settings, load
-
-for kind in (dg.BetaWarning, dg.PreviewWarning):
-    warnings.filterwarnings("ignore", category=kind)
-
 
 def definitions(settings: Settings) -> dg.Definitions:
     """Put together what a project has: a group for each of its feeds, and what belongs to none."""
@@ -32,9 +26,17 @@ def definitions(settings: Settings) -> dg.Definitions:
         jobs=[*(jobs.of_feed(feed) for feed in each), *jobs.jobs()],
         schedules=automation.schedules(settings),
         sensors=automation.sensors(settings),
-        resources={"lake": LakeAccess(settings)},
+        resources=_resources(LakeAccess(settings)),
         executor=dg.in_process_executor,
     )
+
+
+def _resources(lake: LakeAccess) -> dict[str, dg.ResourceDefinition]:
+    """Give what steps work with; no run can say anything to it, and nothing is pickled."""
+    return {
+        "lake": dg.ResourceDefinition(lambda _: lake, config_schema={}),
+        "io_manager": dg.IOManagerDefinition(lambda _: dg.InMemoryIOManager(), config_schema={}),
+    }
 
 
 @dg.definitions

@@ -41,7 +41,7 @@ def jobs() -> list[dg.JobDefinition]:
     return [run_now, reevaluate, maintain]
 
 
-@dg.op(pool=WRITER, retry_policy=AGAIN)
+@dg.op(pool=WRITER, retry_policy=AGAIN, config_schema={})
 def take_in_and_evaluate(
     context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]
 ) -> None:
@@ -60,7 +60,7 @@ def take_in_and_evaluate(
     )
 
 
-@dg.op(pool=WRITER, retry_policy=AGAIN)
+@dg.op(pool=WRITER, retry_policy=AGAIN, config_schema={})
 def evaluate_stale(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
     """Evaluate every stale partition anew, in order, and tell them."""
     with told_plainly():
@@ -75,7 +75,7 @@ def evaluate_stale(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAc
     context.add_output_metadata({"evaluated anew": table_of(("feed", "partition"), done)})
 
 
-@dg.op(pool=WRITER, retry_policy=AGAIN)
+@dg.op(pool=WRITER, retry_policy=AGAIN, config_schema={})
 def put_together(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
     """Put small files together, take out what no longer counts, delete old files."""
     with told_plainly(), lake.writing("maintain") as held:

@@ -60,6 +60,7 @@ def report(settings: Settings) -> dg.AssetsDefinition:
 
     @dg.asset(
         key=REPORT,
+        config_schema={},
         group_name=REPORTS,
         kinds={"html"},
         deps=[key(feed, "daily_summary") for feed in settings.feeds.values()],

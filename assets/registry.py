@@ -36,6 +36,7 @@ def queries(settings: Settings) -> dg.AssetsDefinition:
             "dagster/table_name": "queries",
             "dagster/column_schema": columns(STANDING.columns),
         },
+        config_schema={},
         pool=WRITER,
         retry_policy=AGAIN,
     )

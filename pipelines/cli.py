@@ -16,7 +16,7 @@ from pipelines.ending import MEANING, ended
 from pipelines.eval_command import evaluate
 from pipelines.generate import app as generate_app
 from pipelines.init_command import init
-from pipelines.manual import HELP_NAMES, Manual, Rows, page
+from pipelines.manual import HELP_NAMES, Command, Manual, Rows, page
 from pipelines.marts_command import marts
 from pipelines.quarantine_command import app as quarantine_app
 from pipelines.queries_command import app as queries_app
@@ -56,21 +56,14 @@ class Cover(Manual):
         "Try it on files": ("eval", "generate"),
         "Look at it": ("ui",),
     }
-    sections = (
+    sections: ClassVar = (
         ("Exit codes", [(str(int(code)), meaning) for code, meaning in MEANING.items()]),
         ("Environment", VARIABLES),
         ("Files", FILES),
     )
 
 
-app = typer.Typer(
-    cls=Cover,
-    rich_markup_mode=None,  # plain help is there in a third of the time
-    pretty_exceptions_enable=False,
-    no_args_is_help=True,
-    context_settings=HELP_NAMES,
-)
-for name, command in {
+COMMANDS: dict[str, Command] = {
     "init": init,
     "doctor": doctor,
     "run": run,
@@ -84,7 +77,16 @@ for name, command in {
     "check": check,
     "eval": evaluate,
     "ui": ui,
-}.items():
+}
+
+app = typer.Typer(
+    cls=Cover,
+    rich_markup_mode=None,  # plain help is there in a third of the time
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    context_settings=HELP_NAMES,
+)
+for name, command in COMMANDS.items():
     page(app, name)(command)
 app.add_typer(queries_app, name="queries")
 app.add_typer(quarantine_app, name="quarantine")

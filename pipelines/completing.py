@@ -61,7 +61,8 @@ def feeds(ctx: typer.Context) -> Iterable[str]:
     else:
         file = Path(given)
         file = file / "fencepost.toml" if file.is_dir() else file
-    return tomllib.loads(file.read_text(encoding="utf-8-sig")).get("feeds", {})
+    declared: dict[str, object] = tomllib.loads(file.read_text(encoding="utf-8-sig"))["feeds"]
+    return declared
 
 
 @offered

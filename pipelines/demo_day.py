@@ -4,8 +4,8 @@ It is 2026-11-17: the market is open from 8 to 16 o'clock, the vehicles are out 
 holds an hour. A few rows are as rows are in life: late, twice, contradictory, torn, or from a clock
 that is decades ahead.
 
-Law: the same scale gives the same rows, and `dirt` says how many of them end in quarantine, and why.
-A file is whole or it is not there; what the record says of a feed is there, and of the day alone.
+Law: the same scale gives the same rows, and `dirt` says how many of them end in quarantine, and
+why. A file is whole or it is not there, and the record of the day is complete when the day is.
 """
 
 import json
@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from fencepost.errors import StateError
 from fencepost.times import SECOND, parse_instant
-from fencepost.tuples import Int64s, TupleBatch
+from fencepost.tuples import Bools, Int64s, TupleBatch
 from fencepost.workloads import Market, RoadNetwork, TownDay, town
 from fencepost.workloads.draws import Draws
 from pipelines import demo_rules
@@ -186,11 +186,11 @@ class Landing:
             lines = self._with_torn(self._lines(np.concatenate([before, own])), hour)
             yield HourFile(f"{DATE}T{hour:02}.csv.gz", b"".join(lines), len(lines) - 1)
 
-    def _can_be_late(self, rows: Int64s) -> Int64s:
+    def _can_be_late(self, rows: Int64s) -> Bools:
         """Say which rows have a later one of their stream in the same hour, and an hour to follow.
 
         Another row that goes wrong may be that later one; it is accepted all the same, or at least
-        its equal is, unless it is late itself. So the stream's last two of an hour are left alone.
+        its equal is, unless it is late itself. So the stream's last four of an hour are left alone.
         """
         of_hour = self.tuples.stream.astype(np.int64) * 24 + self.hour
         order = np.argsort(of_hour[::-1], kind="stable")  # the last of each first
@@ -200,7 +200,7 @@ class Landing:
         first = np.maximum.accumulate(np.where(begins, np.arange(len(group)), 0))
         from_last = np.empty(len(group), np.int64)
         from_last[sorted_rows] = np.arange(len(group)) - first
-        return (from_last[rows] >= 4) & (self.hour[rows] < self.hours[-1])
+        return np.asarray((from_last[rows] >= 4) & (self.hour[rows] < self.hours[-1]), np.bool_)
 
     def _lines(self, rows: Int64s) -> list[bytes]:
         """Write rows, those that come twice and those that contradict themselves."""

@@ -58,7 +58,7 @@ def scaled(count: int, scale: float) -> int:
 
 
 def rule(
-    id: str,  # noqa: A002  the word of the format
+    id: str,
     feed: str,
     where: str,
     within: str | None = None,

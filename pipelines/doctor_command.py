@@ -77,6 +77,11 @@ def lake_lines(root: Path) -> list["Finding"]:
     from pipelines.lake.layout import NOTE, Note, refuse_torn
     from pipelines.lake.lock import holder
 
+    if root.exists() and not root.is_dir():
+        remedy = "name a folder, or a place where there is none yet"
+        return [
+            Finding("lake", Mark.STOP, f"{root} is a file, where a folder was expected", remedy)
+        ]
     if not (root / NOTE).exists():
         return [Finding("lake", Mark.OK, f"none at {root}; `fencepost init` makes one")]
     try:

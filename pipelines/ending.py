@@ -21,7 +21,7 @@ from typing import Any
 import typer
 from typer.exceptions import TyperException
 
-from fencepost.errors import BrokenIndex, FencepostError, LockedError
+from fencepost.errors import BrokenIndex, Faults, FencepostError, LockedError
 
 
 class Code(IntEnum):
@@ -62,6 +62,13 @@ REMEDIES = {
 }
 """What to do where the system refuses: errors that are a user's to mend."""
 
+MOST_FAULTS = 200
+"""More than these are not printed."""
+
+OWN_FAULT = (
+    "{}: this is a fault of Fencepost, not of yours. What stands above belongs into a report of "
+    "it, and the command too."
+)
 STOPPED = "nothing is left half done, and the same command may be given again"
 
 
@@ -94,25 +101,39 @@ def ended(command: Callable[[], object], *, debug: bool) -> int:
 
 def _told(fault: BaseException, *, debug: bool) -> int:
     """Say what went wrong, and what to do about it."""
-    if isinstance(fault, LockedError):
-        return _said(str(fault), Code.LOCKED)
-    if isinstance(fault, FencepostError) and not isinstance(fault, BrokenIndex):
-        return _said(str(fault), Code.REFUSED)
-    if isinstance(fault, TyperException):
-        return _said(usage_fault(fault), Code.REFUSED)
-    if isinstance(fault, typer.Abort):
-        return _said("no answer was given: nothing changed", Code.REFUSED)
-    if isinstance(fault, OSError) and fault.errno in REMEDIES:
-        where = fault.filename if fault.filename is not None else "the output"
-        why = f"{_plain(str(where))}: {fault.strerror}: {REMEDIES[fault.errno]}"
-        return _said(why, Code.REFUSED)
-    if not debug:
-        traceback.print_exception(fault)
-    return _said(
-        f"{type(fault).__name__}: this is a fault of Fencepost, not of yours. What stands above "
-        "belongs into a report of it, and the command too.",
-        Code.FAILED,
-    )
+    code = Code.REFUSED
+    match fault:
+        case LockedError():
+            words, code = str(fault), Code.LOCKED
+        case Faults():
+            words = _not_too_long(fault)
+        case FencepostError() if not isinstance(fault, BrokenIndex):
+            words = str(fault)
+        case TyperException():
+            words = usage_fault(fault)
+        case typer.Abort():
+            words = "no answer was given: nothing changed"
+        case OSError(errno=number) if number in REMEDIES:
+            words = _of_the_system(fault)
+        case _:
+            words, code = OWN_FAULT.format(type(fault).__name__), Code.FAILED
+            if not debug:
+                traceback.print_exception(fault)
+    return _said(words, code)
+
+
+def _of_the_system(fault: OSError) -> str:
+    where = "the output" if fault.filename is None else _plain(str(fault.filename))
+    return f"{where}: {fault.strerror}: {REMEDIES[fault.errno or 0]}"
+
+
+def _not_too_long(found: Faults) -> str:
+    """List the faults; of very many, as in a file that is no text, the first."""
+    if len(found.faults) <= MOST_FAULTS:
+        return str(found)
+    first = "\n".join(map(str, found.faults[:MOST_FAULTS]))
+    more = len(found.faults) - MOST_FAULTS
+    return f"{first}\n… and {more:,} more\n{len(found.faults):,} faults, {found.outcome}."
 
 
 def usage_fault(fault: TyperException) -> str:

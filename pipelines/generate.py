@@ -164,6 +164,8 @@ def ticks(  # noqa: PLR0913 (options are many)
         plan = Market(**common, **_given(symbols=streams))
     else:
         plan = PriceWalks(**common, **_given(streams=streams), **walks)
+    many = plan.symbols if isinstance(plan, Market) else plan.streams
+    _refuse_too_much(many * length, len(plan.axes), queries)
     asked = PriceBands(
         count=queries, width=width, widest=widest, bounds=bounds, named=named, within=within
     )
@@ -244,6 +246,7 @@ def locations(  # noqa: PLR0913 (options are many)
         start=start,
         seed=seed,
     )
+    _refuse_too_much(objects * updates, len(plan.axes), squares + garages)
     zones = Squares(
         count=squares, width=width, widest=widest, centres=centres, within=within, seed=seed
     )
@@ -257,6 +260,23 @@ def locations(  # noqa: PLR0913 (options are many)
         print_json(_as_json(targets, tuples, fences, realised))
     else:
         typer.echo(targets.told(tuples, fences, _levels(realised) + _speeds(tuples)))
+
+
+def _refuse_too_much(tuples: int, axes: int, queries: int) -> None:
+    """Raise InputError where the workload would not fit into the memory that is free.
+
+    (Measured) 100 to 150 bytes a tuple of one to three axes, 130 a query.
+    """
+    from fencepost.errors import InputError
+    from pipelines.environment.machine import in_words, memory
+
+    wanted, free = tuples * (100 + 25 * axes) + queries * 150, memory().free
+    if wanted > free:
+        raise InputError(
+            f"{tuples:,} tuples and {queries:,} queries would take about {in_words(wanted)} of "
+            f"memory, and {in_words(free)} are free: ask for fewer, or in several files, each with "
+            "a --seed of its own"
+        )
 
 
 def _given(**options: object) -> dict[str, Any]:

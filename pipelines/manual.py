@@ -10,7 +10,7 @@ on in the next line.
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import typer
 from typer.core import TyperArgument, TyperCommand, TyperGroup
@@ -45,10 +45,10 @@ class Page(TyperCommand):
 class Manual(TyperGroup):
     """The page of several commands: what they are for, in panels; then the options."""
 
-    panels: Mapping[str, Sequence[str]] = {}
+    panels: ClassVar[Mapping[str, Sequence[str]]] = {}
     """Which commands stand under which heading; without any, all under one."""
 
-    sections: tuple[tuple[str, Rows], ...] = ()
+    sections: ClassVar[Sequence[tuple[str, Rows]]] = ()
     """What stands at the end, by its heading."""
 
     def get_short_help_str(self, limit: int = 45) -> str:

@@ -15,6 +15,9 @@ from pipelines.options import AsJson, Config, LakeFolder, OfFeed, known, print_j
 if TYPE_CHECKING:
     from pipelines.ingest.report import IngestReport
 
+MOST_ROWS = 2**62
+"""The most that DuckDB takes for a limit."""
+
 HEADER = ("arrival", "path", "line", "reason", "detail", "raw")
 RAW_SHOWN = 60
 
@@ -45,7 +48,9 @@ def show(  # noqa: PLR0913  options are many
     arrival: Annotated[
         int | None, typer.Option("--arrival", min=1, help="Only of the delivery of this number.")
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="At most so many rows; 0: all.")] = 20,
+    limit: Annotated[
+        int, typer.Option(min=0, max=MOST_ROWS, help="At most so many rows; 0: all.")
+    ] = 20,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,

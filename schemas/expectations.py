@@ -1,6 +1,6 @@
 """What the rows of each table promise, as plain values.
 
-An expectation is one sentence about rows, of four kinds. What it looks at is a column, or an
+An expectation is one sentence about rows, of three kinds. What it looks at is a column, or an
 expression over the row `t` in the SQL that DuckDB and Spark read alike. Nothing here knows Great
 Expectations, which takes seconds to import: `pipelines.checking` makes suites of these values.
 
@@ -16,7 +16,7 @@ from typing import Any, Literal
 from schemas.logs import Axes
 from schemas.quarantine import REASONS
 
-Kind = Literal["in_set", "between", "length", "unique"]
+Kind = Literal["in_set", "between", "unique"]
 Severity = Literal["error", "warning"]
 
 LONGEST_ID = 256
@@ -32,8 +32,8 @@ class Expectation:
 
     name       a word for it, its own among those of its table
     means      what it says, in a sentence
-    kind       in_set: one of `values`; between: `least` to `most`; length: so many characters;
-               unique: no two rows have the same values in these columns. Nulls are passed over
+    kind       in_set: one of `values`; between: `least` to `most`; unique: no two rows have the
+               same values in these columns. Nulls are passed over
     """
 
     name: str
@@ -100,6 +100,7 @@ def _tuples(feed: str, axes: tuple[str, ...]) -> Contract:
             _from_one("line", "Rows of a file are counted from 1."),
         ),
         {
+            **_lengths("stream_id"),
             **_YEAR,
             **{axis: _finite_or_inf(axis) for axis in axes},
         },
@@ -124,7 +125,7 @@ def _quarantine() -> Contract:
                 "one_row_each", "No row of a file was turned away twice.", "arrival", "file", "line"
             ),
         ),
-        _FOUND_BY,
+        {**_FOUND_BY, **_lengths("detail", "path")},
     )
 
 
@@ -139,7 +140,7 @@ def _stream_state(axes: tuple[str, ...]) -> Contract:
                 "index_is_named", "Every row names the index that its pointers are for.", "index"
             ),
         ),
-        {**_YEAR, "axes_not_finite": _not_finite(axes)},
+        {**_lengths("stream_id", "index"), **_YEAR, "axes_not_finite": _not_finite(axes)},
     )
 
 
@@ -167,6 +168,7 @@ def _events(axes: tuple[str, ...]) -> Contract:
             _all_finite("the tuple that crossed"),
         ),
         {
+            **_lengths("query_id", "stream_id"),
             **_INTO_DAY,
             "us_since_prev": "UNIX_MICROS(t.ts) - UNIX_MICROS(t.prev_ts)",
             "axes_not_finite": _not_finite(axes),
@@ -200,6 +202,7 @@ def _transitions() -> Contract:
             ),
         ),
         {
+            **_lengths("query_id", "stream_id"),
             **_INTO_DAY,
             **_ANSWER,
             "us_until_settled": "UNIX_MICROS(t.ts) - UNIX_MICROS(t.from_ts)",
@@ -217,7 +220,7 @@ def _pending() -> Contract:
             _from_one("query_version", "The versions of a query are counted from 1."),
             _in_years("a crossing"),
         ),
-        _YEAR,
+        {**_lengths("query_id", "stream_id"), **_YEAR},
     )
 
 
@@ -234,13 +237,17 @@ def _unique(name: str, means: str, *columns: str) -> Expectation:
 
 
 def _text(name: str, means: str, column: str) -> Expectation:
-    return Expectation(name, means, "length", (column,), {"least": 1}, "warning")
+    limits = {"least": 1}
+    return Expectation(name, means, "between", (f"{column}_length",), limits, "warning")
 
 
 def _id(column: str, of: str) -> Expectation:
     means = f"The id of a {of} has 1 to {LONGEST_ID} characters."
-    limits = {"least": 1, "most": LONGEST_ID}
-    return Expectation(f"{column}_is_an_id", means, "length", (column,), limits)
+    return _between(f"{column}_is_an_id", means, f"{column}_length", least=1, most=LONGEST_ID)
+
+
+def _lengths(*columns: str) -> dict[str, str]:
+    return {f"{column}_length": f"LENGTH(t.{column})" for column in columns}
 
 
 def _from_one(column: str, means: str) -> Expectation:

@@ -61,10 +61,11 @@ class FeedFigures:
         """Tell it in three lines."""
         counts = self.counts
         away = sum(self.quarantined.values())
+        read = f"{counts['rows']:,} rows read = {counts['accepted']:,} accepted"
         became = " · ".join(f"{words} {counts[kind]:,}" for kind, words in TRANSITIONS.items())
         entered, left = counts["entered"], counts["left"]
         return [
-            f"{counts['rows']:,} rows read = {counts['accepted']:,} accepted + {away:,} quarantined",
+            f"{read} + {away:,} quarantined",
             f"{len(self.known)} hours · crossings {entered + left:,} (I {entered:,} · O {left:,})",
             became,
         ]

@@ -1,6 +1,6 @@
-"""The demo's runs: Dagster materialises the project's assets, in this process, and keeps their history.
+"""The demo's runs: Dagster materialises the project's assets in this process, and remembers it.
 
-The history is the one that `make dev` opens. A run takes all hours of a feed, its checks included;
+That history is the one that `make dev` opens. A run takes all hours of a feed, its checks included;
 one more writes marts and report.
 
 Law: a run that ended with its process is told to have failed, by the next demo.

@@ -1,4 +1,4 @@
-"""A day of the town's vehicles: cars to work and out in the evening, vans on rounds, cabs at all hours.
+"""A day of the town's vehicles: cars to work and out in the evening, vans on rounds, cabs always.
 
 Cars stand at home until morning, by day where their owners work, some in the evening at a garage in
 the middle of the town. Their trackers report every half minute under way, and as a sign of life
@@ -151,10 +151,8 @@ class DayTraffic(Traffic):
         return goal, np.where(is_car, np.where(is_last, NEVER, due), pause)
 
 
-def stops_of_cars(
-    plan: TownDay, roads: RoadNetwork, draws: Draws
-) -> tuple[Int64s, Doubles]:
-    """Return of each vehicle where it stops, [vehicles, 4], home first, and when it leaves there."""
+def stops_of_cars(plan: TownDay, roads: RoadNetwork, draws: Draws) -> tuple[Int64s, Doubles]:
+    """Return where each vehicle stops, [vehicles, 4], home first, and when it leaves there."""
     count, near = plan.vehicles, from_the_middle(roads)
     evening, day, night = plan.garages_at(roads)
     u, v = draws.uniform(count), draws.uniform(count)

@@ -11,6 +11,7 @@ names; an expectation that cannot be evaluated has failed.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from pipelines.checking.checked import LONGEST_SAMPLE, SAMPLES, Checked
@@ -30,10 +31,8 @@ CRITICAL = {"error": "critical", "warning": "warning"}
 KINDS = {
     "in_set": "ExpectColumnValuesToBeInSet",
     "between": "ExpectColumnValuesToBeBetween",
-    "length": "ExpectColumnValueLengthsToBeBetween",
-    "unique": "ExpectColumnValuesToBeUnique",
+    "unique": "ExpectCompoundColumnsToBeUnique",
 }
-TOGETHER = "ExpectCompoundColumnsToBeUnique"
 THEIRS = {"values": "value_set", "least": "min_value", "most": "max_value"}
 """By severity, kind and argument of ours: theirs."""
 
@@ -90,11 +89,11 @@ def _expectation(promise: Expectation) -> "TheirExpectation":
     from great_expectations.expectations import core
 
     own: dict[str, Any] = {THEIRS[name]: value for name, value in promise.arguments.items()}
-    if promise.kind == "unique" and len(promise.columns) > 1:
-        kind, own["column_list"] = TOGETHER, list(promise.columns)
+    if promise.kind == "unique":
+        own["column_list"] = list(promise.columns)
     else:
-        kind, own["column"] = KINDS[promise.kind], promise.columns[0]
-    made: TheirExpectation = getattr(core, kind)(
+        (own["column"],) = promise.columns
+    made: TheirExpectation = getattr(core, KINDS[promise.kind])(
         **own,
         severity=CRITICAL[promise.severity],
         notes=promise.means,
@@ -152,7 +151,9 @@ def _samples(unexpected: Sequence[Any]) -> list[str]:
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401  of NumPy, pandas or Spark
-    """Give a value as Python has it."""
+    """Give a value as Python has it; a time that does not say so is UTC."""
     if hasattr(value, "to_pydatetime"):
-        return value.to_pydatetime()
+        value = value.to_pydatetime()
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
     return value.item() if hasattr(value, "item") else value

@@ -187,13 +187,6 @@ def test_an_error_that_nobody_foresaw_keeps_its_traceback() -> None:
         raise Crash
 
 
-def test_how_often_and_how_long_a_step_is_tried(project: Project) -> None:
-    for step in ("arrivals_of_ticks", "crossings_of_ticks"):
-        policy = project.assets(step).op.retry_policy
-        assert policy is not None
-        assert (policy.max_retries, policy.backoff) == (2, dg.Backoff.EXPONENTIAL)
-
-
 def _published(project: Project, table: str) -> list[str]:
     rows = project.lake.store().rows(table).drop_columns(["epoch", "arrival"]).to_pylist()
     return sorted(map(repr, rows))

@@ -8,6 +8,7 @@ import io
 import re
 import shlex
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -64,19 +65,31 @@ def test_what_a_page_types_prints_what_the_page_says(page: Path, tmp_path: Path)
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
+def test_what_the_cookbook_does_in_spark_gives_what_it_says(tmp_path: Path, spark: Any) -> None:
+    reader = laid_out(tmp_path, {"spark": spark})
+    for block in of_cookbook("python"):
+        if block.takes_spark:
+            reader.play(block)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
 def test_what_the_cookbook_asks_of_duckdb_spark_answers_alike(tmp_path: Path, spark: Any) -> None:
-    session = Session(tmp_path)
-    for block in of_cookbook("console"):
-        session.play(block)
-    settings = load(session.folder)
+    settings = load(laid_out(tmp_path).folder)
     spark_session_views(spark, settings.root, settings.tables)
     for block in of_cookbook("sql"):
         if ONLY_DUCKDB not in block.text:
             assert block.answer is not None, block.place
             alike(block.answer, answered_by(spark, block.text), block.place)
-    reader = Session(session.folder, {"spark": spark})
-    for block in of_cookbook("python"):
-        reader.play(block)
+
+
+def laid_out(folder: Path, names: Mapping[str, Any] | None = None) -> Session:
+    """The cookbook's lake, and its marts."""
+    session = Session(folder, names or {})
+    for block in of_cookbook("console"):
+        session.play(block)
+    return session
 
 
 def of_cookbook(language: str) -> list[Block]:

@@ -9,8 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from pipelines.ending import Code
 from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
+from pipelines.registry.files import rule_files
 from pipelines.settings import load
 from tests.commands import Said, fencepost, python
 from tests.files import written
@@ -101,11 +103,16 @@ def test_files_may_be_packed_or_parquet(folder):
     said = queries(folder, "import", "rules.jsonl.gz", "zones.parquet", "--feed", "locations")
     assert said.code == 0, said.err
     assert standing(folder) == sorted([*ALL, "p"])
-    assert json.loads(queries(folder, "list", "--id", "p", "--json").out) == {
-        "id": "p",
-        "feed": "locations",
-        "where": "x >= 1.0 AND x < 2.0",
-        "note": "from a table",
+    assert queries(folder, "list", "--id", "p", "--json").summary == {
+        "queries": [
+            {
+                "id": "p",
+                "feed": "locations",
+                "where": "x >= 1.0 AND x < 2.0",
+                "note": "from a table",
+            }
+        ],
+        "total": 1,
     }
     without = queries(folder, "import", "zones.parquet")
     assert (without.code, "no column 'feed'" in without.err) == (2, True)
@@ -222,17 +229,45 @@ def test_a_file_replaces_all_or_a_feed_and_only_when_told_so(folder):
     assert standing(folder) == ["aapl-breakout"]
 
 
+def test_without_a_file_those_of_the_project_are_imported(folder):
+    said = queries(folder, "import")
+    assert (said.code, 'write queries = "rules" under [lake]' in said.err) == (2, True)
+    written(folder, "fencepost.toml", TOML.replace('"lake"', '"lake"\nqueries = "rules"', 1))
+    said = queries(folder, "import")
+    assert (said.code, "rules, where the standing queries are" in said.err) == (2, True)
+    rules = folder / "rules"
+    (rules / "more.jsonl").mkdir(parents=True)
+    written(rules, ".old.jsonl", "{")
+    written(rules, "notes.txt", "not a query")
+    said = queries(folder, "import")
+    assert (said.code, "holds no file of queries" in said.err) == (2, True)
+    lines = RULES.splitlines(keepends=True)
+    written(rules, "b.jsonl.gz", gzip.compress(lines[0].encode()))
+    written(rules, "a.jsonl", lines[2])
+    table = pa.table({"id": ["p"], "feed": ["ticks"], "price_lo": [1.0], "price_hi": [2.0]})
+    pq.write_table(table, rules / "c.parquet")
+    listed = [path.name for path in rule_files(load(folder / "fencepost.toml"))]
+    assert listed == ["a.jsonl", "b.jsonl.gz", "c.parquet"]
+    assert queries(folder, "import", "--json").summary["added"] == 3
+    assert standing(folder) == ["aapl-breakout", "p", "thin"]
+    written(folder, "fencepost.toml", TOML.replace('"lake"', '"lake"\nqueries = "rules.jsonl"', 1))
+    assert queries(folder, "import", "--replace", "--yes", "--json").summary["removed"] == 1
+    assert standing(folder) == ALL
+
+
 def test_the_list_is_narrowed_and_cut(folder):
     queries(folder, "import", "rules.jsonl")
 
     def ids(*arguments: str) -> list[str]:
-        said = queries(folder, "list", *arguments, "--json")
-        return [json.loads(line)["id"] for line in said.out.splitlines()]
+        told = queries(folder, "list", *arguments, "--json").summary
+        return [query["id"] for query in told["queries"]]
 
     assert ids("--feed", "ticks") == ["aapl-breakout", "thin"]
     assert ids("--owner", "ada") == ids("--tag", "b") == ids("--id", "th*") == ["thin"]
     assert ids("--tag", "a, b") == ids("--owner", "ad") == ids("--id", "TH*") == []
     assert ids("--limit", "2") == ["depot-7", "aapl-breakout"]
+    assert queries(folder, "list", "--limit", "2", "--json").summary["total"] == 3
+    assert queries(folder, "list", "--id", "none", "--json").summary == {"queries": [], "total": 0}
     assert queries(folder, "list", "--limit", "1").out.endswith("… 1 of 3; --limit 0 lists all\n")
     assert queries(folder, "list", "--owner", "x").out == "no such query stands\n"
     said = queries(folder, "list", "--feed", "tick")
@@ -247,6 +282,11 @@ def test_what_is_exported_imports_to_the_same_and_moves_no_cursor(folder):
     assert queries(folder, "export", "--out", "all.jsonl").out == "all.jsonl: 4 standing queries\n"
     assert queries(folder, "import", "all.jsonl", "--json").summary["unchanged"] == 4
     assert queries(folder, "export").out == (folder / "all.jsonl").read_text()
+    lines = (folder / "all.jsonl").read_text().splitlines()
+    told = queries(folder, "export", "--json").summary
+    assert told == {"queries": [json.loads(line) for line in lines]}
+    again = queries(folder, "export", "--out", "all.jsonl", "--json").summary
+    assert again == {"out": "all.jsonl", "queries": 4}
     queries(folder, "export", "--feed", "locations", "--out", "l.jsonl.gz")
     assert gzip.decompress((folder / "l.jsonl.gz").read_bytes()).count(b"\n") == 1
     for command in (("list",), ("show", "'\u202ex\u2028"), ("export",)):
@@ -261,7 +301,7 @@ def test_who_cannot_have_the_lake_is_told_who_has_it(folder, monkeypatch):
     with hold(folder / "lake", "fencepost run"):
         said = queries(folder, "import", "rules.jsonl")
         assert standing(folder) == []
-    assert (said.code, "`fencepost run`" in said.err) == (2, True)
+    assert (said.code, said.out, "`fencepost run`" in said.err) == (Code.LOCKED, "", True)
 
 
 def test_the_lake_and_the_settings_may_be_named(folder, tmp_path_factory):

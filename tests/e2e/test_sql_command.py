@@ -162,6 +162,22 @@ def test_columns_of_the_same_name_are_told_apart(project, tmp_path):
     assert pq.read_table(tmp_path / "a.parquet").column_names == list(row)
 
 
+def test_answers_and_what_can_be_asked_are_told_in_json(project, tmp_path):
+    question = "select n, 'x' as t from range(3) r(n)"
+    lines = said(project, "sql", question, "--json").out
+    assert lines == said(project, "sql", question, "--format", "json").out
+    assert [json.loads(line) for line in lines.splitlines()] == [{"n": n, "t": "x"} for n in "012"]
+    told = said(project, "sql", question, "--json", "-o", tmp_path / "a.csv").summary
+    assert told == {"out": str(tmp_path / "a.csv"), "rows": 3}
+    both = said(project, "sql", question, "--json", "--format", "csv")
+    assert (both.code, both.out, "leave one of them out" in both.err) == (2, "", True)
+    listed = said(project, "sql", "--json").summary
+    assert {"name", "comment"} == set(listed["views"][0])
+    assert "raw_events" in listed["raw"]
+    described = said(project, "sql", "--describe", "visits", "--json").summary
+    assert "query_id" in {column["name"] for column in described["columns"]}
+
+
 def test_a_long_answer_is_cut_and_says_so(project):
     many = "select * from range(1500) t(n)"
     told = said(project, "sql", many)
@@ -334,9 +350,15 @@ def test_quarantine_shows_counts_and_rows(project):
     assert told[3].split() == ["ticks", "malformed", "1"]
     assert told[-2].startswith("      2  mon.csv     3  malformed  'abc' is no number  \\x1b[2Jred")
     assert told[-1].startswith("      3  tue.csv     3  late       ts is older")
-    only = said(project, "quarantine", "show", "--reason", "malformed", "--json")
-    assert [json.loads(line)["raw"] for line in only.out.splitlines()] == [EVIL]
-    assert said(project, "quarantine", "show", "--arrival", 3, "--json").summary["reason"] == "late"
+    only = said(project, "quarantine", "show", "--reason", "malformed", "--json").summary
+    assert only["counts"] == [{"feed": "ticks", "reason": "malformed", "rows": 1}]
+    assert [row["raw"] for row in only["rows"]] == [EVIL]
+    (late,) = said(project, "quarantine", "show", "--arrival", 3, "--json").summary["rows"]
+    assert late["reason"] == "late"
+    assert said(project, "quarantine", "show", "--feed", "locations", "--json").summary == {
+        "counts": [],
+        "rows": [],
+    }
     cut = said(project, "quarantine", "show", "--limit", "1")
     assert "1 of 2 rows; --limit 0 shows all" in cut.err
     assert "no such row" in said(project, "quarantine", "show", "--feed", "locations").out
@@ -361,7 +383,7 @@ def test_what_was_turned_away_is_taken_up_again_once_the_declaration_is_mended(
     declared.write_text(PROJECT)
     Ledger().written(tmp_path / "lake")
     assert said(tmp_path, "run").code == 0
-    shown = said(tmp_path, "quarantine", "show", "--json").summary
+    (shown,) = said(tmp_path, "quarantine", "show", "--json").summary["rows"]
     assert (shown["reason"], shown["line"], shown["raw"]) == ("malformed", 2, "a,1763424000,1,2")
     declared.write_text(PROJECT.replace('"landing/ticks"', '"landing/ticks"\nts_unit = "s"', 1))
     told = said(tmp_path, "quarantine", "retry", "--json").summary

@@ -39,6 +39,7 @@ settle = "0s"
 partition = "hour"
 partition_in_path = true
 partitions_from = "2026-11-18T09"
+partitions_to = "2026-11-30"
 owners = ["desk@example.com", "team:fleet"]
 fresh_within = "2h"
 """
@@ -85,6 +86,7 @@ def test_what_is_not_said_has_its_default():
                 partition="day",
                 partition_in_path=False,
                 partitions_from=None,
+                partitions_to=None,
                 owners=(),
                 fresh_within=None,
             )
@@ -121,6 +123,7 @@ def test_everything_can_be_said():
                 partition="hour",
                 partition_in_path=True,
                 partitions_from="2026-11-18T09",
+                partitions_to="2026-11-30T23",
                 owners=("desk@example.com", "team:fleet"),
                 fresh_within=7200 * SECOND,
             )
@@ -200,8 +203,8 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         """
     keys = (
         "axes, source, format, stream_column, ts_column, ts_unit, clock_column, allowed_lateness, "
-        "max_skew, settle, partition, partition_in_path, partitions_from, owners, "
-        "fresh_within"
+        "max_skew, settle, partition, partition_in_path, partitions_from, partitions_to, "
+        "owners, fresh_within"
     )
     path = "a path with ' ': take one of letters, digits and . _ - / only"
     runner = "'Spark' was given, where one of spark, here was expected"
@@ -309,6 +312,27 @@ def test_a_name_may_be_a_word_of_sql_and_63_long():
 def test_a_day_to_begin_with_is_its_first_hour_where_a_partition_is_an_hour(given, unit, first):
     more = f'partition = "{unit}"\npartitions_from = "{given}"\n'
     assert understood_in(Path("/p"), FEED + more).feeds["ticks"].partitions_from == first
+
+
+@pytest.mark.parametrize(
+    ("given", "unit", "last"),
+    [
+        ("2026-11-18", "day", "2026-11-18"),
+        ("2026-11-18", "hour", "2026-11-18T23"),
+        ("2026-11-18T09", "hour", "2026-11-18T09"),
+    ],
+)
+def test_a_day_to_end_with_is_its_last_hour_where_a_partition_is_an_hour(given, unit, last):
+    more = f'partition = "{unit}"\npartitions_to = "{given}"\n'
+    assert understood_in(Path("/p"), FEED + more).feeds["ticks"].partitions_to == last
+
+
+def test_no_partitions_end_before_they_begin():
+    (fault,) = about_feed('partitions_from = "2026-11-18"', 'partitions_to = "2026-11-17"')
+    assert fault == "partitions_to: 2026-11-17 lies before partitions_from, 2026-11-18"
+    for unit in ("day", "hour"):
+        whole = f'partition = "{unit}"\npartitions_from = "2026-11-18"\n'
+        assert understood_in(Path("/p"), FEED + whole + 'partitions_to = "2026-11-18"').feeds
 
 
 @pytest.mark.parametrize(
