@@ -11,6 +11,7 @@ from assets.checks import checks
 from assets.resources import LakeAccess
 from pipelines.settings import Settings, load
 
+
 def definitions(settings: Settings) -> dg.Definitions:
     """Put together what a project has: a group for each of its feeds, and what belongs to none."""
     each = settings.feeds.values()
@@ -35,7 +36,7 @@ def _resources(lake: LakeAccess) -> dict[str, dg.ResourceDefinition]:
     """Give what steps work with; no run can say anything to it, and nothing is pickled."""
     return {
         "lake": dg.ResourceDefinition(lambda _: lake, config_schema={}),
-        "io_manager": dg.IOManagerDefinition(lambda _: dg.InMemoryIOManager(), config_schema={}),
+        "io_manager": dg.IOManagerDefinition(dg.mem_io_manager.resource_fn, config_schema={}),
     }
 
 

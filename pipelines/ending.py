@@ -87,6 +87,8 @@ def ended(command: Callable[[], object], *, debug: bool) -> int:
     except KeyboardInterrupt:
         code = Code.INTERRUPTED
     except BaseException as fault:
+        if isinstance(fault, SystemExit) and isinstance(fault.__context__, BrokenPipeError):
+            fault = fault.__context__  # Typer ends with 1 then, whatever pipe it was
         if isinstance(fault, SystemExit):
             raise
         if isinstance(fault, BrokenPipeError) and _nobody_reads():

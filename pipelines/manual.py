@@ -37,6 +37,15 @@ class Page(TyperCommand):
         del limit
         return first_sentence(self.help)
 
+    def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
+        """Name what is to be given; in brackets what may be, and with dots what several times."""
+        pieces = ["[OPTIONS]"]
+        for parameter in self.get_params(ctx):
+            if isinstance(parameter, TyperArgument):
+                name = bare(parameter) if parameter.required else f"[{bare(parameter)}]"
+                pieces.append(name if parameter.nargs == 1 else f"{name}...")
+        return pieces
+
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401  Typer's own
         """Write the arguments and the options."""
         _write_parameters(self, ctx, formatter)
@@ -84,6 +93,11 @@ def pages(words: str) -> typer.Typer:
     )
 
 
+def bare(argument: TyperArgument) -> str:
+    """Give an argument's name without brackets and dots."""
+    return (argument.metavar or str(argument.name).upper()).strip("[].")
+
+
 def first_sentence(words: str | None) -> str:
     """Give the first sentence of a page, in one line."""
     paragraph = inspect.cleandoc(words or "").split("\n\n")[0]
@@ -98,7 +112,7 @@ def _write_parameters(command: Any, ctx: typer.Context, formatter: Any) -> None:
         for typed, said in RANGES:
             words = typed.sub(said, words)
         if isinstance(parameter, TyperArgument):
-            arguments.append((parameter.metavar or str(parameter.name).upper(), words))
+            arguments.append((bare(parameter), words))
         elif name:
             options.append((NUMBER.sub("N", name), words))
     for title, rows in (("Arguments", arguments), ("Options", options)):

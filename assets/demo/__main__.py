@@ -1,12 +1,13 @@
 """`python -m assets.demo [FOLDER]`."""
 
+import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
-from pipelines.ending import ended
+from pipelines.ending import Code, ended
 
 
 def demo(
@@ -35,5 +36,22 @@ def main() -> int:
     return ended(lambda: app(standalone_mode=False), debug=False)
 
 
+def leave(code: int) -> NoReturn:
+    """End at once: a thread that is still at work would be torn out of NumPy or DuckDB.
+
+    Python's own end crashes then.
+    """
+    if "pipelines.session" in sys.modules:
+        from pipelines import session
+
+        session.stop(0.0)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    if code in (Code.INTERRUPTED, Code.TERMINATED):
+        leave(code)
+    sys.exit(code)

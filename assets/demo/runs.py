@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import dagster as dg
 from dagster._core.instance.ref import InstanceRef
@@ -27,6 +27,7 @@ from pipelines.epochs.accounts import accounts
 from pipelines.settings import Settings
 
 Told = Callable[[str, float], None]
+T = TypeVar("T")
 
 TAG = "fencepost/demo"
 SILENT = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -48,7 +49,7 @@ class Runs:
         self.repository = definitions(settings).get_repository_def()
         ref = InstanceRef.from_dir(str(folder / KEPT), config_dir=str(folder))
         self.instance = dg.DagsterInstance.from_ref(ref)
-        self._close_left_open()
+        self._close_left_open("The demo's process ended before this run was done.")
 
     def register(self) -> None:
         """Register the rules."""
@@ -94,23 +95,32 @@ class Runs:
         return self.repository.get_implicit_global_asset_job_def()
 
     def _run(self, job: dg.JobDefinition, **how: Any) -> None:  # noqa: ANN401
+        """Run a job in a thread: Dagster would take Ctrl-C for a step's failure, and repeat it."""
         tags = {TAG: "yes", **how.pop("tags", {})}
-        result = job.execute_in_process(
-            instance=self.instance, run_config=SILENT, raise_on_error=False, tags=tags, **how
-        )
+
+        def run() -> dg.ExecuteInProcessResult:
+            return job.execute_in_process(
+                instance=self.instance, run_config=SILENT, raise_on_error=False, tags=tags, **how
+            )
+
+        try:
+            result = in_a_thread(run)
+        except BaseException:
+            self._close_left_open("The demo was ended before this run was done.")
+            raise
         if not result.success:
             raise StateError(
                 f"{_why(result)}\nThe run {result.run_id[:8]} has the whole story (make dev). "
                 "Mend it and run the demo again: it goes on from there."
             )
 
-    def _close_left_open(self) -> None:
-        """Nobody but a demo makes these runs, and there is no other now."""
+    def _close_left_open(self, why: str) -> None:
+        """Tell runs to have failed. Nobody but a demo makes these, and there is no other now."""
         finished = {dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE}
         ended = finished | {dg.DagsterRunStatus.CANCELED}
         statuses = [status for status in dg.DagsterRunStatus if status not in ended]
         for run in self.instance.get_runs(dg.RunsFilter(tags={TAG: "yes"}, statuses=statuses)):
-            self.instance.report_run_failed(run, "The demo's process ended before this run did.")
+            self.instance.report_run_failed(run, why)
 
     @contextmanager
     def _watched(self, name: str, hours: int, told: Told) -> Iterator[None]:
@@ -133,6 +143,29 @@ class Runs:
         finally:
             over.set()
             watching.join()
+
+
+def in_a_thread(work: Callable[[], T]) -> T:
+    """Work in a thread that ends with the process; what is raised here ends the wait for it.
+
+    The lake and the history bear a process that ends at any moment.
+    """
+    done: list[T] = []
+    failed: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            done.append(work())
+        except BaseException as why:  # noqa: BLE001  it is raised by who waits
+            failed.append(why)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.2)
+    if failed:
+        raise failed[0]
+    return done[0]
 
 
 def _doing(read: int, evaluated: int, hours: int) -> str:

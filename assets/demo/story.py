@@ -161,8 +161,9 @@ def _environment(settings: Settings) -> str:
     if wrong:
         raise StateError("\n".join(f"{each.thing}: {each.found}\n  {each.do}" for each in wrong))
     chosen = java.find(where)
+    number = chosen.version.partition("+")[0]
     return (
-        f"Java {chosen.version} ({chosen.why}) · Spark {version('pyspark')} · "
+        f"Java {number} ({chosen.why}) · Spark {version('pyspark')} · "
         f"Delta {version('delta-spark')} · {dagster}"
     )
 

@@ -77,6 +77,11 @@ def hours(first: int, last: int) -> list[str]:
     return [f"{DAY}T{hour:02d}" for hour in range(first, last + 1)]
 
 
+def at(hour: int) -> str:
+    """Name an hour of the day."""
+    return hours(hour, hour)[0]
+
+
 def made(folder: Path, runner: str = "here", more: str = "") -> Path:
     """Make a project with an empty lake and rules that nobody has registered."""
     folder.mkdir(parents=True, exist_ok=True)

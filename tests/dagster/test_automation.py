@@ -6,7 +6,7 @@ import dagster as dg
 import pytest
 from deltalake import DeltaTable
 
-from tests.dagster.project import Project, hours
+from tests.dagster.project import Project, at, hours
 
 pytestmark = [
     pytest.mark.dagster,
@@ -56,8 +56,8 @@ def test_marts_are_asked_for_after_an_evaluation_and_not_twice(project: Project)
     assert conditions.ask() == set()
     marts(project, "inside_now", "visits", "daily_summary")
     assert conditions.ask() == set()
-    project.land(*hours(2, 2))
-    project.make(*hours(2, 2))
+    project.land(at(2))
+    project.make(at(2))
     assert conditions.ask() == OF_TICKS
     assert conditions.ask() == set()
 

@@ -4,11 +4,12 @@
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import dagster as dg
 import pytest
+from dagster._core.definitions.assets.graph.asset_graph import AssetGraph, AssetNode
 
 from tests.dagster.project import TOML, Project
 
@@ -23,7 +24,7 @@ def drawn(definitions: dg.Definitions) -> str:
     keys = sorted(graph.get_all_asset_keys(), key=lambda key: key.to_user_string())
     nodes = {key.to_user_string(): graph.get(key) for key in keys}
     sections = {
-        "keys": {name: "" for name in nodes},
+        "keys": dict.fromkeys(nodes, ""),
         "made of": {
             name: ", ".join(sorted(key.to_user_string() for key in node.parent_keys))
             for name, node in nodes.items()
@@ -57,7 +58,7 @@ def _partitions(definition: dg.PartitionsDefinition[str] | None) -> str:
     return f"{definition.get_first_partition_key()} and on, {definition.cron_schedule}"
 
 
-def _checks(graph: object, nodes: dict[str, object]) -> Iterator[tuple[str, str]]:
+def _checks(graph: AssetGraph, nodes: Mapping[str, AssetNode]) -> Iterator[tuple[str, str]]:
     for name, node in nodes.items():
         for check in sorted(node.check_keys, key=lambda check: check.name):
             blocks = graph.get_check_spec(check).blocking
@@ -98,9 +99,9 @@ def test_an_event_is_told_of_its_columns_and_of_which_columns_they_are_made(
 ) -> None:
     graph = project.definitions.resolve_asset_graph()
     metadata = graph.get(dg.AssetKey(["ticks", "events"])).metadata
-    columns = {each.name: each for each in metadata["dagster/column_schema"].value.columns}
+    columns = {each.name: each for each in metadata["dagster/column_schema"].columns}
     assert all(each.description for each in columns.values())
-    made = metadata["dagster/column_lineage"].value.deps_by_column
+    made = metadata["dagster/column_lineage"].deps_by_column
     parents = {
         name: {(dep.asset_key.to_user_string(), dep.column_name) for dep in deps}
         for name, deps in made.items()
@@ -109,7 +110,7 @@ def test_an_event_is_told_of_its_columns_and_of_which_columns_they_are_made(
     assert parents["query_id"] == {("queries", "id")}
     for key in graph.get_all_asset_keys():  # no column is said to be made of one that is not there
         lineage = graph.get(key).metadata.get("dagster/column_lineage")
-        for deps in lineage.value.deps_by_column.values() if lineage else ():
+        for deps in lineage.deps_by_column.values() if lineage else ():
             for dep in deps:
-                schema = graph.get(dep.asset_key).metadata["dagster/column_schema"].value
+                schema = graph.get(dep.asset_key).metadata["dagster/column_schema"]
                 assert dep.column_name in {column.name for column in schema.columns}

@@ -11,7 +11,7 @@ import pytest
 from assets.resources import told_plainly
 from fencepost.errors import InputError, LockedError
 from pipelines.lake.lock import hold
-from tests.dagster.project import DAY, Crash, Project, fault_at, hours, told, why_failed
+from tests.dagster.project import DAY, Crash, Project, at, fault_at, hours, told, why_failed
 from tests.faults.story import differing, rows_of
 
 pytestmark = pytest.mark.dagster
@@ -33,7 +33,7 @@ def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_partition_is_told_asset_by_asset(project: Project) -> None:
-    (hour,) = hours(7, 7)
+    hour = at(7)
     project.land(hour)
     assert set(told(project.make(hour))) == {(asset, hour) for asset in (*MADE, *FOUND)}
     account = project.accounts()[hour]
@@ -46,7 +46,7 @@ def test_a_partition_is_told_asset_by_asset(project: Project) -> None:
 
 
 def test_what_a_partition_turned_away_is_told_when_it_is_known(project: Project) -> None:
-    (hour,) = hours(0, 0)
+    hour = at(0)
     project.land(hour)
     project.land(hour, "-once-more").write_text(project.land(hour).read_text() + "v,0,0,0\n")
     project.make(hour)
@@ -91,7 +91,7 @@ def test_a_partition_once_more_changes_no_row(project: Project) -> None:
 
 
 def test_changed_input_is_evaluated_anew_and_the_partition_says_so(project: Project) -> None:
-    (hour,) = hours(0, 0)
+    hour = at(0)
     project.land(hour)
     project.make(hour)
     assert project.latest("ticks/events", hour)["generation"] == 1
@@ -150,7 +150,7 @@ def test_who_finds_the_lake_locked_says_by_whom_and_tries_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("assets.resources.PATIENCE", 0.05)
-    (hour,) = hours(0, 0)
+    hour = at(0)
     project.land(hour)
     with hold(project.settings.root, "somebody's command", 1):
         result = project.make(hour, fails=True)
@@ -164,7 +164,7 @@ def test_who_finds_the_lake_locked_says_by_whom_and_tries_again(
 
 @pytest.mark.usefixtures("at_once")
 def test_what_is_wrong_with_the_input_is_not_tried_again(project: Project) -> None:
-    (hour,) = hours(0, 0)
+    hour = at(0)
     project.land(hour)
     (project.settings.root / "_fencepost.json").write_text("{}")  # a lake of no version
     result = project.make(hour, fails=True)

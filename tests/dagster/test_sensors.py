@@ -6,7 +6,7 @@ No test waits: how long ago something was asked for stands in the cursor.
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from assets import automation
 from assets.automation import RANGE, TRIES, TRY_AGAIN
-from tests.dagster.project import DAY, Project, hours
+from tests.dagster.project import DAY, Project, at, hours
 
 pytestmark = pytest.mark.dagster
 
@@ -77,7 +77,7 @@ class TestLanding:
         ticked = project.tick("landing_ticks")
         project.make(*partitions_of(asked(ticked)[0]))
         assert project.tick("landing_ticks", ticked.cursor).skip_message == "nothing new has landed"
-        project.land(*hours(5, 5))
+        project.land(at(5))
         (request,) = asked(project.tick("landing_ticks", ticked.cursor))
         assert partitions_of(request) == (f"{DAY}T05", f"{DAY}T05")
 
@@ -93,7 +93,7 @@ class TestLanding:
     def test_files_that_grow_are_not_asked_for(self, project: Project) -> None:
         text = (project.folder / "fencepost.toml").read_text()
         (project.folder / "fencepost.toml").write_text(text.replace('"0s"', '"30s"'))
-        path = project.land(*hours(2, 2))
+        path = project.land(at(2))
         os.utime(path)
         assert asked(project.tick("landing_ticks")) == []
         os.utime(path, (0, time.time() - 31))
@@ -102,7 +102,7 @@ class TestLanding:
     def test_a_run_that_failed_is_asked_for_again_ten_minutes_later_and_three_times_in_all(
         self, project: Project
     ) -> None:
-        project.land(*hours(2, 2))
+        project.land(at(2))
         ticked, keys = project.tick("landing_ticks"), set()
         for _ in range(TRIES):
             (request,) = asked(ticked)
@@ -112,14 +112,14 @@ class TestLanding:
             ticked = project.tick("landing_ticks", long_ago(ticked.cursor))
         assert len(keys) == TRIES == 3
         assert asked(ticked) == []
-        project.land(*hours(3, 3))  # something else has landed: it begins anew
+        project.land(at(3))  # something else has landed: it begins anew
         assert len(asked(project.tick("landing_ticks", ticked.cursor))) == 1
 
     @pytest.mark.parametrize("status", ["NOT_STARTED", "STARTED", "SUCCESS", "CANCELED"])
     def test_a_run_that_has_not_failed_is_not_asked_for_again(
         self, project: Project, status: str
     ) -> None:
-        project.land(*hours(2, 2))
+        project.land(at(2))
         ticked = project.tick("landing_ticks")
         launched(project, asked(ticked)[0], dg.DagsterRunStatus[status])
         assert asked(project.tick("landing_ticks", long_ago(ticked.cursor))) == []
@@ -134,7 +134,7 @@ class TestLanding:
         assert "partitions_from" in ticked.skip_message
 
     def test_a_file_that_names_no_partition_is_said_to_be_so(self, project: Project) -> None:
-        project.land(*hours(2, 2)).rename(project.settings.feeds["ticks"].source / "odd.csv")
+        project.land(at(2)).rename(project.settings.feeds["ticks"].source / "odd.csv")
         ticked = project.tick("landing_ticks")
         assert asked(ticked) == []
         assert "names no hour" in ticked.skip_message
@@ -142,11 +142,11 @@ class TestLanding:
     def test_partitions_far_apart_are_asked_for_by_the_last_of_them_alone(
         self, project: Project
     ) -> None:
-        project.land_all([*hours(0, 0), "2026-10-01T07", "2026-10-01T08"])
+        project.land_all([at(0), "2026-10-01T07", "2026-10-01T08"])
         (request,) = asked(project.tick("landing_ticks"))
         assert partitions_of(request) == ("2026-10-01T07", "2026-10-01T08")
         project.make(*partitions_of(request))
-        assert project.shown("ticks/events") == [*hours(0, 0), "2026-10-01T07", "2026-10-01T08"]
+        assert project.shown("ticks/events") == [at(0), "2026-10-01T07", "2026-10-01T08"]
 
     def test_each_feed_has_a_sensor_of_its_own(self, project: Project) -> None:
         project.land(DAY, feed="locations")
@@ -193,7 +193,7 @@ class TestLedger:
         project.land_all(hours(0, 1))
         project.make(*hours(0, 1))
         cursor = project.tick("ledger").cursor
-        project.land(*hours(2, 2))
+        project.land(at(2))
         project.by_command()
         ticked = project.tick("ledger", cursor)
         assert {hour for _, hour in events_of(ticked)} == set(hours(2, 2))
@@ -296,17 +296,17 @@ class TestSchedules:
 
     def test_what_evaluates_waits_to_be_switched_on(self, project: Project) -> None:
         repository = _repository(project)
-        on: Mapping[str, bool] = {
-            each.name: each.default_status.value == "RUNNING"
-            for each in (*repository.schedule_defs, *repository.sensor_defs)
+        on = {
+            **{each.name: each.default_status.value for each in repository.schedule_defs},
+            **{each.name: each.default_status.value for each in repository.sensor_defs},
         }
         assert on == {
-            "partitions_ticks": False,
-            "partitions_locations": False,
-            "every_minute": False,
-            "nightly": False,
-            "landing_ticks": False,
-            "landing_locations": False,
-            "ledger": True,
-            "marts": True,
+            "partitions_ticks": "STOPPED",
+            "partitions_locations": "STOPPED",
+            "every_minute": "STOPPED",
+            "nightly": "STOPPED",
+            "landing_ticks": "STOPPED",
+            "landing_locations": "STOPPED",
+            "ledger": "RUNNING",
+            "marts": "RUNNING",
         }

@@ -7,7 +7,7 @@ parent's, says less: an input that came late has no newer parent.
 import dagster as dg
 import pytest
 
-from tests.dagster.project import Project, hours, told
+from tests.dagster.project import Project, at, hours, told
 from tests.faults.story import rows_of
 
 pytestmark = pytest.mark.dagster
@@ -58,8 +58,8 @@ def stale(project: Project) -> Project:
     project.land_all(hours(0, 2))
     project.make(*hours(0, 2))
     assert staleness_of(project).passed
-    project.land(*hours(0, 0), "-late")
-    project.make(*hours(0, 0))
+    project.land(at(0), "-late")
+    project.make(at(0))
     return project
 
 
@@ -95,8 +95,8 @@ def test_reevaluate_with_nothing_stale_changes_nothing(project: Project) -> None
 def test_what_a_command_made_stale_the_ledger_shows(project: Project) -> None:
     project.land_all(hours(0, 2))
     project.make(*hours(0, 2))
-    project.land(*hours(0, 0), "-late")
-    project.make(*hours(0, 0))
+    project.land(at(0), "-late")
+    project.make(at(0))
     for event in project.tick("ledger").asset_events:
         project.instance.report_runless_asset_event(event)
     passed, said = shown_check(project)

@@ -119,7 +119,7 @@ class Ui:
     def launch(self, partitions: str, launch: str, said: str) -> None:
         """Start the feed's job for partitions by its dialog, as it is found from the menu."""
         page = self.page
-        page.get_by_role("link", name="Jobs", exact=True).click()
+        page.get_by_role("link", name="Jobs").click()
         page.get_by_role("link", name="evaluate_ticks").first.click()
         page.get_by_role("button", name="Materialize all").click()
         dialog = page.get_by_role("dialog")
@@ -179,7 +179,7 @@ def ui(folder: Path) -> Iterator[Ui]:
         launched() as browser,
         opened(browser, url, width=1600, height=1000) as (page, seen),
     ):
-        page.set_default_timeout(PATIENCE / 2 * 1000)
+        page.set_default_timeout(60_000)
         yield Ui(url, page, seen)
 
 
@@ -267,7 +267,7 @@ def drawn(ui: Ui, backfill: str) -> None:
     """The mart of the days, materialised by a click beside the backfill, and over."""
     assert backfill
     ui.go("/assets/ticks/daily_summary")
-    ui.page.get_by_role("button", name="Materialize", exact=True).click()
+    ui.page.get_by_role("button", name="Materialize").first.click()
     ui.page.get_by_text("Launched run").wait_for()
     ui.sees_no_fault()
     newest = (
@@ -327,8 +327,8 @@ def test_a_mart_shows_its_picture(ui):
     ui.go("/assets/ticks/daily_summary")
     ui.page.get_by_role("tab", name="Events").click()
     ui.page.get_by_text("events by query and hour").first.wait_for()
-    ui.page.get_by_role("button", name="Show Markdown").first.click()
-    picture = ui.page.get_by_role("dialog").get_by_role("img")
+    ui.page.get_by_text("Show Markdown").first.click()
+    picture = ui.page.get_by_role("dialog").get_by_role("img", name="ticks: events")
     picture.wait_for()
     assert picture.get_attribute("src").startswith("data:image/png;base64,")
     assert picture.get_attribute("alt").startswith("ticks: events by query and hour")

@@ -1,0 +1,147 @@
+"""`fencepost ui`: Dagster's UI really started on a project, and all of it gone afterwards."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pipelines.ending import Code
+from pipelines.serving import Address, environment_of
+from tests.commands import REPOSITORY, Said, fencepost
+from tests.files import written
+
+TOML = '[run]\nrunner = "here"\n[feeds.ticks]\naxes = ["price"]\nsource = "landing/ticks"\n'
+PATIENCE = 150.0
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with a lake, and a folder in which one may stand."""
+    written(tmp_path, "fencepost.toml", TOML)
+    with contextlib.chdir(tmp_path):
+        assert fencepost("init").code == 0
+    return tmp_path
+
+
+@contextlib.contextmanager
+def listening() -> Iterator[int]:
+    """A port where somebody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        yield taken.getsockname()[1]
+
+
+def free_port() -> int:
+    with listening() as port:
+        return port
+
+
+def ui(folder: Path, *arguments: object) -> Said:
+    with contextlib.chdir(folder):
+        return fencepost("ui", *arguments)
+
+
+def test_a_port_in_use_is_refused_and_another_is_named(project):
+    with listening() as port:
+        said = ui(project, "--port", port)
+    assert (said.code, said.out) == (Code.REFUSED, "")
+    assert f"port {port} of 127.0.0.1 is in use by another process: try --port " in said.err
+
+
+def test_without_a_lake_nothing_is_started(tmp_path):
+    written(tmp_path, "fencepost.toml", TOML)
+    said = ui(tmp_path, "--port", free_port())
+    assert (said.code, "`fencepost init` makes one" in said.err) == (Code.REFUSED, True)
+    assert [path.name for path in tmp_path.iterdir()] == ["fencepost.toml"]
+
+
+@pytest.mark.parametrize(
+    ("host", "private", "url"),
+    [
+        ("127.0.0.1", True, "http://127.0.0.1:3000"),
+        ("localhost", True, "http://localhost:3000"),
+        ("127.9.9.9", True, "http://127.9.9.9:3000"),
+        ("::1", True, "http://[::1]:3000"),
+        ("0.0.0.0", False, "http://127.0.0.1:3000"),
+        ("::", False, "http://[::1]:3000"),
+        ("10.1.2.3", False, "http://10.1.2.3:3000"),
+        ("localhost.example", False, "http://localhost.example:3000"),
+    ],
+)
+def test_whom_an_address_lets_in_and_how_it_is_reached(host, private, url):
+    assert (Address(host, 3000).is_private, Address(host, 3000).url) == (private, url)
+
+
+def test_dagster_is_told_the_project_our_packages_and_no_other_home(project):
+    config = project / "fencepost.toml"
+    around = {"DAGSTER_HOME": "/elsewhere", "PYTHONSAFEPATH": "1", "PATH": "/bin"}
+    told = environment_of(config, around)
+    assert told["FENCEPOST_CONFIG"] == str(config)
+    assert told["PYTHONPATH"].split(os.pathsep)[0] == str(REPOSITORY)
+    assert not {"DAGSTER_HOME", "PYTHONSAFEPATH"} & told.keys()
+    assert told["PATH"] == "/bin"
+    (project / "dagster.yaml").unlink()
+    assert environment_of(config, around)["DAGSTER_HOME"] == "/elsewhere"
+
+
+def processes_of(project: Path) -> set[int]:
+    """The processes that know of this project: their environment names it."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and str(project).encode() in (entry / "environ").read_bytes():
+                found.add(int(entry.name))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_ui_shows_the_project_and_ends_with_all_its_processes(project, number):
+    (project / "workspace.yaml").unlink()
+    port = free_port()
+    with subprocess.Popen(
+        [sys.executable, "-m", "pipelines.cli", "ui", "--port", str(port), "--json"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "DAGSTER_HOME": "/nowhere"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as it:
+        assert it.stdout is not None
+        told = json.loads(it.stdout.readline())
+        assert told["url"] == f"http://127.0.0.1:{port}"
+        assert told["project"] == str(project / "fencepost.toml")
+        assert {"ticks/ticks", "ticks/events"} <= asset_keys(told["url"])
+        assert len(processes_of(project)) > 2
+        it.send_signal(number)
+        out, err = it.communicate(timeout=60)
+    assert (it.returncode, out) == (Code.WELL, "")
+    assert err.splitlines()[0] == f"made {project / 'workspace.yaml'}"
+    assert err.splitlines()[-1] == "stopped"
+    assert "Aborted" not in err
+    assert processes_of(project) == set()
+    assert (project / ".dagster" / "storage").is_dir()
+    assert Address("127.0.0.1", port).refuse_taken() is None
+
+
+def asset_keys(url: str) -> set[str]:
+    """The assets that Dagster shows, once it has loaded them."""
+    query = json.dumps({"query": "{assetNodes{assetKey{path}}}"}).encode()
+    request = urllib.request.Request(f"{url}/graphql", query, {"content-type": "application/json"})
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            nodes = json.load(answer)["data"]["assetNodes"]
+        if nodes:
+            return {"/".join(node["assetKey"]["path"]) for node in nodes}
+        time.sleep(0.5)
+    return set()
