@@ -15,7 +15,7 @@ PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=load
 FITS    := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 
-.PHONY: help setup check lint format test test-all bench-engine bench-lake mutants demo dev lock clean
+.PHONY: help setup check lint format test test-all bench-engine bench-lake mutants demo dev docs images lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -84,6 +84,12 @@ demo: $(READY)  ## a day of ticks and vehicles, from nothing to crossings on a m
 dev: $(READY)  ## Dagster's UI on this folder, at http://127.0.0.1:3000 (ARGS="--port 3100")
 	@$(BIN)/fencepost init >/dev/null
 	@$(BIN)/fencepost ui $(ARGS)
+
+docs: $(READY)  ## write docs/configuration.md and docs/cli.md anew, from what they describe
+	$(BIN)/python -m pipelines.handbook
+
+images: $(READY)  ## take the pictures of the docs anew (needs chromium)
+	$(BIN)/python docs/images.py $(ARGS)
 
 lock:  ## choose versions anew within pyproject.toml (needs uv; ARGS=--upgrade for the newest)
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv; setup and tests do not." >&2; exit 1; }

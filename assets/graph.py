@@ -26,6 +26,9 @@ REPORT = dg.AssetKey("report")
 RULES, REPORTS = "rules", "reports"
 """The groups of what belongs to no feed."""
 
+LANDING = "landing"
+NOTHING: Mapping[str, str | None] = {}
+
 SHORTEST = timedelta(minutes=1)
 """Dagster's shortest window."""
 
@@ -34,7 +37,7 @@ SPARK, DUCKDB = {"spark", "deltalake"}, {"duckdb", "deltalake"}
 
 def landing_key(feed: Feed) -> dg.AssetKey:
     """Name the folder, or the Delta table, that a feed's deliveries land in."""
-    return dg.AssetKey(["landing", feed.name])
+    return dg.AssetKey([LANDING, feed.name])
 
 
 def key(feed: Feed, table: str) -> dg.AssetKey:
@@ -56,10 +59,10 @@ def landing(feed: Feed) -> dg.AssetSpec:
 
 def ingested(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
     """Declare what is made of deliveries: tuples, and what is none."""
-    own = {"stream_id", "ts", *feed.axes}
+    landed = {"stream_id": feed.stream_column, "ts": feed.ts_column, **dict.fromkeys(feed.axes)}
     return [
-        _spec(settings, feed, feed.name, [landing_key(feed)], SPARK),
-        _spec(settings, feed, "quarantine", [landing_key(feed)], SPARK, unlike=own),
+        _spec(settings, feed, feed.name, [landing_key(feed)], SPARK, landed),
+        _spec(settings, feed, "quarantine", [landing_key(feed)], SPARK),
     ]
 
 
@@ -95,7 +98,7 @@ def _spec(
     table: str,
     deps: list[Any],
     kinds: set[str],
-    unlike: Iterable[str] = (),
+    landed: Mapping[str, str | None] = NOTHING,
 ) -> dg.AssetSpec:
     declared = settings.tables[table]
     parents = [dep for dep in deps if isinstance(dep, dg.AssetKey)]
@@ -112,7 +115,7 @@ def _spec(
             "dagster/table_name": table,
             "dagster/uri": f"file://{settings.root / table}",
             "dagster/column_schema": columns(declared.columns),
-            **lineage(settings, parents, declared.columns, unlike),
+            **lineage(settings, parents, declared.columns, landed),
         },
     )
 
@@ -171,17 +174,24 @@ def lineage(
     settings: Settings,
     parents: Iterable[dg.AssetKey],
     declared: Iterable[Column],
-    unlike: Iterable[str] = (),
+    landed: Mapping[str, str | None] = NOTHING,
 ) -> dict[str, dg.TableColumnLineage]:
-    """Say of which column of a parent a column is made: of the one with its name, or as below."""
+    """Say of which column of a parent a column is made: of the one with its name, or as below.
+
+    landed  by column: the one of a delivery that it is read from; None: the one with its name
+    """
     made: dict[str, list[dg.TableColumnDep]] = {}
     for parent in parents:
+        if parent.path[0] == LANDING:
+            for name, origin in landed.items():
+                made.setdefault(name, []).append(dg.TableColumnDep(parent, origin or name))
+            continue
         table = settings.tables.get(parent.path[-1])
         names = {column.name for column in table.columns} if table is not None else set()
         for column in declared:
             origin = ORIGINS.get((parent.path[-1], column.name), column.name)
             origin = origin.removeprefix("prev_")
-            if origin in names and column.name not in unlike and origin not in OWN:
+            if origin in names and origin not in OWN:
                 made.setdefault(column.name, []).append(dg.TableColumnDep(parent, origin))
     return {"dagster/column_lineage": dg.TableColumnLineage(made)} if made else {}
 

@@ -1,3 +1,4 @@
+# ruff: noqa: INP001, S603, T201  a script run by hand
 """The pictures of the README, taken anew: `python docs/images.py [FOLDER]`, by hand.
 
 It plays the demo at a small scale in FOLDER (a fresh one, without it), opens the report and the
@@ -13,10 +14,9 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from PIL import Image
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser, Locator, Page, sync_playwright
 
 HERE = Path(__file__).resolve().parent
 REPOSITORY = HERE.parent
@@ -54,7 +54,7 @@ def main(folder: Path) -> None:
             keep("report-phone", seen.screenshot())
         with ui(folder) as url:
             group = f"{url}/locations/fencepost/asset-groups/ticks"
-            with page(browser, group, 1700, 1040) as seen:
+            with page(browser, group, 1800, 1040) as seen:
                 keep("dagster-graph", graph_of(seen))
             asset = f"{url}/assets/ticks/events?view=partitions"
             with page(browser, asset, 1280, 940) as seen:
@@ -64,8 +64,8 @@ def main(folder: Path) -> None:
 
 @contextmanager
 def page(
-    browser: Any, address: str, width: int, height: int, *, dark: bool = False, fine: int = 1
-) -> Iterator[Any]:
+    browser: Browser, address: str, width: int, height: int, *, dark: bool = False, fine: int = 1
+) -> Iterator[Page]:
     """Open an address in a window of this size, `fine` points to a pixel."""
     context = browser.new_context(
         viewport={"width": width, "height": height},
@@ -96,7 +96,7 @@ def ui(folder: Path) -> Iterator[str]:
         served.wait()
 
 
-def map_of(seen: Any) -> bytes:
+def map_of(seen: Page) -> bytes:
     """Move the map's slider to the middle of the day, bring the map into view, and take it."""
     figure = seen.locator("figure.map").first
     slider = figure.locator("input[type=range]")
@@ -109,32 +109,33 @@ def map_of(seen: Any) -> bytes:
     return around(seen, [figure])
 
 
-def graph_of(seen: Any) -> bytes:
+def graph_of(seen: Page) -> bytes:
     """Take the part of the group's page where its assets are."""
     for name in (*TABLES, *MARTS):
         seen.get_by_text(name, exact=True).first.wait_for()
     seen.wait_for_timeout(4000)  # every asset asks for its checks and partitions
-    edges = ("Latest event", "Delta Lake", "report")
+    edges = (*MARTS, "Latest event", "Delta Lake", "report")
     return around(seen, [each for text in edges for each in seen.get_by_text(text).all()])
 
 
-def around(seen: Any, parts: list[Any]) -> bytes:
+def around(seen: Page, parts: list[Locator]) -> bytes:
     """Take the smallest part of a page that holds these, and a margin."""
-    boxes = [part.bounding_box() for part in parts]
+    boxes = [box for part in parts if (box := part.bounding_box()) is not None]
     left = min(box["x"] for box in boxes) - MARGIN
     top = min(box["y"] for box in boxes) - MARGIN
     right = max(box["x"] + box["width"] for box in boxes) + MARGIN
     bottom = max(box["y"] + box["height"] for box in boxes) + MARGIN
-    clip = {"x": max(left, 0), "y": max(top, 0), "width": right - left, "height": bottom - top}
-    return bytes(seen.screenshot(clip=clip))
+    return seen.screenshot(
+        clip={"x": max(left, 0), "y": max(top, 0), "width": right - left, "height": bottom - top}
+    )
 
 
-def hour_of(seen: Any) -> bytes:
+def hour_of(seen: Page) -> bytes:
     """Take the page of the events, an hour of them chosen."""
     seen.get_by_text(NOON, exact=True).first.click()
     seen.get_by_text("watermark").first.wait_for()
     seen.wait_for_timeout(1500)
-    return bytes(seen.screenshot())
+    return seen.screenshot()
 
 
 def keep(name: str, png: bytes) -> None:

@@ -27,7 +27,7 @@ from fencepost.errors import InputError
 from pipelines.environment import apart
 from pipelines.environment.faults import SetupError
 
-PATIENCE = 20.0
+PATIENCE = 30.0
 """Seconds for the processes to end by themselves; a run that commits takes a few."""
 
 A_LOOK = 0.2

@@ -107,10 +107,14 @@ def test_an_event_is_told_of_its_columns_and_of_which_columns_they_are_made(
         for name, deps in made.items()
     }
     assert parents["price"] == parents["prev_price"] == {("ticks/ticks", "price")}
+    landed = graph.get(dg.AssetKey(["ticks", "ticks"])).metadata["dagster/column_lineage"]
+    assert set(landed.deps_by_column) == {"stream_id", "ts", "price", "volume"}
     assert parents["query_id"] == {("queries", "id")}
     for key in graph.get_all_asset_keys():  # no column is said to be made of one that is not there
         lineage = graph.get(key).metadata.get("dagster/column_lineage")
         for deps in lineage.deps_by_column.values() if lineage else ():
             for dep in deps:
+                if dep.asset_key.path[0] == "landing":
+                    continue  # whose columns nobody declares
                 schema = graph.get(dep.asset_key).metadata["dagster/column_schema"]
                 assert dep.column_name in {column.name for column in schema.columns}

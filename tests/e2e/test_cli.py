@@ -20,7 +20,7 @@ from fencepost.errors import BrokenIndex, LockedError
 from pipelines import cli
 from pipelines.ending import MEANING, Code, Terminated, ended
 from pipelines.settings import ENVIRONMENT
-from tests.commands import REPOSITORY, Said, fencepost
+from tests.commands import REPOSITORY, Said, fencepost, python
 from tests.files import written
 
 TOML = '[run]\nrunner = "here"\n[feeds.ticks]\naxes = ["price"]\nsource = "landing/ticks"\n'
@@ -226,7 +226,7 @@ def test_a_signal_ends_a_command_with_one_line_and_its_code(project, tmp_path, n
 def opened_by(process: int) -> list[str]:
     links = Path(f"/proc/{process}/fd")
     with contextlib.suppress(OSError):
-        return [os.readlink(link) for link in links.iterdir()]
+        return [str(link.readlink()) for link in links.iterdir()]
     return []
 
 
@@ -277,17 +277,9 @@ def test_the_project_may_be_named_by_a_variable(project, tmp_path, monkeypatch):
 
 def test_help_imports_nothing_heavy():
     heavy = "{'numpy', 'pyarrow', 'duckdb', 'deltalake', 'rich', 'pydantic', 'urllib.request'}"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys; sys.argv = ['fencepost', '--help']; from pipelines.cli import main; "
-            f"main(); print({heavy} & set(sys.modules), file=sys.stderr)",
-        ],
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        check=True,
+    done = python(
+        "import sys; sys.argv = ['fencepost', '--help']; from pipelines.cli import main; "
+        f"main(); print({heavy} & set(sys.modules), file=sys.stderr)"
     )
     assert done.stderr == "set()\n"
 

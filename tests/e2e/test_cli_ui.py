@@ -70,7 +70,7 @@ def test_without_a_lake_nothing_is_started(tmp_path):
         ("localhost", True, "http://localhost:3000"),
         ("127.9.9.9", True, "http://127.9.9.9:3000"),
         ("::1", True, "http://[::1]:3000"),
-        ("0.0.0.0", False, "http://127.0.0.1:3000"),
+        ("0.0.0.0", False, "http://127.0.0.1:3000"),  # noqa: S104
         ("::", False, "http://[::1]:3000"),
         ("10.1.2.3", False, "http://10.1.2.3:3000"),
         ("localhost.example", False, "http://localhost.example:3000"),
@@ -136,10 +136,11 @@ def test_the_ui_shows_the_project_and_ends_with_all_its_processes(project, numbe
 def asset_keys(url: str) -> set[str]:
     """The assets that Dagster shows, once it has loaded them."""
     query = json.dumps({"query": "{assetNodes{assetKey{path}}}"}).encode()
-    request = urllib.request.Request(f"{url}/graphql", query, {"content-type": "application/json"})
+    as_json = {"content-type": "application/json"}
+    request = urllib.request.Request(f"{url}/graphql", query, as_json)  # noqa: S310
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
             nodes = json.load(answer)["data"]["assetNodes"]
         if nodes:
             return {"/".join(node["assetKey"]["path"]) for node in nodes}

@@ -166,7 +166,8 @@ def test_answers_and_what_can_be_asked_are_told_in_json(project, tmp_path):
     question = "select n, 'x' as t from range(3) r(n)"
     lines = said(project, "sql", question, "--json").out
     assert lines == said(project, "sql", question, "--format", "json").out
-    assert [json.loads(line) for line in lines.splitlines()] == [{"n": n, "t": "x"} for n in range(3)]
+    rows = [json.loads(line) for line in lines.splitlines()]
+    assert rows == [{"n": n, "t": "x"} for n in range(3)]
     told = said(project, "sql", question, "--json", "-o", tmp_path / "a.csv").summary
     assert told == {"out": str(tmp_path / "a.csv"), "rows": 3}
     both = said(project, "sql", question, "--json", "--format", "csv")
