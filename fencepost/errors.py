@@ -12,7 +12,7 @@
     └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
 
 Law: a message says what was given, what was expected and where. A command prints it and ends with
-2.
+2; with 3 where another writer holds the lake, and with 1 where an invariant is broken.
 """
 
 from collections.abc import Sequence

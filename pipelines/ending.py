@@ -165,17 +165,13 @@ def _expected(fault: TyperException) -> str | None:
         "float_parsing": "a number",
         "greater_than_equal": f"{limits.get('ge')} or more",
         "less_than_equal": f"{limits.get('le')} or less",
-        "value_error": f"one of {_choices(parameter)}",
     }.get(wrong["type"])
-    if wanted is None or (wrong["type"] == "value_error" and not _choices(parameter)):
-        return None
     name = parameter.opts[0] if parameter.opts[0].startswith("-") else parameter.metavar
     given = _plain(str(wrong["input"]))[:60]
-    return f"{name}: '{given}' was given, where {wanted} was expected"
-
-
-def _choices(parameter: Any) -> str:  # noqa: ANN401  Typer's own parameter
-    return ", ".join(str(choice) for choice in parameter.type_descriptor.choices or ())
+    choices = ", ".join(map(str, parameter.type_descriptor.choices or ()))
+    if wrong["type"] == "value_error" and choices:
+        return f"{name}: '{given}' is not one of {choices}"
+    return wanted and f"{name}: '{given}' was given, where {wanted} was expected"
 
 
 def _said(words: str, code: Code) -> int:

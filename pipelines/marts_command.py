@@ -41,7 +41,7 @@ def marts(
     settings = load(config, lake=lake)
     reports = [each for feed in feeds or settings.feeds for each in refresh(settings, feed)]
     if as_json:
-        typer.echo(json.dumps([_fields(report) for report in reports]))
+        typer.echo(json.dumps({"marts": [_fields(report) for report in reports]}))
         return
     wide = max(map(len, settings.feeds))
     for report in reports:

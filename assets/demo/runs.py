@@ -24,6 +24,7 @@ from assets.graph import EVALUATED, MARTS, QUERIES, REPORT, key
 from assets.resources import LakeAccess
 from fencepost.errors import StateError
 from pipelines.epochs.accounts import accounts
+from pipelines.lake.store import Store
 from pipelines.settings import Settings
 
 Told = Callable[[str, float], None]
@@ -35,7 +36,7 @@ RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_e
 EVERY = 0.5
 """Seconds between two looks at the ledgers."""
 
-READ, EVALUATE = 0.35, 0.35
+READ, EVALUATE = 0.15, 0.2
 """The parts of a feed's run; the rest is for its checks."""
 
 
@@ -58,13 +59,14 @@ class Runs:
     def feed(self, name: str, hours: Sequence[str], told: Told) -> None:
         """Take in and evaluate the hours of a feed, and check what came of it."""
         tags = dict(zip(RANGE, (hours[0], hours[-1]), strict=True))
-        with self._watched(name, len(hours), told):
+        store = self.lake.store()
+        with self._watched(lambda: self._feed_so_far(store, name, len(hours)), told):
             self._run(self.repository.get_job(f"evaluate_{name}"), tags=tags)
 
-    def conclude(self) -> None:
+    def conclude(self, told: Told) -> None:
         """Write the marts and the report."""
-        marts = [key(self.settings.feeds[name], mart) for name in FEEDS for mart in MARTS]
-        self._run(self._all_assets(), asset_selection=[*marts, REPORT])
+        with self._watched(self._pages_so_far, told):
+            self._run(self._all_assets(), asset_selection=self._last)
 
     def has_told(self, name: str, hours: Sequence[str]) -> bool:
         """Say whether the history has every hour of a feed, and every check of it."""
@@ -76,9 +78,7 @@ class Runs:
 
     def has_concluded(self) -> bool:
         """Say whether the history has marts and report."""
-        marts = [key(self.settings.feeds[name], mart) for name in FEEDS for mart in MARTS]
-        latest = self.instance.get_latest_materialization_events([*marts, REPORT])
-        return all(latest.values())
+        return all(self.instance.get_latest_materialization_events(self._last).values())
 
     def checks(self, name: str) -> Mapping[str, bool | None]:
         """Say of each check of a feed whether it passed when it was last made; None: not yet."""
@@ -90,6 +90,12 @@ class Runs:
             each.to_user_string(): passed.get(made[each].status) if each in made else None
             for each in mine
         }
+
+    @property
+    def _last(self) -> list[dg.AssetKey]:
+        """The assets that are made of all the others."""
+        marts = [key(self.settings.feeds[name], mart) for name in FEEDS for mart in MARTS]
+        return [*marts, REPORT]
 
     def _all_assets(self) -> dg.JobDefinition:
         return self.repository.get_implicit_global_asset_job_def()
@@ -123,18 +129,13 @@ class Runs:
             self.instance.report_run_failed(run, why)
 
     @contextmanager
-    def _watched(self, name: str, hours: int, told: Told) -> Iterator[None]:
-        """Tell from the ledgers how far a feed is, while its run goes on."""
+    def _watched(self, look: Callable[[], tuple[str, float]], told: Told) -> Iterator[None]:
+        """Tell again and again how far a run is, as the ledgers and the history have it."""
         over = threading.Event()
 
         def watch() -> None:
-            store = self.lake.store()
             while not over.wait(EVERY):
-                known = accounts(store, name).values()
-                read = sum(bool(account.deliveries) for account in known)
-                evaluated = sum(bool(account.epochs) for account in known)
-                done = (READ * read + EVALUATE * evaluated) / hours
-                told(_doing(read, evaluated, hours), done)
+                told(*look())
 
         watching = threading.Thread(target=watch, daemon=True)
         watching.start()
@@ -143,6 +144,22 @@ class Runs:
         finally:
             over.set()
             watching.join()
+
+    def _feed_so_far(self, store: Store, name: str, hours: int) -> tuple[str, float]:
+        known = accounts(store, name).values()
+        if sum(bool(account.deliveries) for account in known) < hours:
+            return f"reading {hours} hours of {name}", 0.0
+        if sum(bool(account.epochs) for account in known) < hours:
+            return f"evaluating {hours} hours", READ
+        checks = self.checks(name)
+        made = sum(passed is not None for passed in checks.values())
+        part = READ + EVALUATE + (1.0 - READ - EVALUATE) * made / len(checks)
+        return f"checking what came of it: {made} of {len(checks)} checks", part
+
+    def _pages_so_far(self) -> tuple[str, float]:
+        latest = self.instance.get_latest_materialization_events(self._last)
+        made = sum(event is not None for event in latest.values())
+        return f"writing marts and the report: {made} of {len(latest)}", made / len(latest)
 
 
 def in_a_thread(work: Callable[[], T]) -> T:
@@ -166,14 +183,6 @@ def in_a_thread(work: Callable[[], T]) -> T:
     if failed:
         raise failed[0]
     return done[0]
-
-
-def _doing(read: int, evaluated: int, hours: int) -> str:
-    if read < hours:
-        return f"reading what has landed, {read} of {hours} hours"
-    if evaluated < hours:
-        return f"evaluating, {evaluated} of {hours} hours"
-    return "checking what came of it"
 
 
 def _why(result: dg.ExecuteInProcessResult) -> str:

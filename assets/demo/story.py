@@ -118,8 +118,7 @@ class Story:
         page, seconds = self.settings.root.parent / "reports" / "latest.html", None
         if anew or not page.exists() or not runs.has_concluded():
             with self.screen.doing("marts, report") as doing, aside(self.log):
-                doing.told("writing who is inside, visits, days, and the report", 0.0)
-                runs.conclude()
+                runs.conclude(doing.told)
             seconds = doing.seconds
         shown = _short(page)
         size = page.stat().st_size / 1e6

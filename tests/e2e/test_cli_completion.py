@@ -8,6 +8,7 @@ from pathlib import Path
 from unittest import mock
 
 import pytest
+import typer
 
 from pipelines import completing
 from tests.commands import REPOSITORY, fencepost
@@ -120,7 +121,7 @@ def test_where_there_is_nothing_to_offer_nothing_is_said(tmp_path, what, line):
 
 
 def test_of_very_many_names_some_are_offered_and_a_vast_registry_is_not_read(project, monkeypatch):
-    context = completing.typer.Context(completing.typer.core.TyperCommand("x"))
+    context = typer.Context(typer.core.TyperCommand("x"))
     context.params = {"config": str(project)}
     assert completing.query_ids(context, "de") == ["deep", "depot"]
     monkeypatch.setattr(completing, "MOST_OFFERED", 1)

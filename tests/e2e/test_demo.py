@@ -15,7 +15,12 @@ from pipelines.demo_day import DATE
 from pipelines.settings import load
 from tests.commands import REPOSITORY, fencepost
 
-pytestmark = [pytest.mark.dagster, pytest.mark.xdist_group("demo")]
+pytestmark = [
+    pytest.mark.dagster,
+    pytest.mark.slow,
+    pytest.mark.timeout(900),
+    pytest.mark.xdist_group("demo"),
+]
 
 SCALE = "0.002"
 HERE = {
@@ -39,7 +44,7 @@ def started(folder: Path) -> "subprocess.Popen[str]":
 
 def demo(folder: Path) -> tuple[int, str, str]:
     with started(folder) as process:
-        out, err = process.communicate(timeout=200)
+        out, err = process.communicate(timeout=600)
     return process.returncode, out, err
 
 
@@ -61,13 +66,13 @@ def ended_by(how: signal.Signals, folder: Path, commits: int) -> tuple[int, str]
     with started(folder) as process:
         try:
             epochs = folder / "lake" / "epochs" / "_delta_log"
-            until = time.monotonic() + 120
+            until = time.monotonic() + 300
             while len(list(epochs.glob("*.json"))) < commits:
                 assert time.monotonic() < until
                 assert process.poll() is None
                 time.sleep(0.05)
             process.send_signal(how)
-            _, err = process.communicate(timeout=30)
+            _, err = process.communicate(timeout=60)
         finally:
             process.kill()
     return process.returncode, err

@@ -339,7 +339,9 @@ def test_the_doctor_says_what_would_stop_a_run_and_what_to_do(tmp_path, monkeypa
     monkeypatch.setenv("FENCEPOST_JAVA", str(java_of(tmp_path, "11")))
     said = CliRunner().invoke(asked, ["--lake", str(tmp_path), "--json"])
     assert said.exit_code == 1
-    stops = {one["thing"]: one for one in json.loads(said.stdout) if one["mark"] == Mark.STOP}
+    stops = {
+        one["thing"]: one for one in json.loads(said.stdout)["findings"] if one["mark"] == Mark.STOP
+    }
     assert set(stops) == {"Java", "Delta jars"}
     assert "Java 11, and Spark takes 17 or 21" in stops["Java"]["found"]
     assert "Install Java 17 or 21" in stops["Java"]["found"]

@@ -437,4 +437,4 @@ def test_the_command_says_what_became_of_each_mart(tmp_path):
     again = CliRunner().invoke(app, ["ticks", "--config", str(tmp_path)])
     assert [line.split()[-3:-1] for line in again.stdout.splitlines()] == [["it", "was"]] * 3
     told = CliRunner().invoke(app, ["ticks", "--json", "--config", str(tmp_path)])
-    assert [row["rows"] for row in json.loads(told.stdout)] == [1, 3, 2]
+    assert [row["rows"] for row in json.loads(told.stdout)["marts"]] == [1, 3, 2]
