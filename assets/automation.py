@@ -15,17 +15,16 @@ restart, starts no second run for the same files and tells no partition twice.
 
 import json
 import time
-from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 
 import dagster as dg
 
 from assets import jobs
 from assets.graph import MARTS, key
+from assets.ledger import UNDER_WAY, ledger
 from assets.partitions import FORMATS, LENGTHS, of_feed, shown
 from assets.resources import LakeAccess, told_plainly
-from assets.telling import STANDS, materializations, staleness
-from pipelines.epochs.accounts import Account, accounts
 from pipelines.ingest import delta_source
 from pipelines.landing.news import News, news
 from pipelines.settings import Feed, Settings
@@ -37,17 +36,6 @@ TRIES = 3
 TRY_AGAIN = timedelta(minutes=10)
 """A run that failed is asked for again after so long, so many times; then new files must land."""
 
-MOST_TOLD = 1000
-"""Materialisations in one tick, which must end within a minute."""
-
-AT_IT = timedelta(hours=1)
-"""A run that began longer ago is no reason to wait: it may have been killed, and never says so."""
-
-UNDER_WAY = [
-    dg.DagsterRunStatus.STARTING,
-    dg.DagsterRunStatus.STARTED,
-    dg.DagsterRunStatus.CANCELING,
-]
 RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 
 
@@ -63,7 +51,7 @@ def sensors(settings: Settings) -> list[dg.SensorDefinition]:
     )
     return [
         *(_landing(settings, feed) for feed in settings.feeds.values()),
-        _ledger(settings),
+        ledger(settings),
         dg.AutomationConditionSensorDefinition(
             "marts",
             target=marts,
@@ -200,57 +188,3 @@ def last_stretch(names: Sequence[str], length: timedelta) -> Sequence[str]:
 
 def _few(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _ledger(settings: Settings) -> dg.SensorDefinition:
-    @dg.sensor(
-        name="ledger",
-        minimum_interval_seconds=30,
-        default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Tells Dagster what commands, `watch` and other schedulers have evaluated.",
-    )
-    def ledger(
-        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[LakeAccess]
-    ) -> dg.SensorResult | dg.SkipReason:
-        if not (settings.root / "arrivals").is_dir():
-            return dg.SkipReason(f"there is no lake at {settings.root} yet: `fencepost init`")
-        lately = datetime.now(UTC) - AT_IT
-        if context.instance.get_runs_count(dg.RunsFilter(statuses=UNDER_WAY, updated_after=lately)):
-            return dg.SkipReason("a run is under way, and tells its own partitions")
-        with told_plainly():
-            store = lake.store()
-            versions = f"{store.version('arrivals')}, {store.version('epochs')}"
-            if versions == context.cursor:
-                return dg.SkipReason("the ledgers have not changed")
-            known = store_accounts(lake)
-        told = list(_untold(context.instance, settings, known))
-        stale = [staleness(feed, known[name]) for name, feed in settings.feeds.items()]
-        cursor = context.cursor if len(told) > MOST_TOLD else versions
-        return dg.SensorResult(asset_events=[*told[:MOST_TOLD], *stale], cursor=cursor)
-
-    return ledger
-
-
-def store_accounts(lake: LakeAccess) -> dict[str, list[Account]]:
-    """Read the accounts of all feeds, the newest partition first."""
-    store = lake.store()
-    return {name: list(accounts(store, name).values())[::-1] for name in lake.settings.feeds}
-
-
-def _untold(
-    instance: dg.DagsterInstance, settings: Settings, known: dict[str, list[Account]]
-) -> Iterator[dg.AssetMaterialization]:
-    """Give what Dagster does not show as it stands; one look into its history a partition."""
-    for name, feed in settings.feeds.items():
-        definition = of_feed(settings, feed)
-        here = [account for account in known[name] if shown(definition, account.key)]
-        for told in materializations(feed, (account for account in here if not account.stale)):
-            if not _is_told(instance, told):
-                yield told
-
-
-def _is_told(instance: dg.DagsterInstance, told: dg.AssetMaterialization) -> bool:
-    wanted = dg.AssetRecordsFilter(told.asset_key, asset_partitions=[told.partition or ""])
-    found = instance.fetch_materializations(wanted, limit=1).records
-    latest = found[0].asset_materialization if found else None
-    return latest is not None and latest.metadata.get(STANDS) == told.metadata[STANDS]

@@ -89,6 +89,9 @@ def maintain(
         )
         done.deleted += len(gone)
         store.delta(name).create_checkpoint()
+    from pipelines import marts  # which brings DuckDB along
+
+    done.deleted += marts.tidy(store.root, keep_files)
     return done
 
 

@@ -26,6 +26,9 @@ VIEWS = (
 LANDING = "landing"
 """`landing/ticks` is what Dagster calls the deliveries of the feed `ticks`."""
 
+MARTS = "marts"
+"""`lake/marts` is where the views lie that are tables of their own."""
+
 RAW_PREFIX = "raw_"
 """In a SQL session the tables as they lie in the lake have names that begin so."""
 
@@ -57,6 +60,8 @@ def why_no_feed(name: str) -> str | None:
         return f"'{name}' is the name of a view of every lake: name the feed otherwise"
     if name == LANDING:
         return f"'{name}' is where the deliveries of all feeds are: name the feed otherwise"
+    if name == MARTS:
+        return f"'{name}' is the folder of a lake's marts: name the feed otherwise"
     if name.startswith(RAW_PREFIX):
         return f"'{name}': names that begin with {RAW_PREFIX} are those of raw tables in SQL"
     return None

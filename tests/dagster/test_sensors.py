@@ -14,7 +14,7 @@ import dagster as dg
 import pytest
 from dagster._core.test_utils import create_run_for_test
 
-from assets import automation
+from assets import ledger
 from assets.automation import RANGE, TRIES, TRY_AGAIN
 from tests.dagster.project import DAY, Project, at, hours
 
@@ -216,20 +216,48 @@ class TestLedger:
         create_run_for_test(project.instance, status=dg.DagsterRunStatus.STARTED)
         assert "under way" in project.tick("ledger").skip_message
 
-    def test_many_partitions_are_told_in_several_ticks(
+    def test_many_days_are_told_in_several_ticks_the_newest_first(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        project.land_all(hours(0, 2))
+        project.land_all([at(0), "2026-01-06T00", "2026-01-06T01", "2026-01-07T00"])
         project.by_command()
-        monkeypatch.setattr(automation, "MOST_TOLD", 7)
+        monkeypatch.setattr(ledger, "MOST", 1)
         cursor, told = None, []
-        for _ in range(4):
+        for _ in range(3):
             ticked = project.tick("ledger", cursor)
             keep(project, ticked)
-            told.append(events_of(ticked))
+            told.append(sorted({hour for _, hour in events_of(ticked)}))
             cursor = ticked.cursor
-        assert [len(each) for each in told] == [7, 7, 4, 0]
-        assert len({event for each in told for event in each}) == 18
+        assert told == [["2026-01-07T00"], ["2026-01-06T00", "2026-01-06T01"], [at(0)]]
+        assert project.tick("ledger", cursor).skip_message == "the ledgers have not changed"
+
+    def test_a_tick_looks_up_the_days_that_have_changed_and_no_others(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        project.land_all([*hours(0, 3), "2026-01-06T00"])
+        project.make(at(0), "2026-01-06T00")
+        cursor = project.tick("ledger").cursor
+        project.land("2026-01-06T01")
+        project.by_command()
+        looked: list[str] = []
+        is_told = ledger._is_told
+
+        def noted(instance: dg.DagsterInstance, told: dg.AssetMaterialization) -> bool:
+            looked.append(str(told.partition))
+            return is_told(instance, told)
+
+        monkeypatch.setattr(ledger, "_is_told", noted)
+        project.tick("ledger", cursor)
+        assert set(looked) == {"2026-01-06T00", "2026-01-06T01"}
+
+    def test_a_run_that_was_killed_long_ago_does_not_silence_it(
+        self, project: Project, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        create_run_for_test(project.instance, status=dg.DagsterRunStatus.STARTED)
+        monkeypatch.setattr(ledger, "AT_IT", -ledger.AT_IT)  # an hour later
+        project.land(at(0))
+        project.by_command()
+        assert events_of(project.tick("ledger")) != []
 
     def test_before_there_is_a_lake_it_says_what_makes_one(self, project: Project) -> None:
         project.settings.root.rename(project.folder / "elsewhere")

@@ -288,7 +288,7 @@ def test_a_wrong_value_is_told_with_what_was_expected(line, told):
 
 
 @pytest.mark.parametrize(
-    "name", [*RESERVED, *VIEWS, "landing", "raw_ticks", "Ticks", "a.b", "1a", "", "a" * 64]
+    "name", [*RESERVED, *VIEWS, "landing", "marts", "raw_ticks", "Ticks", "a.b", "1a", "", "a" * 64]
 )
 def test_a_name_that_the_lake_or_sql_has_already_or_cannot_have_is_refused(name):
     (fault,) = faults(FEED.replace("ticks", f'"{name}"', 1))
