@@ -46,7 +46,7 @@ $(READY): requirements.lock pyproject.toml
 	  with=pip; install="$(BIN)/python -m pip install -q --disable-pip-version-check"; \
 	fi; \
 	echo "setting up $(VENV): $$($(BIN)/python --version), packages by $$with"; \
-	$$install --require-hashes -r requirements.lock; \
+	$$install --no-deps --require-hashes -r requirements.lock; \
 	$$install --no-deps --no-build-isolation -e .; \
 	$(BIN)/python -m pipelines.environment
 	@touch $@

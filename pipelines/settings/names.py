@@ -32,6 +32,14 @@ MARTS = "marts"
 RAW_PREFIX = "raw_"
 """In a SQL session the tables as they lie in the lake have names that begin so."""
 
+TAKEN = (
+    (RESERVED, "the name of a table of every lake"),
+    (VIEWS, "the name of a view of every lake"),
+    ((LANDING,), "where the deliveries of all feeds are"),
+    ((MARTS,), "the folder of a lake's marts"),
+)
+"""What no feed may be called, and why."""
+
 KEYWORDS = ("all", "and", "between", "not", "or")
 """What no axis may be called, since `where` reads it as something else."""
 
@@ -54,14 +62,9 @@ def why_no_feed(name: str) -> str | None:
     """Say why a feed cannot be called so; None where it can."""
     if not _NAME.fullmatch(name):
         return f"{told(name)} is no name of a feed: {NAME_IN_WORDS}"
-    if name in RESERVED:
-        return f"'{name}' is the name of a table of every lake: name the feed otherwise"
-    if name in VIEWS:
-        return f"'{name}' is the name of a view of every lake: name the feed otherwise"
-    if name == LANDING:
-        return f"'{name}' is where the deliveries of all feeds are: name the feed otherwise"
-    if name == MARTS:
-        return f"'{name}' is the folder of a lake's marts: name the feed otherwise"
+    taken = next((whose for names, whose in TAKEN if name in names), None)
+    if taken is not None:
+        return f"'{name}' is {taken}: name the feed otherwise"
     if name.startswith(RAW_PREFIX):
         return f"'{name}': names that begin with {RAW_PREFIX} are those of raw tables in SQL"
     return None
