@@ -1,4 +1,4 @@
-"""The sensor `ledger`: tells Dagster what commands, `watch` and other schedulers have evaluated.
+"""The sensor `ledger`: tells Dagster what commands, `watch` and other schedulers have done.
 
 A look into Dagster's history costs some 10 ms an asset and partition (measured, SQLite), and a tick
 has a minute. So the cursor keeps a name for each day as it stands in the ledgers; a tick looks at
@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 import dagster as dg
 
 from assets.partitions import of_feed, shown
+from assets.registry import untold
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import STANDS, materializations, staleness
 from pipelines.epochs.accounts import Account, accounts
@@ -75,7 +76,8 @@ def ledger(settings: Settings) -> dg.SensorDefinition:
         seen |= {" ".join(day): _name(some) for day, some in now.items()}
         stale = [staleness(feed, known[name]) for name, feed in settings.feeds.items()]
         cursor = {"versions": versions if len(now) == len(other) else None, "days": seen}
-        return dg.SensorResult(asset_events=[*events, *stale], cursor=json.dumps(cursor))
+        rules = untold(context.instance, store)
+        return dg.SensorResult(asset_events=[*rules, *events, *stale], cursor=json.dumps(cursor))
 
     return told
 

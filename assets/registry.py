@@ -9,7 +9,7 @@ import dagster as dg
 from assets.feeds import AGAIN, WRITER
 from assets.graph import QUERIES, RULES, columns
 from assets.resources import LakeAccess, told_plainly
-from assets.telling import Metadata, table_of
+from assets.telling import STANDS, Metadata, table_of
 from pipelines.lake.store import Store
 from pipelines.registry.actions import put
 from pipelines.registry.commit import Registered
@@ -56,6 +56,20 @@ def queries(settings: Settings) -> dg.AssetsDefinition:
     return registered
 
 
+def untold(instance: dg.DagsterInstance, store: Store) -> list[dg.AssetMaterialization]:
+    """Give what stands, where Dagster shows another version of the registry, or none."""
+    version = newest_version(store)
+    latest = instance.get_latest_materialization_event(QUERIES)
+    shown = None if latest is None else latest.asset_materialization
+    if not version or (shown is not None and shown.metadata.get(STANDS) == _named(version)):
+        return []
+    return [dg.AssetMaterialization(QUERIES, metadata=_standing(store))]
+
+
+def _named(version: int) -> dg.TextMetadataValue:
+    return dg.MetadataValue.text(f"registry version {version}")
+
+
 def _difference(done: Registered | None, files: list[str]) -> Metadata:
     if done is None:
         told = 'no files are named: `queries = "rules"` under [lake] in fencepost.toml names them'
@@ -76,4 +90,5 @@ def _standing(store: Store) -> Metadata:
         "dagster/row_count": now.num_rows,
         "standing": table_of(("feed", "kind", "queries"), rows),
         "registry version": newest_version(store),
+        STANDS: _named(newest_version(store)),
     }

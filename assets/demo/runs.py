@@ -78,7 +78,7 @@ class Runs:
 
     def has_concluded(self) -> bool:
         """Say whether the history has marts and report."""
-        return all(self.instance.get_latest_materialization_events(self._last).values())
+        return self._pages_made() == len(self._last)
 
     def checks(self, name: str) -> Mapping[str, bool | None]:
         """Say of each check of a feed whether it passed when it was last made; None: not yet."""
@@ -157,9 +157,12 @@ class Runs:
         return f"checking what came of it: {made} of {len(checks)} checks", part
 
     def _pages_so_far(self) -> tuple[str, float]:
+        made, of = self._pages_made(), len(self._last)
+        return f"writing marts and the report: {made} of {of}", made / of
+
+    def _pages_made(self) -> int:
         latest = self.instance.get_latest_materialization_events(self._last)
-        made = sum(event is not None for event in latest.values())
-        return f"writing marts and the report: {made} of {len(latest)}", made / len(latest)
+        return sum(event is not None for event in latest.values())
 
 
 def in_a_thread(work: Callable[[], T]) -> T:

@@ -9,7 +9,7 @@ import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -25,6 +25,15 @@ NAME, FACTS = 14, 76
 """The width of the columns."""
 
 
+class _Console(Console):
+    """Rich's, but for its end where nobody reads: that is for `pipelines.ending` to tell."""
+
+    def on_broken_pipe(self) -> None:
+        """Let whoever prints know."""
+        self.quiet = True
+        raise BrokenPipeError
+
+
 class Screen:
     """Where the story is told: the process's output as it was when the screen was made."""
 
@@ -32,7 +41,7 @@ class Screen:
         """Keep the output to itself: `aside` gives the process another one."""
         sys.stdout.flush()
         self._file = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
-        self.console = Console(file=self._file, highlight=False, soft_wrap=True)
+        self.console = _Console(file=self._file, highlight=False, soft_wrap=True)
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -44,8 +53,9 @@ class Screen:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Say everything that was written."""
-        self._file.close()
+        """Say everything that was written, if anybody reads it."""
+        with suppress(BrokenPipeError):
+            self._file.close()
 
     def line(self, text: str = "", style: str = "") -> None:
         """Write a line as it stands."""

@@ -156,9 +156,15 @@ class TestLanding:
 
 
 def events_of(ticked: Any) -> list[tuple[str, str]]:
-    """What a tick tells: asset and partition."""
+    """What a tick tells of partitions: asset and partition."""
     told = [each for each in ticked.asset_events if isinstance(each, dg.AssetMaterialization)]
-    return [(each.asset_key.to_user_string(), str(each.partition)) for each in told]
+    return [(each.asset_key.to_user_string(), each.partition) for each in told if each.partition]
+
+
+def rules_in(ticked: Any) -> list[Any]:
+    """What a tick tells of the registry."""
+    told = [each for each in ticked.asset_events if isinstance(each, dg.AssetMaterialization)]
+    return [each.metadata["registry version"].value for each in told if not each.partition]
 
 
 def keep(project: Project, ticked: Any) -> None:
@@ -181,6 +187,12 @@ class TestLedger:
         assert project.shown("ticks/events") == hours(0, 2)
         assert project.tick("ledger", ticked.cursor).skip_message == "the ledgers have not changed"
         assert events_of(project.tick("ledger", None)) == []
+
+    def test_rules_that_a_command_registered_are_told_once(self, project: Project) -> None:
+        ticked = project.tick("ledger")
+        assert rules_in(ticked) == [1]
+        keep(project, ticked)
+        assert rules_in(project.tick("ledger", None)) == []
 
     def test_what_a_run_of_dagsters_told_is_not_told_again(self, project: Project) -> None:
         project.land_all([*hours(0, 3), "2025-12-31T23"])
