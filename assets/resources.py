@@ -69,3 +69,7 @@ def told_plainly() -> Iterator[None]:
     except FencepostError as why:
         again = "What was committed stands. Mend it and run again: it goes on from there."
         raise dg.Failure(f"{why}\n{again}", allow_retries=False) from why
+    except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt) as why:
+        # By itself Dagster repeats a step that was cancelled, where it has a retry policy.
+        again = "What was committed stands; run it again, and it goes on from there."
+        raise dg.Failure(f"It was cancelled. {again}", allow_retries=False) from why

@@ -182,6 +182,14 @@ def test_an_error_of_ours_fails_in_its_own_words(error: type[Exception], again: 
     assert str(failure.value.description).startswith("said plainly\n")
 
 
+@pytest.mark.parametrize("error", [dg.DagsterExecutionInterruptedError, KeyboardInterrupt])
+def test_what_was_cancelled_is_not_begun_again(error: type[BaseException]) -> None:
+    with pytest.raises(dg.Failure) as failure, told_plainly():
+        raise error
+    assert failure.value.allow_retries is False
+    assert str(failure.value.description).startswith("It was cancelled.")
+
+
 def test_an_error_that_nobody_foresaw_keeps_its_traceback() -> None:
     with pytest.raises(Crash), told_plainly():
         raise Crash

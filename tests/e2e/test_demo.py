@@ -62,7 +62,10 @@ def asked(folder: Path, statement: str) -> list[dict[str, object]]:
 
 
 def ended_by(how: signal.Signals, folder: Path, commits: int) -> tuple[int, str]:
-    """Play until the ledger of epochs has so many commits, and end it."""
+    """Play until the ledger of epochs has so many commits, and end it.
+
+    It has three when it is made; then each feed adds its plan, and the word that it is done.
+    """
     with started(folder) as process:
         try:
             epochs = folder / "lake" / "epochs" / "_delta_log"
@@ -82,8 +85,8 @@ def ended_by(how: signal.Signals, folder: Path, commits: int) -> tuple[int, str]
 def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A demo that is killed while it evaluates, asked to end, and then played to its end."""
     folder = tmp_path_factory.mktemp("demo") / "project"
-    assert ended_by(signal.SIGKILL, folder, 3)[0] == -signal.SIGKILL
-    code, err = ended_by(signal.SIGTERM, folder, 5)
+    assert ended_by(signal.SIGKILL, folder, 4)[0] == -signal.SIGKILL
+    code, err = ended_by(signal.SIGTERM, folder, 6)
     assert code == 143
     assert "ended by SIGTERM" in err
     code, out, err = demo(folder)
