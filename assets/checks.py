@@ -80,7 +80,7 @@ def _of_contract(feed: Feed, contract: Contract) -> dg.AssetChecksDefinition:
             asset=key(feed, contract.table),
             description=each.means,
             # The quarantine is told again when its partitions have been evaluated.
-            additional_deps=[key(feed, "events")] if contract.table == "quarantine" else [],
+            additional_deps=[key(feed, "pending")] if contract.table == "quarantine" else [],
             metadata={"columns": ", ".join(each.columns), "kind": each.kind},
         )
         for each in contract.expectations

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
 from types import FrameType
-from typing import Any
+from typing import Any, TextIO
 
 import typer
 from typer.exceptions import TyperException
@@ -126,6 +126,8 @@ def _told(fault: BaseException, *, debug: bool) -> int:
 
 def _of_the_system(fault: OSError) -> str:
     where = "the output" if fault.filename is None else _plain(str(fault.filename))
+    if fault.filename is None:
+        _forget(sys.stdout)
     return f"{where}: {fault.strerror}: {REMEDIES[fault.errno or 0]}"
 
 
@@ -217,10 +219,15 @@ def _nobody_reads() -> bool:
 
 
 def _silently() -> int:
-    """End without a word: what is still in the buffers goes nowhere."""
+    """End without a word."""
+    _forget(sys.stdout, sys.stderr)
+    return Code.NOBODY_READS
+
+
+def _forget(*streams: TextIO) -> None:
+    """Let what is still in the buffers go nowhere: at its end Python would try it once more."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
-    for stream in (sys.stdout, sys.stderr):
+    for stream in streams:
         with suppress(OSError, ValueError):
             os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
-    return Code.NOBODY_READS

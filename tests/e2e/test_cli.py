@@ -71,7 +71,13 @@ def started(folder: Path, command: str, **environ: str) -> "subprocess.Popen[str
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        preexec_fn=as_at_a_terminal,  # noqa: PLW1509  no thread runs here
     )
+
+
+def as_at_a_terminal() -> None:
+    """Hear Ctrl-C, also where a shell has started the tests in the background."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.mark.parametrize("columns", ["40", "60", "80", "200"])

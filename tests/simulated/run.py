@@ -222,7 +222,7 @@ class World:
         try:
             with (
                 mock.patch.object(job, "ONE_TASK", self.draw.choice((-1, 1000))),
-                mock.patch.object(ingest_run, "_looked", self.look),
+                mock.patch.object(ingest_run, "looked_for", self.look),
             ):
                 self.scheduler.run()
         finally:
