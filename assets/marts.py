@@ -8,7 +8,6 @@ from assets.graph import MARTS, REPORT, REPORTS, key, marts
 from assets.resources import LakeAccess, told_plainly
 from pipelines import pictures
 from pipelines.marts import refresh
-from pipelines.report import write_report
 from pipelines.settings import Feed, Settings
 
 Picture = Callable[[Settings, str], pictures.Picture]
@@ -70,6 +69,8 @@ def report(settings: Settings) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> dg.MaterializeResult[None]:
         """Write the page over all that stands."""
+        from pipelines.report import write_report  # which has Arrow import pandas
+
         with told_plainly():
             made = write_report(lake.settings, latest)
         context.log.info(f"{made.path}: {made.bytes:,} bytes")

@@ -22,7 +22,7 @@ from fencepost.queries import QuerySet
 from fencepost.transitions import KINDS, Crossed, Pending, Transitions, decide
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
 
-TYPES = pa.array(["O", "I"])
+TYPES = ("O", "I")
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +81,7 @@ class Outcome:
         before = np.maximum(at - 1, 0)
         axes = self.queries.axes
         columns = {
-            "type": TYPES.take(pa.array((self.found.type > 0).astype(np.int8))),
+            "type": pa.array(TYPES).take(pa.array((self.found.type > 0).astype(np.int8))),
             "query_id": self.queries.ids.take(pa.array(self.found.query)),
             "query_version": pa.array(self.queries.versions[self.found.query]),
             "stream_id": self.names.take(pa.array(path.stream[run])),

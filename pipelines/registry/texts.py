@@ -18,7 +18,6 @@ from fencepost.doubles import EXACT_UP_TO
 from fencepost.errors import LakeError
 from fencepost.times import SECOND, format_instant
 from pipelines.registry.definitions import SILENT, Axes
-from pipelines.workload_files import Target, write_whole
 
 Row = Mapping[str, Any]
 
@@ -55,6 +54,7 @@ def in_one(lines: Iterable[str], **more: int) -> Iterator[str]:
 
 def write_lines(path: Path, lines: Iterator[str]) -> None:
     """Write lines to a file that is whole or not there, packed where its name ends in `.gz`."""
+    from pipelines.workload_files import Target, write_whole  # has Arrow import pandas
 
     def write(_: str, file: BinaryIO) -> None:
         file.writelines(line.encode() + b"\n" for line in lines)
