@@ -6,6 +6,7 @@ way. Nothing is changed before it is known that the project is the demo's to fil
 
 import contextlib
 import shlex
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
@@ -172,6 +173,8 @@ def _try(screen: Screen, settings: Settings, *, is_home: bool) -> None:
     folder = shlex.quote(str(place.folder_of(settings)))
     config = "" if is_home else f" --config {folder}"
     screen.line("\nAsk it something:")
+    if shutil.which("fencepost") is None:
+        screen.line("  . .venv/bin/activate     # puts the command on your path")
     for statement in TRY:
         screen.line(f'  fencepost sql{config} "{statement}"')
     report = settings.root.parent / "reports" / "latest.html"
