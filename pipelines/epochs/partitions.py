@@ -86,7 +86,7 @@ def _up_to_date(lake: Lake, lane: str, keys: Sequence[str]) -> Iterator[Partitio
 
     for group in advance(lake, lane, until=keys[-1]) if keys else ():
         groups.append(group)
-        while keys[told] < group.epochs[-1].key:
+        while told < len(keys) and keys[told] < group.epochs[-1].key:
             yield report(keys[told])
             told += 1
     for key in keys[told:]:
