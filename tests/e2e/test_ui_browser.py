@@ -122,7 +122,7 @@ class Ui:
     def launch(self, partitions: str, launch: str, said: str) -> None:
         """Start the feed's job for partitions by its dialog, as it is found from the menu."""
         page = self.page
-        page.get_by_role("link", name="Jobs", exact=True).first.click()
+        page.get_by_role("link", name="Jobs").first.click()
         page.get_by_role("link", name="evaluate_ticks").first.click()
         page.get_by_role("button", name="Materialize all").click()
         dialog = page.get_by_role("dialog")
