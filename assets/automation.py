@@ -23,7 +23,7 @@ import dagster as dg
 from assets import jobs
 from assets.graph import MARTS, key
 from assets.ledger import UNDER_WAY, ledger
-from assets.partitions import FORMATS, LENGTHS, of_feed, shown
+from assets.partitions import FORMATS, LENGTHS, of_feed, range_tags, shown
 from assets.resources import LakeAccess, told_plainly
 from pipelines.ingest import delta_source
 from pipelines.landing.news import News, news
@@ -35,8 +35,6 @@ AFTER = 5
 TRIES = 3
 TRY_AGAIN = timedelta(minutes=10)
 """A run that failed is asked for again after so long, so many times; then new files must land."""
-
-RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 
 
 def schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
@@ -171,7 +169,7 @@ def _request(run: str, names: Sequence[str]) -> dg.RunRequest:
     first, last = names[0], names[-1]
     if first == last:
         return dg.RunRequest(run_key=run, partition_key=first)
-    return dg.RunRequest(run_key=run, tags=dict(zip(RANGE, (first, last), strict=True)))
+    return dg.RunRequest(run_key=run, tags=range_tags(first, last))
 
 
 def last_stretch(names: Sequence[str], length: timedelta) -> Sequence[str]:

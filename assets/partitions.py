@@ -12,6 +12,9 @@ FORMATS = {"hour": "%Y-%m-%dT%H", "day": "%Y-%m-%d"}
 TimePartitions = dg.HourlyPartitionsDefinition | dg.DailyPartitionsDefinition
 
 
+RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
+"""The tags of a run over several partitions."""
+
 LENGTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 
 
@@ -50,6 +53,11 @@ def made_on(settings: Settings) -> datetime:
     else:
         made = datetime.fromtimestamp(DeltaTable(ledger).metadata().created_time / 1000, UTC)
     return made.replace(hour=0, minute=0, second=0, microsecond=0)
+
+
+def range_tags(first: str, last: str) -> dict[str, str]:
+    """Give the tags of a run over partitions from the first to the last."""
+    return dict(zip(RANGE, (first, last), strict=True))
 
 
 def shown(definition: TimePartitions, key: str) -> bool:

@@ -21,6 +21,7 @@ from dagster._core.storage.asset_check_execution_record import (
 from assets.definitions import definitions
 from assets.demo.place import FEEDS, KEPT
 from assets.graph import EVALUATED, MARTS, QUERIES, REPORT, key
+from assets.partitions import range_tags
 from assets.resources import LakeAccess
 from fencepost.errors import StateError
 from pipelines.epochs.accounts import accounts
@@ -32,7 +33,6 @@ T = TypeVar("T")
 
 TAG = "fencepost/demo"
 SILENT = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-RANGE = ("dagster/asset_partition_range_start", "dagster/asset_partition_range_end")
 EVERY = 0.5
 """Seconds between two looks at the ledgers."""
 
@@ -58,7 +58,7 @@ class Runs:
 
     def feed(self, name: str, hours: Sequence[str], told: Told) -> None:
         """Take in and evaluate the hours of a feed, and check what came of it."""
-        tags = dict(zip(RANGE, (hours[0], hours[-1]), strict=True))
+        tags = range_tags(hours[0], hours[-1])
         store = self.lake.store()
         with self._watched(lambda: self._feed_so_far(store, name, len(hours)), told):
             self._run(self.repository.get_job(f"evaluate_{name}"), tags=tags)

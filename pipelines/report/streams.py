@@ -53,7 +53,7 @@ def look(session: duckdb.DuckDBPyConnection, scope: Scope, marks: int) -> Seen |
     `__tuples` has what was taken: not what was turned away as late, duplicate or conflict.
     """
     session.execute(
-        f"""CREATE OR REPLACE TEMP VIEW __tuples AS SELECT t.* FROM {scope.feed} t
+        f"""CREATE OR REPLACE TEMP VIEW __tuples AS SELECT t.* FROM "{scope.feed}" t
         WHERE {scope.came} AND NOT EXISTS (
             SELECT 1 FROM quarantine q WHERE q.feed = '{scope.feed}' AND q.epoch IS NOT NULL
                 AND q.arrival = t.arrival AND q.file = t.file AND q.line = t.line

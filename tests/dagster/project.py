@@ -15,8 +15,8 @@ from typing import Any
 
 import dagster as dg
 
-from assets.automation import RANGE
 from assets.definitions import definitions
+from assets.partitions import range_tags
 from assets.resources import LakeAccess
 from pipelines.epochs.accounts import Account, accounts
 from pipelines.lake.points import on_point
@@ -156,7 +156,7 @@ class Project:
         result = dg.materialize(
             [self.assets(f"arrivals_of_{feed}"), self.assets(f"crossings_of_{feed}")],
             partition_key=keys[0] if len(keys) == 1 else None,
-            tags=None if len(keys) == 1 else dict(zip(RANGE, (keys[0], keys[-1]), strict=True)),
+            tags=None if len(keys) == 1 else range_tags(keys[0], keys[-1]),
             run_config=config,
             instance=self.instance,
             resources={"lake": self.lake},

@@ -15,7 +15,8 @@ import pytest
 from dagster._core.test_utils import create_run_for_test
 
 from assets import ledger
-from assets.automation import RANGE, TRIES, TRY_AGAIN
+from assets.automation import TRIES, TRY_AGAIN
+from assets.partitions import RANGE
 from tests.dagster.project import DAY, Project, at, hours
 
 pytestmark = pytest.mark.dagster

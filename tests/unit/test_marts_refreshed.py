@@ -1,0 +1,202 @@
+"""The marts, whatever happens while they are refreshed."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+from deltalake import DeltaTable
+
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.making import make_table
+from pipelines.lake.points import CRASH_AT, on_point
+from pipelines.marts import folder_of, refresh, tidy
+from schemas.marts import MARTS
+from tests.hand_made_lakes import AXES
+from tests.mart_lakes import NOW, TICKS, TOWN, Town, files_of, refreshed, write_town
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory) -> Path:
+    root: Path = tmp_path_factory.mktemp("written") / "lake"
+    write_town(root)
+    return root
+
+
+@pytest.fixture
+def town(written, tmp_path) -> Town:
+    shutil.copytree(written, tmp_path / "lake")
+    return Town(tmp_path / "lake")
+
+
+@contextmanager
+def meanwhile(place: str, then: Callable[[], object]) -> Iterator[None]:
+    """Let something happen once, when a refresh comes to a place for the first time."""
+    left = [then]
+
+    def hook(name: str) -> None:
+        if name == place and left:
+            left.pop()()
+
+    off = on_point(hook)
+    try:
+        yield
+    finally:
+        off()
+
+
+def test_a_refresh_that_was_overtaken_does_not_bring_older_rows_back(town):
+    def overtake() -> None:
+        town.enter("late", 500)
+        assert all(report.changed for report in refresh(town.settings, TICKS, ["inside_now"]))
+
+    with meanwhile("marts.inside_now.written", overtake):
+        (report,) = refresh(town.settings, TICKS, ["inside_now"])
+    assert (report.rows, report.changed) == (2, False)
+    assert town.holds("inside_now", TICKS) == town.shows("inside_now", TICKS)
+    assert len(files_of(town)) == 1
+
+
+def test_refreshes_of_two_feeds_at_the_same_time_both_stand(town):
+    with meanwhile("marts.visits.written", lambda: refreshed(town, TOWN)):
+        refreshed(town, TICKS)
+    assert town.agree()
+
+
+def test_whoever_refreshes_side_by_side_the_marts_agree_with_the_views(town):
+    with ThreadPoolExecutor(4) as pool:
+        for k in range(2):
+            town.enter(f"t{k}", 3000 + k)
+            town.enter(f"c{k}", 3000 + k, feed=TOWN)
+            list(pool.map(lambda feed: refresh(town.settings, feed), [TICKS, TOWN] * 2))
+            assert town.agree()
+
+
+def test_a_mart_may_be_made_by_two_at_once(town):
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda feed: refresh(town.settings, feed), AXES))
+    assert town.agree()
+
+
+@pytest.mark.parametrize("place", ["marts.visits.written", "marts.visits.committed"])
+def test_a_refresh_killed_on_its_way_shows_all_of_the_old_or_all_of_the_new(town, place):
+    refreshed(town)
+    old = town.holds("visits", TICKS)
+    town.enter("c", 100, 110)
+    new = town.shows("visits", TICKS)
+    code = (
+        "from pathlib import Path\nfrom pipelines.marts import refresh\n"
+        "from pipelines.settings import Feed, Settings\n"
+        f"feeds = {{'ticks': Feed('ticks', {AXES[TICKS]!r}, Path('landing'))}}\n"
+        f"refresh(Settings(None, Path({str(town.settings.root)!r}), feeds), 'ticks')\n"
+    )
+    killed = subprocess.run(
+        [sys.executable, "-c", code],
+        env={**os.environ, CRASH_AT: f"{place}:1"},
+        start_new_session=True,
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert town.holds("visits", TICKS) == (old if place.endswith("written") else new)
+    refreshed(town)
+    assert town.agree()
+    known = {
+        uri.rpartition("/")[2]
+        for mart in MARTS
+        for uri in DeltaTable(str(folder_of(town.settings.root, mart))).file_uris()
+    }
+    assert {path.name for path in files_of(town)} > known
+    tidy(town.settings.root, NOW)
+    assert {path.name for path in files_of(town)} == known
+    assert town.agree()
+
+
+def test_a_commit_of_unknown_outcome_is_made_once(town):
+    refreshed(town)
+    town.enter("c", 100, 110)
+    commit = DeltaTable.create_write_transaction
+    made = []
+
+    def comes_through_and_fails(delta: DeltaTable, *given: Any, **more: Any) -> None:
+        commit(delta, *given, **more)
+        made.append(delta)
+        raise OSError("the answer was lost")
+
+    with mock.patch.object(DeltaTable, "create_write_transaction", comes_through_and_fails):
+        (report,) = refresh(town.settings, TICKS, ["visits"])
+    assert (len(made), report.rows, report.changed) == (1, 4, True)
+    assert town.agree() is False  # the other marts were not asked for
+    refreshed(town)
+    assert town.agree()
+
+
+def test_files_that_were_replaced_stay_for_their_readers_and_then_go(town):
+    refreshed(town)
+    town.enter("c", 100, 110)
+    refreshed(town)
+    many = len(files_of(town))
+    assert tidy(town.settings.root) == 0
+    assert tidy(town.settings.root, NOW) == 2
+    assert len(files_of(town)) == many - 2
+    assert town.agree()
+
+
+def test_a_mart_that_is_refreshed_often_stays_small(town):
+    with (
+        mock.patch("pipelines.marts.refreshing.SWEPT_EVERY", 4),
+        mock.patch("pipelines.marts.place.swept.__defaults__", (NOW,)),
+    ):
+        for k in range(7):
+            town.enter(f"n{k}", 3000 + k)
+            refresh(town.settings, TICKS, ["inside_now"])
+    assert len(files_of(town)) < 5
+    assert town.holds("inside_now", TICKS) == town.shows("inside_now", TICKS)
+
+
+def test_a_mart_whose_making_was_cut_off_is_finished(town):
+    make_table(folder_of(town.settings.root, "visits"), MARTS["visits"])
+    refreshed(town)
+    delta = DeltaTable(str(folder_of(town.settings.root, "visits")))
+    assert delta.metadata().configuration["delta.logRetentionDuration"] == "interval 2 days"
+    assert town.agree()
+
+
+def test_a_mart_whose_file_is_lost_or_damaged_is_written_anew(town):
+    refreshed(town)
+    for place, path in enumerate(files_of(town)):
+        content = bytearray(path.read_bytes())
+        content[10] ^= 255
+        path.unlink()
+        if place % 2:
+            path.write_bytes(content)
+    assert all(report.changed for report in refreshed(town))
+    assert town.agree()
+
+
+def test_files_put_together_by_another_program_are_the_same_rows(town):
+    with (
+        mock.patch("pipelines.marts.laying.FILE_ROWS", 1),
+        mock.patch("pipelines.marts.refreshing.BATCH", 1),
+    ):
+        refreshed(town)
+    for mart in MARTS:
+        DeltaTable(str(folder_of(town.settings.root, mart))).optimize.compact()
+    assert not any(report.changed for report in refreshed(town))
+
+
+def test_a_commit_says_which_epoch_the_rows_are_of(town):
+    (report,) = refresh(town.settings, TICKS, ["visits"])
+    log = report.path / "_delta_log" / f"{report.version:020}.json"
+    said = [json.loads(line).get("commitInfo") for line in log.read_text().splitlines()]
+    evidence = Evidence.from_json(next(info for info in said if info)["userMetadata"])
+    assert evidence is not None
+    assert (evidence.lane, evidence.last, evidence.rows) == (TICKS, 1, 3)
