@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fencepost.queries import QuerySet
-from fencepost.reference import Delivery, Event, Registration, Rows, Transition
+from fencepost.queries import CROSSING, MATCH, QuerySet
+from fencepost.reference import Delivery, Event, Match, Registration, Rows, Transition
 from fencepost.tuples import TupleBatch
 
 COMPARED = ("events", "transitions", "rejected")
@@ -66,8 +66,18 @@ def batch_of(feed: str, axes: Sequence[str], deliveries: Sequence[Delivery]) -> 
 
 
 def query_set_of(feed: str, axes: Sequence[str], registration: Registration) -> QuerySet:
-    """The queries in force as the engine takes them."""
-    return QuerySet.from_queries(feed, tuple(axes), registration.queries)
+    """The crossing queries in force as the engine takes them."""
+    return _of_kind(feed, axes, registration, CROSSING)
+
+
+def match_set_of(feed: str, axes: Sequence[str], registration: Registration) -> QuerySet:
+    """The match queries in force as the engine takes them."""
+    return _of_kind(feed, axes, registration, MATCH)
+
+
+def _of_kind(feed: str, axes: Sequence[str], registration: Registration, kind: str) -> QuerySet:
+    mine = [query for query in registration.queries if query.kind == kind]
+    return QuerySet.from_queries(feed, tuple(axes), mine, kind)
 
 
 def event_rows(events: pa.Table, axes: Sequence[str], first: int = 0) -> list[Event]:
@@ -105,6 +115,20 @@ def transition_rows(transitions: pa.Table, first: int = 0) -> list[Transition]:
             row["delivery"] + first,
         )
         for row in transitions.to_pylist()
+    ]
+
+
+def match_rows(matches: pa.Table, first: int = 0) -> list[Match]:
+    """The engine's matches as the reference has them; its deliveries count from `first`."""
+    return [
+        Match(
+            row["query_id"],
+            row["query_version"],
+            row["stream_id"],
+            row["ts"],
+            row["delivery"] + first,
+        )
+        for row in matches.to_pylist()
     ]
 
 

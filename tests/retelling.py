@@ -4,17 +4,18 @@ Law: a relation needs no oracle. It holds the engine to itself, so it also catch
 reference could both get wrong.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
-from fencepost.queries import Box, StandingQuery
+from fencepost.queries import Box, StandingQuery, Tests
 from fencepost.reference import (
     Delivery,
     Event,
+    Match,
     Pending,
     Registration,
     Rows,
@@ -24,9 +25,9 @@ from fencepost.reference import (
 from tests.play import Way
 from tests.strategies import GRID, Story
 
-ALL = ("events", "transitions", "rejected", "pending", "heads", "waiting", "watermark")
+ALL = ("events", "transitions", "matches", "rejected", "pending", "heads", "waiting", "watermark")
 Values = tuple[float, ...]
-Boxes = tuple[Box, ...]
+Region = tuple[Box, Tests]
 FAR = 1000.0
 
 HALF = settings(max_examples=settings().max_examples // 2)
@@ -56,6 +57,7 @@ def ways() -> st.SearchStrategy[Way]:
         many_stripes=flag,
         incremental=flag,
         reloaded=flag,
+        index=st.sampled_from(("auto", "scan", "packed", "bitmaps")),
         cuts=cuts(),
     )
 
@@ -109,6 +111,9 @@ def rows_in_words(
             t._replace(query_id=query(t.query_id), stream=stream(t.stream))
             for t in rows.transitions
         ],
+        matches=[
+            m._replace(query_id=query(m.query_id), stream=stream(m.stream)) for m in rows.matches
+        ],
         pending=[
             p._replace(query_id=query(p.query_id), stream=stream(p.stream)) for p in rows.pending
         ],
@@ -117,21 +122,33 @@ def rows_in_words(
     )
 
 
-def with_boxes(change: Callable[[Boxes], Boxes]) -> Callable[[StandingQuery], StandingQuery]:
-    """Put other boxes into a query; its text is left behind, for nobody reads it again."""
-    return lambda q: replace(q, boxes=change(q.boxes))
+def with_regions(
+    change: Callable[[Box, Tests], Iterable[Region]],
+) -> Callable[[StandingQuery], StandingQuery]:
+    """Put other boxes and tests into a query; nobody reads its text again."""
+
+    def changed(query: StandingQuery) -> StandingQuery:
+        its = query.tests or ((),) * len(query.boxes)
+        found = [new for old in zip(query.boxes, its, strict=True) for new in change(*old)]
+        tests = tuple(tests for _, tests in found)
+        return replace(
+            query, boxes=tuple(box for box, _ in found), tests=tests if any(tests) else ()
+        )
+
+    return changed
 
 
 def rows_without(rows: Rows, *, query: str | None = None, stream: str | None = None) -> Rows:
     """The rows of all but one query, or all but one stream."""
 
-    def is_of_others(row: Event | Transition | Pending) -> bool:
+    def is_of_others(row: Event | Transition | Match | Pending) -> bool:
         return row.query_id != query and row.stream != stream
 
     return replace(
         rows,
         events=[e for e in rows.events if is_of_others(e)],
         transitions=[t for t in rows.transitions if is_of_others(t)],
+        matches=[m for m in rows.matches if is_of_others(m)],
         pending=[p for p in rows.pending if is_of_others(p)],
         heads={name: head for name, head in rows.heads.items() if name != stream},
         waiting=[a for a in rows.waiting if a.sighting.stream != stream],

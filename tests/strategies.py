@@ -7,13 +7,14 @@ twice. That it is so is itself a test: unit/test_strategies.py.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from itertools import zip_longest
 from typing import Any, Literal, TypeVar
 
 from hypothesis import strategies as st
 
-from fencepost.queries import StandingQuery, parse_where
+from fencepost.errors import QueryFault
+from fencepost.queries import CROSSING, MATCH, StandingQuery, parse_match, parse_where
 from fencepost.reference import Delivery, Registration, Sighting
 
 FEED = "grid"
@@ -54,6 +55,7 @@ def standing_query(
     axes: Sequence[str] = ("x",),
     *,
     feed: str = FEED,
+    kind: str = CROSSING,
     streams: tuple[str, ...] | None = None,
     within: int | None = None,
     on_first: Literal["silent", "enter"] = "silent",
@@ -61,12 +63,17 @@ def standing_query(
     valid_to: int | None = None,
     version: int = 1,
 ) -> StandingQuery:
-    """A crossing query as the registry would hold it; times are µs."""
+    """A query as the registry would hold it; times are µs."""
+    boxes, tests = (
+        parse_match(where, tuple(axes)) if kind == MATCH else (parse_where(where, tuple(axes)), ())
+    )
     return StandingQuery(
         id=id,
         feed=feed,
+        kind=kind,
         where=where,
-        boxes=parse_where(where, tuple(axes)),
+        boxes=boxes,
+        tests=tests,
         streams=streams,
         within=within,
         on_first=on_first,
@@ -121,6 +128,37 @@ def wheres(axes: tuple[str, ...]) -> st.SearchStrategy[str]:
 
 
 @cache
+def comparisons(axes: tuple[str, ...]) -> st.SearchStrategy[str]:
+    """A comparison of two axes, or of one with itself where there is only one."""
+    ops = st.sampled_from((">", ">=", "=", "<", "<=", "<"))
+    pairs = [(a, b) for a in axes for b in axes if a != b] or [(axes[0], axes[0])]
+    return st.tuples(st.sampled_from(pairs), ops).map(lambda c: f"{c[0][0]} {c[1]} {c[0][1]}")
+
+
+@cache
+def match_wheres(axes: tuple[str, ...]) -> st.SearchStrategy[str]:
+    """What crossings say, and comparisons of axes: alone, beside ranges, either of two, negated."""
+    compared = comparisons(axes)
+    either = st.tuples(st.sampled_from(("AND", "AND", "OR")), compared, conjunctions(axes))
+    written = st.one_of(
+        wheres(axes),
+        compared,
+        either.map(lambda c: f"{c[1]} {c[0]} {c[2]}"),
+        st.tuples(compared, compared).map(lambda c: f"NOT ({c[0]} AND {c[1]})"),
+    )
+    return written.filter(lambda where: satisfiable(where, axes))
+
+
+@lru_cache(maxsize=4096)
+def satisfiable(where: str, axes: tuple[str, ...]) -> bool:
+    """Whether the `where` of a match holds for any value: `x < x` does not."""
+    try:
+        return bool(parse_match(where, axes))
+    except QueryFault:
+        return False
+
+
+@cache
 def query_choices(axes: tuple[str, ...]) -> st.SearchStrategy[tuple[Any, ...]]:
     """What makes a query beside its name: most are valid always, watch all, and have a t."""
     return st.tuples(
@@ -154,12 +192,40 @@ def queries(
 
 
 @st.composite
+def matches(
+    draw: st.DrawFn, axes: Sequence[str], id: str = "m", version: int = 1, origin: int = 0
+) -> StandingQuery:
+    """Any match query over the axes."""
+    _, streams, _, _, begin, length = draw(query_choices(tuple(axes)))
+    end = None if length is None else (begin or 0) + length
+    return standing_query(
+        id,
+        draw(match_wheres(tuple(axes))),
+        axes,
+        kind=MATCH,
+        streams=streams,
+        valid_from=None if begin is None else origin + begin * TICK,
+        valid_to=None if end is None else origin + end * TICK,
+        version=version,
+    )
+
+
+@st.composite
+def either_kind(
+    draw: st.DrawFn, axes: Sequence[str], id: str, version: int = 1, origin: int = 0
+) -> StandingQuery:
+    """A crossing query, or one time in four a match."""
+    kind = matches if draw(st.integers(0, 3)) == 3 else queries
+    return draw(kind(axes, id, version, origin))
+
+
+@st.composite
 def query_sets(
-    draw: st.DrawFn, axes: Sequence[str], origin: int = 0, most: int = 5
+    draw: st.DrawFn, axes: Sequence[str], origin: int = 0, most: int = 6
 ) -> tuple[StandingQuery, ...]:
-    """Up to `most` queries q0, q1, …"""
+    """Up to `most` queries q0, q1, … of either kind."""
     count = draw(st.integers(0, most) | st.integers(most // 2, most))
-    return tuple(draw(queries(axes, f"q{n}", origin=origin)) for n in range(count))
+    return tuple(draw(either_kind(axes, f"q{n}", origin=origin)) for n in range(count))
 
 
 @cache
@@ -217,6 +283,8 @@ def registrations(
 ) -> Registration:
     """The set before with one or two queries added, removed or changed; a change is a new version.
 
+    What changes may be the kind, too.
+
     `versions` holds the last version of every id there ever was, and is kept up to date: a query
     that comes back after its removal comes back as a new version too.
     """
@@ -227,7 +295,8 @@ def registrations(
             del present[id]
         else:
             versions[id] = versions.get(id, 0) + 1
-            present[id] = draw(queries(axes, id, versions[id], origin))
+            kind = draw(st.sampled_from((queries, matches)))
+            present[id] = draw(kind(axes, id, versions[id], origin))
     return Registration(tuple(present.values()))
 
 

@@ -4,25 +4,45 @@
 queries as JSON, `query_set.py` holds a million of them.
 """
 
-from fencepost.queries.condition import All, And, Box, Compare, Condition, Not, Or
+from fencepost.queries.columns import CROSSING, MATCH
+from fencepost.queries.condition import (
+    OPS,
+    All,
+    And,
+    Box,
+    Compare,
+    CompareAxes,
+    Condition,
+    Not,
+    Or,
+    Test,
+    Tests,
+)
 from fencepost.queries.folding import boxes
 from fencepost.queries.query_set import QuerySet
 from fencepost.queries.reading import read_queries_jsonl
 from fencepost.queries.standing import StandingQuery, check_query, query_from_json
-from fencepost.queries.where import parse_where, read_where
+from fencepost.queries.where import parse_match, parse_where, read_where
 
 __all__ = [
+    "CROSSING",
+    "MATCH",
+    "OPS",
     "All",
     "And",
     "Box",
     "Compare",
+    "CompareAxes",
     "Condition",
     "Not",
     "Or",
     "QuerySet",
     "StandingQuery",
+    "Test",
+    "Tests",
     "boxes",
     "check_query",
+    "parse_match",
     "parse_where",
     "query_from_json",
     "read_queries_jsonl",

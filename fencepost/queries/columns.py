@@ -14,10 +14,14 @@ import pyarrow as pa
 
 from fencepost.doubles import LARGEST
 from fencepost.errors import BrokenIndex
+from fencepost.queries.condition import OPS
 from fencepost.queries.strings import Int64s, no_ids, repeated
 
 Bools = npt.NDArray[np.bool_]
 Doubles = npt.NDArray[np.float64]
+Int32s = npt.NDArray[np.int32]
+
+CROSSING, MATCH = "crossing", "match"
 
 _TYPES = {
     "versions": np.int32,
@@ -30,6 +34,8 @@ _TYPES = {
     "enters_on_first": np.bool_,
     "valid_from": np.int64,
     "valid_to": np.int64,
+    "test_ptr": np.int64,
+    "tests": np.int32,
 }
 
 
@@ -48,18 +54,28 @@ class Columns(NamedTuple):
     enters_on_first: Bools
     valid_from: Int64s
     valid_to: Int64s
+    test_ptr: Int64s
+    tests: Int32s
 
 
-def check_columns(axes: tuple[str, ...], columns: Columns) -> None:
+def untested(boxes: int) -> tuple[Int64s, Int32s]:
+    """Give the columns `test_ptr` and `tests` of boxes that have no tests."""
+    return np.zeros(boxes + 1, np.int64), np.empty((0, 3), np.int32)
+
+
+def check_columns(axes: tuple[str, ...], columns: Columns, kind: str = CROSSING) -> None:
     """Raise BrokenIndex with the first law that is broken, and where; O(n log n)."""
-    for broken in (_shapes, _pointers, _boxes, _rows, _names):
+    for broken in (_shapes, _pointers, _boxes, _tests, _rows, _names):
         for message in broken(axes, columns):
             raise BrokenIndex(message)
+    for message in _of_kind(kind, columns):
+        raise BrokenIndex(message)
 
 
 def _shapes(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
     n, d, b = len(columns.ids), len(axes), columns.lo.shape[-1]
     shapes = {"box_ptr": (n + 1,), "stream_ptr": (n + 1,), "lo": (d, b), "hi": (d, b)}
+    shapes |= {"test_ptr": (b + 1,), "tests": (len(columns.tests), 3)}
     for name, kind in _TYPES.items():
         column: npt.NDArray[np.generic] = getattr(columns, name)
         expected = shapes.get(name, (n,))
@@ -75,13 +91,17 @@ def _shapes(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
 
 
 def _pointers(_: tuple[str, ...], columns: Columns) -> Iterator[str]:
-    sizes = (("box_ptr", columns.lo.shape[1]), ("stream_ptr", len(columns.streams)))
-    for name, size in sizes:
+    sizes = (
+        ("box_ptr", columns.lo.shape[1], "query"),
+        ("stream_ptr", len(columns.streams), "query"),
+        ("test_ptr", len(columns.tests), "box"),
+    )
+    for name, size, row in sizes:
         ptr: Int64s = getattr(columns, name)
         if ptr[0] != 0 or ptr[-1] != size:
             yield f"{name} runs from {ptr[0]} to {ptr[-1]}, 0 to {size} was expected"
         for q in np.flatnonzero(np.diff(ptr) < 0)[:1]:
-            yield f"{name} falls from {ptr[q]} to {ptr[q + 1]} at query {q}"
+            yield f"{name} falls from {ptr[q]} to {ptr[q + 1]} at {row} {q}"
     for q in np.flatnonzero(np.diff(columns.box_ptr) == 0)[:1]:
         yield f"query {q} ('{columns.ids[int(q)]}') has no box"
     named = np.diff(columns.stream_ptr)
@@ -97,6 +117,24 @@ def _boxes(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
     for name, ends in (("lo", lo), ("hi", hi)):
         for axis, box in np.argwhere(np.signbit(ends) & (ends == 0))[:1]:
             yield f"{name} of box {box} on {axes[axis]} is -0.0"
+
+
+def _tests(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
+    left, op, right = columns.tests.T
+    d = len(axes)
+    right_op = (op >= 0) & (op < len(OPS))
+    on_axes = (left >= 0) & (left < d) & (right >= 0) & (right < d) & (left != right)
+    for k in np.flatnonzero(~(right_op & on_axes))[:1]:
+        yield f"test {k} is {columns.tests[k].tolist()}: two of {d} axes, op 0 to 2 between them"
+
+
+def _of_kind(kind: str, columns: Columns) -> Iterator[str]:
+    if kind == CROSSING:
+        if len(columns.tests):
+            yield f"crossing queries have {len(columns.tests)} tests of two axes"
+        return
+    for q in np.flatnonzero((columns.within != -1) | columns.enters_on_first)[:1]:
+        yield f"query {q} ('{columns.ids[int(q)]}') is a match, and has within or on_first"
 
 
 def _rows(_: tuple[str, ...], columns: Columns) -> Iterator[str]:

@@ -6,7 +6,7 @@ from one set to the next.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 
@@ -16,8 +16,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.doubles import LARGEST
-from fencepost.errors import InputError
-from fencepost.queries.columns import Bools, Columns, Doubles, check_columns
+from fencepost.errors import Fault, Faults, InputError
+from fencepost.queries.columns import (
+    CROSSING,
+    MATCH,
+    Bools,
+    Columns,
+    Doubles,
+    Int32s,
+    check_columns,
+    untested,
+)
+from fencepost.queries.condition import OPS
 from fencepost.queries.fingerprint import Sums, fingerprint_of, minus, plus, sums_of
 from fencepost.queries.standing import StandingQuery
 from fencepost.queries.strings import Int64s, repeated
@@ -28,7 +38,7 @@ from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 
 @dataclass(frozen=True, eq=False)
 class QuerySet:
-    """n queries of one feed: 54 bytes each, 16 for every axis of a box, and the ids themselves.
+    """n queries of one feed and kind: 54 bytes each, 8 + 16 an axis for a box, and the ids.
 
     from_queries   O(n), 2 µs a query      with_added     a copy, and one look-up of the ids
     from_table     O(n), 0.1–0.3 µs a row        with_removed   the same
@@ -36,7 +46,8 @@ class QuerySet:
 
     Query q has the boxes lo[:, box_ptr[q]:box_ptr[q+1]] and hi likewise. Where it does not watch
     everywhere, its streams are streams[stream_ptr[q]:stream_ptr[q+1]]. `within` is -1 where there
-    is none. `sums` is what the fingerprint is made of, where it is known.
+    is none. Box b of a match has the tests[test_ptr[b]:test_ptr[b+1]], each (left axis, place of
+    the op in OPS, right axis). `sums` is what the fingerprint is made of, where it is known.
     """
 
     feed: str
@@ -53,6 +64,9 @@ class QuerySet:
     enters_on_first: Bools
     valid_from: Int64s
     valid_to: Int64s
+    test_ptr: Int64s
+    tests: Int32s
+    kind: str = CROSSING
     sums: Sums | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -64,18 +78,22 @@ class QuerySet:
                 vars(self)[name] = view
 
     @classmethod
-    def empty(cls, feed: str, axes: Sequence[str]) -> "QuerySet":
+    def empty(cls, feed: str, axes: Sequence[str], kind: str = CROSSING) -> "QuerySet":
         """No queries."""
-        return cls.from_queries(feed, axes, ())
+        return cls.from_queries(feed, axes, (), kind)
 
     @classmethod
     def from_queries(
-        cls, feed: str, axes: Sequence[str], queries: Iterable[StandingQuery]
+        cls,
+        feed: str,
+        axes: Sequence[str],
+        queries: Iterable[StandingQuery],
+        kind: str = CROSSING,
     ) -> "QuerySet":
-        """Take queries one by one; refuse another feed's, unparsed ones and repeated ids."""
+        """Take queries one by one; refuse other feeds' and kinds', unparsed ones, repeated ids."""
         taken = list(queries)
         d, n = len(axes), len(taken)
-        _refuse_strangers(feed, d, taken)
+        _refuse_strangers(feed, d, kind, taken)
         ids = pa.array([q.id for q in taken], pa.string())
         again, _ = repeated(ids)
         if len(again):
@@ -105,14 +123,41 @@ class QuerySet:
             np.fromiter((q.on_first == "enter" for q in taken), np.bool_, n),
             _times([q.valid_from for q in taken], ALWAYS_FROM),
             _times([q.valid_to for q in taken], ALWAYS_TO),
+            *_tests_of(taken, int(box_ptr[-1])),
+            kind,
         )
 
     @classmethod
     def from_table(
-        cls, feed: str, axes: Sequence[str], table: pa.Table, source: str = "table"
+        cls,
+        feed: str,
+        axes: Sequence[str],
+        table: pa.Table,
+        source: str = "table",
+        kind: str = CROSSING,
     ) -> "QuerySet":
-        """Take a table of one-box queries, as table.py describes it; raise Faults for bad rows."""
-        return cls(feed, tuple(axes), *columns_of(tuple(axes), table, source))
+        """Take a table of one-box queries, as table.py describes it; raise Faults for bad rows.
+
+        All are of the kind, whether they say so or not; a row that says another is a bad one.
+        """
+        columns, matches = columns_of(tuple(axes), table, source, kind)
+        strange = np.flatnonzero(matches != (kind == MATCH))
+        if len(strange):
+            row = int(strange[0]) + 1
+            raise Faults([Fault(source, f"`kind` is not '{kind}'", row)], "nothing taken")
+        return cls(feed, tuple(axes), *columns, kind)
+
+    @classmethod
+    def of_each_kind(
+        cls, feed: str, axes: Sequence[str], table: pa.Table, source: str = "table"
+    ) -> "dict[str, QuerySet]":
+        """Take a table like `from_table`, each row as the kind it says: the sets by kind."""
+        columns, matches = columns_of(tuple(axes), table, source, CROSSING)
+        if not matches.any():
+            return {CROSSING: cls(feed, tuple(axes), *columns)}
+        whole = cls(feed, tuple(axes), *columns, MATCH)
+        crossings = replace(whole.take(np.flatnonzero(~matches)), kind=CROSSING)
+        return {CROSSING: crossings, MATCH: whole.take(np.flatnonzero(matches))}
 
     def __len__(self) -> int:
         """How many queries."""
@@ -128,7 +173,7 @@ class QuerySet:
         """The name of the content, 32 hex digits; the order of the queries is no part of it."""
         if self.sums is None:
             vars(self)["sums"] = sums_of(self.columns())
-        return fingerprint_of(self.feed, self.axes, len(self), self.sums or (0, 0))
+        return fingerprint_of(self.feed, self.axes, len(self), self.sums or (0, 0), self.kind)
 
     def with_added(self, more: "QuerySet") -> "QuerySet":
         """Give the set with more queries behind its own. An id that stands already is refused."""
@@ -137,6 +182,8 @@ class QuerySet:
                 f"queries of the feed '{more.feed}' with the axes {', '.join(more.axes)} "
                 f"cannot join those of '{self.feed}' with {', '.join(self.axes)}"
             )
+        if more.kind != self.kind:
+            raise InputError(f"{more.kind} queries cannot join {self.kind} queries in one set")
         few, many = sorted((self.ids, more.ids), key=len)  # the fewer are hashed
         present = np.flatnonzero(pc.is_in(many, value_set=few).to_numpy(zero_copy_only=False))
         if len(present):
@@ -162,6 +209,9 @@ class QuerySet:
             np.concatenate([mine.enters_on_first, theirs.enters_on_first]),
             np.concatenate([mine.valid_from, theirs.valid_from]),
             np.concatenate([mine.valid_to, theirs.valid_to]),
+            np.concatenate([mine.test_ptr, theirs.test_ptr[1:] + mine.test_ptr[-1]]),
+            np.concatenate([mine.tests, theirs.tests]),
+            self.kind,
             sums,
         )
 
@@ -201,6 +251,10 @@ class QuerySet:
             raise InputError("a row was asked for twice: ids are distinct")
         box_ptr, boxes = _members(self.box_ptr, rows)
         stream_ptr, streams = _members(self.stream_ptr, rows)
+        test_ptr, tests = untested(len(boxes))
+        if len(self.tests):
+            test_ptr, tested = _members(self.test_ptr, boxes)
+            tests = self.tests[tested]
         return QuerySet(
             self.feed,
             self.axes,
@@ -216,20 +270,25 @@ class QuerySet:
             self.enters_on_first[rows],
             self.valid_from[rows],
             self.valid_to[rows],
+            test_ptr,
+            tests,
+            self.kind,
         )
 
     def check(self) -> None:
         """Test every law of the columns; BrokenIndex tells the first that is broken."""
-        check_columns(self.axes, self.columns())
+        check_columns(self.axes, self.columns(), self.kind)
 
     def columns(self) -> Columns:
         """The columns by name, in their order."""
         return Columns(*(getattr(self, name) for name in Columns._fields))
 
 
-def _refuse_strangers(feed: str, d: int, queries: Sequence[StandingQuery]) -> None:
-    """Refuse queries that cannot stand in a set of d axes of this feed."""
+def _refuse_strangers(feed: str, d: int, kind: str, queries: Sequence[StandingQuery]) -> None:
+    """Refuse queries that cannot stand in a set of this kind over d axes of this feed."""
     for query in queries:
+        if query.kind != kind:
+            raise InputError(f"{_told(query)} is of the kind '{query.kind}', the set of '{kind}'")
         if query.feed != feed:
             raise InputError(f"{_told(query)} watches '{query.feed}', not '{feed}'")
         if not query.boxes:
@@ -239,6 +298,33 @@ def _refuse_strangers(feed: str, d: int, queries: Sequence[StandingQuery]) -> No
             raise InputError(f"{_told(query)} has boxes over {axes} axes, '{feed}' has {d}")
         if query.streams == ():
             raise InputError(f"{_told(query)} names no stream: None watches all of them")
+        if query.tests:
+            _refuse_tests(query, d)
+
+
+def _refuse_tests(query: StandingQuery, d: int) -> None:
+    """Refuse tests that are not of two of the d axes, or do not fit the boxes."""
+    if query.kind == CROSSING:
+        raise InputError(f"{_told(query)} compares two axes: only `match` queries do")
+    if len(query.tests) != len(query.boxes):
+        boxes = len(query.boxes)
+        raise InputError(f"{_told(query)} has {boxes} boxes, and tests for {len(query.tests)}")
+    for test in chain.from_iterable(query.tests):
+        left, op, right = test
+        if op not in OPS or left == right or not (0 <= left < d and 0 <= right < d):
+            raise InputError(
+                f"{_told(query)} has the test {test}: two of its {d} axes were expected, counted "
+                f"from 0, and one of {', '.join(OPS)} between them"
+            )
+
+
+def _tests_of(queries: Sequence[StandingQuery], boxes: int) -> tuple[Int64s, Int32s]:
+    """Lay the tests of all boxes end to end."""
+    if not any(q.tests for q in queries):
+        return untested(boxes)
+    of_each = list(chain.from_iterable(q.tests or ((),) * len(q.boxes) for q in queries))
+    rows = [(a, OPS.index(op), b) for a, op, b in chain.from_iterable(of_each)]
+    return _ptr([len(tests) for tests in of_each]), np.array(rows, np.int32).reshape(-1, 3)
 
 
 def _told(query: StandingQuery) -> str:

@@ -10,26 +10,34 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from fencepost.errors import QueryFault
-from fencepost.queries.condition import Box
-from fencepost.queries.where import parse_where, read_where
+from fencepost.queries.columns import CROSSING, MATCH
+from fencepost.queries.condition import Box, Tests
+from fencepost.queries.where import parse_match, parse_where, read_where
 from fencepost.queries.wording import did_you_mean, shortened, wrong_with_id
 from fencepost.times import parse_duration, parse_instant
 
 OnFirst = Literal["silent", "enter"]
 
 KINDS = ("crossing", "match", "window_join", "band_join")
+EVALUATED = (CROSSING, MATCH)
 ON_FIRST: tuple[OnFirst, ...] = ("silent", "enter")
+NO_EVENTS = "it looks at each tuple by itself, so there is no I and no O to time or to begin with"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StandingQuery:
-    """One version of one query, times in µs. Without the axes of its feed, its boxes are ()."""
+    """One version of one query, times in µs. Without the axes of its feed, its boxes are ().
+
+    `tests` is () or has one tuple for each box: a match holds for what is in a box and passes all
+    of the box's tests. A crossing has none.
+    """
 
     id: str
     feed: str
     kind: str = "crossing"
     where: str
     boxes: tuple[Box, ...]
+    tests: tuple[Tests, ...] = ()
     streams: tuple[str, ...] | None = None
     within: int | None = None
     on_first: OnFirst = "silent"
@@ -64,16 +72,21 @@ def check_query(
     fields = _Fields(obj)
     fields.refuse_unknown()
     query_id = fields.name("id")
-    if fields.kind() != "crossing":
+    kind = fields.kind()
+    if kind not in EVALUATED:
         return None, fields.faults
+    if kind == MATCH:
+        fields.refuse_events()
     feed = fields.feed(axes_of, feeds_may_be_absent=feeds_may_be_absent)
-    where, boxes = fields.where(feed, axes_of)
+    where, (boxes, tests) = fields.where(feed, kind, axes_of)
     valid_from, valid_to = fields.validity()
     query = StandingQuery(
         id=query_id,
         feed=feed,
+        kind=kind,
         where=where,
         boxes=boxes,
+        tests=tests,
         streams=fields.streams(),
         within=fields.parsed("within", parse_duration),
         on_first=fields.on_first(),
@@ -145,9 +158,16 @@ class _Fields:
         if kind not in KINDS:
             near = did_you_mean(kind, KINDS)
             self.note(f"unknown `kind` '{shortened(kind)}'", f"one of {', '.join(KINDS)}.{near}")
-        elif kind != "crossing":
-            self.note(f"`kind` is '{kind}': this version evaluates `crossing` queries only")
+        elif kind not in EVALUATED:
+            evaluated = " and ".join(f"`{each}`" for each in EVALUATED)
+            self.note(f"`kind` is '{kind}': this version evaluates {evaluated} queries only")
         return kind
+
+    def refuse_events(self) -> None:
+        """Refuse what only crossings have."""
+        for field in ("within", "on_first"):
+            if self.obj.get(field) is not None:
+                self.note(f"a `match` has no `{field}`", NO_EVENTS)
 
     def feed(self, axes_of: Mapping[str, Sequence[str]], *, feeds_may_be_absent: bool) -> str:
         count = len(self.faults)
@@ -157,8 +177,10 @@ class _Fields:
             self.note(f"unknown feed '{shortened(feed)}'", f"{known}.{did_you_mean(feed, axes_of)}")
         return feed
 
-    def where(self, feed: str, axes_of: Mapping[str, Sequence[str]]) -> tuple[str, tuple[Box, ...]]:
-        """Read the condition; of an unknown feed, its syntax."""
+    def where(
+        self, feed: str, kind: str, axes_of: Mapping[str, Sequence[str]]
+    ) -> tuple[str, tuple[tuple[Box, ...], tuple[Tests, ...]]]:
+        """Read the condition into boxes and their tests; of an unknown feed, its syntax."""
         where = self.obj.get("where")
         if where is None:
             self.note("`where` is missing", "write ALL for no condition")
@@ -168,13 +190,16 @@ class _Fields:
             self.note("`where` holds half a surrogate pair")
         else:
             try:
-                if feed in axes_of:
-                    return where, parse_where(where, axes_of[feed], feed)
-                read_where(where, None, feed)
+                if feed not in axes_of:
+                    read_where(where, None, feed, compares_axes=kind == MATCH)
+                elif kind == MATCH:
+                    return where, parse_match(where, axes_of[feed], feed)
+                else:
+                    return where, (parse_where(where, axes_of[feed], feed), ())
             except QueryFault as fault:
                 self.faults.append(fault)
-            return where, ()
-        return "", ()
+            return where, ((), ())
+        return "", ((), ())
 
     def streams(self) -> tuple[str, ...] | None:
         """Read the list of streams; what stands twice counts once."""

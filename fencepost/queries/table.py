@@ -2,11 +2,14 @@
 
     id                     text
     <axis>_lo, <axis>_hi   a number: lo <= v < hi; null, infinite or no such column: unbounded
+    kind                   `crossing` or `match`; null: `crossing`
     version                an integer from 1; null: 1
     on_first               `silent` or `enter`; null: `silent`
     within                 µs, a duration type, or text like `3m`; null: absent
     streams                a list of texts; null: all streams
     valid_from, valid_to   µs, a timestamp with a zone, or ISO 8601 text; null: always
+
+A `match` has neither `on_first` nor `within`.
 
 Law: the rows are taken whole or not at all, by the rules of the JSON form; every bad row is told,
 rows counted from 1, of which the first hundred are listed. Every column is checked at once, never
@@ -15,6 +18,7 @@ row by row.
 
 import math
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -23,9 +27,9 @@ import pyarrow.compute as pc
 
 from fencepost.doubles import LARGEST
 from fencepost.errors import Fault, Faults
-from fencepost.queries.columns import Bools, Columns, Doubles
+from fencepost.queries.columns import CROSSING, MATCH, Bools, Columns, Doubles, untested
 from fencepost.queries.conversions import inexact, is_text, microseconds, nulls_of, once_each
-from fencepost.queries.standing import ON_FIRST
+from fencepost.queries.standing import NO_EVENTS, ON_FIRST
 from fencepost.queries.strings import Int64s, no_ids, repeated
 from fencepost.queries.wording import did_you_mean, shortened, wrong_with_id
 from fencepost.times import (
@@ -39,17 +43,26 @@ from fencepost.times import (
 )
 
 LISTED = 100
-_OPTIONAL = ("version", "within", "streams", "on_first", "valid_from", "valid_to")
+OF_A_ROW = (CROSSING, MATCH)
+_OPTIONAL = ("kind", "version", "within", "streams", "on_first", "valid_from", "valid_to")
 
 
-def columns_of(axes: tuple[str, ...], table: pa.Table, source: str) -> Columns:
-    """Take a table's columns, in O(n) but for the sort that finds repeated ids; raise Faults."""
+def columns_of(
+    axes: tuple[str, ...], table: pa.Table, source: str, kind: str
+) -> tuple[Columns, Bools]:
+    """Take a table's columns, and which rows are matches; `kind` is that of rows that say none.
+
+    O(n) but for the sort that finds repeated ids; raises Faults.
+    """
     reading = _Reading(table, source)
     reading.refuse_unknown(axes)
     ids = reading.ids()
     lo, hi = reading.bounds(axes)
     everywhere, stream_ptr, streams = reading.streams()
     valid_from, valid_to = reading.validity()
+    matches = reading.matches(kind)
+    reading.refuse_events(matches)
+    test_ptr, tests = untested(len(ids))
     columns = Columns(
         ids=ids,
         versions=reading.versions(),
@@ -63,9 +76,11 @@ def columns_of(axes: tuple[str, ...], table: pa.Table, source: str) -> Columns:
         enters_on_first=reading.enters_on_first(),
         valid_from=valid_from,
         valid_to=valid_to,
+        test_ptr=test_ptr,
+        tests=tests,
     )
     reading.raise_faults()
-    return columns
+    return columns, matches
 
 
 class _Reading:
@@ -273,6 +288,21 @@ class _Reading:
         enters: Bools = self.parsed("on_first", column, _on_first, 0) == 1
         return enters
 
+    def matches(self, kind: str) -> Bools:
+        column = self.column("kind")
+        if column is None:
+            return np.full(self.n, kind == MATCH)
+        given = self.parsed("kind", column, _kind, OF_A_ROW.index(kind))
+        matches: Bools = given == OF_A_ROW.index(MATCH)
+        return matches
+
+    def refuse_events(self, matches: Bools) -> None:
+        """Refuse what only crossings have."""
+        for name in ("within", "on_first"):
+            column = self.column(name)
+            if column is not None:
+                self.note(matches & ~nulls_of(column), partial(_no_event, name))
+
     def validity(self) -> tuple[Int64s, Int64s]:
         begins = self.instants("valid_from", ALWAYS_FROM)
         ends = self.instants("valid_to", ALWAYS_TO)
@@ -329,6 +359,16 @@ def _on_first(text: str) -> int:
     if text not in ON_FIRST:
         raise ValueError(f"'{shortened(text)}' was given, 'silent' or 'enter' was expected")
     return ON_FIRST.index(text)
+
+
+def _no_event(name: str, _: int) -> str:
+    return f"a match has no `{name}`: {NO_EVENTS}"
+
+
+def _kind(text: str) -> int:
+    if text not in OF_A_ROW:
+        raise ValueError(f"'{shortened(text)}' was given, 'crossing' or 'match' was expected")
+    return OF_A_ROW.index(text)
 
 
 def _wrong(name: pa.StringScalar) -> str | None:

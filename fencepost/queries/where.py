@@ -3,6 +3,7 @@
     where      = and ("OR" and)*                   and = term ("AND" term)*
     term       = "NOT" term | "(" where ")" | "ALL" | comparison
     comparison = axis op number | number op axis | axis ["NOT"] "BETWEEN" number "AND" number
+               | axis op axis  (of a `match` only)
     op         = ">" | ">=" | "=" | "<" | "<="
 
 Keywords in any case; an axis by its exact name, in double quotes where that is no plain identifier
@@ -14,15 +15,26 @@ neither nesting nor length can exhaust stack or memory.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from itertools import product
 from math import inf
 
 from fencepost.doubles import NUMBER, next_double, parse_number
 from fencepost.errors import QueryFault
-from fencepost.queries.condition import All, And, Box, Compare, Condition, Not, Or
-from fencepost.queries.folding import boxes, is_range, ranges
+from fencepost.queries.condition import (
+    All,
+    And,
+    Box,
+    Compare,
+    CompareAxes,
+    Condition,
+    Not,
+    Or,
+    Tests,
+)
+from fencepost.queries.folding import boxes, is_range, ranges, tested_boxes
 from fencepost.queries.wording import did_you_mean, shortened
 
 LONGEST = 2**20
@@ -72,17 +84,42 @@ def parse_where(text: str, axes: Sequence[str], feed: str | None = None) -> tupl
     if box is not None:
         return (box,)
     condition = _Reader(text, tokens, axes, feed).whole()
-    try:
+    with _told_of(text):
         return boxes(condition, len(axes))
+
+
+def parse_match(
+    text: str, axes: Sequence[str], feed: str | None = None
+) -> tuple[tuple[Box, ...], tuple[Tests, ...]]:
+    """Read the `where` of a match into boxes, and the tests of each: () where none has any."""
+    tokens = _tokens(text)
+    box = _plain_box(tokens, tuple(axes))
+    if box is not None:
+        return (box,), ()
+    condition = _Reader(text, tokens, axes, feed, compares_axes=True).whole()
+    with _told_of(text):
+        return tested_boxes(condition, len(axes))
+
+
+def read_where(
+    text: str, axes: Sequence[str] | None, feed: str | None = None, *, compares_axes: bool = False
+) -> Condition:
+    """Read a `where` into a condition; with axes None, of a feed unknown, any name is an axis.
+
+    Only where it may compare two axes, as that of a match may, is `axis op axis` taken.
+    """
+    return _Reader(text, _tokens(text), axes, feed, compares_axes=compares_axes).whole()
+
+
+@contextmanager
+def _told_of(text: str) -> Iterator[None]:
+    """Give what is wrong with a whole text the text."""
+    try:
+        yield
     except QueryFault as fault:
         raise QueryFault(
             fault.message, column=1, text=text, width=len(text), hint=fault.hint
         ) from None
-
-
-def read_where(text: str, axes: Sequence[str] | None, feed: str | None = None) -> Condition:
-    """Read a `where` into a condition; with axes None, of a feed unknown, any name is an axis."""
-    return _Reader(text, _tokens(text), axes, feed).whole()
 
 
 def _tokens(text: str) -> list[str]:
@@ -138,11 +175,18 @@ class _Reader:
     """One reading: the tokens, the place among them, and the brackets open there."""
 
     def __init__(
-        self, text: str, tokens: list[str], axes: Sequence[str] | None, feed: str | None
+        self,
+        text: str,
+        tokens: list[str],
+        axes: Sequence[str] | None,
+        feed: str | None,
+        *,
+        compares_axes: bool = False,
     ) -> None:
         self.text = text
         self.tokens = tokens
         self.feed = feed
+        self.compares_axes = compares_axes
         self.at = 0
         self.depth = 0
         self.opened: list[int] = []
@@ -204,7 +248,7 @@ class _Reader:
         return inner
 
     def comparison(self, token: str) -> Condition:
-        """Read `axis op number`, `number op axis` or `axis [NOT] BETWEEN a AND b`."""
+        """Read `axis op number`, `number op axis`, `axis op axis` or `axis [NOT] BETWEEN …`."""
         if token[:1] in _STARTS_A_NUMBER:
             value = self.number()
             op = self.operator("one of >, >=, =, <, <=")
@@ -213,7 +257,9 @@ class _Reader:
         word = _KEYWORDS.get(self.tokens[self.at])
         if word is None:
             op = self.operator(_COMPARISONS)
-            return Compare(axis, op, self.number())
+            if self.compares_axes and self.is_at_axis():
+                return _of_axes(axis, op, self.axis())
+            return Compare(axis, op, self.number(self.operand))
         if word == "NOT":
             self.at += 1
         self.keyword("BETWEEN", "BETWEEN" if word == "NOT" else _COMPARISONS)
@@ -234,14 +280,18 @@ class _Reader:
         self.at += 1
         return token
 
-    def number(self) -> float:
+    @property
+    def operand(self) -> str:
+        return "a number or an axis" if self.compares_axes else "a number"
+
+    def number(self, expected: str = "a number") -> float:
         token = self.tokens[self.at]
         try:
             value = parse_number(token)
         except ValueError as why:
             if token.strip("+-.")[:1].isdigit():
                 raise self.fault(f"{why} ({self.here})") from None
-            raise self.expected("a number") from None
+            raise self.expected(expected) from None
         self.at += 1
         return value
 
@@ -252,6 +302,10 @@ class _Reader:
             place = self.quoted_or_new(token)
         self.at += 1
         return place
+
+    def is_at_axis(self) -> bool:
+        token = self.tokens[self.at]
+        return token[:1] == '"' or bool(_IS_WORD(token) and token not in _KEYWORDS)
 
     def quoted_or_new(self, token: str) -> int:
         name = token
@@ -319,10 +373,19 @@ class _Reader:
         if token in ("!=", "<>"):
             left, right = self.tokens[self.at - 1], self.tokens[self.at + 1]
             return f"write `NOT ({shortened(left)} = {shortened(right)})`"
-        if token[0] in "'\"" and what == "a number":
+        if token[0] in "'\"" and what in ("a number", self.operand):
             return "axes are compared with numbers; streams are named in `streams`"
         if what == "a number" and token in self.axes:
+            if self.compares_axes:
+                return "BETWEEN takes numbers: write `a <= x AND x <= b`"
             return "only `match` queries compare two axes"
         if token.lower() in ("nan", "inf", "infinity"):
             return "axis values are finite numbers"
         return _HINTS.get(token.upper())
+
+
+def _of_axes(left: int, op: str, right: int) -> CompareAxes:
+    """Turn a comparison of two axes round where it is written from the larger side."""
+    if op in (">", ">=") or (op == "=" and left > right):
+        left, op, right = right, _MIRRORED[op], left
+    return CompareAxes(left, op, right)

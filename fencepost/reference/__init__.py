@@ -3,7 +3,7 @@
 Law: it reads like the contract. Where the engine and this room differ, the engine is wrong.
 """
 
-from fencepost.reference.crossings import Event, holds, holds_by_text
+from fencepost.reference.crossings import Event, Match, holds, holds_by_text
 from fencepost.reference.order import Delivery, Registration, Sighting
 from fencepost.reference.run import Rows, run
 from fencepost.reference.transitions import Pending, Transition
@@ -11,6 +11,7 @@ from fencepost.reference.transitions import Pending, Transition
 __all__ = [
     "Delivery",
     "Event",
+    "Match",
     "Pending",
     "Registration",
     "Rows",

@@ -1,15 +1,15 @@
-"""Did a stream enter or leave a standing query from one of its tuples to the next?
+"""Did a stream enter or leave a standing query from one of its tuples to the next, or match it?
 
 Law: I iff the query did not hold at the previous tuple and holds at the current one, O iff it held
-and holds no more.
+and holds no more; a match iff it holds at the current one, whatever was before.
 """
 
 from collections.abc import Callable, Sequence
 from operator import eq, ge, gt, le, lt
 from typing import NamedTuple
 
-from fencepost.queries import StandingQuery, read_where
-from fencepost.queries.condition import All, And, Compare, Condition, Not, Or
+from fencepost.queries import MATCH, StandingQuery, read_where
+from fencepost.queries.condition import All, And, Compare, CompareAxes, Condition, Not, Or
 from fencepost.reference.order import Sighting
 
 COMPARES: dict[str, Callable[[float, float], bool]] = {
@@ -35,10 +35,23 @@ class Event(NamedTuple):
     delivery: int
 
 
+class Match(NamedTuple):
+    """A match: the query holds for the tuple at `ts`, which delivery `delivery` released."""
+
+    query_id: str
+    version: int
+    stream: str
+    ts: int
+    delivery: int
+
+
 def holds(query: StandingQuery, values: Sequence[float]) -> bool:
-    """A query holds when some box of it contains the values: lo ≤ v < hi on every axis."""
+    """A query holds when a box of it contains the values, and they pass the box's tests."""
+    tests = query.tests or ((),) * len(query.boxes)
     return any(
-        all(lo <= v < hi for (lo, hi), v in zip(box, values, strict=True)) for box in query.boxes
+        all(lo <= v < hi for (lo, hi), v in zip(box, values, strict=True))
+        and all(COMPARES[op](values[left], values[right]) for left, op, right in its)
+        for box, its in zip(query.boxes, tests, strict=True)
     )
 
 
@@ -78,9 +91,19 @@ def event(
     return Event(kind, *names, *at, prev_ts, prev_values, delivery)
 
 
+def match(query: StandingQuery, current: Sighting, delivery: int) -> Match | None:
+    """A match needs nothing but the tuple itself."""
+    if not (covers(query, current.stream) and is_valid(query, current.ts)):
+        return None
+    if not holds(query, current.values):
+        return None
+    return Match(query.id, query.version, current.stream, current.ts, delivery)
+
+
 def holds_by_text(query: StandingQuery, axes: Sequence[str], values: Sequence[float]) -> bool:
     """The same answer by another way: the text's own comparisons, without any box."""
-    return satisfied(read_where(query.where, tuple(axes)), values)
+    condition = read_where(query.where, tuple(axes), compares_axes=query.kind == MATCH)
+    return satisfied(condition, values)
 
 
 def satisfied(condition: Condition, values: Sequence[float]) -> bool:
@@ -94,5 +117,7 @@ def satisfied(condition: Condition, values: Sequence[float]) -> bool:
             return not satisfied(term, values)
         case Compare(axis, op, value):
             return COMPARES[op](values[axis], value)
+        case CompareAxes(left, op, right):
+            return COMPARES[op](values[left], values[right])
         case All():
             return True

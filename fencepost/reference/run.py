@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from fencepost.errors import InputError
-from fencepost.queries import StandingQuery
+from fencepost.queries import CROSSING, MATCH, StandingQuery
 from fencepost.reference import crossings, order, transitions
-from fencepost.reference.crossings import Event
+from fencepost.reference.crossings import Event, Match
 from fencepost.reference.order import Arrival, Delivery, Registration, Sighting
 from fencepost.reference.transitions import Pending, Transition
 
@@ -24,6 +24,7 @@ class Rows:
 
     events: list[Event] = field(default_factory=list)
     transitions: list[Transition] = field(default_factory=list)
+    matches: list[Match] = field(default_factory=list)
     rejected: list[tuple[int, int, str]] = field(default_factory=list)
     pending: list[Pending] = field(default_factory=list)
     heads: dict[str, tuple[int, tuple[float, ...]]] = field(default_factory=dict)
@@ -38,10 +39,12 @@ def run(
     """Take a script in order, in O(tuples × (queries + waiting)) and no hurry."""
     rows = Rows()
     queries: list[StandingQuery] = []
+    matching: list[StandingQuery] = []
     number = 0
     for item in script:
         if isinstance(item, Registration):
-            queries = [q for q in item.queries if q.feed == feed and q.kind == "crossing"]
+            queries = [q for q in item.queries if q.feed == feed and q.kind == CROSSING]
+            matching = [q for q in item.queries if q.feed == feed and q.kind == MATCH]
             forget_the_gone(rows, queries)
             continue
         for arrival in arrivals(item, number, len(axes)):
@@ -49,6 +52,7 @@ def run(
         rows.watermark = order.moved(rows.watermark, rows.waiting, lateness)
         for sighting in release(rows):
             take(rows, queries, sighting, number)
+            match(rows, matching, sighting, number)
         decide_the_overdue(rows, queries, number)
         number += 1
     return rows
@@ -89,6 +93,12 @@ def take(rows: Rows, queries: Sequence[StandingQuery], now: Sighting, number: in
             answer(rows, query, crossed)
     rows.heads[now.stream] = (now.ts, now.values)
     rows.accepted.append((number, now))
+
+
+def match(rows: Rows, queries: Sequence[StandingQuery], now: Sighting, number: int) -> None:
+    """A released tuple matches every query that holds for it."""
+    found = (crossings.match(query, now, number) for query in queries)
+    rows.matches += [each for each in found if each is not None]
 
 
 def answer(rows: Rows, query: StandingQuery, f: Event) -> None:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from fencepost.reference import (
     Delivery,
+    Event,
+    Match,
     Registration,
     Rows,
     Sighting,
@@ -17,7 +19,7 @@ from fencepost.reference import (
 from tests.oracles import assert_same_rows
 from tests.play import Way, play
 from tests.retelling import ALL, FAR, HALF, deliveries_of, rows_without, ways, with_deliveries
-from tests.strategies import Story, queries, stories
+from tests.strategies import Story, matches, queries, stories
 
 # ── M1 to M4: epochs, rows, registrations, repeats ────────────────────────────────────────────────
 
@@ -69,7 +71,7 @@ def test_the_order_in_which_queries_are_registered_changes_nothing(
 def test_a_query_that_comes_and_goes_leaves_no_trace_on_the_others(
     story: Story, one: Way, other: Way, data: Any
 ) -> None:
-    guest = data.draw(queries(story.axes, "guest"))
+    guest = data.draw(queries(story.axes, "guest") | matches(story.axes, "guest"))
     begin, end = sorted(data.draw(st.tuples(*[st.integers(0, len(story.script))] * 2)))
     script: list[Delivery | Registration] = []
     registered = Registration(())
@@ -89,7 +91,8 @@ def test_a_query_that_comes_and_goes_leaves_no_trace_on_the_others(
         sum(isinstance(item, Delivery) for item in story.script[:begin]),
         sum(isinstance(item, Delivery) for item in story.script[:end]),
     )
-    assert all(e.delivery in stayed for e in rows.events if e.query_id == "guest")
+    found: list[Event | Match] = [*rows.events, *rows.matches]
+    assert all(row.delivery in stayed for row in found if row.query_id == "guest")
     if end < len(story.script):
         assert all(e.query_id != "guest" for e in rows.pending)
 
@@ -121,7 +124,8 @@ def test_queries_far_away_change_nothing(story: Story, one: Way, other: Way, dat
     axis = data.draw(st.integers(0, len(story.axes) - 1))
     far = tuple(
         replace(
-            data.draw(queries(story.axes, f"far {n}")),
+            data.draw(queries(story.axes, f"far {n}") | matches(story.axes, f"far {n}")),
+            tests=(),
             boxes=((*free[:axis], (low, high), *free[axis:]),),
         )
         for n, (low, high) in enumerate([(FAR, FAR + 1), (FAR, inf), (-inf, -FAR)])

@@ -1,8 +1,9 @@
 """What stays the same when a story is told with other units, axes, cuts, names and indexes."""
 
 from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from math import inf, isinf
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.doubles import next_double
-from fencepost.queries import Box, StandingQuery
+from fencepost.queries import Box, StandingQuery, Tests
 from fencepost.reference import (
     Delivery,
     Registration,
@@ -25,16 +26,22 @@ from tests.retelling import (
     ALL,
     HALF,
     HALFWAY,
-    Boxes,
+    Region,
     Values,
     deliveries_of,
     retold,
     rows_in_words,
     ways,
-    with_boxes,
     with_deliveries,
+    with_regions,
 )
 from tests.strategies import FEED, STREAMS, TICK, Story, stories
+
+
+def ever(story: Story) -> list[StandingQuery]:
+    """Every query that ever stands."""
+    return [q for item in story.script if isinstance(item, Registration) for q in item.queries]
+
 
 # ── M6, M7, M10: units, mirrors, axes ─────────────────────────────────────────────────────────────
 
@@ -66,10 +73,10 @@ def test_values_and_borders_moved_and_stretched_together_cross_alike(
     def values(at: Values) -> Values:
         return tuple(map(moved, at))
 
-    def boxes(all_: Boxes) -> Boxes:
-        return tuple(tuple((border(lo), border(hi)) for lo, hi in box) for box in all_)
+    def region(box: Box, tests: Tests) -> Iterator[Region]:
+        yield tuple((border(lo), border(hi)) for lo, hi in box), tests
 
-    elsewhere = retold(story, query=with_boxes(boxes), values=values)
+    elsewhere = retold(story, query=with_regions(region), values=values)
     expected = rows_in_words(play(story, one), values=values)
     assert_same_rows(expected, play(elsewhere, other), ALL)
 
@@ -77,8 +84,14 @@ def test_values_and_borders_moved_and_stretched_together_cross_alike(
 @HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
 def test_a_mirrored_axis_gives_mirrored_rows(story: Story, one: Way, other: Way, data: Any) -> None:
-    """The mirror image of [lo, hi) is (-hi, -lo], that is, [next(-hi), next(-lo))."""
-    mirrored = data.draw(st.sets(st.sampled_from(range(len(story.axes))), min_size=1))
+    """The mirror image of [lo, hi) is (-hi, -lo], that is, [next(-hi), next(-lo)); x < y is y < x.
+
+    Where two axes are compared, both are mirrored or none.
+    """
+    axes = range(len(story.axes))
+    mirrored = set(axes)
+    if not any(any(query.tests) for query in ever(story)):
+        mirrored = data.draw(st.sets(st.sampled_from(axes), min_size=1))
 
     def after(end: float) -> float:
         return -end if isinf(end) else next_double(-end)
@@ -86,16 +99,16 @@ def test_a_mirrored_axis_gives_mirrored_rows(story: Story, one: Way, other: Way,
     def values(at: Values) -> Values:
         return tuple(-v if axis in mirrored else v for axis, v in enumerate(at))
 
-    def boxes(all_: Boxes) -> Boxes:
-        return tuple(
+    def region(box: Box, tests: Tests) -> Iterator[Region]:
+        yield (
             tuple(
                 (after(hi), after(lo)) if axis in mirrored else (lo, hi)
                 for axis, (lo, hi) in enumerate(box)
-            )
-            for box in all_
+            ),
+            tuple((right, op, left) for left, op, right in tests),
         )
 
-    mirror = retold(story, query=with_boxes(boxes), values=values)
+    mirror = retold(story, query=with_regions(region), values=values)
     expected = rows_in_words(play(story, one), values=values)
     assert_same_rows(expected, play(mirror, other), ALL)
 
@@ -110,10 +123,14 @@ def test_axes_in_another_order_give_the_same_rows(
     def values(at: Values) -> Values:
         return tuple(at[axis] for axis in order)
 
-    def boxes(all_: Boxes) -> Boxes:
-        return tuple(tuple(box[axis] for axis in order) for box in all_)
+    def region(box: Box, tests: Tests) -> Iterator[Region]:
+        place = order.index
+        yield (
+            tuple(box[axis] for axis in order),
+            tuple((place(left), op, place(right)) for left, op, right in tests),
+        )
 
-    turned = retold(story, query=with_boxes(boxes), values=values)
+    turned = retold(story, query=with_regions(region), values=values)
     expected = rows_in_words(play(story, one), values=values)
     assert_same_rows(expected, play(turned, other), ALL)
 
@@ -121,15 +138,15 @@ def test_axes_in_another_order_give_the_same_rows(
 # ── M8: cuts ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def parts(boxes: Boxes, axis: int, at: float) -> tuple[Boxes, Boxes]:
-    """What of some boxes lies below a cut, and what at it or above."""
+def between(axis: int, low: float, high: float) -> Callable[[Box, Tests], Iterator[Region]]:
+    """What of a region lies between two values of an axis."""
 
-    def within(box: Box, low: float, high: float) -> Boxes:
+    def part(box: Box, tests: Tests) -> Iterator[Region]:
         lo, hi = max(box[axis][0], low), min(box[axis][1], high)
-        return ((*box[:axis], (lo, hi), *box[axis + 1 :]),) if lo < hi else ()
+        if lo < hi:
+            yield (*box[:axis], (lo, hi), *box[axis + 1 :]), tests
 
-    below = tuple(part for box in boxes for part in within(box, -inf, at))
-    return below, tuple(part for box in boxes for part in within(box, at, inf))
+    return part
 
 
 @HALF
@@ -141,10 +158,11 @@ def test_the_parts_of_a_query_cut_in_two_add_up_to_the_whole(
     axis = data.draw(st.integers(0, len(story.axes) - 1))
     at = data.draw(st.sampled_from(HALFWAY))
 
-    def halves(query: StandingQuery) -> tuple[StandingQuery, ...]:
-        low, high = parts(query.boxes, axis, at)
-        named = ((f"{query.id} below", low), (f"{query.id} above", high))
-        return tuple(replace(query, id=id, boxes=boxes) for id, boxes in named if boxes)
+    def halves(query: StandingQuery) -> Iterator[StandingQuery]:
+        for name, low, high in (("below", -inf, at), ("above", at, inf)):
+            half = with_regions(between(axis, low, high))(query)
+            if half.boxes:
+                yield replace(half, id=f"{query.id} {name}")
 
     script = tuple(
         Registration(tuple(half for query in item.queries for half in halves(query)))
@@ -152,12 +170,15 @@ def test_the_parts_of_a_query_cut_in_two_add_up_to_the_whole(
         else item
         for item in story.script
     )
+    rows, in_parts = play(story, one), play(replace(story, script=script), other)
     whole, cut = Counter[object](), Counter[object]()
-    for e in play(story, one).events:
+    for e in rows.events:
         whole[e._replace(type="")] += 1 if e.type == "I" else -1
-    for e in play(replace(story, script=script), other).events:
+    for e in in_parts.events:
         cut[e._replace(type="", query_id=e.query_id.split()[0])] += 1 if e.type == "I" else -1
     assert whole == cut  # a Counter's zero is the same as nothing
+    of_parts = (m._replace(query_id=m.query_id.split()[0]) for m in in_parts.matches)
+    assert Counter(rows.matches) == Counter(of_parts)
 
 
 @HALF
@@ -167,7 +188,8 @@ def test_a_query_whose_boxes_are_cut_in_two_gives_the_same_rows(
 ) -> None:
     axis = data.draw(st.integers(0, len(story.axes) - 1))
     at = data.draw(st.sampled_from(HALFWAY))
-    cut = retold(story, query=with_boxes(lambda boxes: sum(parts(boxes, axis, at), ())))
+    low, high = between(axis, -inf, at), between(axis, at, inf)
+    cut = retold(story, query=with_regions(lambda *region: chain(low(*region), high(*region))))
     assert_same_rows(play(story, one), play(cut, other), ALL)
 
 
@@ -194,6 +216,8 @@ def test_a_tuple_that_every_query_sees_like_the_one_before_changes_nothing_but_w
 ) -> None:
     """Told the other way about: such a tuple may be dropped, if it is the first of no stream.
 
+    Its own matches go with it.
+
     The law, for any lateness: let p and n be neighbours of a stream and put c between them, in the
     delivery of n. If every query that ever stands holds c just when it holds p, then only the step
     that n was the end of shows another tuple before it. Nothing else can have seen c: the watermark
@@ -203,23 +227,26 @@ def test_a_tuple_that_every_query_sees_like_the_one_before_changes_nothing_but_w
     if not known:
         return
     p, n, number = data.draw(st.sampled_from(known))
-    ever = [q for item in story.script if isinstance(item, Registration) for q in item.queries]
     alike = [
         at
         for at in product(HALFWAY, repeat=len(story.axes))
-        if all(holds(q, at) == holds(q, p.values) for q in ever)
+        if all(holds(q, at) == holds(q, p.values) for q in ever(story))
     ]
-    between = Sighting(p.stream, n.ts - TICK // 2, data.draw(st.sampled_from(alike)))
+    new = Sighting(p.stream, n.ts - TICK // 2, data.draw(st.sampled_from(alike)))
     more = deliveries_of(story)
-    more[number] = Delivery((*more[number].tuples, between))
+    more[number] = Delivery((*more[number].tuples, new))
 
     def unlinked(rows: Rows) -> Rows:
-        return replace(rows, events=[e._replace(prev_ts=0, prev_values=()) for e in rows.events])
+        return replace(
+            rows,
+            events=[e._replace(prev_ts=0, prev_values=()) for e in rows.events],
+            matches=[m for m in rows.matches if (m.stream, m.ts) != (new.stream, new.ts)],
+        )
 
     rows = play(with_deliveries(story, more), other)
     assert_same_rows(unlinked(play(story, one)), unlinked(rows), ALL)
     at_n = [e for e in rows.events if (e.stream, e.ts) == (n.stream, n.ts)]
-    assert all((e.prev_ts, e.prev_values) == (between.ts, between.values) for e in at_n)
+    assert all((e.prev_ts, e.prev_values) == (new.ts, new.values) for e in at_n)
 
 
 # ── M11, M14, M15: names, indexes, machines ───────────────────────────────────────────────────────

@@ -332,3 +332,63 @@ def test_a_query_of_two_axes_takes_a_hundred_bytes():
     queries = taken(price_lo=lo, price_hi=lo + 0.5)
     assert len(queries) == n
     assert queries.nbytes < 100 * n
+
+
+# ── kinds ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+MIXED = pa.table(
+    {
+        "id": ["a", "b", "c", "d"],
+        "price_lo": [1.0, 2.0, 3.0, 4.0],
+        "kind": ["match", None, "crossing", "match"],
+        "within": [None, "3m", None, None],
+        "streams": [["s", "t"], None, ["u"], None],
+    }
+)
+
+
+def test_a_table_of_both_kinds_becomes_a_set_of_each_in_its_order():
+    sets = QuerySet.of_each_kind("ticks", AXES, MIXED)
+    for kind, ids, lows in (("crossing", ["b", "c"], [2, 3]), ("match", ["a", "d"], [1, 4])):
+        queries = sets[kind]
+        queries.check()
+        assert (queries.kind, queries.ids.to_pylist()) == (kind, ids)
+        assert queries.lo[0].tolist() == lows
+    assert sets["crossing"].within.tolist() == [180_000_000, -1]
+    assert sets["match"].streams.to_pylist() == ["s", "t"]
+    plain = MIXED.drop_columns(["kind"])
+    assert list(QuerySet.of_each_kind("ticks", AXES, plain)) == ["crossing"]
+
+
+def test_a_table_of_one_kind_need_not_say_it():
+    table = MIXED.select(["id", "price_lo"])
+    queries = QuerySet.from_table("ticks", AXES, table, kind="match")
+    queries.check()
+    assert (queries.kind, len(queries)) == ("match", 4)
+    again = pa.table({"id": ["a", "b"], "kind": ["match", None]})
+    assert len(QuerySet.from_table("ticks", AXES, again, kind="match")) == 2
+    with pytest.raises(Faults, match="t:1: `kind` is not 'crossing'"):
+        QuerySet.from_table("ticks", AXES, again, "t")
+
+
+def test_a_match_with_what_only_crossings_have_is_a_fault_of_its_row():
+    table = pa.table(
+        {
+            "id": ["a", "b", "c", "d"],
+            "kind": ["match", "match", "crossing", "band_join"],
+            "within": ["0s", None, "1s", None],
+            "on_first": [None, "silent", "enter", None],
+        }
+    )
+    with pytest.raises(Faults) as told:
+        QuerySet.of_each_kind("ticks", AXES, table, "t")
+    assert [(fault.line, fault.message.split(":")[0]) for fault in told.value.faults] == [
+        (1, "a match has no `within`"),
+        (2, "a match has no `on_first`"),
+        (4, "`kind`"),
+    ]
+    assert "'crossing' or 'match' was expected" in told.value.faults[2].message
+    numbers = pa.table({"id": ["a"], "kind": [1]})
+    with pytest.raises(Faults, match="`kind` holds int64, text was expected"):
+        QuerySet.of_each_kind("ticks", AXES, numbers, "t")

@@ -121,7 +121,10 @@ def test_any_other_id_is_refused(name, why):
         ({"kind": "crossings"}, "unknown `kind` 'crossings'"),
         ({"kind": ""}, "unknown `kind` ''"),
         ({"kind": 1}, "`kind` must be text, not a number"),
-        ({"kind": "match"}, "`kind` is 'match': this version evaluates `crossing` queries only"),
+        (
+            {"kind": "band_join"},
+            "`kind` is 'band_join': this version evaluates `crossing` and `match` queries only",
+        ),
         ({"where": None}, "`where` is missing"),
         ({"where": True}, "`where` must be text, not true"),
         ({"where": "price >"}, "`price >` ends where a number was expected (column 8)"),
@@ -208,7 +211,7 @@ def test_a_join_is_refused_for_its_kind_and_not_for_its_fields():
         "window": 5,
     }
     _, (fault,) = check_query(join, AXES_OF)
-    assert "this version evaluates `crossing` queries only" in fault.message
+    assert "this version evaluates `crossing` and `match` queries only" in fault.message
 
 
 def test_where_feeds_may_be_absent_the_syntax_counts_and_the_boxes_wait():
@@ -287,3 +290,44 @@ def test_an_id_stands_once_whatever_the_feed():
 def test_a_message_can_be_printed_whatever_the_input_holds():
     error = refused(b'{"id": "q", "feed": "\\ud800", "\\udc00\\n": 1, "where": "\\n\\u0000 > 1"}')
     assert str(error).encode()
+
+
+# ── matches ───────────────────────────────────────────────────────────────────────────────────────
+
+MATCH = {"id": "m", "feed": "ticks", "kind": "match", "where": "price > volume AND volume > 5"}
+
+
+def test_a_match_is_its_boxes_and_the_tests_beside_them():
+    query = query_from_json(
+        {**MATCH, "streams": ["a"], "valid_from": "2026-11-18T00:00:00Z"}, AXES_OF
+    )
+    assert (query.kind, query.streams, query.within, query.on_first) == (
+        "match", ("a",), None, "silent"
+    )  # fmt: skip
+    assert query.tests == (((1, "<", 0),),)
+    low = math.nextafter(5.0, math.inf)
+    assert query.boxes == (((low, math.inf), (low, math.inf)),)
+
+
+def test_a_match_without_tests_has_none_and_a_crossing_never_has():
+    assert query_from_json({**MATCH, "where": "price > 1 OR volume > 1"}, AXES_OF).tests == ()
+    assert query_from_json({**MATCH, "kind": "crossing", "where": "price > 1"}, AXES_OF).tests == ()
+    _, (fault,) = check_query({**MATCH, "kind": "crossing"}, AXES_OF)
+    assert fault.hint == "only `match` queries compare two axes"
+
+
+@pytest.mark.parametrize("field", [{"within": "3m"}, {"on_first": "silent"}, {"on_first": "enter"}])
+def test_a_match_has_nothing_of_crossings(field):
+    query, (fault,) = check_query({**MATCH, **field}, AXES_OF)
+    assert query is None
+    assert fault.message == f"a `match` has no `{next(iter(field))}`"
+    assert "it looks at each tuple by itself" in (fault.hint or "")
+    assert check_query({**MATCH, next(iter(field)): None}, AXES_OF)[1] == []
+
+
+def test_the_syntax_of_a_match_of_an_absent_feed_is_checked():
+    elsewhere = {**MATCH, "feed": "elsewhere", "where": "p > q"}
+    query, faults = check_query(elsewhere, AXES_OF, feeds_may_be_absent=True)
+    assert (faults, query is not None and query.boxes) == ([], ())
+    _, (fault,) = check_query({**elsewhere, "kind": None}, AXES_OF, feeds_may_be_absent=True)
+    assert "a number was expected" in fault.message
