@@ -1,4 +1,4 @@
-"""One step of the engine: from state and tuples to events, transitions and the new state.
+"""One step of the engine: from state and tuples to events, transitions, matches, the new state.
 
 What was turned away comes out beside them.
 
@@ -10,13 +10,18 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
+from fencepost.crossings.choosing import Chosen, Method, cross
 from fencepost.crossings.columns import Events
+from fencepost.crossings.difference import Difference
 from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.path import HEAD, Path
 from fencepost.crossings.state import UNKNOWN, Heads
-from fencepost.crossings.walk import Walk, walk
+from fencepost.crossings.walk import Walk
 from fencepost.errors import InputError, StateError
+from fencepost.matches.found import Found
+from fencepost.matches.matcher import Asked, Matcher
 from fencepost.order import NEVER, REASONS, Past, Rejected, admit, recoded
 from fencepost.queries import QuerySet
 from fencepost.transitions import KINDS, Crossed, Pending, Transitions, decide
@@ -44,9 +49,13 @@ class FeedState:
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a step found. `events` and `transitions` are laid out as tables when asked for."""
+    """What a step found; `events`, `transitions`, `matches` are laid out as tables when asked for.
 
-    walked: Walk
+    matched  rows of the matcher's queries at each accepted tuple, in the order of the path
+    """
+
+    walked: Walk | Difference
+    chosen: Chosen
     found: Events
     decided: Transitions
     names: pa.StringArray
@@ -56,6 +65,8 @@ class Outcome:
     state: FeedState
     changed: Heads  # the heads that this step moved: what an append-only log of the state needs
     queries: QuerySet = field(repr=False)
+    matcher: Matcher | None
+    matched: Found
 
     @property
     def accepted(self) -> int:
@@ -113,6 +124,35 @@ class Outcome:
             }
         )
 
+    @property
+    def matches(self) -> pa.Table:
+        """The match queries that held for each accepted tuple. 28 bytes a match, ids coded."""
+        return self.matches_of(0, len(self.matched))
+
+    def matches_of(self, first: int, last: int) -> pa.Table:
+        """The matches of some of the accepted tuples, in the order of the path."""
+        path, found = self.walked.path, self.matched.part(first, last)
+        taken = np.flatnonzero(path.delivery != HEAD)[first:last]
+        at = taken[found.points]
+        run = np.searchsorted(path.starts, at, side="right") - 1
+        of = self.queries if self.matcher is None else self.matcher.queries
+        return pa.table(
+            {
+                "query_id": _coded(of.ids, found.ids),
+                "query_version": pa.array(of.versions[found.ids]),
+                "stream_id": _coded(self.names, path.stream[run]),
+                "ts": pa.array(path.ts[at]),
+                "delivery": pa.array(path.delivery[at]),
+            }
+        )
+
+
+def _coded(names: pa.StringArray, codes: Int32s) -> pa.DictionaryArray:
+    """Give names by their codes; a few rows do not carry all names along."""
+    if len(codes) < len(names):
+        return pc.dictionary_encode(names.take(pa.array(codes)))
+    return pa.DictionaryArray.from_arrays(pa.array(codes), names)
+
 
 def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by name
     state: FeedState,
@@ -122,6 +162,8 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
     deliveries: int,
     lateness: int = 0,
     marks: Int64s | None = None,
+    matcher: Matcher | None = None,
+    method: Method = "auto",
     fast: bool | None = None,
     threads: int = 1,
 ) -> Outcome:
@@ -129,12 +171,15 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
 
     `lateness` is the feed's allowed lateness in µs. `marks` are the feed's watermarks after each
     delivery: to be given where the batch and the state are those of a share of its streams, who
-    then together find what one step over all of them would. `fast` chooses the compiled kernels or
-    their NumPy twins, None by the size of the work. O(n log n) for n tuples at worst, O(n) in order
-    of time; O(posts passed) for the crossings.
+    then together find what one step over all of them would. `matcher` holds the match queries, if
+    there are any. `method` is how crossings are found, `fast` chooses the compiled kernels or their
+    NumPy twins, None by the size of the work; neither changes a row. O(n log n) for n tuples at
+    worst, O(n) in order of time; O(posts passed) for the crossings, a probe a tuple for matches.
     """
     queries = index.queries
     _refuse_strangers(state, batch, queries, deliveries, lateness)
+    if matcher is not None:
+        _refuse_strangers(state, batch, matcher.queries, deliveries, lateness)
     _refuse_false_marks(state, batch, marks, deliveries, lateness)
     names = _all_names(state, batch)
     past = _past(state, len(names))
@@ -151,7 +196,7 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
     heads = state.heads.known_to(index.base)
     path = Path.lay(heads, names, taken.stream, taken.ts, taken.values, taken.delivery)
     del admission, taken  # the path holds all of them: one copy of the tuples is enough
-    walked = walk(index, path, fast=fast, threads=threads)
+    walked, chosen = cross(index, path, method=method, fast=fast, threads=threads)
     changed = _changed(walked, heads)
     after = heads.with_heads(changed)
     found = walked.events
@@ -173,6 +218,7 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
     watermark = state.watermark if mark is None or mark == NEVER else mark
     return Outcome(
         walked,
+        chosen,
         found,
         decided,
         names,
@@ -182,6 +228,8 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
         FeedState(state.feed, after, waiting, pending, watermark),
         changed,
         queries,
+        matcher,
+        _matched(matcher, path, threads),
     )
 
 
@@ -239,7 +287,17 @@ def _past(state: FeedState, streams: int) -> Past:
     return Past(ts, values, NEVER if state.watermark is None else state.watermark)
 
 
-def _changed(walked: Walk, heads: Heads) -> Heads:
+def _matched(matcher: Matcher | None, path: Path, threads: int) -> Found:
+    """Ask which match queries hold at each tuple that was taken."""
+    taken = path.delivery != HEAD
+    if matcher is None or not len(matcher):
+        return Found.nothing(int(taken.sum()))
+    stream = np.repeat(path.stream, np.diff(path.starts))[taken]
+    points = np.ascontiguousarray(path.values[:, taken])
+    return matcher.probe(Asked(points, path.names, stream, path.ts[taken]), threads)
+
+
+def _changed(walked: Walk | Difference, heads: Heads) -> Heads:
     """The last place of every run, with its pointers among the plain posts of the base."""
     path, last = walked.path, walked.path.last
     begun, ended = np.full((2, len(path.values), len(last)), UNKNOWN, np.int32)

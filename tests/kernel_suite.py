@@ -53,7 +53,9 @@ def walk_of(people: Crowd, *, striped: bool = True, layered: bool = False) -> Wa
     later = batch_of(FEED, people.axes, people.deliveries[1:])
     state = step(state, first, index, deliveries=1, fast=False).state
     deliveries = len(people.deliveries) - 1
-    return step(state, later, index, deliveries=deliveries, fast=False).walked
+    walked = step(state, later, index, deliveries=deliveries, method="walk", fast=False).walked
+    assert isinstance(walked, Walk)
+    return walked
 
 
 def ordered(found: Events) -> Numbers:
@@ -303,13 +305,15 @@ def story_checks() -> Iterator[tuple[str, Check]]:
         expected = run(FEED, people.axes, people.story.script)
         assert len(expected.events) > 30
         assert_same_rows(expected, play(people.story), ALL)
-        for way in (Way(fast=True), Way(fast=True, many_stripes=True, cuts=())):
+        compared = Way(fast=True, method="difference", stretches=True)
+        for way in (Way(fast=True), Way(fast=True, many_stripes=True, cuts=()), compared):
             yield f"story of {name}", partial(check_story, people, expected, way)
     people = tales["first sights"]
     index = BorderIndex.build(QuerySet.from_queries(FEED, people.axes, people.queries))
     batch = batch_of(FEED, people.axes, people.deliveries)
     state = FeedState.empty(FEED, people.axes)
-    walked = step(state, batch, index, deliveries=1, fast=False).walked
+    walked = step(state, batch, index, deliveries=1, method="walk", fast=False).walked
+    assert isinstance(walked, Walk)
     yield "first sights", partial(check_first_sight, walked, ordered(walked.events))
 
 

@@ -5,16 +5,19 @@ down as tables in between are arguments here, and none of them may change a row.
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
+from typing import TypeVar
 from unittest import mock
 
 import numpy as np
 
-from fencepost.crossings import BorderIndex, Heads, layer
+from fencepost.crossings import BorderIndex, Heads, difference, layer
+from fencepost.crossings.choosing import Method
 from fencepost.engine import FeedState, Outcome, step
-from fencepost.queries import QuerySet
-from fencepost.reference import Registration, Rows
+from fencepost.matches import Matcher
+from fencepost.queries import MATCH, QuerySet
+from fencepost.reference import Rows
 from fencepost.reference.order import Arrival, Sighting
 from fencepost.reference.transitions import Pending as PendingRow
 from fencepost.transitions import Pending
@@ -23,6 +26,8 @@ from tests.oracles import (
     batch_of,
     epochs,
     event_rows,
+    match_rows,
+    match_set_of,
     query_set_of,
     rejected_rows,
     transition_rows,
@@ -39,13 +44,20 @@ class Way:
     striped: bool = True
     many_stripes: bool = False  # cut even a handful of boxes, and keep wide ones apart early
     incremental: bool = False  # carry the index from registration to registration
+    index: str = "auto"  # for the match queries
+    method: Method = "auto"  # how crossings are found
+    stretches: bool = False  # compare the path place by place, as if memory were short
     reloaded: bool = False  # lay the state down as tables after every step, and read it back
     cuts: Collection[int] | None = None
 
 
 def play(story: Story, way: Way = Way()) -> Rows:
     """Run a story and gather all that it leads to."""
-    with stripes_for_few() if way.many_stripes else nullcontext():
+    with ExitStack() as under:
+        if way.many_stripes:
+            under.enter_context(stripes_for_few())
+        if way.stretches:
+            under.enter_context(mock.patch.multiple(difference, SHORTEST=1, LONGEST=2))
         return _play(story, way)
 
 
@@ -60,9 +72,17 @@ def _play(story: Story, way: Way) -> Rows:
     rows = Rows()
     state = FeedState.empty(FEED, story.axes)
     index = BorderIndex.build(QuerySet.empty(FEED, story.axes), striped=way.striped)
+    matcher = Matcher.build(QuerySet.empty(FEED, story.axes, MATCH), way.index)
     for epoch in epochs(story.script, way.cuts):
-        index = registered(index, story.axes, epoch.registration, way)
+        crossing = query_set_of(FEED, story.axes, epoch.registration)
+        match = match_set_of(FEED, story.axes, epoch.registration)
+        if way.incremental:
+            index, matcher = registered(index, crossing), registered(matcher, match)
+        else:
+            index = BorderIndex.build(crossing, striped=way.striped)
+            matcher = Matcher.build(match, way.index)
         index.check()
+        matcher.check()
         batch = batch_of(FEED, story.axes, epoch.deliveries)
         outcome = step(
             state,
@@ -70,6 +90,8 @@ def _play(story: Story, way: Way) -> Rows:
             index,
             deliveries=len(epoch.deliveries),
             lateness=story.lateness,
+            matcher=matcher,
+            method=way.method,
             fast=way.fast,
             threads=way.threads,
         )
@@ -79,13 +101,11 @@ def _play(story: Story, way: Way) -> Rows:
     return rows
 
 
-def registered(
-    index: BorderIndex, axes: Sequence[str], registration: Registration, way: Way
-) -> BorderIndex:
-    """Bring an index to a registration, anew or by what came and went."""
-    wanted = query_set_of(FEED, axes, registration)
-    if not way.incremental:
-        return BorderIndex.build(wanted, striped=way.striped)
+Registered = TypeVar("Registered", BorderIndex, Matcher)
+
+
+def registered(index: Registered, wanted: QuerySet) -> Registered:
+    """Bring an index to a registration by what came and went."""
     before = dict(zip(index.queries.ids.to_pylist(), index.queries.versions.tolist(), strict=True))
     after = dict(zip(wanted.ids.to_pylist(), wanted.versions.tolist(), strict=True))
     gone = [name for name, version in before.items() if after.get(name) != version]
@@ -103,6 +123,7 @@ def gather(
     """Put what a step found behind what was found before."""
     rows.events += event_rows(outcome.events, axes, first)
     rows.transitions += transition_rows(outcome.transitions, first)
+    rows.matches += match_rows(outcome.matches, first)
     turned = outcome.rejected.to_pydict()
     rows.rejected += rejected_rows(turned["row"], turned["reason"], batch, first)
 

@@ -20,10 +20,10 @@ from fencepost.crossings.walk import (
     Standing,
     Suspect,
     Walk,
-    in_parallel,
     named_first_sight,
     run_parts,
 )
+from fencepost.parallel import in_parallel
 from fencepost.tuples import Int32s
 
 UNTOLD = np.empty(0, np.int32)  # counts that nobody asks for
@@ -62,10 +62,15 @@ def counts(walked: Walk) -> Int32s:
 
 def examined(walked: Walk) -> int:
     """Count the posts passed and the candidates met: what the walk touched to find its events."""
+    return walked.passed + candidates(walked)
+
+
+def candidates(walked: Walk) -> int:
+    """Count the candidates met in checked lists."""
     room = Room(len(walked.path))
     for suspect in walked.suspects:
         _confirm(room, walked.path, suspect, 0, len(walked.path.stream))
-    return walked.passed + room.met
+    return room.met
 
 
 def _rooms(walked: Walk) -> list[Room]:

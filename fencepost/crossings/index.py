@@ -12,11 +12,13 @@ same queries.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from fencepost.crossings.layer import Layer
 from fencepost.errors import BrokenIndex
+from fencepost.matches.matcher import Matcher
 from fencepost.queries import QuerySet
 from fencepost.tuples import Int32s
 
@@ -66,6 +68,16 @@ class BorderIndex:
         It is that of the layer at the bottom, which registrations leave alone.
         """
         return self.layers[0].queries.fingerprint
+
+    @cached_property
+    def stabbing(self) -> Matcher:
+        """The same queries, to be asked which hold at a place: made when it is first wanted."""
+        return Matcher.build(self.queries)
+
+    @property
+    def has_stabbing(self) -> bool:
+        """Whether `stabbing` was made already."""
+        return "stabbing" in vars(self)
 
     @property
     def nbytes(self) -> int:

@@ -13,7 +13,7 @@ from numba import njit
 
 from fencepost.crossings.columns import Events, Posts, Steps
 from fencepost.crossings.prefetch import prefetch
-from fencepost.tuples import Doubles, Int32s
+from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 U = np.uint64
 BLOCK = 32  # tuples whose posts are fetched together; 16 to 64 measure alike
@@ -363,3 +363,28 @@ def leap(
             _mark(place, np.int8(-began), end - w, places, types, w)
             w = end
     return w, last_run, U(0)
+
+
+@njit(nogil=True, cache=True)
+def changes(ptr: Int64s, ids: Int32s, first: Bools, seen: Int32s, out: Events):
+    """Compare who holds at each place with who held at the one before, unless it begins a run.
+
+    seen[q] is the last place that q held at. Each entry is written without a branch, and the next
+    one over it where nothing changed. Returns how many events there are.
+    """
+    places, queries, types = out.place, out.query, out.type
+    w = U(0)
+    for i in range(len(first)):
+        here, there = U(ptr[i]), U(ptr[i + 1])
+        if first[i]:
+            for k in range(here, there):
+                seen[ids[k]] = i
+            continue
+        for k in range(here, there):
+            places[w], queries[w], types[w] = i, ids[k], 1
+            w += U(seen[ids[k]] != i - 1)
+            seen[ids[k]] = i
+        for k in range(U(ptr[i - 1]), here):
+            places[w], queries[w], types[w] = i, ids[k], -1
+            w += U(seen[ids[k]] != i)
+    return w

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.crossings.columns import Boxes, Posts, Stripes
 from fencepost.crossings.posts import PostList, Ruler
 from fencepost.errors import BrokenIndex
 from fencepost.queries import QuerySet
+from fencepost.queries.named import Named
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
@@ -66,7 +66,7 @@ class Layer:
     def build(cls, queries: QuerySet, slot: int = 0, *, striped: bool = True) -> "Layer":
         """Lay out a query set. Without stripes the checked lists are the papers' border lists."""
         boxes = _Split.of(queries)
-        named = _Named.of(queries, boxes.query)
+        named = Named.of(queries, boxes.query)
         everywhere = queries.everywhere[boxes.query]
         plain: list[PostList] = []
         plain_named: list[PostList] = []
@@ -237,33 +237,6 @@ def _always(queries: QuerySet) -> Bools:
     return always
 
 
-@dataclass(frozen=True)
-class _Named:
-    """The boxes of queries for named streams, once for each of their streams."""
-
-    names: pa.StringArray
-    rows: Int64s  # boxes
-    segment: Int64s  # whose
-
-    @classmethod
-    def of(cls, queries: QuerySet, query_of_box: Int64s) -> "_Named":
-        coded = pc.dictionary_encode(queries.streams)
-        codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-        named = np.flatnonzero(~queries.everywhere[query_of_box])
-        owner = query_of_box[named]
-        copies = np.diff(queries.stream_ptr)[owner]
-        rows = np.repeat(named, copies)
-        before = np.cumsum(copies) - copies
-        place = np.arange(len(rows)) - np.repeat(before, copies)
-        segment = codes[np.repeat(queries.stream_ptr[owner], copies) + place]
-        return cls(coded.dictionary, rows, segment)
-
-    def entries(self, wanted: Bools) -> tuple[Int64s, Int64s]:
-        """Return the boxes that are wanted, once a stream, and the segment of each."""
-        kept = wanted[self.rows]
-        return self.rows[kept], self.segment[kept]
-
-
 def _striped(queries: QuerySet, axis: int, rows: Int64s, striped: bool) -> list[Striped]:
     """Lay the checked boxes of one axis out, in stripes; in one piece what is too wide for them."""
     across, ruler = _best_cut(queries, axis, rows) if striped else (axis, _WHOLE)
@@ -346,7 +319,7 @@ class Sighted:
     named_first: Int64s  # [segment + 1]
 
     @classmethod
-    def of(cls, queries: QuerySet, boxes: _Split, named: _Named) -> "Sighted":
+    def of(cls, queries: QuerySet, boxes: _Split, named: Named) -> "Sighted":
         """Sort the boxes of the sweep by either end, on the axis that bounds most of them."""
         wants = queries.enters_on_first[boxes.query]
         rows = np.flatnonzero(wants & queries.everywhere[boxes.query])

@@ -5,12 +5,9 @@ whatever the number of queries. Counting needs no more than those. The second pa
 events, into arrays of exactly their number, or not at all if nobody asks.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
-from typing import TypeVar
 
 import numpy as np
 
@@ -21,9 +18,8 @@ from fencepost.crossings.layer import Layer, as_posts
 from fencepost.crossings.path import Path
 from fencepost.crossings.posts import PostList
 from fencepost.crossings.state import UNKNOWN
+from fencepost.parallel import in_parallel
 from fencepost.tuples import Int32s, codes_in
-
-T = TypeVar("T")
 
 WHOLE = Stripes(0, 0.0, 1.0, 1)
 COMPILE_FROM = 5_000  # places from which the compiled kernels are worth loading
@@ -200,17 +196,6 @@ def run_parts(path: Path, threads: int) -> list[tuple[int, int]]:
     wanted = np.linspace(0, len(path), threads + 1)[1:-1]
     cuts = [0, *np.searchsorted(path.starts, wanted).tolist(), len(path.stream)]
     return list(pairwise(cuts))
-
-
-def in_parallel(work: Callable[[int, int], T], parts: list[tuple[int, int]]) -> list[T]:
-    """Do the parts side by side, the last one here: the kernels let go of the interpreter."""
-    *others, mine = parts
-    if not others:
-        return [work(*mine)]
-    with ThreadPoolExecutor(len(others)) as pool:
-        begun = [pool.submit(work, *part) for part in others]
-        last = work(*mine)
-        return [*(one.result() for one in begun), last]
 
 
 def named_first_sight(layer: Layer, path: Path) -> Events:

@@ -133,7 +133,7 @@ def taken(name: str, *, fast: bool, threads: int = 1, striped: bool = True) -> O
     people, queries, state = drawn(name)
     batch = batch_of(FEED, people.axes, people.deliveries[1:])
     index = BorderIndex.build(queries, striped=striped)
-    return step(state, batch, index, deliveries=1, fast=fast, threads=threads)
+    return step(state, batch, index, deliveries=1, method="walk", fast=fast, threads=threads)
 
 
 @cache
@@ -169,6 +169,7 @@ def test_differential_kernels_equal_twins_on_a_crowd(name: str, threads: int) ->
     spies = {one: mock.Mock(wraps=getattr(kernels, one)) for one in kind.kernels}
     with mock.patch.multiple(kernels, **spies):
         outcome = taken(name, fast=True, threads=threads)
+        assert isinstance(outcome.walked, Walk)
         assert kind.fact(outcome.walked), "the crowd does not go the way that it is shaped for"
     assert all(spy.called for spy in spies.values()), spies
     assert len(wanted.found.place) > 1000
@@ -183,6 +184,7 @@ def test_differential_kernels_equal_twins_on_a_crowd(name: str, threads: int) ->
 @pytest.mark.parametrize("name", [name for name in KINDS if "axes" in name])
 def test_differential_border_lists_equal_stripes_on_a_crowd(name: str, fast: bool) -> None:
     outcome = taken(name, fast=fast, striped=False)
+    assert isinstance(outcome.walked, Walk)
     assert not is_striped(outcome.walked)
     assert np.array_equal(found(outcome), found(by_twins(name)))
 

@@ -8,7 +8,7 @@ from tests.oracles import assert_same_rows
 from tests.play import Way, play
 from tests.strategies import FEED, Story, stories
 
-ALL = ("events", "transitions", "rejected", "pending", "heads", "waiting", "watermark")
+ALL = ("events", "transitions", "matches", "rejected", "pending", "heads", "waiting", "watermark")
 
 WAYS = {
     "twins": Way(),
@@ -22,6 +22,11 @@ WAYS = {
     "index carried on, kernels": Way(fast=True, incremental=True),
     "state reloaded": Way(reloaded=True),
     "state reloaded, kernels": Way(fast=True, reloaded=True),
+    "difference": Way(method="difference"),
+    "difference, kernels, two threads": Way(method="difference", fast=True, threads=2),
+    "difference, place by place": Way(method="difference", stretches=True, cuts=()),
+    "matches by a packed tree": Way(index="packed", incremental=True),
+    "matches by bitmaps": Way(index="bitmaps"),
     "one epoch": Way(cuts=()),
     "one epoch, kernels": Way(fast=True, cuts=()),
 }

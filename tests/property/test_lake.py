@@ -12,7 +12,16 @@ from tests.lake_play import LakeWay, lake_of, play
 from tests.oracles import assert_same_rows
 from tests.strategies import FEED, Story, stories
 
-PARTS = ("events", "transitions", "rejected", "heads", "waiting", "pending", "watermark")
+PARTS = (
+    "events",
+    "transitions",
+    "matches",
+    "rejected",
+    "heads",
+    "waiting",
+    "pending",
+    "watermark",
+)
 
 ways = st.builds(
     LakeWay,

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fencepost.crossings import BorderIndex
 from fencepost.engine import FeedState, step
 from fencepost.errors import InputError
+from fencepost.matches import Matcher
 from fencepost.order import NEVER
 from fencepost.reference import Delivery, Registration, Rows, Sighting
 from fencepost.tuples import Int64s, TupleBatch
@@ -22,6 +23,8 @@ from tests.oracles import (
     batch_of,
     epochs,
     event_rows,
+    match_rows,
+    match_set_of,
     query_set_of,
     rejected_rows,
     transition_rows,
@@ -29,7 +32,16 @@ from tests.oracles import (
 from tests.play import Way, play, settle
 from tests.strategies import FEED, STREAMS, TICK, Story, stories
 
-PARTS = ("events", "transitions", "rejected", "heads", "waiting", "pending", "watermark")
+PARTS = (
+    "events",
+    "transitions",
+    "matches",
+    "rejected",
+    "heads",
+    "waiting",
+    "pending",
+    "watermark",
+)
 
 shares = st.fixed_dictionaries({stream: st.integers(0, 2) for stream in STREAMS})
 
@@ -79,9 +91,11 @@ def played(story: Story, share_of: Mapping[str, int], share: int, cuts: set[int]
             deliveries=len(epoch.deliveries),
             lateness=story.lateness,
             marks=marks_of(story, state.watermark, epoch.deliveries),
+            matcher=Matcher.build(match_set_of(FEED, story.axes, epoch.registration)),
         )
         rows.events += event_rows(outcome.events, story.axes, epoch.first)
         rows.transitions += transition_rows(outcome.transitions, epoch.first)
+        rows.matches += match_rows(outcome.matches, epoch.first)
         turned = outcome.rejected.to_pydict()
         places = np.flatnonzero(mine)[turned["row"]].tolist() if turned["row"] else []
         rows.rejected += rejected_rows(places, turned["reason"], whole, epoch.first)
@@ -103,6 +117,7 @@ def together(parts: Sequence[Rows]) -> Rows:
     for part in parts:
         rows.events += part.events
         rows.transitions += part.transitions
+        rows.matches += part.matches
         rows.rejected += part.rejected
         rows.waiting += part.waiting
         rows.pending += part.pending

@@ -96,7 +96,9 @@ def seen(axes: int = 1) -> tuple[Outcome, BorderIndex]:
     queries = QuerySet.from_queries(FEED, people.axes, people.queries)
     built = BorderIndex.build(queries)
     batch = batch_of(FEED, people.axes, people.deliveries[:1])
-    return step(FeedState.empty(FEED, people.axes), batch, built, deliveries=1), built
+    return step(
+        FeedState.empty(FEED, people.axes), batch, built, deliveries=1, method="walk"
+    ), built
 
 
 @pytest.mark.parametrize("axes", [1, 2])
@@ -131,7 +133,9 @@ def test_false_pointers_of_a_foreign_index_change_no_event() -> None:
     nonsense = replace(heads, begun=heads.begun * 0 + 7, ended=heads.ended * 0 + 7, index="other")
     batch = batch_of(FEED, people.axes, people.deliveries[1:])
     found = [
-        step(replace(outcome.state, heads=some), batch, built, deliveries=1, fast=True).found
+        step(
+            replace(outcome.state, heads=some), batch, built, deliveries=1, method="walk", fast=True
+        ).found
         for some in (heads, nonsense)
     ]
     for mine, theirs in zip(*found, strict=True):
@@ -152,7 +156,7 @@ def test_a_false_pointer_of_the_very_index_changes_no_event_either(false: int, s
     ended = state.heads.ended if side == "begun" else wrong
     tampered = replace(state, heads=replace(state.heads, begun=begun, ended=ended))
     with mock.patch.object(kernels, "ranks_near", wraps=kernels.ranks_near) as near:
-        outcome = step(tampered, later, built, deliveries=1, fast=True)
+        outcome = step(tampered, later, built, deliveries=1, method="walk", fast=True)
     assert near.called
     expected = step(state, later, built, deliveries=1, fast=False)
     assert np.array_equal(ordered(outcome.found), ordered(expected.found))

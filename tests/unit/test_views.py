@@ -317,6 +317,31 @@ def test_transitions_are_counted_by_type():
     assert answered(connection, f"SELECT {kinds} FROM stream_activity") == [(0, 0, 1, 1)]
 
 
+def test_matches_are_counted_beside_the_crossings():
+    ledger = Ledger()
+    ledger.register({"id": "q"}, {"id": "m", "kind": "match"})
+    for epoch in (1, 2):
+        ledger.epoch("ticks", epoch, [ledger.arrive("ticks")], watermark=at(10 * epoch))
+    ledger.event("I", "q", "a", 4)
+    matched = {"feed": "ticks", "query_id": "m", "query_version": 1, "generation": 1}
+    for stream, ts, epoch in (("a", 2, 1), ("b", 3, 1), ("a", 12, 2), ("a", 13, 3)):
+        ledger.add("matches", **matched, stream_id=stream, ts=at(ts), epoch=epoch)
+    connection = ledger.in_memory()
+    told = "times_entered, matches, streams, inside_now, first_ts, last_ts"
+    assert answered(connection, f"SELECT query_id, {told} FROM query_activity") == [
+        ("m", 0, 3, 2, 0, at(2), at(12)),  # nothing of epoch 3, which is not done
+        ("q", 1, 0, 1, 1, at(4), at(4)),
+    ]
+    told = "times_entered, matches, queries, inside_now, first_ts, last_ts"
+    assert answered(connection, f"SELECT stream_id, {told} FROM stream_activity") == [
+        ("a", 1, 2, 2, 1, at(2), at(12)),
+        ("b", 0, 1, 1, 0, at(3), at(3)),
+    ]
+    assert answered(connection, "SELECT stream_id, ts FROM matches WHERE epoch = 2") == [
+        ("a", at(12))
+    ]
+
+
 def test_every_view_gives_the_columns_that_it_declares(tmp_path):
     ledger = Ledger()
     ledger.written(tmp_path / "lake")

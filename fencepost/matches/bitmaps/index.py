@@ -1,0 +1,209 @@
+"""For each stretch of each axis two bitmaps over all boxes: who holds all of it, and who some.
+
+Each axis is cut at quantiles of the boxes' own bounds. A point stands in one stretch an axis; the
+bitmaps of those d stretches, ANDed, say who holds it: who is *sure* on every axis holds it without
+a test, who only *may* on some axis is compared by the bounds. An axis on which nobody is bounded
+has one stretch, and all are sure of it.
+
+The boxes stand in blocks of 512, halved as in `packed` so that few blocks have any box near a
+point. A block knows its lowest and its highest stretch on each axis; the others are never looked
+at.
+
+Law: maybe = { lo < the stretch's end and hi > its begin }, sure = { lo <= begin and end <= hi },
+so sure is part of maybe, and every box that holds the point is in all the maybes.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from fencepost.errors import BrokenIndex, InputError
+from fencepost.matches.bitmaps import kernels
+from fencepost.matches.bitmaps.batch import Batch
+from fencepost.matches.bitmaps.kernels import BLOCK, CUTS, Asked, Desk, Laid
+from fencepost.matches.boxes import Boxes
+from fencepost.matches.found import Found, gathered
+from fencepost.matches.index import Parameter
+from fencepost.matches.packed.index import aligned, ordered
+from fencepost.matches.vectors.kernels import LANES, WORDS
+from fencepost.tuples import Doubles, Int32s, Int64s
+
+BUDGET = 128  # bytes of bitmaps a box, over all axes; at 256 a probe measured alike
+SAMPLE = 1 << 16  # bounds of an axis that its cuts are chosen from
+FEW = 512  # points from which on blocks are taken one by one, each for all points
+SMALL = 1 << 20  # bytes of bitmaps that stay in the cache anyway
+DENSE = 4  # results a block from which on their copy costs more than rows out of the cache
+TRIED = 16  # points that are tried first, to tell how many results there will be
+
+
+@dataclass(frozen=True, eq=False)
+class Bitmaps:
+    """m boxes over d axes, in blocks of 512, and their bitmaps.
+
+    build   O(m log m + m d)
+    probe   a block that may hold the point: 2 d vectors of 512 bits, then 1 to 3 ns a result; in a
+            batch its rows are in the cache from the second point on
+    size    16 d + 4 bytes a box, and of bitmaps a quarter of a byte a stretch: up to 128
+    """
+
+    name: ClassVar[str] = "bitmaps"
+    boxes: Boxes
+    cuts: Doubles
+    coarse: Doubles
+    begin: Int64s
+    laid: Laid
+
+    @classmethod
+    def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
+        """Cut the axes (into `stretches` at most, 2 to 256), order the boxes, write the rows."""
+        many, axes = len(boxes), boxes.axes
+        stretches = _stretches(parameters, axes)
+        ends = zip(boxes.lo, boxes.hi, strict=True)
+        own = [chosen_cuts(np.concatenate(both), stretches) for both in ends]
+        cuts = np.full((axes, CUTS), np.inf)
+        for axis, values in enumerate(own):
+            cuts[axis, : len(values)] = values
+        coarse = np.ascontiguousarray(cuts[:, LANES - 1 :: LANES])
+        begin = np.cumsum([0, *(len(values) + 1 for values in own)], dtype=np.int64)
+        order = ordered(boxes, "halves", BLOCK)
+        blocks = -(-many // BLOCK)
+        ids = np.zeros(blocks * BLOCK + 64, np.int32)
+        ids[:many] = order
+        bounds = np.stack([boxes.lo.T, boxes.hi.T], axis=2)[order]
+        words = aligned((blocks, int(begin[-1]), 2, WORDS), np.uint64)
+        low = np.full((axes, -(-blocks // 64) * 64), 255, np.uint8)
+        high = np.zeros_like(low)
+        kernels.write(coarse.reshape(-1), cuts.reshape(-1), begin, bounds, words, low, high)
+        size = int(begin[-1]) * 2 * WORDS
+        laid = Laid(
+            words.reshape(-1), size, low.reshape(-1), high.reshape(-1), ids, bounds.reshape(-1)
+        )
+        return cls(boxes, cuts.reshape(-1), coarse.reshape(-1), begin, laid)
+
+    @property
+    def blocks(self) -> int:
+        """How many blocks of 512 boxes."""
+        return len(self.laid.words) // self.laid.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the bitmaps, of the bounds in their order, of the cuts, and of the numbers."""
+        own = (self.cuts, self.coarse, self.begin, *self.laid)
+        return sum(each.nbytes for each in own if isinstance(each, np.ndarray))
+
+    def probe(self, points: Doubles) -> Found:
+        """AND the rows of each point: point by point, or of many with few results by block."""
+        points = np.ascontiguousarray(points, np.float64)
+        axes, many = points.shape
+        desk = Desk(np.empty(len(self.laid.low) // axes + 8, np.uint32), *_rows(2))
+        if many < FEW or self.laid.words.nbytes <= SMALL:
+            return self._by_point(points, desk, 4.0)
+        some = self._by_point(np.ascontiguousarray(points[:, :: many // TRIED]), desk, 4.0)
+        rate = len(some.ids) / len(some)
+        if rate > DENSE * self.blocks:
+            return self._by_point(points, desk, 1.1 * rate)
+        return Batch(self.laid, self.blocks, desk, points, self.asked).found(rate)
+
+    def _by_point(self, points: Doubles, desk: Desk, guess: float) -> Found:
+        asked = self.asked(points)
+
+        def find(ptr: Int64s, room: Int32s, start: int) -> int:
+            return int(kernels.by_point(self.laid, asked, desk, ptr, room, start))
+
+        return gathered(points.shape[1], find, guess)
+
+    def asked(self, points: Doubles) -> Asked:
+        """Find in which stretches the points stand."""
+        axes, many = points.shape
+        rows = np.empty(many * axes, np.uint32)
+        ranks = np.zeros(-(-many // 64) * 64 * axes, np.uint8)
+        kernels.stretches(self.coarse, self.cuts, self.begin, points, rows, ranks)
+        return Asked(axes, many, rows, ranks, points.T.ravel())
+
+    def check(self) -> None:
+        """Prove every bitmap by the law, from the boxes and the cuts. O(m) a stretch and axis."""
+        many, axes = len(self.boxes), self.boxes.axes
+        order = self.laid.ids[:many]
+        if not np.array_equal(np.sort(order), np.arange(many)):
+            raise BrokenIndex(f"the blocks do not hold each of {many} boxes once")
+        bounds = self.laid.bounds.reshape(many, axes, 2)
+        for end, given in enumerate((self.boxes.lo, self.boxes.hi)):
+            if not np.array_equal(bounds[:, :, end], given.T[order]):
+                raise BrokenIndex("the bounds beside the bitmaps are not those of the boxes")
+        words = self.laid.words.reshape(self.blocks, int(self.begin[-1]), 2, WORDS)
+        for axis in range(axes):
+            first, last = self.begin[axis : axis + 2]
+            cuts = self.cuts[axis * CUTS : (axis + 1) * CUTS]
+            if not (np.diff(cuts[: last - first]) > 0).all():
+                raise BrokenIndex(f"axis {axis}: the cuts do not rise")
+            self._check_rows(axis, words[:, first:last], bounds[:, axis])
+
+    def _check_rows(self, axis: int, words: npt.NDArray[Any], bounds: Doubles) -> None:
+        count = words.shape[1]
+        cuts = self.cuts[axis * CUTS : axis * CUTS + count - 1]
+        edges = np.concatenate([[-np.inf], cuts, [np.inf]])
+        lo, hi = bounds[:, 0], bounds[:, 1]
+        for row in range(count):
+            begin, end = edges[row : row + 2]
+            laws = ((lo < end) & (hi > begin), (lo <= begin) & (end <= hi))
+            for which, holds in enumerate(laws):
+                if not np.array_equal(words[:, row, which].ravel(), _as_words(holds, self.blocks)):
+                    kind = ("maybe", "sure")[which]
+                    raise BrokenIndex(f"axis {axis}, [{begin}, {end}): the {kind} bits are wrong")
+        some = np.bitwise_or.reduce(words[:, :, 0], axis=2) != 0  # [block, stretch]
+        ends = (some.argmax(axis=1), count - 1 - some[:, ::-1].argmax(axis=1))
+        for name, known, found in zip(("low", "high"), self.laid[2:4], ends, strict=True):
+            told = known.reshape(self.boxes.axes, -1)[axis, : self.blocks]
+            for block in np.flatnonzero(told != found)[:1]:
+                raise BrokenIndex(
+                    f"axis {axis}, block {block}: {name} is {told[block]}, not {found[block]}"
+                )
+
+    def told(self) -> str:
+        """Say into how many stretches the axes are cut, and what the bitmaps cost."""
+        cut = ", ".join(f"{n:,}" for n in np.diff(self.begin))
+        each = self.laid.words.nbytes / max(1, len(self.boxes))
+        return f"{self.blocks:,} blocks, axes cut into {cut}: {each:.0f} bytes of bitmaps a box"
+
+
+def _rows(many: int) -> npt.NDArray[np.uint64]:
+    rows: npt.NDArray[np.uint64] = aligned((many, WORDS), np.uint64)
+    return rows
+
+
+def _as_words(holds: npt.NDArray[np.bool_], blocks: int) -> npt.NDArray[np.uint64]:
+    """Truths as words, the first as the lowest bit, filled up to whole blocks."""
+    full = np.zeros(blocks * BLOCK, np.bool_)
+    full[: len(holds)] = holds
+    return np.packbits(full, bitorder="little").view("<u8")
+
+
+def chosen_cuts(bounds: Doubles, stretches: int) -> Doubles:
+    """Choose up to stretches - 1 values, with as many bounds between them as can be.
+
+    All finite bounds, where they are few enough: then nobody is unsure. O(m), of a sample.
+    """
+    finite = bounds[np.isfinite(bounds)]
+    finite = np.sort(finite[:: max(1, len(finite) // SAMPLE)])
+    distinct = np.unique(finite)
+    if len(distinct) < stretches:
+        return distinct
+    at = np.linspace(0, len(finite) - 1, stretches + 1)[1:-1]
+    return np.unique(finite[at.astype(np.int64)])
+
+
+def _stretches(parameters: dict[str, Parameter], axes: int) -> int:
+    """Take the only parameter there is; without it, as many as the budget allows."""
+    given = dict(parameters)
+    stretches = given.pop("stretches", None)
+    if stretches is None:
+        stretches = min(CUTS, max(2, 4 * BUDGET // axes))
+    if given:
+        raise InputError(f"bitmaps takes no parameter '{next(iter(given))}', only 'stretches'")
+    if type(stretches) is not int or not 2 <= stretches <= CUTS:
+        raise InputError(
+            f"bitmaps: stretches is {stretches!r}; expected a whole number from 2 to {CUTS}"
+        )
+    return stretches

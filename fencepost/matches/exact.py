@@ -1,0 +1,153 @@
+"""Regions that are no boxes: the index holds their bounding boxes, and this tests what it finds.
+
+Law: a region lies in its box, and a test is a function of the point alone, the same arithmetic
+wherever it is made.
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from fencepost.doubles import next_double
+from fencepost.errors import InputError
+from fencepost.matches.boxes import Boxes
+from fencepost.tuples import Bools, Doubles, Int32s, Int64s
+
+OPS = (np.less, np.less_equal, np.equal)
+"""What a test of two axes may be, by its code."""
+
+
+class Exact(Protocol):
+    """The refinement of candidates."""
+
+    @property
+    def asks(self) -> Bools:
+        """Of each box, whether it is more than its region."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+
+    def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
+        """Say, pair by pair, whether the region of a box that asks holds a point of its box."""
+
+
+@dataclass(frozen=True, eq=False)
+class AxisTests:
+    """Boxes with comparisons of one axis with another, as S3's x > y: all of a box's must hold.
+
+    Those of box b are tests[ptr[b]:ptr[b + 1]]: left axis, code of the operator, right axis.
+    """
+
+    ptr: Int64s
+    tests: Int32s  # [test, 3]
+
+    @property
+    def asks(self) -> Bools:
+        """Of each box, whether it has tests."""
+        has: Bools = np.diff(self.ptr) > 0
+        return has
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.ptr.nbytes + self.tests.nbytes
+
+    def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
+        """Compare; O(tests of each pair)."""
+        held = np.ones(len(box), np.bool_)
+        at, end = self.ptr[box], self.ptr[box.astype(np.int64) + 1]
+        left = np.flatnonzero(at < end)
+        while len(left):
+            one, code, other = self.tests[at[left]].T
+            a, b = points[one, point[left]], points[other, point[left]]
+            held[left] = np.choose(code, [op(a, b) for op in OPS])
+            at[left] += 1
+            left = left[held[left] & (at[left] < end[left])]
+        return held
+
+
+@dataclass(frozen=True, eq=False)
+class ConvexPolygons:
+    """Convex polygons on the first two axes, borders and corners included.
+
+    The corners of polygon p are x[ptr[p]:ptr[p + 1]] and y likewise, against the clock. A point is
+    inside if it is to the right of no edge: (x2 - x1)(y - y1) - (y2 - y1)(x - x1) >= 0, in doubles.
+    """
+
+    ptr: Int64s
+    x: Doubles
+    y: Doubles
+
+    def __post_init__(self) -> None:
+        """Refuse what is no convex polygon, in words. O(corners)."""
+        if len(self.ptr) == 0 or self.ptr[0] != 0 or self.ptr[-1] != len(self.x):
+            raise InputError(f"the corners run from 0 to {len(self.x)}, not as ptr says")
+        if not (np.isfinite(self.x).all() and np.isfinite(self.y).all()):
+            raise InputError("a corner is no finite number")
+        for polygon in np.flatnonzero(np.diff(self.ptr) < 3)[:1]:
+            corners = int(self.ptr[polygon + 1] - self.ptr[polygon])
+            raise InputError(f"polygon {polygon} has {corners} corners, three or more expected")
+        after, owner = self._after(), self._owner()
+        x, y, far = self.x, self.y, after[after]
+        turn = (x[after] - x) * (y[far] - y[after]) - (y[after] - y) * (x[far] - x[after])
+        if not len(turn):
+            return
+        heading = np.arctan2(y[after] - y, x[after] - x)
+        turned = np.mod(heading[after] - heading, 2 * np.pi)
+        around = np.bincount(owner, turned, len(self.ptr) - 1)
+        bad = np.bincount(owner[turn <= 0], minlength=len(around)) > 0
+        for polygon in np.flatnonzero(bad | (np.abs(around - 2 * np.pi) > 0.1))[:1]:
+            raise InputError(
+                f"polygon {polygon} is not convex, or its corners do not run against the clock"
+            )
+
+    def _owner(self) -> Int64s:
+        return np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
+
+    def _after(self) -> Int64s:
+        """Of each corner, the next one around."""
+        after = np.arange(1, len(self.x) + 1)
+        after[self.ptr[1:] - 1] = self.ptr[:-1]
+        return after
+
+    @property
+    def boxes(self) -> Boxes:
+        """Their bounding boxes; the last corner is in, so an end is the next double."""
+        if len(self.ptr) == 1:
+            return Boxes.of(np.empty((2, 0)), np.empty((2, 0)))
+        ends = [
+            (np.minimum.reduceat(line, self.ptr[:-1]), np.maximum.reduceat(line, self.ptr[:-1]))
+            for line in (self.x, self.y)
+        ]
+        lo = np.stack([least for least, _ in ends])
+        hi = np.array([[next_double(end) for end in most.tolist()] for _, most in ends])
+        return Boxes.of(lo, hi)
+
+    @property
+    def asks(self) -> Bools:
+        """All of them do."""
+        return np.ones(len(self.ptr) - 1, np.bool_)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held."""
+        return self.ptr.nbytes + self.x.nbytes + self.y.nbytes
+
+    def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
+        """Test edge by edge; O(corners of each pair)."""
+        held = np.ones(len(box), np.bool_)
+        at, end = self.ptr[box], self.ptr[box.astype(np.int64) + 1]
+        after = self._after()
+        left = np.arange(len(box))
+        while len(left):
+            corner = at[left]
+            following = after[corner]
+            x, y = points[0, point[left]], points[1, point[left]]
+            edge_x, edge_y = (line[following] - line[corner] for line in (self.x, self.y))
+            side = edge_x * (y - self.y[corner]) - edge_y * (x - self.x[corner])
+            held[left] = side >= 0
+            at[left] += 1
+            left = left[held[left] & (at[left] < end[left])]
+        return held

@@ -1,0 +1,340 @@
+"""Which of a feed's queries hold each tuple: any index, under queries that come and go.
+
+Queries for all streams stand in one index over the feed's axes. Those for named streams stand in a
+second one with an axis more, the stream's number: so a million alerts on single tickers cost a
+tuple only those of its own. Registration is a further part beside the ones that stand, a removal a
+mark, as with crossings.
+
+Law: whatever index is chosen and however the set came about, the same queries hold.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.errors import BrokenIndex
+from fencepost.matches.auto import AUTO, Choice, choose
+from fencepost.matches.boxes import Boxes
+from fencepost.matches.exact import AxisTests, Exact
+from fencepost.matches.found import Found
+from fencepost.matches.index import KINDS, Parameter
+from fencepost.matches.regions import Regions, chosen
+from fencepost.parallel import in_parallel
+from fencepost.queries import QuerySet
+from fencepost.queries.named import Named
+from fencepost.times import ALWAYS_FROM, ALWAYS_TO
+from fencepost.tuples import Bools, Doubles, Int32s, Int64s, codes_in
+
+REBUILD_SHARE = 8  # laid out anew when an eighth of the first part has come or gone
+REBUILD_FLOOR = 4096
+MOST_PARTS = 8
+REMOVED = -1
+SOON = 20_000_000  # pairs of box and tuple that are compared before an index is loaded
+FEWEST_APIECE = 2048  # points that are worth a thread
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Points to be matched, their streams and their times.
+
+    names   the streams      stream  of each point, a place in `names`
+    """
+
+    points: Doubles  # [axis, point]
+    names: pa.StringArray
+    stream: Int32s
+    ts: Int64s | None
+
+    def part(self, begin: int, end: int) -> "Asked":
+        """Some of the points."""
+        ts = None if self.ts is None else self.ts[begin:end]
+        points = np.ascontiguousarray(self.points[:, begin:end])
+        return Asked(points, self.names, self.stream[begin:end], ts)
+
+
+@dataclass(frozen=True, eq=False)
+class Matcher:
+    """n queries in one or more parts.
+
+    build          that of the index chosen        probe          that of the index, of each part
+    with_added     that of k new queries, at times a build        with_removed   O(n)
+    """
+
+    queries: QuerySet
+    parts: tuple["Part", ...]
+    row_of: Int32s | None  # [slot] the query's row in `queries`, or REMOVED; None: slots are rows
+    index: str
+    batch: int | None
+    parameters: dict[str, Parameter]
+    scans: bool = False  # because it was to be asked for few tuples only
+
+    @classmethod
+    def build(
+        cls,
+        queries: QuerySet,
+        index: str = AUTO,
+        *,
+        batch: int | None = None,
+        tuples: int | None = None,
+        **parameters: Parameter,
+    ) -> "Matcher":
+        """Lay a set out in the index of a name; `auto` chooses one for batches of about `batch`.
+
+        Where it is known how many `tuples` will ever be asked for, and all of them are compared
+        sooner than a compiled index is loaded, no index is built; see `serving`.
+        """
+        scans = index == AUTO and tuples is not None and _soon(queries, tuples)
+        part = Part.build(queries, 0, "scan" if scans else index, batch, parameters)
+        return cls(queries, (part,), None, index, batch, parameters, scans)
+
+    def serving(self, tuples: int) -> "Matcher":
+        """Give one that is fit for so many tuples in all; this one, if it is."""
+        if not self.scans or _soon(self.queries, tuples):
+            return self
+        return Matcher.build(self.queries, self.index, batch=self.batch)
+
+    def __len__(self) -> int:
+        """How many queries."""
+        return len(self.queries)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all parts; the query set's own columns are its own."""
+        rows = 0 if self.row_of is None else self.row_of.nbytes
+        return rows + sum(part.nbytes for part in self.parts)
+
+    def probe(self, asked: Asked, threads: int = 1) -> Found:
+        """Find the rows of the queries that hold each point; all of them, where ts is None."""
+        count = asked.points.shape[1]
+        shares = max(1, min(threads, count // FEWEST_APIECE))
+        edges = np.linspace(0, count, shares + 1).astype(np.int64).tolist()
+        if shares == 1:
+            return self._probe(asked)
+        parts = in_parallel(lambda a, b: self._probe(asked.part(a, b)), list(pairwise(edges)))
+        return Found.together(parts)
+
+    def _probe(self, asked: Asked) -> Found:
+        found = Found.beside([part.probe(asked) for part in self.parts])
+        if self.row_of is None:
+            return found
+        row = self.row_of[found.ids]
+        return chosen(Found(found.ptr, row), row != REMOVED)
+
+    def with_added(self, added: QuerySet) -> "Matcher":
+        """Return a matcher of these queries too."""
+        queries = self.queries.with_added(added)
+        if len(added) == 0:
+            return replace(self, queries=queries)
+        slots = self._slots
+        if self._crowded(slots + len(added) - len(self.parts[0].queries)):
+            return self._anew(queries)
+        part = Part.build(added, slots, self._name, self.batch, self.parameters)
+        rows = np.arange(len(self.queries), len(queries), dtype=np.int32)
+        row_of = None if self.row_of is None else np.concatenate([self.row_of, rows])
+        return replace(self, queries=queries, parts=(*self.parts, part), row_of=row_of)
+
+    def with_removed(self, ids: Iterable[str]) -> "Matcher":
+        """Return a matcher without these queries; an unknown id is refused."""
+        gone = list(ids)
+        if not gone:
+            return self
+        kept = np.ones(len(self.queries), np.bool_)
+        kept[self.queries.rows_of(gone)] = False
+        queries = self.queries.with_removed(gone)
+        if self._crowded(self._slots - len(queries)):
+            return self._anew(queries)
+        row_of = np.where(kept, np.cumsum(kept) - 1, REMOVED).astype(np.int32)
+        if self.row_of is not None:
+            row_of = np.where(self.row_of == REMOVED, np.int32(REMOVED), row_of[self.row_of])
+        return replace(self, queries=queries, row_of=row_of)
+
+    def _anew(self, queries: QuerySet) -> "Matcher":
+        part = Part.build(queries, 0, self._name, self.batch, self.parameters)
+        return replace(self, queries=queries, parts=(part,), row_of=None)
+
+    @property
+    def _name(self) -> str:
+        return "scan" if self.scans else self.index
+
+    @property
+    def _slots(self) -> int:
+        return self.parts[-1].slot + len(self.parts[-1].queries)
+
+    def _crowded(self, changed: int) -> bool:
+        share = max(REBUILD_FLOOR, len(self.parts[0].queries) // REBUILD_SHARE)
+        return changed > share or len(self.parts) == MOST_PARTS
+
+    def check(self) -> None:
+        """Raise BrokenIndex unless every invariant holds."""
+        slot = 0
+        for number, part in enumerate(self.parts):
+            if part.slot != slot:
+                raise BrokenIndex(f"part {number} begins at slot {part.slot}, expected {slot}")
+            part.check()
+            slot += len(part.queries)
+        row_of = np.arange(slot) if self.row_of is None else self.row_of
+        rows = np.sort(row_of[row_of != REMOVED])
+        if len(row_of) != slot or not np.array_equal(rows, np.arange(len(self.queries))):
+            raise BrokenIndex(
+                f"{slot} slots and {len(self.queries)} queries: not every query has one slot"
+            )
+
+    @property
+    def choices(self) -> tuple[Choice, ...]:
+        """What was chosen for each part, and why."""
+        return tuple(choice for part in self.parts for choice in part.choices)
+
+    def told(self) -> list[str]:
+        """Say of each index how it was laid out, in the order of `choices`."""
+        laid = [regions for part in self.parts for regions in (part.everywhere, part.of_named)]
+        return [regions.index.told() for regions in laid if regions is not None]
+
+
+def _soon(queries: QuerySet, tuples: int) -> bool:
+    return int(queries.box_ptr[-1]) * tuples <= SOON
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some of the queries, laid out once.
+
+    Those for all streams over the axes, those for named ones with the stream as one axis more.
+    """
+
+    queries: QuerySet
+    slot: int  # the number of its first query among all that were ever laid out
+    everywhere: Regions | None
+    of_named: Regions | None
+    names: pa.StringArray  # the streams that queries name: segment k belongs to names[k]
+    timed: Bools | None  # [query] whether it is not always valid; None: none is
+    choices: tuple[Choice, ...]
+
+    @classmethod
+    def build(
+        cls,
+        queries: QuerySet,
+        slot: int,
+        index: str,
+        batch: int | None,
+        parameters: dict[str, Parameter],
+    ) -> "Part":
+        """Lay queries out. The index asked for, or auto where it cannot take so many axes."""
+        query = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(queries.box_ptr))
+        tests = AxisTests(queries.test_ptr, queries.tests)
+        laying = _Laying(queries, query, tests, index, batch, parameters)
+        boxes = np.flatnonzero(queries.everywhere[query])
+        everywhere = laying.out(boxes, None) if len(boxes) or not len(queries) else None
+        named = Named.of(queries, query.astype(np.int64))
+        of_named = laying.out(named.rows, named.segment) if len(named.rows) else None
+        always = (queries.valid_from == ALWAYS_FROM) & (queries.valid_to == ALWAYS_TO)
+        timed = None if always.all() else ~always
+        return cls(queries, slot, everywhere, of_named, named.names, timed, tuple(laying.choices))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the indexes and of what stands beside them."""
+        laid = [each for each in (self.everywhere, self.of_named) if each is not None]
+        timed = 0 if self.timed is None else self.timed.nbytes
+        return int(sum(each.nbytes for each in laid) + self.names.nbytes + timed)
+
+    def probe(self, asked: Asked) -> Found:
+        """Find the slots of the queries that hold each point."""
+        count = asked.points.shape[1]
+        found = [] if self.everywhere is None else [self.everywhere.probe(asked.points)]
+        if self.of_named is not None:
+            found.append(self._named(asked))
+        here = Found.beside(found) if found else Found.nothing(count)
+        if self.timed is not None and asked.ts is not None:
+            here = self._in_time(here, asked.ts)
+        return Found(here.ptr, here.ids + np.int32(self.slot)) if self.slot else here
+
+    def _named(self, asked: Asked) -> Found:
+        """Ask for the points of streams that somebody named."""
+        own = codes_in(asked.names, self.names)[asked.stream]
+        rows = np.flatnonzero(own >= 0)
+        if self.of_named is None or not len(rows):
+            return Found.nothing(len(own))
+        points = np.concatenate([asked.points[:, rows], own[rows][None].astype(np.float64)])
+        found = self.of_named.probe(points)
+        ptr = np.zeros(len(own) + 1, np.int64)
+        ptr[rows + 1] = found.counts
+        return Found(np.cumsum(ptr), found.ids)
+
+    def _in_time(self, found: Found, ts: Int64s) -> Found:
+        """Keep the queries that are valid at the point's time."""
+        queries, timed = self.queries, self.timed
+        asking = np.flatnonzero(timed[found.ids]) if timed is not None else np.empty(0, np.int64)
+        if not len(asking):
+            return found
+        query, at = found.ids[asking], ts[found.points[asking]]
+        kept = np.ones(len(found.ids), np.bool_)
+        kept[asking] = (queries.valid_from[query] <= at) & (at < queries.valid_to[query])
+        return chosen(found, kept)
+
+    def check(self) -> None:
+        """Raise BrokenIndex unless the indexes are whole and hold what the queries say."""
+        self.queries.check()
+        query = np.repeat(np.arange(len(self.queries)), np.diff(self.queries.box_ptr))
+        boxes = np.flatnonzero(self.queries.everywhere[query])
+        named = Named.of(self.queries, query)
+        held = ((self.everywhere, boxes, len(boxes)), (self.of_named, named.rows, len(named.rows)))
+        for regions, rows, many in held:
+            if regions is None:
+                if many:
+                    raise BrokenIndex(f"{many} boxes stand in no index")
+                continue
+            regions.check()
+            d = len(self.queries.axes)
+            stands = regions.index.boxes
+            if not (
+                np.array_equal(stands.lo[:d], self.queries.lo[:, rows])
+                and np.array_equal(stands.hi[:d], self.queries.hi[:, rows])
+            ):
+                raise BrokenIndex("the boxes in the index are not those of the queries")
+
+
+@dataclass
+class _Laying:
+    """One part being laid out."""
+
+    queries: QuerySet
+    query: Int32s
+    tests: AxisTests
+    index: str
+    batch: int | None
+    parameters: dict[str, Parameter]
+
+    def __post_init__(self) -> None:
+        self.choices: list[Choice] = []
+
+    def out(self, rows: Int64s, segment: Int64s | None) -> Regions:
+        """Lay some of the boxes out, with the stream's number as a further axis if there is one."""
+        lo, hi = self.queries.lo[:, rows], self.queries.hi[:, rows]
+        if segment is not None:
+            own = segment.astype(np.float64)[None]
+            lo, hi = np.concatenate([lo, own]), np.concatenate([hi, own + 1.0])
+        boxes = Boxes(np.ascontiguousarray(lo), np.ascontiguousarray(hi))
+        fits = self.index == AUTO or self.index not in KINDS
+        fits = fits or KINDS[self.index].axes in (None, boxes.axes)
+        name = self.index if fits or segment is None else AUTO
+        choice = choose(boxes, self.batch) if name == AUTO else Choice(name, {}, "asked for")
+        parameters = {**choice.parameters, **(self.parameters if name != AUTO else {})}
+        self.choices.append(
+            replace(choice, boxes=len(boxes), axes=boxes.axes, named=segment is not None)
+        )
+        exact = _some(self.tests, rows)
+        return Regions.build(boxes, choice.name, query=self.query[rows], exact=exact, **parameters)
+
+
+def _some(tests: AxisTests, rows: Int64s) -> Exact | None:
+    """Give the tests of some boxes; None where they have none."""
+    if not len(tests.tests):
+        return None
+    counts = np.diff(tests.ptr)[rows]
+    ptr = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(counts, out=ptr[1:])
+    place = np.repeat(tests.ptr[rows] - ptr[:-1], counts) + np.arange(ptr[-1])
+    return AxisTests(ptr, tests.tests[place])
