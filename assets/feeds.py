@@ -1,4 +1,4 @@
-"""What is made of a feed's deliveries: tuples and quarantine, then events, transitions, the state.
+"""What is made of a feed's deliveries: tuples and quarantine, then what is found, and the state.
 
 Both steps take the partitions asked for in one run and in order, and tell each as soon as it is
 done. A step that fails has told those before it; the next run goes on behind them.
@@ -179,7 +179,7 @@ def _log_partition(context: dg.AssetExecutionContext, report: PartitionReport) -
     counts = report.counts
     context.log.info(
         f"{report.key}: {what}: {counts['accepted']:,} tuples → I {counts['entered']:,} · "
-        f"O {counts['left']:,}"
+        f"O {counts['left']:,} · matches {counts['matched']:,}"
     )
     for group in report.groups if report.changed else ():
         context.log.info(f"{report.key}: {dict(seconds_of(group.seconds, len(group.epochs)))}")

@@ -1,8 +1,9 @@
 """What is in the graph: the key, description, columns and lineage of every asset.
 
     landing/F ─▶ F/F ─▶ F/stream_state, F/events, F/transitions, F/pending ─▶ F/inside_now,
-             └▶ F/quarantine        ▲                        F/visits, F/daily_summary ─▶ report
-                                 queries
+             │      └─▶ F/matches   ▲                        F/visits, F/daily_summary ─▶ report
+             └▶ F/quarantine  ▲     │
+                              └── queries
 
 Law: what a table is, is said in `schemas` and `pipelines.views` alone; here it is put in Dagster's
 form. A feed more in fencepost.toml is a group more in the graph, and no code.
@@ -19,7 +20,7 @@ from pipelines.settings import Feed, Settings
 from pipelines.views import views
 from schemas import Column
 
-EVALUATED = ("stream_state", "events", "transitions", "pending")
+EVALUATED = ("stream_state", "events", "transitions", "matches", "pending")
 MARTS = ("inside_now", "visits", "daily_summary")
 QUERIES = dg.AssetKey("queries")
 REPORT = dg.AssetKey("report")
@@ -77,6 +78,7 @@ def evaluated(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
         "stream_state": [tuples, before],
         "events": [tuples, QUERIES],
         "transitions": [events],
+        "matches": [tuples, QUERIES],
         "pending": [events],
     }
     return [_spec(settings, feed, table, deps[table], SPARK) for table in EVALUATED]

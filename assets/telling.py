@@ -73,6 +73,11 @@ def evaluated_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Met
             **common,
         },
         "transitions": {"dagster/partition_row_count": sum(became.values()), **became, **common},
+        "matches": {
+            "dagster/partition_row_count": counts["matched"],
+            "tuples": counts["accepted"],
+            **common,
+        },
         "pending": common,
     }
     return {key(feed, table): told[table] for table in EVALUATED}

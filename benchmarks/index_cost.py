@@ -84,7 +84,7 @@ def _one_step() -> None:
         batch = PriceWalks(streams=streams, length=1_000).tuples()
         index = BorderIndex.build(queries)
         state = FeedState.empty("ticks", ("price",))
-        outcome = step(state, batch, index, deliveries=1, fast=True)
+        outcome = step(state, batch, index, deliveries=1, method="walk", fast=True)
         return batch.nbytes, sum(column.nbytes for column in outcome.found), index.nbytes
 
     queries = bands(100_000)

@@ -14,6 +14,7 @@ from pipelines.check_command import check
 from pipelines.doctor_command import doctor
 from pipelines.ending import MEANING, ended
 from pipelines.eval_command import evaluate
+from pipelines.explain_command import explain
 from pipelines.generate import app as generate_app
 from pipelines.init_command import init
 from pipelines.manual import HELP_NAMES, Command, Manual, Rows, page
@@ -52,7 +53,7 @@ class Cover(Manual):
         "Begin": ("init", "doctor"),
         "Rules": ("queries",),
         "Data": ("run", "watch", "partitions", "quarantine", "marts", "maintain"),
-        "Ask": ("sql", "status", "report", "check"),
+        "Ask": ("sql", "status", "report", "check", "explain"),
         "Try it on files": ("eval", "generate"),
         "Look at it": ("ui",),
     }
@@ -75,6 +76,7 @@ COMMANDS: dict[str, Command] = {
     "status": status,
     "report": report,
     "check": check,
+    "explain": explain,
     "eval": evaluate,
     "ui": ui,
 }

@@ -86,14 +86,16 @@ def evaluate(  # noqa: PLR0913  options are many
 ) -> None:
     """Evaluate standing queries over files, without a lake.
 
-    What was crossed is written into a folder. The columns of a delivery are stream_id, ts and the
-    axes; ts is ISO 8601 with Z or an offset, or an integer with --ts-unit. Queries hold from before
-    the first delivery on.
+    What was crossed and what matched is written into a folder. The columns of a delivery are
+    stream_id, ts and the axes; ts is ISO 8601 with Z or an offset, or an integer with --ts-unit.
+    Queries hold from before the first delivery on.
 
     \b
     In DIR are then, each in one stable order:
       events       type,feed,query_id,query_version,stream_id,ts,prev_ts, axes, prev_ axes
       transitions  type,feed,query_id,query_version,stream_id,ts,from_ts,to_ts
+      matches      feed,query_id,query_version,stream_id,ts: tuples that `match` queries
+                   hold for
       quarantine   reason,detail,source,line,raw: every row that was not taken, and why
                    (malformed, duplicate, conflict, late or future)
     Rows read = accepted + waiting + quarantined, exactly. Waiting are, with --allowed-lateness,

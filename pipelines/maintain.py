@@ -29,7 +29,7 @@ MANY = 100
 VERY_MANY = 500
 
 SETS_KEPT = 3
-FOUND = ("events", "transitions")
+FOUND = ("events", "transitions", "matches")
 Z_ORDER = ("query_id", "stream_id")
 FILE_BYTES = 128 * 1024 * 1024
 
@@ -137,7 +137,7 @@ def _take_out(store: Store, chain: Chain, done: Maintained) -> None:
 def _forget_old_sets(store: Store, done: Maintained) -> None:
     """Delete the files of query sets that are older than the newest few; they are made anew."""
     newest = newest_version(store)
-    for path in (store.root / CACHE).glob("queries-*.arrow"):
+    for path in (store.root / CACHE).glob("*queries-*.arrow"):
         version = path.stem.rpartition("-")[2]
         if version.isdecimal() and int(version) <= newest - SETS_KEPT:
             path.unlink(missing_ok=True)

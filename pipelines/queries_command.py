@@ -35,6 +35,8 @@ app = pages(
     """
 )
 
+KINDS = "crossing|match"
+
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
 
 
@@ -57,6 +59,9 @@ def add(  # noqa: PLR0913
             help="The feed it watches.",
             autocompletion=completing.feeds,
         ),
+    ] = None,
+    kind: Annotated[
+        str | None, _text("crossing: I and O; match: every tuple inside.", "--kind", KINDS)
     ] = None,
     where: Annotated[str | None, _text("Its condition: price >= 231.5", "--where")] = None,
     streams: Annotated[
@@ -86,10 +91,12 @@ def add(  # noqa: PLR0913
     Examples:
       fencepost queries add '{"id": "breakout", "feed": "ticks", "where": "price >= 231.5"}'
       fencepost queries add --id breakout --feed ticks --where 'price >= 231.5' --streams AAPL
+      fencepost queries add --id block --feed ticks --kind match --where 'volume >= 100000'
     """  # noqa: D301  \b is a character: the lines after it stay lines
     options = {
         "id": query_id,
         "feed": feed,
+        "kind": kind,
         "where": where,
         "streams": [name for names in streams or () for name in names.split(",")] or None,
         "within": within,
@@ -121,8 +128,9 @@ def import_files(  # noqa: PLR0913  options are many
         list[str] | None,
         typer.Argument(
             metavar="FILE",
-            help="JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi and where there "
-            "are several feeds, feed; plain or gzip. Without a FILE: those of [lake] queries.",
+            help="JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi, kind where some "
+            "are a match, and feed where there are several feeds; plain or gzip. Without a FILE: "
+            "those of [lake] queries.",
         ),
     ] = None,
     *,
@@ -146,8 +154,8 @@ def import_files(  # noqa: PLR0913  options are many
     """Register the queries of files, all of them or none.
 
     What the files do not name stays, but with --replace. A query that stands already gets a new
-    version if what is evaluated has changed (feed, where, streams, within, on_first, validity), and
-    none if only its owner, tags, note or spelling have.
+    version if what is evaluated has changed (feed, kind, where, streams, within, on_first,
+    validity), and none if only its owner, tags, note or spelling have.
 
     \b
     Examples:
@@ -173,6 +181,7 @@ def import_files(  # noqa: PLR0913  options are many
 def list_queries(  # noqa: PLR0913  options are many
     *,
     feed: OfFeed = None,
+    kind: Annotated[str | None, _text("Only of this kind.", "--kind", KINDS)] = None,
     owner: Annotated[str | None, _text("Only of this owner.", "--owner")] = None,
     tag: Annotated[str | None, _text("Only with this tag.", "--tag")] = None,
     ids: Annotated[
@@ -192,9 +201,10 @@ def list_queries(  # noqa: PLR0913  options are many
     """  # noqa: D301
     settings = _settings(config, lake)
     known(feed, settings.feeds, "feed")
+    known(kind, KINDS.split("|"), "kind")
     from pipelines.registry.shown import Asked, listed
 
-    asked = Asked(feed, owner, tag, ids)
+    asked = Asked(feed, owner, tag, ids, kind)
     for line in listed(_store(settings), asked, settings.axes, limit, in_json=as_json):
         typer.echo(line)
 

@@ -111,9 +111,11 @@ def _line(made: "ReportMade", took: float) -> str:
     counts = made.counts
     if not counts["tuples"] and not counts["crossings"]:
         return f"{made.path}: nothing happened in what was asked for; the page says so"
+    matches = f", {counts['matches']:,} matches" if counts["matches"] else ""
     return (
         f"{made.path}: {counts['tuples']:,} tuples, {counts['crossings']:,} crossings, "
-        f"{counts['transitions']:,} transitions   {made.bytes / 1e6:.1f} MB in {took:.1f} s"
+        f"{counts['transitions']:,} transitions{matches}   "
+        f"{made.bytes / 1e6:.1f} MB in {took:.1f} s"
     )
 
 

@@ -260,6 +260,8 @@ def _told_group(group: "GroupReport") -> str:
     text = f"evaluate   {group.lane} {which}: {counts['accepted']:,} tuples → {events}"
     if transitions:
         text += f" · transitions {transitions:,}"
+    if counts["matched"]:
+        text += f" · matches {counts['matched']:,}"
     if turned:
         text += f" · turned away {turned:,}"
     if counts["waiting"]:
@@ -326,6 +328,7 @@ def _told_partition(each: dict[str, Any]) -> str:
     return (
         f"{each['key']}  {what}: epochs {first}–{last}, generation {each['generation']}, "
         f"{counts['accepted']:,} tuples → I {counts['entered']:,} · O {counts['left']:,}"
+        + (f" · matches {counts['matched']:,}" if counts["matched"] else "")
     )
 
 

@@ -19,8 +19,10 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.crossings import BorderIndex
+from fencepost.crossings.choosing import Method
 from fencepost.engine import FeedState, step
-from fencepost.queries import QuerySet, query_from_json
+from fencepost.matches import Matcher
+from fencepost.queries import MATCH, QuerySet, query_from_json
 from fencepost.tuples import Doubles, TupleBatch
 
 FEEDS = {
@@ -28,6 +30,7 @@ FEEDS = {
     ("x", "y"): ("x BETWEEN 1 AND 3 AND y < 4", "y > 2 AND x > 1", "x > 2 OR y > 3", "x > 3"),
 }
 STREAMS, TUPLES, MINUTE = 4, 16, 60_000_000
+BANDS = 64  # match queries: enough for an index to be worth its while
 
 
 def warm() -> None:
@@ -42,15 +45,18 @@ def warm() -> None:
 
 
 def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
-    """Meet streams for the first time, hardly move, move by a little, leap."""
+    """Meet streams for the first time, hardly move, move by a little, leap; match all the while."""
     index = BorderIndex.build(_queries(axes, wheres))
+    matcher = Matcher.build(_bands(axes))
     state = FeedState.empty(index.queries.feed, axes)
     still = np.full((len(axes), STREAMS * TUPLES), 2.5)
     climb = np.tile(np.linspace(0.0, 6.0, TUPLES), (len(axes), STREAMS))
     leaps = np.tile(np.array([0.5, 5.5]), (len(axes), STREAMS * TUPLES // 2))
-    for begin, values in enumerate((still, climb, leaps)):
+    for begin, values in enumerate((still, climb, leaps, climb)):
         batch = _batch(axes, values, begin * TUPLES)
-        state = step(state, batch, index, deliveries=1, fast=True).state
+        method: Method = "walk" if begin < 3 else "difference"
+        outcome = step(state, batch, index, deliveries=1, matcher=matcher, method=method, fast=True)
+        state = outcome.state
 
 
 def _queries(axes: tuple[str, ...], wheres: tuple[str, ...]) -> QuerySet:
@@ -66,6 +72,25 @@ def _queries(axes: tuple[str, ...], wheres: tuple[str, ...]) -> QuerySet:
         for n, kind in enumerate(kinds)
     ]
     return QuerySet.from_queries("warm", axes, asked)
+
+
+def _bands(axes: tuple[str, ...]) -> QuerySet:
+    """Bands beside each other, each for every stream and for one."""
+    asked = [
+        query_from_json(
+            {
+                "id": f"{k}-{len(whom)}",
+                "feed": "warm",
+                "kind": MATCH,
+                "where": " AND ".join(f"{axis} BETWEEN {k / 16} AND {k / 16 + 1}" for axis in axes),
+                **whom,
+            },
+            {"warm": axes},
+        )
+        for k in range(BANDS)
+        for whom in ({}, {"streams": ["s1"]})
+    ]
+    return QuerySet.from_queries("warm", axes, asked, MATCH)
 
 
 def _batch(axes: tuple[str, ...], values: Doubles, begin: int) -> TupleBatch:

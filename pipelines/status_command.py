@@ -118,6 +118,7 @@ def _last_run(run: Mapping[str, Any]) -> str:
         f"{_counted(run['rows'], 'row', 'rows')}, "
         f"{_counted(run['events'], 'event', 'events')}, "
         f"{_counted(run['transitions'], 'transition', 'transitions')}"
+        + (f", {_counted(run['matches'], 'match', 'matches')}" if run["matches"] else "")
         + (f" in {took:.1f} s  ({divided})" if seconds else "")
     )
 

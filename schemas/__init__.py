@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from schemas.arrivals import ARRIVALS
 from schemas.epochs import EPOCHS
-from schemas.events import events, transitions
+from schemas.events import events, matches, transitions
 from schemas.logs import pending, reorder, stream_state
 from schemas.quarantine import QUARANTINE
 from schemas.queries import QUERIES
@@ -13,13 +13,17 @@ from schemas.tuples import tuples
 
 __all__ = ["FORMAT", "RESERVED", "Column", "Table", "all_tables"]
 
-FORMAT = 1
-"""The version of this layout; a lake of a newer one is refused."""
+FORMAT = 2
+"""The version of this layout; a lake of a newer one is refused.
+
+2   matches: the table, the column `tests` of `queries`, `matched` and `choice` of `epochs`
+"""
 
 RESERVED = (
     "arrivals",
     "epochs",
     "events",
+    "matches",
     "pending",
     "quarantine",
     "queries",
@@ -42,6 +46,7 @@ def all_tables(axes: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
         pending(),
         events(axes),
         transitions(),
+        matches(),
         *(tuples(feed, own) for feed, own in axes.items()),
     )
     return {table.name: table for table in declared}

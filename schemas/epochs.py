@@ -17,6 +17,7 @@ COUNTS: dict[str, str] = {
     "short_absence": "transitions of this type",
     "stay": "transitions of this type",
     "departure": "transitions of this type",
+    "matched": "matches",
 }
 
 EPOCHS = Table(
@@ -44,6 +45,7 @@ EPOCHS = Table(
         Column("at", "timestamp", "when this row was written"),
         *(Column(name, "long", text, nullable=True) for name, text in COUNTS.items()),
         Column("seconds", "string", "how the time divides, JSON; of its whole group", True),
+        Column("choice", "string", "how crossings and matches were found, and why, JSON", True),
     ),
     checks={
         "an_epoch_is_not_negative": "epoch >= 0",

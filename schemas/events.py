@@ -1,4 +1,4 @@
-"""What was found: the crossings, and what became of them."""
+"""What was found: the crossings, what became of them, and the matches."""
 
 from schemas.logs import EPOCH, FEED, Axes
 from schemas.table import Column, Table, axis_columns
@@ -59,4 +59,22 @@ def transitions() -> Table:
         partitioned_by=("feed", "day"),
         sorted_by=("query_id", "stream_id", "ts"),
         checks={"type_is_known": " OR ".join(f"type = '{kind}'" for kind in kinds)},
+    )
+
+
+def matches() -> Table:
+    """Declare the matches."""
+    return Table(
+        "matches",
+        "Matches: a tuple satisfied a query of the kind `match`." + RAW,
+        (
+            FEED,
+            *WHO,
+            Column("ts", "timestamp", "of the tuple"),
+            ARRIVAL,
+            *EPOCH,
+            DAY,
+        ),
+        partitioned_by=("feed", "day"),
+        sorted_by=("query_id", "stream_id", "ts"),
     )

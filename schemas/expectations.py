@@ -84,6 +84,7 @@ def contracts(feed: str, axes: Axes) -> dict[str, Contract]:
         _stream_state(own),
         _events(own),
         _transitions(),
+        _matches(),
         _pending(),
     )
     return {contract.table: contract for contract in declared}
@@ -207,6 +208,26 @@ def _transitions() -> Contract:
             **_ANSWER,
             "us_until_settled": "UNIX_MICROS(t.ts) - UNIX_MICROS(t.from_ts)",
         },
+    )
+
+
+def _matches() -> Contract:
+    return Contract(
+        "matches",
+        (
+            _id("query_id", "query"),
+            _id("stream_id", "stream"),
+            _from_one("query_version", "The versions of a query are counted from 1."),
+            _unique(
+                "one_match_each",
+                "A tuple of a stream matches a version of a query once.",
+                *_WHO,
+                "ts",
+            ),
+            _in_its_day(),
+            _in_years("a match"),
+        ),
+        {**_lengths("query_id", "stream_id"), **_INTO_DAY, **_YEAR},
     )
 
 

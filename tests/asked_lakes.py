@@ -42,6 +42,7 @@ def written_by_hand() -> Ledger:
         "entered": 2,
         "left": 1,
         "stay": 1,
+        "matched": 4,
     }
     ledger.epoch(
         "ticks",

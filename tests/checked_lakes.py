@@ -26,9 +26,15 @@ def failed(made: Iterable[Checked]) -> list[tuple[str, str, list[str]]]:
 
 
 def sound() -> Ledger:
-    """One query, one stream: in at 1 s, out at 3 s, and away for longer than 5 s from then on."""
+    """One stream: in at 1 s, out at 3 s, and away for longer than 5 s from then on.
+
+    One query for the crossings, and one for the matches.
+    """
     ledger = Ledger(AXES)
-    ledger.register({"id": "q", "lo": [10.0], "hi": [20.0], "within": 5_000_000})
+    ledger.register(
+        {"id": "q", "lo": [10.0], "hi": [20.0], "within": 5_000_000},
+        {"id": "m", "lo": [10.0], "hi": [20.0], "kind": "match"},
+    )
     day: dict[str, Any] = {"partition_key": "2026-11-18", "future": 0}
     first = ledger.arrive("ticks", rows=4, tuples=3, malformed=1, max_ts=at(3), **day)
     second = ledger.arrive("ticks", rows=2, tuples=2, malformed=0, max_ts=at(10), **day)
@@ -59,6 +65,7 @@ def sound() -> Ledger:
         entered=1,
         left=1,
         pass_through=1,
+        matched=1,
     )
     ledger.epoch(
         "ticks",
@@ -84,6 +91,8 @@ def sound() -> Ledger:
         ledger.add(
             "transitions", **pair, **more, type=type_, from_ts=at(begun), ts=at(ts), to_ts=to_ts
         )
+    match = {**pair, "query_id": "m", "ts": at(1), "day": at(1)}
+    ledger.add("matches", **match, arrival=first, epoch=1)
     for epoch, ts, price in ((1, 3, 25.0), (2, 10, 26.0)):
         more = {"epoch": epoch, "generation": 1, "bucket": -1, "index": "i"}
         ledger.add("stream_state", feed="ticks", stream_id="a", ts=at(ts), price=price, **more)
@@ -108,6 +117,7 @@ BREAKS: dict[str, Rows] = {
         {"price": None},
     ),
     "transitions": (*IDS, {"type": "pass_through"}, {"day": at(90_000)}, {"from_ts": at(200)}),
+    "matches": (*IDS, {"day": at(90_000)}, {"ts": YEAR_2300, "day": YEAR_2300}),
     "pending": (*IDS, {"type": "X"}, {"ts": YEAR_2300}),
 }
 """By table: what breaks each promise of its contract, those of uniqueness aside."""
@@ -119,7 +129,7 @@ def spoilt() -> Ledger:
     for table, breaks in BREAKS.items():
         for place, broken in enumerate(breaks, start=100):
             ledger.add(table, **{**_unbroken(table, place), **broken})
-    for table in ("ticks", "quarantine", "events", "transitions"):
+    for table in ("ticks", "quarantine", "events", "transitions", "matches"):
         ledger.rows[table].append(ledger.rows[table][0])
     return ledger
 
@@ -149,6 +159,7 @@ def _unbroken(table: str, place: int) -> dict[str, Any]:
         },
         "events": {**pair, **when, "type": "I", "price": 1.0, "prev_ts": at(place - 1)},
         "transitions": {**pair, **when, "type": "stay", "from_ts": at(place - 5), "to_ts": None},
+        "matches": {**pair, **when},
         "pending": {**pair, "type": "I", "ts": at(1), "bucket": -1},
     }
     return rows[table]

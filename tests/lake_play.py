@@ -37,7 +37,7 @@ from pipelines.registry.standing import newest_version, standing
 from pipelines.runner import HereRunner, Runner
 from pipelines.settings import Feed, Settings
 from schemas.arrivals import DONE, PLANNED
-from tests.oracles import event_rows, transition_rows
+from tests.oracles import event_rows, match_rows, transition_rows
 from tests.strategies import FEED, Story
 
 KEY = "2026-01-01"
@@ -93,6 +93,7 @@ def shared_out(way: LakeWay) -> Any:
         mock.patch.object(job, "ONE_TASK", rows - 1),
         mock.patch.object(HereRunner, "slots", way.tasks),
         mock.patch("pipelines.epochs.outputs.FEW", 200_000 if way.small_files else 0),
+        mock.patch("pipelines.epochs.outputs.PIECE", 1 << 21 if way.small_files else 3),
     ):
         yield
 
@@ -196,6 +197,7 @@ def gathered(lake: Lake, lane: str = FEED) -> Rows:
     rows = Rows()
     rows.events = event_rows(_found(lake, chain, "events", place), axes)
     rows.transitions = transition_rows(_found(lake, chain, "transitions", place))
+    rows.matches = match_rows(_found(lake, chain, "matches", place))
     rows.rejected = [
         (place[row["arrival"]], row["line"] - 1, row["reason"])
         for row in _in_force(lake.store.rows("quarantine"), chain).to_pylist()

@@ -37,14 +37,18 @@ RULES = (
     {"id": "band", "feed": "ticks", "where": "price BETWEEN 99 AND 101", "on_first": "enter"},
     {"id": "odd", "feed": "ticks", "where": "price < 98 OR price > 103", "within": "0s"},
     {"id": "one's; DROP", "feed": "ticks", "streams": ["AAPL"], "where": "price >= 100"},
+    {"id": "dear", "feed": "ticks", "kind": "match", "where": "price > 101 OR volume = 50"},
+    {"id": "light", "feed": "ticks", "kind": "match", "where": "volume < price"},
 )
 LATER = (
     {"id": "up", "feed": "ticks", "where": "price >= 101.5", "within": "2s"},
     {"id": "new", "feed": "ticks", "where": "volume < 50 AND price > 100", "within": "5s"},
+    {"id": "light", "feed": "ticks", "kind": "match", "where": "volume < price AND price > 99"},
 )
 COMPARED = (
     "events",
     "transitions",
+    "matches",
     "quarantine",
     "stream_state",
     "pending",

@@ -96,8 +96,8 @@ class Lake:
     def ids(self, version: int | None = None) -> list[str]:
         return [row["id"] for row in self.standing(version)]
 
-    def set(self, version: int | None = None) -> QuerySet:
-        return query_set(self.store, self.settings, "ticks", version)
+    def set(self, version: int | None = None, kind: str = "crossing") -> QuerySet:
+        return query_set(self.store, self.settings, "ticks", version, kind)
 
 
 def said(done: Registered) -> dict[str, int]:

@@ -35,6 +35,8 @@ axes = ["depth"]
 source = "landing/idle"
 """
 INFINITE = (float("-inf"), float("inf"))
+DEAR = 15.0
+"""From this price on a tick matches."""
 
 
 def walk(walker: int, second: int) -> float:
@@ -57,7 +59,9 @@ def held(region: str, second: int) -> int:
 def made(folder: Path) -> Settings:
     """Write the lake and its fencepost.toml."""
     ledger = Ledger(AXES)
-    ledger.register(*(_region(id_, ends) for id_, ends in REGIONS.items()), *map(_band, BANDS))
+    dear = {"id": "dear", "kind": "match", "lo": [DEAR, INFINITE[0]], "hi": [*INFINITE[1:] * 2]}
+    regions = (_region(id_, ends) for id_, ends in REGIONS.items())
+    ledger.register(*regions, *map(_band, BANDS), dear)
     for lane in ("locations", "ticks"):
         halves = [ledger.arrive(lane, partition_key=key, rows=1) for key in KEYS]
         for place, (n, key) in enumerate(zip(halves, KEYS, strict=True)):
@@ -94,6 +98,9 @@ def _lane(ledger: Ledger, lane: str, halves: list[int]) -> None:
             values = {"x": v, "y": 0.0} if lane == "locations" else {"price": v, "volume": 1.0}
             row = {"stream_id": stream, "ts": at(second), "arrival": halves[place]}
             ledger.add(lane, **row, **values, file=walker, line=second + 1)
+            if lane == "ticks" and v >= DEAR:
+                match = {"feed": lane, "query_id": "dear", "query_version": 1, "generation": 1}
+                ledger.add("matches", **row, **match, epoch=place + 1, day=at(second))
             before = walk(walker, second - 1) if lane == "locations" else price(second - 1)
             for id_, (lo, hi) in boxes.items():
                 was, now = (lo <= before < hi and second > 0), lo <= v < hi

@@ -3,7 +3,7 @@
 `contracts.py` holds the rows of a run against the promises of `schemas.expectations`, by Great
 Expectations (`adapter.py`, `docs.py`). `own.py` asks one SQL aggregate each: whether every row is
 accounted for, crossings alternate, the state is the newest, ledgers have no gaps, nothing is stale;
-and two audits do a bounded sample of the work once more, by other means.
+and three audits do a bounded sample of the work once more, by other means.
 
 Law: a check reads what is published, of one moment, and changes nothing in the lake.
 """

@@ -52,6 +52,7 @@ def epochs(scope: Scope, _: Sequence[str]) -> str:
     others = {
         "v": ("entered", "left"),
         "r": TRANSITIONS,
+        "m": ("matched",),
         "q": AT_EVALUATION,
     }
     unlike = " || ".join(
@@ -76,6 +77,9 @@ def epochs(scope: Scope, _: Sequence[str]) -> str:
 ), r AS (
     SELECT e.epoch, {_counted("e.type", TRANSITIONS)} FROM transitions e
     WHERE e.feed = {mine} AND {scope.epochs("e.epoch")} GROUP BY e.epoch
+), m AS (
+    SELECT e.epoch, COUNT(*) AS matched FROM matches e
+    WHERE e.feed = {mine} AND {scope.epochs("e.epoch")} GROUP BY e.epoch
 ), q AS (
     SELECT e.epoch, {_counted("e.reason", AT_EVALUATION)} FROM quarantine e
     WHERE e.feed = {mine} AND {scope.epochs("e.epoch")} GROUP BY e.epoch
@@ -89,7 +93,7 @@ def epochs(scope: Scope, _: Sequence[str]) -> str:
     LEFT JOIN epoch_accounting b ON b.lane = {mine} AND b.epoch = h.epoch
     LEFT JOIN brought n ON n.epoch = h.epoch
     LEFT JOIN v ON v.epoch = h.epoch LEFT JOIN r ON r.epoch = h.epoch
-    LEFT JOIN q ON q.epoch = h.epoch
+    LEFT JOIN m ON m.epoch = h.epoch LEFT JOIN q ON q.epoch = h.epoch
 )
 SELECT CASE WHEN t.wrong <> '' THEN 'epoch ' || t.epoch || ':' || SUBSTRING(t.wrong, 2) END AS said
 FROM told t"""

@@ -14,7 +14,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.errors import LakeError
-from pipelines.checking import accounting, audit_crossings, audit_transitions, standing
+from pipelines.checking import (
+    accounting,
+    audit_crossings,
+    audit_matches,
+    audit_transitions,
+    standing,
+)
 from pipelines.checking.checked import LONGEST_SAMPLE, SAMPLES, Checked, Found
 from pipelines.checking.scope import Scope, chain_in, deliveries_in
 from pipelines.epochs.partitions import stale_in
@@ -140,6 +146,19 @@ OWN: tuple[OwnCheck, ...] = (
         "An audit: for some pairs of query and stream what became of every crossing is worked out "
         "anew from events and watermarks; that is in transitions, and nothing else.",
         _asked(audit_transitions.followed),
+    ),
+    OwnCheck(
+        "matches_are_those_of_the_queries",
+        "matches",
+        "An audit: for some tuples every `match` query is looked at; those that hold are in "
+        "matches, and nothing else.",
+        audit_matches.ask,
+    ),
+    OwnCheck(
+        "matches_are_of_tuples_taken",
+        "matches",
+        "Every match is of a tuple of its stream that was taken.",
+        _asked(audit_matches.of_accepted),
     ),
     OwnCheck(
         "state_is_the_newest",

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 from fencepost.errors import LakeError
+from fencepost.queries.columns import CROSSING, MATCH
 from pipelines.epochs.evaluate import work
 from pipelines.epochs.job import EPOCHS, TARGETS, Job
 from pipelines.epochs.share import Answer, Share
@@ -171,6 +172,7 @@ def job_of(lake: Lake, chain: Chain, group: Sequence[Epoch]) -> Job:
     """Gather what a group needs."""
     lane = group[0].lane
     deliveries = {d.n: d for d in arrivals_of(lake.store).deliveries(lane)}
+    registries = {epoch.registry_version for epoch in group}
     return Job(
         lake.store,
         lake.settings.axes,
@@ -178,7 +180,8 @@ def job_of(lake: Lake, chain: Chain, group: Sequence[Epoch]) -> Job:
         chain.upto(group[0].epoch - 1),
         tuple(group),
         deliveries,
-        {v: _queries(lake, lane, v) for v in {epoch.registry_version for epoch in group}},
+        {registry: _queries(lake, lane, registry) for registry in registries},
+        {registry: _matches(lake, lane, registry) for registry in registries},
         lake.runner.slots,
     )
 
@@ -201,10 +204,22 @@ def _queries(lake: Lake, lane: str, registry: int) -> str | None:
     return str(path.relative_to(lake.store.root))
 
 
+def _matches(lake: Lake, lane: str, registry: int) -> str | None:
+    """Name the file with a lane's `match` queries; None where none stands."""
+    if registry == 0:
+        return None
+    path = cached(lake.store, lake.settings, lane, registry, MATCH)
+    return str(path.relative_to(lake.store.root)) if len(load(path)) else None
+
+
 def _fingerprint(lake: Lake, lane: str, registry: int) -> str:
+    """Name the content of a registry for a lane: of both sets, if there are `match` queries."""
     if registry == 0:
         return ""
-    return load(cached(lake.store, lake.settings, lane, registry)).fingerprint
+    crossings, matches = (
+        load(cached(lake.store, lake.settings, lane, registry, kind)) for kind in (CROSSING, MATCH)
+    )
+    return crossings.fingerprint + (f"+{matches.fingerprint}" if len(matches) else "")
 
 
 def code_version() -> str:

@@ -5,7 +5,11 @@ again gives the same rows.
 """
 
 import time
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -13,14 +17,16 @@ import pyarrow as pa
 from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.state import Heads
 from fencepost.engine import FeedState, Outcome, step
+from fencepost.matches.matcher import Matcher
 from fencepost.queries import QuerySet
 from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch, codes_in
 from pipelines.epochs import outputs
+from pipelines.epochs.choices import Choice, choice_of
 from pipelines.epochs.reading import Rows, read
 from pipelines.epochs.share import Answer, Share, Step
 from pipelines.epochs.tuples import coded
-from pipelines.lake.data_files import content_hash, write_files
+from pipelines.lake.data_files import added, content_hash, write_files
 from pipelines.registry.standing import load
 from schemas import all_tables
 from schemas.epochs import COUNTS
@@ -29,7 +35,11 @@ NOT_HASHED = ("place", "index", "bucket")
 """What depends on how the work was shared out, and says nothing to anybody else."""
 
 _indexes: dict[str, BorderIndex] = {}
+_matchers: dict[str, Matcher] = {}
+_asked: dict[str, int] = {}
 _MOST_INDEXES = 4
+
+T = TypeVar("T")
 
 
 def work(line: str) -> str:
@@ -49,20 +59,17 @@ def evaluate(share: Share, rows: Rows, seconds: dict[str, float]) -> Answer:
         going.found.snapshot(going.state, share.steps[-1])
     seconds["evaluate"] = time.perf_counter() - started
     started = time.perf_counter()
-    tables = going.found.tables()
     declared = all_tables(share.axes)
-    files = {
-        name: write_files(Path(share.root) / name, declared[name], table)
-        for name, table in tables.items()
-    }
+    files: dict[str, list[dict[str, Any]]] = defaultdict(list)
+    rows_of: dict[str, int] = defaultdict(int)
+    hashes: dict[str, int] = defaultdict(int)
+    for name, table in going.found.tables():
+        written = write_files(Path(share.root) / name, declared[name], table)
+        files[name] += [file.as_json() for file in written]
+        rows_of[name] += table.num_rows
+        hashes[name] = added(hashes[name], content_hash(table, NOT_HASHED))
     seconds["write"] = time.perf_counter() - started
-    return Answer(
-        {name: [file.as_json() for file in written] for name, written in files.items()},
-        {name: table.num_rows for name, table in tables.items()},
-        {name: content_hash(table, NOT_HASHED) for name, table in tables.items()},
-        going.counts,
-        seconds,
-    )
+    return Answer(files, rows_of, hashes, going.counts, seconds, going.choices)
 
 
 class _Going:
@@ -73,6 +80,7 @@ class _Going:
         self.tuples = rows.tuples
         self.found = outputs.Found(share)
         self.counts: dict[int, dict[str, int]] = {}
+        self.choices: dict[int, Choice] = {}
         self.index = _index(share, share.steps[0])
         self.state = _state(share, rows, self.index)
         if len(self.state.pending) < rows.pending.num_rows:
@@ -91,24 +99,48 @@ class _Going:
             deliveries=len(now.arrivals),
             lateness=share.lateness,
             marks=now.marks,
+            matcher=_matcher(share, now, len(mine)),
         )
         before = self.state.waiting, self.state.pending
         self.state = outcome.state
         self.found.add(now, outcome, mine, before)
         self.counts[now.epoch] = _counts(outcome)
+        self.choices[now.epoch] = choice_of(outcome)
 
 
 def _index(share: Share, now: Step) -> BorderIndex:
     """Build the index of a query set, or take it from the process that built it before. O(n)."""
     if now.queries is None:
         return BorderIndex.build(QuerySet.empty(share.feed, share.axes[share.feed]))
-    path = Path(share.root) / now.queries
-    key = f"{path}:{path.stat().st_mtime_ns}:{path.stat().st_ino}"
-    if key not in _indexes:
-        while len(_indexes) >= _MOST_INDEXES:
-            del _indexes[next(iter(_indexes))]
-        _indexes[key] = BorderIndex.build(load(path))
-    return _indexes[key]
+    return _built(_indexes, BorderIndex.build, Path(share.root) / now.queries)
+
+
+def _matcher(share: Share, now: Step, tuples: int) -> Matcher | None:
+    """Do the same for the `match` queries; None where none stands.
+
+    As long as this process has asked for few tuples, they are compared without an index.
+    """
+    if now.matches is None:
+        return None
+    path = Path(share.root) / now.matches
+    key = _key(path)
+    _asked[key] = _asked.get(key, 0) + tuples
+    matcher = _built(_matchers, partial(Matcher.build, tuples=_asked[key]), path)
+    _matchers[key] = matcher.serving(_asked[key])
+    return _matchers[key]
+
+
+def _built(known: dict[str, T], build: Callable[[QuerySet], T], path: Path) -> T:
+    key = _key(path)
+    if key not in known:
+        while len(known) >= _MOST_INDEXES:
+            del known[next(iter(known))]
+        known[key] = build(load(path))
+    return known[key]
+
+
+def _key(path: Path) -> str:
+    return f"{path}:{path.stat().st_mtime_ns}:{path.stat().st_ino}"
 
 
 def _state(share: Share, rows: Rows, index: BorderIndex) -> FeedState:
@@ -155,4 +187,5 @@ def _counts(outcome: Outcome) -> dict[str, int]:
         counts[name] = many
     for name, many in outputs.kinds(outcome).items():
         counts[name] = many
+    counts["matched"] = len(outcome.matched.ids)
     return counts

@@ -1,8 +1,8 @@
 """One group of epochs: shared out to tasks, and committed once.
 
-Events, transitions and the logs are committed table by table, each with its evidence, and only then
-the group is done. Until then no view shows a row of it; after a crash anywhere the same plan is
-carried out again, and what stands already is found and left alone.
+Events, transitions, matches and the logs are committed table by table, each with its evidence, and
+only then the group is done. Until then no view shows a row of it; after a crash anywhere the same
+plan is carried out again, and what stands already is found and left alone.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from fencepost.errors import LakeError
+from pipelines.epochs.choices import together
 from pipelines.epochs.logs import AsOf
 from pipelines.epochs.share import LOGS, Answer, Share, Step
 from pipelines.lake.appending import append_once
@@ -24,13 +25,13 @@ from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
 
 EPOCHS = "epochs"
-FOUND = ("quarantine", "events", "transitions", "pending", "reorder")
+FOUND = ("quarantine", "events", "transitions", "matches", "pending", "reorder")
 TARGETS = (*FOUND, "stream_state")
 """The tables that an epoch is committed to, in this order; the state comes last."""
 
 TASK_ROWS = 2_500_000
 ONE_TASK = 200_000
-_AT = ("at", "seconds")
+_AT = ("at", "seconds", "choice")
 
 Evaluate = Callable[[Sequence[Share]], Sequence[Answer]]
 
@@ -42,6 +43,7 @@ class Job:
     before      the chain of epochs that it stands on
     deliveries  those of the lane, by number
     queries     by registry version: the file with the query set; None where no query stands
+    matches     the same, of the `match` queries
     slots       how many tasks run at once
     """
 
@@ -52,6 +54,7 @@ class Job:
     group: tuple[Epoch, ...]
     deliveries: Mapping[int, Delivery]
     queries: Mapping[int, str | None]
+    matches: Mapping[int, str | None]
     slots: int
 
     @property
@@ -97,7 +100,14 @@ class Job:
         snapshot: bool | None,
     ) -> Share:
         steps = tuple(
-            Step(e.epoch, e.generation, e.arrivals, e.watermarks, self.queries[e.registry_version])
+            Step(
+                e.epoch,
+                e.generation,
+                e.arrivals,
+                e.watermarks,
+                self.queries[e.registry_version],
+                self.matches[e.registry_version],
+            )
             for e in self.group
         )
         numbers = [n for epoch in self.group for n in epoch.arrivals]
@@ -132,7 +142,8 @@ class Job:
                     hashed = added(hashed, answer.hashes.get(name, 0))
                 evidence = self._evidence("evaluate", rows, hashed)
                 files = [DataFile.from_json(f) for a in answers for f in a.files.get(name, ())]
-                append_once(self.store, name, evidence, partial(list, files), first.bases[name])
+                since = first.bases.get(name, 0)  # an older plan may not know the table
+                append_once(self.store, name, evidence, partial(list, files), since)
                 point(f"epochs.{name}")
         at = datetime.now(UTC)
         told = self.store.as_table(EPOCHS, [epoch.as_row(DONE, at, seconds) for epoch in done])
@@ -176,7 +187,8 @@ class Job:
                     "committed; this is a fault of Fencepost"
                 )
             waiting = counts["waiting"]
-            done.append(replace(epoch, counts=counts, done=True))
+            said = [a.choices[epoch.epoch] for a in answers if epoch.epoch in a.choices]
+            done.append(replace(epoch, counts=counts, done=True, choice=together(said)))
         return done
 
 

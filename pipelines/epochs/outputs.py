@@ -5,12 +5,13 @@ that began to wait or no longer do. With a snapshot they get all of it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost import matches
 from fencepost.engine import FeedState, Outcome
 from fencepost.order import REASONS
 from fencepost.queries import QuerySet
@@ -25,6 +26,9 @@ from schemas import Table, all_tables
 
 FEW = 200_000
 """So many rows of a log may stand in one file of all buckets."""
+
+PIECE = 1 << 21
+"""Matches that are laid out at a time, and stand in one file."""
 
 
 def reasons(outcome: Outcome) -> dict[str, int]:
@@ -46,15 +50,29 @@ class Found:
         self.share = share
         self.declared = all_tables(share.axes)
         self._parts: dict[str, list[pa.Table]] = {}
+        self._matched: list[tuple[Step, Outcome]] = []
 
-    def tables(self) -> dict[str, pa.Table]:
-        """Give the rows by table, laid out as declared and sorted; tables without rows are left."""
-        laid = {}
-        for name, parts in self._parts.items():
-            table = self.declared[name]
-            rows = pa.concat_tables(parts)
-            laid[name] = _sorted(self._bucketed(rows, table), table)
-        return laid
+    def tables(self) -> Iterator[tuple[str, pa.Table]]:
+        """Give the rows by table, laid out as declared and sorted; tables without rows are left.
+
+        Matches may be a hundred for every tuple: they are laid out piece by piece.
+        """
+        for name in list(self._parts):
+            yield name, self._laid(name)
+        for now, outcome in self._matched:
+            arrivals = np.array(now.arrivals, np.int64)
+            for first, last in _pieces(outcome.matched):
+                self._put("matches", now, _of_deliveries(outcome.matches_of(first, last), arrivals))
+                if sum(part.num_rows for part in self._parts["matches"]) >= PIECE:
+                    yield "matches", self._laid("matches")
+        if "matches" in self._parts:
+            yield "matches", self._laid("matches")
+
+    def _laid(self, name: str) -> pa.Table:
+        """Put the rows of a table together, and forget them."""
+        table = self.declared[name]
+        rows = pa.concat_tables(self._parts.pop(name))
+        return _sorted(self._bucketed(rows, table), table)
 
     def add(
         self,
@@ -70,6 +88,8 @@ class Found:
             self._put("events", now, _of_deliveries(outcome.events, arrivals))
         if len(outcome.decided.kind):
             self._put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
+        if len(outcome.matched.ids):
+            self._matched.append((now, outcome))
         if len(outcome.turned.row):
             self._put("quarantine", now, self._turned_away(outcome, tuples))
         if len(outcome.changed):
@@ -153,6 +173,16 @@ class Found:
         bucket = buckets_of(coded.dictionary, self.share.all_buckets)[coded.indices.to_numpy()]
         place = rows.column_names.index("bucket")
         return rows.set_column(place, rows.schema.field("bucket"), pa.array(bucket, pa.int32()))
+
+
+def _pieces(found: matches.Found) -> Iterator[tuple[int, int]]:
+    """Part the points that matches were found at, about a piece of matches each."""
+    first = 0
+    while first < len(found):
+        beyond = int(np.searchsorted(found.ptr, found.ptr[first] + PIECE, side="right"))
+        last = min(max(beyond - 1, first + 1), len(found))
+        yield first, last
+        first = last
 
 
 def _of_deliveries(rows: pa.Table, arrivals: Int64s) -> pa.Table:

@@ -5,13 +5,14 @@ It travels as one line of JSON: numbers, names of files below the lake, nothing 
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fencepost.order import NEVER
 from fencepost.tuples import Int64s
+from pipelines.epochs.choices import Choice
 from pipelines.epochs.logs import AsOf
 
 LOGS = ("stream_state", "reorder", "pending")
@@ -22,6 +23,7 @@ class Step:
     """One epoch of the group: its deliveries, and the feed's watermark after each of them.
 
     queries  the file with the query set, below the lake; None: no query stands
+    matches  the same, of the `match` queries
     """
 
     epoch: int
@@ -29,6 +31,7 @@ class Step:
     arrivals: tuple[int, ...]
     watermarks: tuple[int | None, ...]
     queries: str | None
+    matches: str | None
 
     @property
     def marks(self) -> Int64s:
@@ -78,6 +81,7 @@ class Share:
                 tuple(step["arrivals"]),
                 tuple(step["watermarks"]),
                 step["queries"],
+                step["matches"],
             )
             for step in told["steps"]
         )
@@ -94,6 +98,7 @@ class Answer:
     hashes   by table: the sum of the hashes of its rows
     counts   by epoch: the columns of `epochs`
     seconds  how the time divides
+    choices  by epoch: how crossings and matches were found
     """
 
     files: Mapping[str, list[dict[str, Any]]]
@@ -101,6 +106,7 @@ class Answer:
     hashes: Mapping[str, int]
     counts: Mapping[int, Mapping[str, int]]
     seconds: Mapping[str, float]
+    choices: Mapping[int, Choice] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Write the line."""
@@ -110,5 +116,6 @@ class Answer:
     def from_json(cls, line: str) -> "Answer":
         """Read the line."""
         told = json.loads(line)
-        told["counts"] = {int(epoch): counts for epoch, counts in told["counts"].items()}
+        for name in ("counts", "choices"):
+            told[name] = {int(epoch): each for epoch, each in told[name].items()}
         return cls(**told)

@@ -39,8 +39,13 @@ class Plan:
 
     @property
     def queries(self) -> Mapping[str, QuerySet]:
-        """The queries by feed; a feed that nobody watches has an empty set."""
+        """The crossing queries by feed; a feed that nobody watches has an empty set."""
         return self.standing.sets
+
+    @property
+    def matches(self) -> Mapping[str, QuerySet]:
+        """The `match` queries by feed, likewise."""
+        return self.standing.matches
 
     def notes(self) -> list[str]:
         """Say what a person would like to know although nothing is wrong."""
@@ -49,7 +54,11 @@ class Plan:
             queries = counted(count, "query", "queries")
             near = did_you_mean(feed, self.axes)
             notes.append(f"note: {queries} of feed '{feed}' not evaluated: it has no tuples.{near}")
-        silent = [feed for feed, queries in self.queries.items() if not len(queries)]
+        silent = [
+            feed
+            for feed, queries in self.queries.items()
+            if not len(queries) and not len(self.matches[feed])
+        ]
         notes += [f"note: no query watches feed '{feed}'." for feed in silent]
         return notes
 

@@ -1,5 +1,7 @@
 """Standing queries from files: JSON lines, or Parquet with a column `feed`, or all of the one feed.
 
+Crossings and matches may stand in one file; each kind becomes a set of its own.
+
 Law: the files are taken whole or not at all, and every fault of every file is told. An id stands
 once in all of them.
 """
@@ -15,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults
-from fencepost.queries import QuerySet, StandingQuery, read_queries_jsonl
+from fencepost.queries import CROSSING, MATCH, QuerySet, StandingQuery, read_queries_jsonl
 from fencepost.queries.conversions import is_text
 from fencepost.queries.wording import shortened
 from fencepost.tuples import Bools, Int64s
@@ -95,9 +97,13 @@ def _feed_of(line: bytes) -> str | None:
 
 @dataclass(frozen=True, eq=False)
 class StandingQueries:
-    """The queries of the feeds that have tuples, and how many there are of feeds that have none."""
+    """The queries of the feeds that have tuples, and how many there are of feeds that have none.
+
+    `sets` holds the crossings of each feed, `matches` its matches.
+    """
 
     sets: Mapping[str, QuerySet]
+    matches: Mapping[str, QuerySet] = field(default_factory=dict)
     unevaluated: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -111,14 +117,18 @@ def read_queries(
         parts += collected(faults, partial(_parts, file, axes_of, only_feed), [])
     faults += _repeats(parts)
     refuse(faults)
-    sets = {feed: QuerySet.empty(feed, tuple(axes)) for feed, axes in axes_of.items()}
+    sets, matches = (
+        {feed: QuerySet.empty(feed, tuple(axes), kind) for feed, axes in axes_of.items()}
+        for kind in (CROSSING, MATCH)
+    )
     unevaluated: dict[str, int] = {}
     for part in parts:
-        if part.queries is not None:
-            sets[part.feed] = sets[part.feed].with_added(part.queries)
-        else:
+        if part.queries is None:
             unevaluated[part.feed] = unevaluated.get(part.feed, 0) + len(part.ids)
-    return StandingQueries(sets, unevaluated)
+        else:
+            of_kind = matches if part.queries.kind == MATCH else sets
+            of_kind[part.feed] = of_kind[part.feed].with_added(part.queries)
+    return StandingQueries(sets, matches, unevaluated)
 
 
 def collected(faults: list[Fault], act: Callable[[], T], otherwise: T) -> T:
@@ -132,7 +142,7 @@ def collected(faults: list[Fault], act: Callable[[], T], otherwise: T) -> T:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The queries of one feed in one file; no set where the feed has no tuples."""
+    """The queries of one feed and kind in one file; no set where the feed has no tuples."""
 
     source: str
     feed: str
@@ -147,17 +157,17 @@ def _parts(
         return _parts_of_table(file.source, file.table, axes_of, only_feed)
     lines = BytesIO(file.content)
     read = read_queries_jsonl(lines, file.source, axes_of, feeds_may_be_absent=True)
-    by_feed: dict[str, list[StandingQuery]] = {}
+    alike: dict[tuple[str, str], list[StandingQuery]] = {}
     for query in read:
-        by_feed.setdefault(query.feed, []).append(query)
+        alike.setdefault((query.feed, query.kind), []).append(query)
     return [
         _Part(
             file.source,
             feed,
             pa.array([query.id for query in queries], pa.string()),
-            QuerySet.from_queries(feed, axes_of[feed], queries) if feed in axes_of else None,
+            QuerySet.from_queries(feed, axes_of[feed], queries, kind) if feed in axes_of else None,
         )
-        for feed, queries in by_feed.items()
+        for (feed, kind), queries in alike.items()
     ]
 
 
@@ -169,42 +179,32 @@ def _parts_of_table(
         if only_feed is None:
             hint = "With tuples of several feeds each row must say which feed it watches."
             raise refusal(source, "no column 'feed'", hint=hint)
-        return [_part_of(source, only_feed, table, axes_of)]
+        return _parts_of_feed(source, only_feed, table, axes_of)
     feeds = pc.fill_null(table[FEED].cast(pa.string()), "")
     parts: list[_Part] = []
-    rows = np.flatnonzero(pc.equal(feeds, "").to_numpy())
-    faults = [Fault(source, "`feed` is missing", row + 1) for row in rows.tolist()]
+    nameless = np.flatnonzero(pc.equal(feeds, "").to_numpy())
+    faults = [Fault(source, "`feed` is missing", row + 1) for row in nameless.tolist()]
     again, repeats = _repeated_ids(source, table)
     faults += repeats
     for feed in pc.unique(feeds).drop_null().to_pylist():
         mine = pc.equal(feeds, feed).to_numpy() & ~again
         if feed:
             found: list[Fault] = []
-            part = _collect_part(found, source, feed, _columns_of(table, mine), axes_of)
+            rows = _columns_of(table, mine)
+            parts += collected(found, partial(_parts_of_feed, source, feed, rows, axes_of), [])
             faults += [_at(fault, np.flatnonzero(mine)) for fault in found]
-            parts += [part] if part is not None else []
     refuse(faults)
     return parts
 
 
-def _collect_part(
-    faults: list[Fault],
-    source: str,
-    feed: str,
-    table: pa.Table,
-    axes_of: Mapping[str, Sequence[str]],
-) -> _Part | None:
-    return collected(faults, partial(_part_of, source, feed, table, axes_of), None)
-
-
-def _part_of(
+def _parts_of_feed(
     source: str, feed: str, table: pa.Table, axes_of: Mapping[str, Sequence[str]]
-) -> _Part:
+) -> list[_Part]:
     if feed not in axes_of:
         ids = table["id"].cast(pa.string()).combine_chunks() if "id" in table.column_names else []
-        return _Part(source, feed, pa.array(ids, pa.string()), None)
-    queries = QuerySet.from_table(feed, axes_of[feed], table, source)
-    return _Part(source, feed, queries.ids, queries)
+        return [_Part(source, feed, pa.array(ids, pa.string()), None)]
+    sets = QuerySet.of_each_kind(feed, axes_of[feed], table, source)
+    return [_Part(source, feed, queries.ids, queries) for queries in sets.values()]
 
 
 def _columns_of(table: pa.Table, mine: Bools) -> pa.Table:

@@ -1,4 +1,4 @@
-"""The three tables of results, gathered delivery by delivery and put in their order at the end.
+"""The tables of results, gathered delivery by delivery and put in their order at the end.
 
 Law: rows and their order depend on the deliveries alone. Of several feeds the events have the axes
 of all, in the order in which they appeared, null where an event's feed has no such axis.
@@ -15,18 +15,20 @@ from pipelines.evaluation.request import Axes
 from pipelines.reading.malformed import Malformed
 from pipelines.writing.order import ordered
 
-NAMES = ("events", "transitions", "quarantine")
+NAMES = ("events", "transitions", "matches", "quarantine")
 TIME = pa.timestamp("us", "UTC")
 CODED = pa.dictionary(pa.int32(), pa.string())
 
-WHO = {
-    "type": CODED,
-    "feed": CODED,
-    "query_id": CODED,
-    "query_version": pa.int32(),
-    "stream_id": CODED,
-    "ts": TIME,
-}
+MATCH = pa.schema(
+    {
+        "feed": CODED,
+        "query_id": CODED,
+        "query_version": pa.int32(),
+        "stream_id": CODED,
+        "ts": TIME,
+    }
+)
+WHO = {"type": CODED, **{field.name: field.type for field in MATCH}}
 TRANSITION = pa.schema({**WHO, "from_ts": TIME, "to_ts": TIME})
 QUARANTINE = pa.schema(
     {
@@ -39,6 +41,7 @@ QUARANTINE = pa.schema(
 )
 EVENT_ORDER = ("ts", "feed", "stream_id", "query_id", "query_version")
 TRANSITION_ORDER = (*EVENT_ORDER, "from_ts", "type")
+MATCH_ORDER = ("feed", "stream_id", "ts", "query_id", "query_version")
 
 WHY = {
     "duplicate": "the stream has this tuple already: the same ts and the same values",
@@ -66,6 +69,7 @@ class Results:
     axes: Mapping[str, Axes]
     _events: list[pa.Table] = field(default_factory=list)
     _transitions: list[pa.Table] = field(default_factory=list)
+    _matches: list[pa.Table] = field(default_factory=list)
     _quarantine: list[pa.Table] = field(default_factory=list)
 
     @property
@@ -85,6 +89,11 @@ class Results:
         if len(table):
             self._transitions.append(_fitted(table, feed, TRANSITION))
 
+    def add_matches(self, feed: str, table: pa.Table) -> None:
+        """Add the matches of a delivery."""
+        if len(table):
+            self._matches.append(_fitted(table, feed, MATCH))
+
     def add_quarantine(
         self, source: str, malformed: Malformed, reasons: pa.StringArray, rejected: Malformed
     ) -> None:
@@ -103,12 +112,14 @@ class Results:
             self._quarantine.append(pa.table(columns, QUARANTINE))
 
     def tables(self) -> dict[str, pa.Table]:
-        """Give the three tables, each in its order."""
+        """Give the tables, each in its order."""
         events = _whole(self._events, self.event_schema)
         transitions = _whole(self._transitions, TRANSITION)
+        matches = _whole(self._matches, MATCH)
         return {
             "events": ordered(events, EVENT_ORDER),
             "transitions": ordered(transitions, TRANSITION_ORDER),
+            "matches": ordered(matches, MATCH_ORDER),
             "quarantine": _whole(self._quarantine, QUARANTINE),
         }
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from fencepost.crossings.index import BorderIndex
 from fencepost.engine import FeedState, step
 from fencepost.errors import Fault
+from fencepost.matches import Matcher
 from fencepost.queries import QuerySet
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s, TupleBatch
@@ -39,7 +40,7 @@ def run(request: EvalRequest, progress: Progress) -> Summary:
     progress.total = 2 * sum(sizes) + 3 * writing
     going = _Going(
         request,
-        {feed: _Feed.of(queries) for feed, queries in settled.queries.items()},
+        {feed: _Feed.of(qs, settled.matches[feed]) for feed, qs in settled.queries.items()},
         Results(settled.axes),
         settled.notes(),
     )
@@ -69,15 +70,17 @@ def _tell(progress: Progress, begin: float, size: int, done: float) -> None:
 
 @dataclass(eq=False)
 class _Feed:
-    """A feed on its way: its index, its state after the deliveries so far, the rows accepted."""
+    """A feed on its way: its indexes, its state after the deliveries so far, the rows accepted."""
 
     index: BorderIndex
+    matcher: Matcher
     state: FeedState
     accepted: int = 0
 
     @classmethod
-    def of(cls, queries: QuerySet) -> "_Feed":
-        return cls(BorderIndex.build(queries), FeedState.empty(queries.feed, queries.axes))
+    def of(cls, queries: QuerySet, matches: QuerySet) -> "_Feed":
+        state = FeedState.empty(queries.feed, queries.axes)
+        return cls(BorderIndex.build(queries), Matcher.build(matches, tuples=0), state)
 
 
 @dataclass(eq=False)
@@ -102,13 +105,21 @@ class _Going:
             delivery.ts[rows],
             delivery.values[:, rows],
         )
-        lateness = self.request.lateness
-        outcome = step(feed.state, batch, feed.index, deliveries=1, lateness=lateness)
+        feed.matcher = feed.matcher.serving(feed.accepted + len(batch))
+        outcome = step(
+            feed.state,
+            batch,
+            feed.index,
+            deliveries=1,
+            lateness=self.request.lateness,
+            matcher=feed.matcher,
+        )
         feed.state = outcome.state
         feed.accepted += outcome.accepted
         self.read += delivery.rows
         self.results.add_events(name, outcome.events)
         self.results.add_transitions(name, outcome.transitions)
+        self.results.add_matches(name, outcome.matches)
         self._quarantine(delivery, rows, outcome.rejected, np.flatnonzero(ahead))
         for axis in delivery.numberless:
             self.notes.append(
@@ -161,6 +172,7 @@ def _summary(settled: Plan, going: _Going, tables: Mapping[str, pa.Table]) -> Su
         quarantined=_counts(tables["quarantine"]["reason"]),
         events=_counts(tables["events"]["type"]),
         transitions=_counts(tables["transitions"]["type"]),
+        matches=len(tables["matches"]) if any(map(len, settled.matches.values())) else None,
         unevaluated=settled.standing.unevaluated,
         written=[str(path) for path in settled.out.targets.values()],
         notes=going.notes,

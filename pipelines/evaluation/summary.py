@@ -15,7 +15,10 @@ TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of rows; `written` are the files, `unevaluated` the queries by feed without tuples."""
+    """Counts of rows; `written` are the files, `unevaluated` the queries by feed without tuples.
+
+    `matches` is None where no `match` query stands.
+    """
 
     deliveries: int
     read: int
@@ -24,6 +27,7 @@ class Summary:
     quarantined: Mapping[str, int]
     events: Mapping[str, int]
     transitions: Mapping[str, int]
+    matches: int | None
     unevaluated: Mapping[str, int]
     written: Sequence[str]
     notes: Sequence[str] = field(default_factory=list)
@@ -46,6 +50,7 @@ class Summary:
             "quarantined": {reason: self.quarantined.get(reason, 0) for reason in REASONS},
             "events": sum(self.events.values()),
             "transitions": sum(self.transitions.values()),
+            "matches": self.matches or 0,
             "events_by_type": {kind: self.events.get(kind, 0) for kind in CROSSINGS},
             "transitions_by_type": {kind: self.transitions.get(kind, 0) for kind in TRANSITIONS},
             "unevaluated": sum(self.unevaluated.values()),
@@ -62,6 +67,8 @@ class Summary:
             f"crossings    {_total(self.events, CROSSINGS)}",
             f"transitions  {_total(self.transitions, TRANSITIONS)}",
         ]
+        if self.matches is not None:
+            lines.append(f"matches      {self.matches:,}")
         if quarantined:
             lines.append(f"quarantine   {_total(self.quarantined, REASONS)}")
         lines.append(f"written      {'  '.join(self.written)}   {seconds:.1f} s")

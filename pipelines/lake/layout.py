@@ -54,6 +54,10 @@ class Note:
         """Add a table."""
         return Note(self.format, self.buckets, {**self.ids, name: table_id})
 
+    def upgraded(self) -> "Note":
+        """Say that the lake has all that this format adds."""
+        return Note(FORMAT, self.buckets, self.ids)
+
     def write(self, root: Path) -> None:
         """Write it aside and put it in its place."""
         aside = root / f"{NOTE}.tmp"

@@ -68,7 +68,7 @@ def _axes_among(names: Sequence[str]) -> str:
 
 
 def add_columns(delta: DeltaTable, table: Table) -> None:
-    """Add the columns that a table has not yet: axes of new feeds, all nullable."""
+    """Add the columns that a table has not yet: of new feeds, of a new format; all nullable."""
     has = {field.name for field in delta.schema().fields}
     fresh = [column for column in table.columns if column.name not in has]
     if fresh:

@@ -56,7 +56,8 @@ class Store:
     def open(cls, root: Path, tables: Mapping[str, Table]) -> "Store":
         """Open a lake; refuse a newer one, a torn commit, a table dropped and made anew.
 
-        A feed that is new gets its table, a new axis its columns.
+        A feed that is new gets its table, a new axis its columns, and so does what an older format
+        had not; who only reads an older lake finds no rows and nulls there.
         """
         note = layout.Note.read(root)
         store = cls(root, tables, note)
@@ -74,6 +75,8 @@ class Store:
                 )
             refuse_other_axes(delta, table)
             add_columns(delta, table)
+        if note.format < layout.this_format():
+            note.upgraded().write(root)
         return store
 
     def folder(self, name: str) -> Path:

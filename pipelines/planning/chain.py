@@ -43,6 +43,7 @@ class Epoch:
     counts: Mapping[str, int] = field(default_factory=dict)
     done: bool = False
     horizon: bool = False  # no epoch, but the word that older states are gone
+    choice: str | None = None  # how crossings and matches were found, JSON
 
     @property
     def watermark(self) -> int | None:
@@ -72,6 +73,7 @@ class Epoch:
             "at": at,
             **{name: self.counts.get(name) for name in COUNTS},
             "seconds": None if seconds is None else json.dumps(dict(seconds)),
+            "choice": self.choice,
         }
 
     @classmethod
@@ -93,10 +95,17 @@ class Epoch:
             row["snapshot"],
             json.loads(row["bases"]),
             row["code"],
-            {name: row[name] for name in COUNTS if row[name] is not None},
+            _counts(row),
             row["state"] == DONE,
             row["state"] == HORIZON,
+            row["choice"],
         )
+
+
+def _counts(row: Row) -> dict[str, int]:
+    """Give the counts of a row; of what was not counted yet when it was done, there was none."""
+    counts = {name: row[name] for name in COUNTS if row[name] is not None}
+    return {**dict.fromkeys(COUNTS, 0), **counts} if row["state"] == DONE else counts
 
 
 @dataclass(frozen=True)

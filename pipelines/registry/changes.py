@@ -1,12 +1,13 @@
 """What a file of definitions changes in what stands.
 
-Law: a query whose feed, boxes, streams, within, on_first or validity differ, boxes and streams as
-sets, is a new version, one above the last that its id ever had. Where only owner, tags, note or
-the spelling of `where` differ it is edited: a row of the same version. Else there is no row. What
-is not named stays.
+Law: a query whose feed, kind, boxes with their tests, streams, within, on_first or validity
+differ, boxes and streams as sets, is a new version, one above the last that its id ever had. Where
+only owner, tags, note or the spelling of `where` differ it is edited: a row of the same version.
+Else there is no row. What is not named stays.
 """
 
 from dataclasses import dataclass, field
+from itertools import product
 
 import numpy as np
 import numpy.typing as npt
@@ -113,11 +114,13 @@ def _gone(newest: pa.Table, changes: Changes) -> pa.Table:
 def _evaluated_alike(before: pa.Table, given: pa.Table, axes_of: Axes) -> Bools:
     """Tell, row by row, whether two say the same but for owner, tags, note and spelling."""
     same = np.zeros(given.num_rows, np.bool_)
-    of_same = pc.equal(before["feed"], given["feed"])
-    for feed in pc.unique(given["feed"]).to_pylist():
-        mine = pc.and_(of_same, pc.equal(given["feed"], feed))
+    of_same = pc.and_(*(pc.equal(before[name], given[name]) for name in ("feed", "kind")))
+    feeds, kinds = (pc.unique(given[name]).to_pylist() for name in ("feed", "kind"))
+    for feed, kind in product(feeds, kinds):
+        of_this = pc.and_(pc.equal(given["feed"], feed), pc.equal(given["kind"], kind))
+        mine = pc.and_(of_same, of_this)
         hashes = [
-            hashes_of(query_set_of(feed, axes_of[feed], each.filter(mine)).columns())
+            hashes_of(query_set_of(feed, axes_of[feed], each.filter(mine), kind).columns())
             for each in (before.drop_columns(["version"]), given)
         ]
         same[mine.to_numpy()] = (hashes[0] == hashes[1]).all(axis=0)

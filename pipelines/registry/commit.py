@@ -28,7 +28,7 @@ from pipelines.registry.standing import QUERIES, newest, newest_version
 from pipelines.settings import Settings
 from schemas.arrivals import DONE, PLANNED, REFUSED, REGISTRY
 
-LISTS = ("lo", "hi", "streams", "tags")
+LISTS = ("lo", "hi", "tests", "streams", "tags")
 """Columns that the hash of a commit leaves out: they would cost more than all the others."""
 
 ABANDONED = "abandoned"

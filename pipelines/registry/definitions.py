@@ -12,12 +12,14 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import LakeError
 from fencepost.queries import QuerySet, StandingQuery
-from fencepost.queries.columns import Doubles
+from fencepost.queries.columns import CROSSING, Int32s, untested
+from fencepost.queries.condition import OPS
 from fencepost.queries.strings import Int64s
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from schemas.queries import QUERIES
@@ -25,7 +27,6 @@ from schemas.table import TIME
 
 ITS_OWN = ("n", "registry_version", "version", "removed")
 FREE = ("owner", "tags", "note")
-CROSSING = "crossing"
 ENTER, SILENT = "enter", "silent"
 
 Axes = Mapping[str, tuple[str, ...]]
@@ -50,9 +51,10 @@ def rows_of(queries: QuerySet, more: Mapping[str, Any]) -> pa.Table:
     columns = {
         "id": queries.ids,
         "feed": pa.repeat(pa.scalar(queries.feed), n),
-        "kind": pa.repeat(pa.scalar(CROSSING), n),
+        "kind": pa.repeat(pa.scalar(queries.kind), n),
         "lo": pa.ListArray.from_arrays(offsets, pa.array(queries.lo.T.ravel())),
         "hi": pa.ListArray.from_arrays(offsets, pa.array(queries.hi.T.ravel())),
+        "tests": _tests_listed(queries),
         "streams": streams,
         "within": pa.array(queries.within, mask=queries.within < 0),
         "on_first": first.cast(pa.string()),
@@ -74,6 +76,7 @@ def rows_of_each(queries: Sequence[StandingQuery]) -> pa.Table:
     columns: dict[str, pa.Array] = {
         "lo": pa.ListArray.from_arrays(offsets, pa.array(ends[:, 0])),
         "hi": pa.ListArray.from_arrays(offsets, pa.array(ends[:, 1])),
+        "tests": pa.array([_tests_of(q) for q in queries], pa.list_(pa.int32())),
         "tags": pa.array([q.tags or None for q in queries], pa.list_(pa.string())),
     }
     for field in DEFINITION:
@@ -82,8 +85,14 @@ def rows_of_each(queries: Sequence[StandingQuery]) -> pa.Table:
     return pa.table([columns[name] for name in DEFINITION.names], DEFINITION)
 
 
-def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table) -> QuerySet:
-    """Give definitions of one feed as a set; without a column `version` each is its first."""
+def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CROSSING) -> QuerySet:
+    """Give those of one feed's definitions that are of a kind as a set.
+
+    Without a column `version` each is its first.
+    """
+    mine = pc.equal(rows["kind"], kind)
+    if not pc.all(mine).as_py():
+        rows = rows.filter(mine)
     n, d = rows.num_rows, len(axes)
     lo, lo_ptr = _laid(rows["lo"])
     hi, hi_ptr = _laid(rows["hi"])
@@ -112,14 +121,50 @@ def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table) -> QuerySet:
         pc.equal(rows["on_first"], ENTER).to_numpy(),
         rows["valid_from"].cast(pa.int64()).fill_null(ALWAYS_FROM).to_numpy(),
         rows["valid_to"].cast(pa.int64()).fill_null(ALWAYS_TO).to_numpy(),
+        *_tests_laid(rows["tests"], lo_ptr // d),
+        kind,
     )
+
+
+def _tests_of(query: StandingQuery) -> list[int] | None:
+    """Lay the tests of a query end to end, four numbers each, box by box."""
+    laid: list[int] = []
+    for box, tests in enumerate(query.tests):
+        for left, op, right in tests:
+            laid += (box, left, OPS.index(op), right)
+    return laid or None
+
+
+def _tests_listed(queries: QuerySet) -> pa.Array:
+    """Give the tests of each query as `_tests_of` lays them."""
+    if len(queries.tests) == 0:
+        return pa.nulls(len(queries), pa.list_(pa.int32()))
+    boxes = np.diff(queries.box_ptr)
+    place = np.arange(len(queries.test_ptr) - 1) - np.repeat(queries.box_ptr[:-1], boxes)
+    box = np.repeat(place, np.diff(queries.test_ptr)).astype(np.int32)
+    laid = pa.array(np.column_stack([box, queries.tests]).ravel())
+    offsets = queries.test_ptr[queries.box_ptr] * 4
+    none = offsets[1:] == offsets[:-1]
+    return pa.ListArray.from_arrays(offsets.astype(np.int32), laid, mask=pa.array(none))
+
+
+def _tests_laid(lists: pa.ChunkedArray, box_ptr: Int64s) -> tuple[Int64s, Int32s]:
+    """Give the tests of all boxes end to end, and where each box's begin."""
+    if lists.null_count == len(lists):
+        return untested(int(box_ptr[-1]))
+    laid, ptr = _laid(lists)
+    numbers = laid.reshape(-1, 4)
+    box = numbers[:, 0] + np.repeat(box_ptr[:-1], np.diff(ptr) // 4)
+    test_ptr = np.zeros(box_ptr[-1] + 1, np.int64)
+    np.cumsum(np.bincount(box, minlength=int(box_ptr[-1])), out=test_ptr[1:])
+    return test_ptr, np.ascontiguousarray(numbers[:, 1:], np.int32)
 
 
 def _instants(times: Int64s, always: int) -> pa.Array:
     return pa.array(times, mask=times == always).cast(TIME)
 
 
-def _laid(lists: pa.ChunkedArray) -> tuple[Doubles, Int64s]:
+def _laid(lists: pa.ChunkedArray) -> tuple[npt.NDArray[Any], Int64s]:
     """Give the members of lists end to end, and where each list begins."""
     array = lists.combine_chunks()
     return array.flatten().to_numpy(), _ptr(array)

@@ -14,7 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults
-from fencepost.queries import check_query, read_queries_jsonl
+from fencepost.queries import CROSSING, MATCH, check_query, read_queries_jsonl
+from fencepost.queries.columns import Bools
 from fencepost.queries.conversions import is_text
 from fencepost.queries.strings import repeated
 from fencepost.queries.wording import did_you_mean, shortened
@@ -22,6 +23,7 @@ from pipelines.evaluation.query_files import FEED, QueryFile, collected, read_qu
 from pipelines.reading.raw_rows import refuse
 from pipelines.registry.definitions import DEFINITION, FREE, Axes, rows_of, rows_of_each
 
+KIND = "kind"
 NOTHING_IMPORTED = "nothing imported"
 
 
@@ -56,13 +58,12 @@ def _of_table(file: QueryFile, table: pa.Table, axes_of: Axes, feed: str | None)
     standing = collected(faults, reading, None)
     refuse(faults)
     parts = []
-    for name, queries in () if standing is None else standing.sets.items():
+    sets = () if standing is None else (*standing.sets.items(), *standing.matches.items())
+    for name, queries in sets:
         if len(queries):
-            mine = None if FEED not in table.column_names else _equal(table[FEED], name)
+            mine = pa.array(_rows_of_kind(table, queries.kind) & _rows_of_feed(table, name))
             more = {
-                column: values if mine is None else values.filter(mine)
-                for column, values in free.items()
-                if values is not None
+                column: values.filter(mine) for column, values in free.items() if values is not None
             }
             parts.append(rows_of(queries, more))
     return pa.concat_tables([DEFINITION.empty_table(), *parts])
@@ -116,8 +117,22 @@ def _without_empty(
     return pc.if_else(pc.fill_null(some, False), tags, pa.scalar(None, tags.type))
 
 
-def _equal(column: pa.ChunkedArray, value: str) -> pa.ChunkedArray:
-    return pc.fill_null(pc.equal(column.cast(pa.string()), value), False)
+def _rows_of_feed(table: pa.Table, feed: str) -> Bools:
+    if FEED not in table.column_names:
+        return np.ones(len(table), np.bool_)
+    return _equal(table[FEED], feed)
+
+
+def _rows_of_kind(table: pa.Table, kind: str) -> Bools:
+    if KIND not in table.column_names:
+        return np.full(len(table), kind == CROSSING)
+    matches = _equal(table[KIND], MATCH)
+    return matches if kind == MATCH else ~matches
+
+
+def _equal(column: pa.ChunkedArray, value: str) -> Bools:
+    equal: Bools = pc.fill_null(pc.equal(column.cast(pa.string()), value), False).to_numpy()
+    return equal
 
 
 def _in_several(files: Mapping[str, pa.Table], queries: pa.Table) -> list[Fault]:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import InputError
-from fencepost.queries.columns import Bools
+from fencepost.queries.columns import CROSSING, Bools
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.registry.actions import unknown_id
@@ -34,11 +34,12 @@ from pipelines.registry.texts import (
     json_lines,
     number_text,
     plain,
+    tests_by_box,
     where_text,
 )
 from schemas.arrivals import DONE, REGISTRY
 
-HEADER = ("id", "version", "feed", "where", "streams", "within", "owner", "tags")
+HEADER = ("id", "version", "kind", "feed", "where", "streams", "within", "owner", "tags")
 WIDEST = 48
 MOST_BOXES = 20
 """Boxes that are printed of one query."""
@@ -52,10 +53,12 @@ class Asked:
     owner: str | None = None
     tag: str | None = None
     ids: str | None = None
+    kind: str | None = None
 
     def among(self, queries: pa.Table) -> pa.Table:
         """Give the rows that were asked for. O(n)."""
-        for name, wanted in (("feed", self.feed), ("owner", self.owner)):
+        plainly = {"feed": self.feed, "kind": self.kind, "owner": self.owner}
+        for name, wanted in plainly.items():
             if wanted is not None:
                 queries = queries.filter(pc.fill_null(pc.equal(queries[name], wanted), False))
         if self.tag is not None:
@@ -145,6 +148,7 @@ def _cells(row: Row, axes_of: Axes) -> list[str]:
     return [
         plain(row["id"], WIDEST),
         str(row["version"]),
+        row["kind"],
         row["feed"],
         plain(_where(row, axes_of), WIDEST),
         "all" if streams is None else plain(", ".join(streams), WIDEST // 2),
@@ -158,17 +162,18 @@ def _where(row: Row, axes_of: Axes) -> str:
     where: str | None = row["where"]
     if where is not None:
         return where
-    return where_text(axes_known(row, axes_of), row["lo"], row["hi"])
+    return where_text(axes_known(row, axes_of), row["lo"], row["hi"], row["tests"])
 
 
 def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
     streams, within = row["streams"], row["within"]
     words = {
+        "kind": row["kind"],
         "feed": row["feed"],
         "where": _where(row, axes_of),
         "streams": "all" if streams is None else ", ".join(streams),
         "within": None if within is None else duration_text(within),
-        "on_first": row["on_first"],
+        "on_first": row["on_first"] if row["kind"] == CROSSING else None,
         "valid_from": instant_text(row["valid_from"]),
         "valid_to": instant_text(row["valid_to"]),
         "owner": row["owner"],
@@ -178,7 +183,7 @@ def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
     for name, word in words.items():
         if word is not None:
             yield f"  {name:<11} {plain(word)}"
-    boxes = list(_boxes(axes_known(row, axes_of), row["lo"], row["hi"]))
+    boxes = list(_boxes(axes_known(row, axes_of), row))
     for place, box in enumerate(boxes[:MOST_BOXES], 1):
         name = f"box {place}" if len(boxes) > 1 else "box"
         yield f"  {name:<11} {box}"
@@ -186,11 +191,13 @@ def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
         yield f"  … {len(boxes):,} boxes"
 
 
-def _boxes(axes: tuple[str, ...], lo: list[float], hi: list[float]) -> Iterator[str]:
-    d = len(axes)
+def _boxes(axes: tuple[str, ...], row: Row) -> Iterator[str]:
+    lo, hi, d = row["lo"], row["hi"], len(axes)
+    tests = tests_by_box(axes, row["tests"])
     for at in range(0, len(lo), d):
         ends = zip(axes, lo[at : at + d], hi[at : at + d], strict=True)
-        yield " × ".join(f"{axis} {_range(begin, end)}" for axis, begin, end in ends)
+        box = " × ".join(f"{axis} {_range(begin, end)}" for axis, begin, end in ends)
+        yield ", ".join((box, *tests.get(at // d, ())))
 
 
 def _range(begin: float, end: float) -> str:
@@ -219,7 +226,7 @@ def _what_changed(before: Row | None, row: Row) -> str:
 
 
 def _named(column: str) -> str:
-    return "where" if column in ("lo", "hi") else column
+    return "where" if column in ("lo", "hi", "tests") else column
 
 
 def _tagged(tags: pa.ChunkedArray, tag: str) -> Bools:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from fencepost.doubles import EXACT_UP_TO
 from fencepost.errors import LakeError
+from fencepost.queries import CROSSING, OPS
 from fencepost.times import SECOND, format_instant
 from pipelines.registry.definitions import SILENT, Axes
 
@@ -66,10 +67,11 @@ def as_json(row: Row, axes_of: Axes) -> dict[str, Any]:
     """Give a query as the object that registers it; what is as if absent is left out."""
     where = row["where"]
     if where is None:
-        where = where_text(axes_known(row, axes_of), row["lo"], row["hi"])
+        where = where_text(axes_known(row, axes_of), row["lo"], row["hi"], row["tests"])
     fields = {
         "id": row["id"],
         "feed": row["feed"],
+        "kind": None if row["kind"] == CROSSING else row["kind"],
         "where": where,
         "streams": row["streams"],
         "within": None if row["within"] is None else duration_text(row["within"]),
@@ -109,20 +111,38 @@ def axes_known(row: Row, axes_of: Axes) -> tuple[str, ...]:
     return axes
 
 
-def where_text(axes: Sequence[str], lo: Sequence[float], hi: Sequence[float]) -> str:
+def where_text(
+    axes: Sequence[str],
+    lo: Sequence[float],
+    hi: Sequence[float],
+    tests: Sequence[int] | None = None,
+) -> str:
     """Write boxes, laid out as in `queries`, as the condition that parses to the same boxes."""
     d = len(axes)
+    tested = tests_by_box(axes, tests)
     return " OR ".join(
-        _box_text(axes, lo[at : at + d], hi[at : at + d]) for at in range(0, len(lo), d)
+        _box_text(axes, lo[at : at + d], hi[at : at + d], tested.get(at // d, ()))
+        for at in range(0, len(lo), d)
     )
 
 
-def _box_text(axes: Sequence[str], lo: Sequence[float], hi: Sequence[float]) -> str:
+def tests_by_box(axes: Sequence[str], tests: Sequence[int] | None) -> dict[int, list[str]]:
+    """Write tests of two axes, laid out as in `queries`, by the number of their box."""
+    texts: dict[int, list[str]] = {}
+    for at in range(0, len(tests or ()), 4):
+        box, left, op, right = (tests or ())[at : at + 4]
+        texts.setdefault(box, []).append(f"{axes[left]} {OPS[op]} {axes[right]}")
+    return texts
+
+
+def _box_text(
+    axes: Sequence[str], lo: Sequence[float], hi: Sequence[float], tests: Iterable[str]
+) -> str:
     parts = []
     for axis, begin, end in zip(axes, lo, hi, strict=True):
         parts += [f"{axis} >= {number_text(begin)}"] if begin > -inf else []
         parts += [f"{axis} < {number_text(end)}"] if end < inf else []
-    return " AND ".join(parts) or "ALL"
+    return " AND ".join((*parts, *tests)) or "ALL"
 
 
 def number_text(value: float) -> str:

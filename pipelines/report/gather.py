@@ -84,6 +84,7 @@ def _feed(session: Session, scope: Scope, axes: Sequence[str]) -> dict[str, Any]
         "begin": seen.first,
         "end": seen.last,
         "transitions": tallies.transitions(session),
+        "matches": tallies.matches(session, scope),
         "over_time": tallies.over_time(session, scope),
         "queries": tallies.top(session, "query_id"),
         "by_stream": tallies.top(session, "stream_id"),

@@ -156,7 +156,8 @@ class _Rules:
         quiet = f"""SELECT {regions.columns(axes)}, s.nth, 0, 0
             FROM (
                 SELECT v.*, UNNEST(v.streams) AS stream_id FROM query_versions v
-                WHERE v.feed = '{feed}' AND v.until_n IS NULL AND v.streams IS NOT NULL
+                WHERE v.feed = '{feed}' AND v.kind = 'crossing' AND v.until_n IS NULL
+                    AND v.streams IS NOT NULL
             ) v JOIN __streams s ON s.stream_id = v.stream_id
             WHERE NOT EXISTS (
                 SELECT 1 FROM __crossed c WHERE c.query_id = v.id

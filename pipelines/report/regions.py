@@ -36,7 +36,8 @@ def columns(axes: int) -> str:
 
 def choose(session: duckdb.DuckDBPyConnection, feed: str) -> int:
     """Make the table `__rules` of the versions that a map shows; give how many there are in all."""
-    having = f"v.feed = '{feed}' AND (c.n IS NOT NULL OR v.until_n IS NULL)"
+    having = f"v.feed = '{feed}' AND v.kind = 'crossing' "
+    having += "AND (c.n IS NOT NULL OR v.until_n IS NULL)"
     crossed = """(
         SELECT c.query_id, c.query_version, SUM(c.n) AS n,
             SUM(c.n) FILTER (c.type = 'I') AS entered, SUM(c.n) FILTER (c.type = 'O') AS gone

@@ -126,7 +126,7 @@ def _after(one: str, other: str) -> bool:
 class Scope:
     """What of one feed is asked for: conditions in SQL over an alias `t`.
 
-    found   on events and transitions: the epochs in force, and the times
+    found   on events, transitions, matches: the epochs in force, and the times
     came    on tuples: the deliveries that these epochs took, and the times
     turned  on the quarantine, whose rows may have no time: the deliveries of `epochs`
     epochs  the epochs in force while whose watermark moved some of that time went by

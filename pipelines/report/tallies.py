@@ -67,6 +67,12 @@ def transitions(session: Session) -> dict[str, int]:
     return {kind: int(counts.get(kind, 0)) for kind in KINDS}
 
 
+def matches(session: Session, scope: Scope) -> int:
+    """Count the matches."""
+    ((many,),) = session.execute(f"SELECT COUNT(*) FROM matches t WHERE {scope.found}").fetchall()
+    return int(many)
+
+
 def over_time(session: Session, scope: Scope) -> dict[str, Any] | None:
     """Count crossings by the hour, or by whatever makes a readable number of bars."""
     first, last = session.execute(

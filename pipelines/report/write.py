@@ -60,6 +60,7 @@ def write_report(  # noqa: PLR0913  by name
         "tuples": sum(feed["tuples"] for feed in data["feeds"]),
         "crossings": sum(feed["entered"] + feed["left"] for feed in data["feeds"]),
         "transitions": sum(sum(feed.get("transitions", {}).values()) for feed in data["feeds"]),
+        "matches": sum(feed.get("matches", 0) for feed in data["feeds"]),
         "quarantined": sum(row["rows"] for feed in data["feeds"] for row in feed["quarantine"]),
     }
     return ReportMade(out, len(content), counts)

@@ -13,18 +13,19 @@ from schemas import Column
 from schemas.marts import PAIR, TRANSITIONS
 
 SPAN = (
-    Column("first_ts", "timestamp", "of its first crossing"),
-    Column("last_ts", "timestamp", "of its last crossing"),
+    Column("first_ts", "timestamp", "of its first crossing or match"),
+    Column("last_ts", "timestamp", "of its last crossing or match"),
 )
 TOLD = (
     count("times_entered", "events I"),
     count("times_left", "events O"),
     *(count(kind, "transitions of this type") for kind in TRANSITIONS),
+    count("matches", "matches"),
 )
 
 
 def _activity(by: tuple[str, ...], other: str) -> str:
-    """Count crossings and transitions by these columns; the pairs are counted through once."""
+    """Count crossings, transitions and matches by these columns, in one pass over each."""
     keys = ", ".join(f"p.{name}" for name in by)
     same = " AND ".join(f"b.{name} = a.{name}" for name in by)
     became = ",\n        ".join(
@@ -32,14 +33,23 @@ def _activity(by: tuple[str, ...], other: str) -> str:
     )
     transitions = ", ".join(f"COALESCE(b.{kind}, 0) AS {kind}" for kind in TRANSITIONS)
     plural = {"query_id": "queries", "stream_id": "streams"}[other]
-    return f"""WITH {ENDS}, {PAIRS}, crossed AS (
+    pair = ", ".join(f"p.{column.name}" for column in PAIR)
+    return f"""WITH {ENDS}, {PAIRS}, seen AS (
+    SELECT {pair}, p.times_entered, p.times_left, 0 AS matches, p.first_ts, p.last_ts,
+        p.entered_ts, p.left_ts
+    FROM pairs p
+    UNION ALL
+    SELECT {pair}, 0, 0, COUNT(*), MIN(p.ts), MAX(p.ts), NULL, NULL
+    FROM matches p GROUP BY {pair}
+), crossed AS (
     SELECT {keys},
         CAST(SUM(p.times_entered) AS BIGINT) AS times_entered,
         CAST(SUM(p.times_left) AS BIGINT) AS times_left,
+        CAST(SUM(p.matches) AS BIGINT) AS matches,
         COUNT(DISTINCT p.{other}) AS {plural},
         COUNT(CASE WHEN {IS_INSIDE} THEN 1 END) AS inside_now,
         MIN(p.first_ts) AS first_ts, MAX(p.last_ts) AS last_ts
-    FROM pairs p LEFT JOIN effects f ON {EFFECT_ON.format("p")}
+    FROM seen p LEFT JOIN effects f ON {EFFECT_ON.format("p")}
     GROUP BY {keys}
 ), became AS (
     SELECT {keys},
@@ -48,7 +58,7 @@ def _activity(by: tuple[str, ...], other: str) -> str:
 )
 SELECT {", ".join(f"a.{name}" for name in by)}, a.times_entered, a.times_left,
     {transitions},
-    a.{plural}, a.inside_now, a.first_ts, a.last_ts
+    a.matches, a.{plural}, a.inside_now, a.first_ts, a.last_ts
 FROM crossed a LEFT JOIN became b ON {same}"""
 
 
@@ -61,7 +71,7 @@ QUERY_ACTIVITY = View(
     (
         *chosen(PAIR, *_BY_QUERY),
         *TOLD,
-        count("streams", "streams that crossed it"),
+        count("streams", "streams that crossed or matched it"),
         count("inside_now", "streams that are inside"),
         *SPAN,
     ),
@@ -70,11 +80,11 @@ QUERY_ACTIVITY = View(
 
 STREAM_ACTIVITY = View(
     "stream_activity",
-    "What each stream has crossed; without those that crossed nothing.",
+    "What each stream has crossed and matched; without those that did neither.",
     (
         *chosen(PAIR, *_BY_STREAM),
         *TOLD,
-        count("queries", "queries that it crossed"),
+        count("queries", "queries that it crossed or matched"),
         count("inside_now", "queries that it is inside of"),
         *SPAN,
     ),

@@ -20,6 +20,7 @@ DELIVERED = "SELECT a.n FROM raw_arrivals a WHERE a.state = 'done'"
 FOUND = {
     "events": "Crossings: a stream entered (I) or left (O) a query.",
     "transitions": "What a crossing turned into within the time t of its query.",
+    "matches": "Matches: a tuple satisfied a query of the kind `match`.",
 }
 LOGS = {
     "stream_state": (("stream_id",), "Where every stream stands: its last accepted tuple."),

@@ -54,6 +54,7 @@ ASKED = {
             CAST(SUM(d.entered + d.left) AS BIGINT) AS events,
             CAST(SUM(d.pass_through + d.short_absence + d.stay + d.departure) AS BIGINT)
                 AS transitions,
+            CAST(SUM(COALESCE(d.matched, 0)) AS BIGINT) AS matches,
             MAX(d.seconds) AS seconds
         FROM done_epochs d GROUP BY d.lane, d.plan ORDER BY MAX(d.at) DESC, 1 LIMIT 1""",
     "reasons": """SELECT q.reason, COUNT(*) AS many FROM quarantine q GROUP BY q.reason

@@ -61,6 +61,7 @@ fresh_within = "26h"
 RULES = """\
 {"id": "low", "feed": "ticks", "where": "price < 3", "within": "2m"}
 {"id": "middle", "feed": "ticks", "where": "price >= 3 AND price < 6", "on_first": "enter"}
+{"id": "thin", "feed": "ticks", "kind": "match", "where": "price <= volume"}
 {"id": "east", "feed": "locations", "where": "x >= 4", "within": "10m"}
 """
 DAY = "2026-01-05"

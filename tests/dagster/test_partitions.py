@@ -17,7 +17,13 @@ from tests.faults.story import differing, rows_of
 pytestmark = pytest.mark.dagster
 
 MADE = ("ticks/ticks", "ticks/quarantine")
-FOUND = ("ticks/stream_state", "ticks/events", "ticks/transitions", "ticks/pending")
+FOUND = (
+    "ticks/stream_state",
+    "ticks/events",
+    "ticks/transitions",
+    "ticks/matches",
+    "ticks/pending",
+)
 
 
 @pytest.fixture
@@ -43,6 +49,8 @@ def test_a_partition_is_told_asset_by_asset(project: Project) -> None:
     assert (events["I"], events["O"]) == (account.counts["entered"], account.counts["left"])
     assert events["dagster/partition_row_count"] == events["I"] + events["O"] > 0
     assert events["watermark"] * 1e6 == account.watermark
+    matches = project.latest("ticks/matches", hour)
+    assert matches["dagster/partition_row_count"] == account.counts["matched"] > 0
 
 
 def test_what_a_partition_turned_away_is_told_when_it_is_known(project: Project) -> None:

@@ -45,6 +45,38 @@ def test_a_walk_through_a_band_is_told_whole(folder):
     assert "4 (I 2 · O 2)" in said.out
 
 
+def test_a_tuple_is_told_of_every_match_query_that_holds_for_it(folder):
+    match = {"feed": "ticks", "kind": "match"}
+    asked = (
+        {"id": "thin", "where": "volume < price", **match},
+        {"id": "three", "where": "price = 3 OR price = 4", "streams": ["a"], **match},
+    )
+    queries = "".join(json.dumps(query) + "\n" for query in asked)
+    written(folder, "q.jsonl", BAND + queries)
+    body = "".join(
+        f"{stream},{T.format(minute)},{price},{volume}\n"
+        for stream, minute, price, volume in (
+            ("b", 0, 3, 2),
+            ("a", 0, 3, 3),
+            ("a", 1, 4, 2),
+            ("a", 1, 4, 2),
+            ("a", 2, 9, 10),
+        )
+    )
+    written(folder, "day.csv", "stream_id,ts,price,volume\n" + body)
+    said = evaluated(folder, "ticks=day.csv")
+    assert (folder / "out" / "matches.csv").read_text() == (
+        "feed,query_id,query_version,stream_id,ts\n"
+        "ticks,three,1,a,2026-11-18T14:00:00.000000Z\n"
+        "ticks,thin,1,a,2026-11-18T14:01:00.000000Z\n"
+        "ticks,three,1,a,2026-11-18T14:01:00.000000Z\n"
+        "ticks,thin,1,b,2026-11-18T14:00:00.000000Z\n"
+    )
+    assert "matches      4" in said.out
+    summary = evaluated(folder, "ticks=day.csv", more=("--json",)).summary
+    assert (summary["matches"], summary["quarantined"]["duplicate"]) == (4, 1)
+
+
 def test_the_summary_is_one_json_object_whose_numbers_add_up(folder):
     written(folder, "a.csv", ticks(1, 3, "x"))
     written(folder, "b.csv", ticks(1, 4) + f"a,{T.format(5)},1\na,{T.format(0)},1\n")
@@ -58,6 +90,7 @@ def test_the_summary_is_one_json_object_whose_numbers_add_up(folder):
         "quarantined": {"malformed": 1, "duplicate": 0, "conflict": 1, "late": 2, "future": 0},
         "events": 2,
         "transitions": 1,
+        "matches": 0,
         "events_by_type": {"I": 1, "O": 1},
         "transitions_by_type": {"pass_through": 0, "short_absence": 0, "stay": 1, "departure": 0},
         "unevaluated": 0,
@@ -95,7 +128,7 @@ def test_the_three_formats_hold_the_same_rows(folder, form):
     written(folder, "day.csv", ticks(1, 3, "x", 9, 0.1))
     assert evaluated(folder, "ticks=day.csv", more=("--format", form)).code == 0
     (path,) = (folder / "out").glob(f"events.{form}")
-    assert len(list((folder / "out").iterdir())) == 3
+    assert len(list((folder / "out").iterdir())) == 4
     found = found_in(path)
     times = [T.format(n).replace("Z", ".000000Z") for n in (0, 1, 3)]
     assert [list(row.values()) for row in found] == [
@@ -237,7 +270,7 @@ def test_a_second_run_takes_the_place_of_the_first(folder):
     before = (folder / "out" / "events.csv").read_bytes()
     assert evaluated(folder, "ticks=day.csv").code == 0
     assert (folder / "out" / "events.csv").read_bytes() == before
-    assert len(list((folder / "out").iterdir())) == 3
+    assert len(list((folder / "out").iterdir())) == 4
 
 
 def test_a_bar_is_shown_on_a_terminal_and_only_to_who_waits(folder):

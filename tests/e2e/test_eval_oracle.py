@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from fencepost.crossings.index import BorderIndex
 from fencepost.engine import FeedState, step
-from fencepost.queries import QuerySet, StandingQuery
+from fencepost.matches import Matcher
+from fencepost.queries import MATCH, StandingQuery
 from fencepost.reference import Delivery, Registration
 from fencepost.reference import run as reference_run
 from fencepost.times import format_instant, parse_instant
@@ -21,7 +22,13 @@ from fencepost.tuples import TupleBatch
 from pipelines.reading.read_rows import ReadDelivery
 from tests.commands import fencepost, rows
 from tests.files import taken, written
-from tests.oracles import event_rows, transition_rows
+from tests.oracles import (
+    event_rows,
+    match_rows,
+    match_set_of,
+    query_set_of,
+    transition_rows,
+)
 from tests.strategies import FEED, Story, stories
 
 
@@ -52,7 +59,7 @@ def as_json(query: StandingQuery) -> str:
         "where": query.where,
         "streams": query.streams,
         "within": None if query.within is None else f"{query.within}us",
-        "on_first": query.on_first,
+        **({"kind": MATCH} if query.kind == MATCH else {"on_first": query.on_first}),
         "valid_from": None if query.valid_from is None else format_instant(query.valid_from),
         "valid_to": None if query.valid_to is None else format_instant(query.valid_to),
     }
@@ -106,6 +113,12 @@ def test_oracle_what_eval_writes_is_what_the_reference_says(tmp_path_factory, st
     assert sorted(transitions) == sorted(
         (t.type, t.query_id, t.stream, t.ts, t.from_ts) for t in expected.transitions
     )
+    matched = [
+        (m["stream_id"], parse_instant(m["ts"]), m["query_id"])
+        for m in rows(folder / "out" / "matches.csv")
+    ]
+    assert matched == sorted((m.stream, m.ts, m.query_id) for m in expected.matches)
+    assert summary["matches"] == len(matched)
     quarantine = [
         (files.index(Path(q["source"])), int(q["line"]), q["reason"])
         for q in rows(folder / "out" / "quarantine.csv")
@@ -132,22 +145,26 @@ def batch_of(delivery: ReadDelivery, number: int) -> TupleBatch:
 def test_differential_a_step_a_delivery_is_one_step_of_all(tmp_path_factory, story):
     folder = tmp_path_factory.mktemp("steps")
     registration, *deliveries = story.script
-    index = BorderIndex.build(QuerySet.from_queries(FEED, story.axes, registration.queries))
+    index = BorderIndex.build(query_set_of(FEED, story.axes, registration))
+    matcher = Matcher.build(match_set_of(FEED, story.axes, registration))
     read = [
         taken(as_file(folder, str(n), "csv", story.axes, delivery), story.axes)
         for n, delivery in enumerate(deliveries)
     ]
     state = FeedState.empty(FEED, story.axes)
-    events, transitions = [], []
+    events, transitions, matches = [], [], []
+    taking = {"matcher": matcher, "lateness": story.lateness}
     for n, delivery in enumerate(read):
-        outcome = step(state, batch_of(delivery, 0), index, deliveries=1, lateness=story.lateness)
+        outcome = step(state, batch_of(delivery, 0), index, deliveries=1, **taking)
         state = outcome.state
         events += event_rows(outcome.events, story.axes, n)
         transitions += transition_rows(outcome.transitions, n)
+        matches += match_rows(outcome.matches, n)
     empty = FeedState.empty(FEED, story.axes)
     batches = [batch_of(delivery, n) for n, delivery in enumerate(read)]
     if batches:
         whole = type(batches[0]).concat(batches)
-        at_once = step(empty, whole, index, deliveries=len(read), lateness=story.lateness)
+        at_once = step(empty, whole, index, deliveries=len(read), **taking)
         assert sorted(events, key=repr) == sorted(event_rows(at_once.events, story.axes), key=repr)
         assert sorted(transitions) == sorted(transition_rows(at_once.transitions))
+        assert sorted(matches) == sorted(match_rows(at_once.matches))

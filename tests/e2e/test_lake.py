@@ -39,7 +39,8 @@ def test_the_cut_into_epochs_changes_no_row(way: Way, in_one, tmp_path: Path) ->
     lateness, expected = in_one
     lake = play(tmp_path, HereRunner(), way, lateness)
     assert tables_of(lake) == expected
-    assert all(expected[name] for name in ("events", "transitions", "quarantine", "visits"))
+    filled = ("events", "transitions", "matches", "quarantine", "visits")
+    assert all(expected[name] for name in filled)
     assert bool(expected["reorder"]) == bool(lateness)
 
 
@@ -137,7 +138,7 @@ def test_a_late_delivery_makes_later_partitions_stale_until_they_are_evaluated(
     list(advance(late, "ticks"))
     assert stale_keys(late, "ticks") == []
     order = {0: tables_of(late), 1: tables_of(in_time)}
-    for name in ("events", "transitions", "inside_now", "visits"):
+    for name in ("events", "transitions", "matches", "inside_now", "visits"):
         assert without_arrival(order[0][name]) == without_arrival(order[1][name]), name
 
 

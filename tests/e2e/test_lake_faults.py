@@ -15,6 +15,7 @@ from pipelines.lake.store import Store
 from pipelines.run import run
 from pipelines.runner import HereRunner
 from pipelines.views.duckdb_session import duckdb_session
+from schemas import FORMAT
 from tests import landed_lakes
 from tests.landed_lakes import NOW, SECOND, Way, instant, land, opened_anew, play, tables_of
 
@@ -256,8 +257,9 @@ def test_a_table_dropped_and_made_anew_is_refused(copied: Lake) -> None:
 
 def test_a_lake_of_a_newer_format_is_refused(copied: Lake) -> None:
     note = copied.store.root / "_fencepost.json"
-    note.write_text(note.read_text().replace('"format": 1', '"format": 2'))
-    with pytest.raises(LakeError, match="has format 2, this Fencepost knows up to 1"):
+    newer = note.read_text().replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
+    note.write_text(newer)
+    with pytest.raises(LakeError, match=f"has format {FORMAT + 1}, this .* knows up to {FORMAT}"):
         opened_anew(copied)
 
 

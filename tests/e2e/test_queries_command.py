@@ -72,10 +72,12 @@ def test_rules_are_imported_once_and_listed(folder):
         "removed": 0,
     }
     assert queries(folder, "list").out == (
-        "id             version  feed       where               streams  within  owner  tags\n"
-        "depot-7        1        locations  x < 4230 AND y < 9  all      3m\n"
-        "aapl-breakout  1        ticks      price >= 231.5      AAPL\n"
-        "thin           1        ticks      volume < 10         all              ada    a, b\n"
+        "id             version  kind      feed       where               streams  within  owner"
+        "  tags\n"
+        "depot-7        1        crossing  locations  x < 4230 AND y < 9  all      3m\n"
+        "aapl-breakout  1        crossing  ticks      price >= 231.5      AAPL\n"
+        "thin           1        crossing  ticks      volume < 10         all              ada"
+        "    a, b\n"
     )
 
 
@@ -142,6 +144,54 @@ def test_a_query_is_added_by_json_or_by_options(folder):
         "tags": ["x, y", "z"],
         "note": "n",
     }
+
+
+def test_a_match_is_registered_listed_by_its_kind_shown_and_exported(folder):
+    assert queries(folder, "import", "rules.jsonl").code == 0
+    match = ("--id", "dear", "--feed", "ticks", "--kind", "match", "--where", "price > volume")
+    assert queries(folder, "add", *match, "--json").summary["added"] == 1
+    assert queries(folder, "list", "--kind", "match").out == (
+        "id    version  kind   feed   where           streams  within  owner  tags\n"
+        "dear  1        match  ticks  price > volume  all\n"
+    )
+    crossings = queries(folder, "list", "--kind", "crossing", "--json").summary
+    assert sorted(each["id"] for each in crossings["queries"]) == ALL
+    shown = queries(folder, "show", "dear").out
+    assert "  kind        match\n" in shown
+    assert "  box         price (-∞, ∞) × volume (-∞, ∞), volume < price\n" in shown
+    assert "on_first" not in shown
+    exported = [json.loads(line) for line in queries(folder, "export").out.splitlines()]
+    dear = {"id": "dear", "feed": "ticks", "kind": "match", "where": "price > volume"}
+    assert [each for each in exported if each["id"] == "dear"] == [dear]
+    assert queries(folder, "add", json.dumps(dear), "--json").summary["unchanged"] == 1
+    crossing = json.dumps({**dear, "kind": "crossing", "where": "price > 1"})
+    assert queries(folder, "add", crossing, "--json").summary["changed"] == 1
+    assert "changed: kind, where" in queries(folder, "show", "dear").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("list", "--kind", "mach"), "unknown kind 'mach'; there are: crossing, match."),
+        (
+            ("add", "--id", "m", "--feed", "ticks", "--kind", "match", "--where", "ALL",
+             "--within", "3m"),
+            "a `match` has no `within`",
+        ),
+        (
+            ("add", "--id", "m", "--feed", "ticks", "--where", "price > volume"),
+            "only `match` queries compare two axes",
+        ),
+        (
+            ("add", "--id", "m", "--feed", "ticks", "--kind", "band_join", "--where", "ALL"),
+            "this version evaluates `crossing` and `match` queries only",
+        ),
+    ],
+)  # fmt: skip
+def test_what_a_kind_has_not_is_refused_in_words(folder, arguments, told):
+    said = queries(folder, *arguments)
+    assert (said.code, said.out) == (2, "")
+    assert told in said.err
 
 
 @pytest.mark.parametrize(

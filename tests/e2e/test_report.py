@@ -13,7 +13,18 @@ from pipelines.report.streams import STREAMS
 from tests.browser import in_browser, launched, opened
 from tests.commands import Said, fencepost
 from tests.hand_made_lakes import Ledger, at
-from tests.walked_lakes import AXES, EVIL, REGIONS, SECONDS, TOML, WALKERS, held, made
+from tests.walked_lakes import (
+    AXES,
+    DEAR,
+    EVIL,
+    REGIONS,
+    SECONDS,
+    TOML,
+    WALKERS,
+    held,
+    made,
+    price,
+)
 
 PHONE = {"width": 390, "height": 844}
 
@@ -73,6 +84,8 @@ def test_it_says_what_it_made_and_where(project):
     assert path.stat().st_size > 10_000
     told = json.loads(report(project, "--json", "-o", "again.html").out)
     assert (told["path"], told["tuples"], told["quarantined"]) == ("again.html", 480, 1)
+    assert told["matches"] == sum(price(second) >= DEAR for second in range(SECONDS)) > 0
+    assert f" transitions, {told['matches']} matches " in said.out
     assert told["bytes"] == (project / "again.html").stat().st_size
     assert not list(project.glob(".*.tmp"))
 

@@ -54,14 +54,19 @@ BANDS = {
     "low": {"where": "price < 3", "within": "2m"},
     "middle": {"where": "price >= 3 AND price < 6", "within": "4m", "on_first": "enter"},
     "high": {"where": "price >= 6"},
+    "even": {"kind": "match", "where": "price = 2 OR price = 4"},
 }
-CHANGED = {"low": {"where": "price < 2", "within": "2m"}, "edge": {"where": "price = 5"}}
+CHANGED = {
+    "low": {"where": "price < 2", "within": "2m"},
+    "edge": {"where": "price = 5"},
+    "even": {"kind": "match", "where": "price = 4 OR price = 6"},
+}
 LANDINGS: dict[str, tuple[str, ...]] = {
     "taken-in": tuple(f"2026-01-0{day}-{part}.csv" for day in (1, 2) for part in "ab"),
     "late": ("2026-01-02-c.csv", "2026-01-01-late.csv", "2026-01-03-a.csv"),
 }
 STAGES = ("registered", "taken-in", "registered-again", "late", "maintained")
-OWN = ("plan", "bases", "at", "seconds", "code", "found_at", "mtimes", "fingerprint")
+OWN = ("plan", "bases", "at", "seconds", "code", "found_at", "mtimes", "fingerprint", "choice")
 """Columns that say when, by whom and from where a row was written."""
 
 
@@ -86,6 +91,7 @@ def do(folder: Path, stage: str) -> None:
     """Do a stage, as a process of its own would: nothing is left over from before."""
     standing._checked.clear()
     evaluate._indexes.clear()
+    evaluate._matchers.clear()
     settings, runner = load(folder), HereRunner()
     if stage.startswith("registered"):
         bands, gone = (BANDS, ()) if stage == "registered" else (CHANGED, ("high",))

@@ -33,6 +33,7 @@ KILLS = (
     "epochs.events:1",
     "epochs.stream_state:1",
     "epochs.transitions:1",
+    "epochs.matches:1",
     "epochs.done:1",
 )
 KILLS_ON_SPARK = ("ingest.tuples:1", "epochs.events:1", "epochs.stream_state:1")

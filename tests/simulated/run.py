@@ -270,6 +270,7 @@ def simulated(seed: int = 0) -> Iterator[None]:
         (registry, "newest", lambda store: registered(store.disk)),
         (registry, "by_feed_and_id", lambda rows: rows),
         (drive, "_queries", lambda _lake, _lane, version: f"r{version}" if version else None),
+        (drive, "_matches", lambda _lake, _lane, _version: None),
         (drive, "_fingerprint", lambda _lake, _lane, version: f"r{version}"),
         (drive, "code_version", lambda: "simulated"),
         (carrying, "_files", lambda _feed, planned, _again: (FilePart(0, planned.path, 1, 0),)),

@@ -29,7 +29,15 @@ from tests.landed_lakes import LEFT_OUT, SECOND, Way, play, tables_of
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 LATENESS = 2 * SECOND
-COMPARED = ("events", "transitions", "quarantine", "stream_state", "pending", "reorder")
+COMPARED = (
+    "events",
+    "transitions",
+    "matches",
+    "quarantine",
+    "stream_state",
+    "pending",
+    "reorder",
+)
 
 
 @pytest.fixture(scope="module")

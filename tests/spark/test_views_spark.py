@@ -51,6 +51,8 @@ def rich() -> Ledger:
     ledger.event("I", "q", "ünï\u00adcode", 1, query_version=2, feed="locations", x=2.0)
     pair: dict[str, Any] = {"feed": "ticks", "query_id": "q", "query_version": 1}
     ledger.add("transitions", **pair, type="stay", stream_id="a", epoch=1, generation=1, to_ts=None)
+    match = {**pair, "query_id": "m", "ts": at(2)}
+    ledger.add("matches", **match, stream_id="a", epoch=1, generation=1, arrival=n)
     log: dict[str, Any] = {"feed": "ticks", "stream_id": "a", "epoch": 1, "generation": 1}
     ledger.add("stream_state", **log, price=1.0, place=[1, 2], snapshot=True)
     ledger.add("reorder", **log, snapshot=True)

@@ -81,6 +81,19 @@ FAULTS = [
         alter("transitions", {"type": "stay"}, type="pass_through"),
         "became stay, expected pass_through",
     ),
+    ("epochs_are_accounted_for", lose("matches"), "matched 1 and 0 there"),
+    ("matches_are_those_of_the_queries", lose("matches"), "missing: m v1 by a at 2026-11-18"),
+    (
+        "matches_are_those_of_the_queries",
+        alter("queries", {"hi": [12.0]}, id="m"),
+        "not a match: m v1 by a",
+    ),
+    (
+        "matches_are_those_of_the_queries",
+        alter("queries", {"valid_to": at(1)}, id="m"),
+        "not a match: m v1 by a",
+    ),
+    ("matches_are_of_tuples_taken", alter("matches", {"ts": at(2)}), "m v1, a: no tuple of"),
     (
         "state_is_the_newest",
         alter("stream_state", {"ts": at(9)}, epoch=2),
@@ -130,6 +143,8 @@ def test_what_the_engine_made_of_a_day_passes(tmp_path, lateness):
     looked = {checked.name: checked.counts["rows"] for checked in made}
     assert looked["transitions_follow"] > 100
     assert looked["crossings_are_those_of_the_queries"] > 100
+    assert looked["matches_are_those_of_the_queries"] > 100
+    assert looked["matches_are_of_tuples_taken"] > 100
 
 
 @settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])

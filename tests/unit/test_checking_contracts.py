@@ -68,6 +68,7 @@ def test_a_sound_lake_keeps_its_contracts(tmp_path):
         "stream_state": 1,
         "events": 2,
         "transitions": 2,
+        "matches": 1,
         "pending": 0,
     }
 

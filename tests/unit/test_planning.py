@@ -22,7 +22,7 @@ from pipelines.planning.plan import (
     watermarks,
 )
 from schemas.arrivals import ARRIVALS, DONE, PLANNED
-from schemas.epochs import EPOCHS
+from schemas.epochs import COUNTS, EPOCHS
 
 LANE = "grid"
 DEFAULT = Limits()
@@ -273,12 +273,15 @@ def test_an_epoch_survives_the_ledger() -> None:
     epoch = Epoch(
         LANE, 3, 2, "p", 3, 4, KEYS[0], (5, 7), 2, "f", None, (None, 9), True, {"a": 1}, "c"
     )
-    done = replace(epoch, counts={"rows": 4, "waiting": 1}, done=True)
+    counts = {**dict.fromkeys(COUNTS, 0), "rows": 4, "waiting": 1}
+    done = replace(epoch, counts=counts, done=True, choice='{"matches": {}}')
     horizon = replace(epoch, horizon=True)
     rows = [epoch.as_row(PLANNED, NOW), done.as_row(DONE, NOW, {"job": 0.5})]
     rows.append(horizon.as_row(HORIZON, NOW))
     table = pa.Table.from_pylist([dict(row) for row in rows], EPOCHS.arrow)
     assert [Epoch.of_row(row) for row in table.to_pylist()] == [epoch, done, horizon]
+    older = {**table.to_pylist()[1], "matched": None, "choice": None}
+    assert Epoch.of_row(older) == replace(done, choice=None)  # of before there were matches
 
 
 def arrival(n: int, state: str, **more: Any) -> dict[str, Any]:

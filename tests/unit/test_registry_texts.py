@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fencepost.errors import LakeError
-from fencepost.queries import parse_where
+from fencepost.errors import LakeError, QueryFault
+from fencepost.queries import OPS, parse_match, parse_where
 from fencepost.times import EARLIEST, LATEST, LONGEST, parse_duration, parse_instant
 from pipelines.registry.texts import (
     aligned,
@@ -86,3 +86,41 @@ def test_boxes_of_a_feed_that_is_gone_cannot_be_named():
     row = {"id": "q", "feed": "bonds", "where": None, "lo": [1.0], "hi": [2.0]}
     with pytest.raises(LakeError, match=r"'q' watches the feed 'bonds', which is not in"):
         as_json(row, {"ticks": AXES})
+
+
+@given(
+    st.lists(
+        st.tuples(ranges, ranges, st.sampled_from(("<", "<=", "=", ">", ">=", None))),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_boxes_and_tests_are_spelled_so_that_they_parse_to_the_same(drawn):
+    texts = []
+    for *box, op in drawn:
+        lo, hi = zip(*box, strict=True)
+        text = where_text(AXES, lo, hi)
+        texts.append(text if op is None else f"{text} AND price {op} volume")
+    try:
+        boxes, tests = parse_match(" OR ".join(texts), AXES)
+    except QueryFault:  # nothing is in any of them
+        return
+    ends = [end for box in boxes for end in box]
+    laid = [
+        number
+        for box, its in enumerate(tests)
+        for left, op, right in its
+        for number in (box, left, OPS.index(op), right)
+    ]
+    text = where_text(AXES, [lo for lo, _ in ends], [hi for _, hi in ends], laid or None)
+    assert parse_match(text, AXES) == (boxes, tests)
+
+
+def test_a_test_stands_behind_the_bounds_of_its_box():
+    lo, hi = [-INF, -INF, 1.0, -INF], [INF, INF, INF, 9.0]
+    assert (
+        where_text(AXES, lo, hi, [0, 1, 0, 0]) == "volume < price OR price >= 1.0 AND volume < 9.0"
+    )
+    assert where_text(AXES, lo, hi, [1, 0, 2, 1, 1, 1, 1, 0]).endswith(
+        "AND volume < 9.0 AND price = volume AND volume <= price"
+    )

@@ -43,6 +43,7 @@ function head() {
   const sum = (of) => feeds.reduce((total, feed) => total + of(feed), 0);
   const entered = sum((feed) => feed.entered), left = sum((feed) => feed.left);
   const kinds = (feed) => Object.values(feed.transitions || {}).reduce((a, b) => a + b, 0);
+  const matches = sum((feed) => feed.matches || 0);
   const turned = (feed) => feed.quarantine.reduce((total, each) => total + each.rows, 0);
   const asked = report.asked ? `${report.asked[0].toUpperCase()}${report.asked.slice(1)}` : "The whole lake";
   document.getElementById("head").append(
@@ -54,6 +55,7 @@ function head() {
       figure("Standing rules", sum((feed) => feed.rules), "as registered now"),
       figure("Crossings", entered + left, `${number(entered)} In, ${number(left)} Out`),
       figure("Transitions", sum(kinds), "what crossings turned into"),
+      ...(matches ? [figure("Matches", matches, "tuples that a rule held for")] : []),
       figure("In quarantine", sum(turned), "rows that were not taken")),
     make("nav", { "aria-label": "Sections" }, ...feeds.map((feed) => make("a", { href: `#feed-${feed.name}` }, feed.name)), make("a", { href: "#quarantine" }, "quarantine"), make("a", { href: "#epochs" }, "epochs")));
 }
@@ -66,7 +68,7 @@ function feedSection(feed) {
     return section;
   }
   section.append(make("p", { class: "lead" },
-    `${counted(feed.tuples, "tuple", "tuples")} of ${counted(feed.streams, "stream", "streams")} on ${feed.axes.join(", ")}, held against ${counted(feed.rules, "standing rule", "standing rules")}: ${number(feed.entered)} In, ${number(feed.left)} Out.`));
+    `${counted(feed.tuples, "tuple", "tuples")} of ${counted(feed.streams, "stream", "streams")} on ${feed.axes.join(", ")}, held against ${counted(feed.rules, "standing rule", "standing rules")}: ${number(feed.entered)} In, ${number(feed.left)} Out${feed.matches ? `, ${counted(feed.matches, "match", "matches")}` : ""}.`));
   section.append(feed.map ? new TownMap(feed.map, feed.name).element : new Charts(feed.chart, feed.name).element);
   if (feed.over_time) {
     section.append(make("div", { class: "two" }, overTime(feed.over_time), transitionBars(feed.transitions)),

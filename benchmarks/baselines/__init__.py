@@ -1,0 +1,1 @@
+"""What the papers of S2 and S3 measured themselves against, built with equal care."""

@@ -1,0 +1,110 @@
+"""The benchmarks of matches: `make bench-matches`, or `ARGS="joins peers"` for some of them.
+
+Every line checks its answers before it is timed, and its ratio is taken within this one run, the
+rivals in turns, the least time of each. With `--write` the figures go to
+docs/performance-matches.md; with `--quick` all sections run at their smallest and judge no bar.
+"""
+
+import argparse
+import os
+import platform
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+from benchmarks import (
+    matches_auto,
+    matches_crossings,
+    matches_intervals,
+    matches_joins,
+    matches_peers,
+    matches_rectangles,
+)
+from benchmarks.matches_made import Scale
+from benchmarks.report import Line
+
+PAGE = Path("docs/performance-matches.md")
+
+SECTIONS = {
+    "rectangles": (
+        "S2, two axes: virtual construct rectangles and R-trees (Rx Ry = 60,000, W = 20, L = 8)",
+        matches_rectangles.rectangles_against_trees,
+    ),
+    "intervals": (
+        "S2, one axis: LCI-BV(DT), Dlist and IS-lists (R = 5,000, lengths up to W = 100)",
+        matches_intervals.curves,
+    ),
+    "joins": (
+        "S3: the spatial join against interval binary search trees",
+        matches_joins.joins_against_trees,
+    ),
+    "clusters": ("S3: time against N_dc (N_query = 10,000)", matches_joins.clusters),
+    "predicates": (
+        "S3: time against R_pred (8 attributes, N_query = 50,000)",
+        matches_joins.predicates,
+    ),
+    "skew": ("S3: time under skew (4 attributes, N_query = 100,000)", matches_joins.skew),
+    "peers": (
+        "A million points, 100 K queries, two threads each",
+        matches_peers.against_peers,
+    ),
+    "auto": ("What auto picks, against every other choice", matches_auto.sweep),
+    "crossings": ("Crossings: the walk against the difference", matches_crossings.by_fluctuation),
+}
+
+INTRODUCTION = """\
+# Performance of matches
+
+Written by `make bench-matches ARGS='--write'`; do not edit. Every line checked its answers before
+it was timed, and its ratio was taken within this one run: rivals in turns, the least time of three
+rounds or more each, by the clock of the processor where one thread works, for noise only adds.
+{about}.
+
+Times are those of a point in a batch, unless a line says *alone*: then points came one by one, each
+through a call from Python, which costs some microseconds by itself. A size is what the index holds.
+S3's conditions are a third each open to the left, open to the right and closed, so there is no one
+W: of the values of an attribute a condition holds 44% on average.
+"""
+
+
+def main(arguments: list[str]) -> int:
+    """Run the sections asked for; 1 if a bar is missed."""
+    asked = _parser().parse_args(arguments)
+    about = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}"
+    print(about)
+    sections: list[tuple[str, list[Line]]] = []
+    for name in asked.sections or SECTIONS:
+        title, section = SECTIONS[name]
+        sections.append((title, []))
+        print(f"\n{title}")
+        for line in section(Scale(asked.quick)):
+            sections[-1][1].append(replace(line, bar=None) if asked.quick else line)
+            print(f"  {sections[-1][1][-1]}", flush=True)
+    if asked.write:
+        PAGE.write_text(_page(about, sections), encoding="utf-8")
+    if asked.quick:
+        print("\nall answers are equal; --quick judges no bar")
+        return 0
+    met = [line.met for _, found in sections for line in found if line.met is not None]
+    print(f"\n{sum(met)} of {len(met)} bars met")
+    return 0 if all(met) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.matches", description=__doc__)
+    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], metavar="SECTION")
+    parser.add_argument("--quick", action="store_true", help="the smallest of every section")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE}")
+    return parser
+
+
+def _page(about: str, sections: list[tuple[str, list[Line]]]) -> str:
+    rows = [INTRODUCTION.format(about=about)]
+    for title, lines in sections:
+        rows += [f"## {title}", "", "| | figure | bar | | |", "| --- | --- | --- | --- | --- |"]
+        rows += [*(line.row for line in lines), ""]
+    return "\n".join(rows).rstrip() + "\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,122 @@
+"""What an index costs a point, measured, as `auto` weighs it.
+
+Times every index that `auto` may take over a sweep of boxes, axes, results and batches, fits each
+one's cost to a few terms by non-negative least squares on relative errors, and prints the table of
+`fencepost/matches/costs.py`. To be run again where an index has become quicker.
+
+    python -m benchmarks.matches_fit
+"""
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from fencepost.matches import Boxes, BoxIndex, named
+from fencepost.matches.auto import expected, likely
+from fencepost.matches.costs import ALONE, CANDIDATES, terms
+from fencepost.tuples import Doubles
+
+MOST_PAIRS = 1e8  # of boxes and points that a scan compares in one measurement
+MOST_RESULTS = 1e6
+BATCHES = (1, 64, 16_384)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Boxes, and points to ask for."""
+
+    boxes: Boxes
+    held: float
+    points: Doubles
+
+
+def settings(seed: int = 0) -> Iterator[Setting]:
+    """Sweep; sides of boxes such that about so many hold a point."""
+    rng = np.random.default_rng(seed)
+    for axes in (1, 2, 3, 4, 6, 8):
+        for n in (64, 300, 1_000, 10_000, 100_000):
+            for wanted in (0.1, 3.0, 50.0, 1000.0):
+                if wanted <= n / 4:
+                    boxes = crowd(rng, axes, n, wanted / n)
+                    yield Setting(boxes, expected(boxes), likely_many(boxes, rng))
+
+
+def crowd(rng: np.random.Generator, axes: int, n: int, share: float) -> Boxes:
+    """Draw boxes of uneven sides over the unit cube, of about this share of it each."""
+    side = min(0.95, share ** (1 / axes))
+    width = np.minimum(1.0, side * rng.uniform(0.5, 1.5, (axes, n)))
+    lo = rng.uniform(-width / 2, 1.0 - width / 2)
+    return Boxes.of(lo, lo + width)
+
+
+def likely_many(boxes: Boxes, rng: np.random.Generator) -> Doubles:
+    """Draw as many points as the largest batch has."""
+    some = [likely(boxes, rng) for _ in range(BATCHES[-1] // 256)]
+    points = np.concatenate(some, axis=1)
+    return np.ascontiguousarray(points[:, rng.permutation(points.shape[1])])
+
+
+def measured(index: BoxIndex, points: Doubles, batch: int, held: float) -> float:
+    """Nanoseconds of the processor a point, the best of three."""
+    n = len(index.boxes)
+    limit = MOST_RESULTS / max(held, 1.0)
+    if index.name == "scan":
+        limit = min(limit, MOST_PAIRS / (n * index.boxes.axes))
+    count = int(max(batch, min(points.shape[1], limit, 200 * batch)))
+    count = min(count, points.shape[1]) // batch * batch
+    if count == 0:
+        return float("nan")
+    parts = [np.ascontiguousarray(points[:, at : at + batch]) for at in range(0, count, batch)]
+    best = float("inf")
+    for _ in range(3):
+        begun = time.thread_time()
+        for part in parts:
+            index.probe(part)
+        best = min(best, time.thread_time() - begun)
+    return best / count * 1e9
+
+
+def fitted(rows: Doubles, costs: Doubles) -> Doubles:
+    """Non-negative weights that come closest in proportion: coordinate descent."""
+    scaled = rows / costs[:, None]
+    weights = np.zeros(rows.shape[1])
+    square = (scaled**2).sum(axis=0)
+    for _ in range(20_000):
+        for k in range(len(weights)):
+            rest = 1.0 - scaled @ weights + scaled[:, k] * weights[k]
+            weights[k] = max(0.0, float(scaled[:, k] @ rest) / max(float(square[k]), 1e-300))
+    return weights
+
+
+def main() -> None:
+    """Measure, fit, print."""
+    seen: dict[tuple[str, bool], list[tuple[list[float], float]]] = {}
+    chosen: list[dict[str, float]] = []
+    for setting in settings():
+        boxes = setting.boxes
+        for batch in BATCHES:
+            costs = {}
+            for name, fits in CANDIDATES.items():
+                if not fits(boxes.axes, len(boxes)):
+                    continue
+                index = named(name, boxes.axes).build(boxes)
+                index.probe(setting.points[:, :batch].copy())  # compiled, and pages touched
+                costs[name] = measured(index, setting.points, batch, setting.held)
+                told = terms(boxes.axes, len(boxes), setting.held, batch)
+                seen.setdefault((name, batch < ALONE), []).append((told, costs[name]))
+            chosen.append(costs)
+            line = "  ".join(f"{name} {cost:,.0f}" for name, cost in costs.items())
+            print(f"d={boxes.axes} n={len(boxes):,} held={setting.held:.1f} b={batch}: {line}")
+    for (name, alone), many in sorted(seen.items()):
+        rows = np.array([row for row, cost in many if np.isfinite(cost)])
+        costs_of = np.array([cost for _, cost in many if np.isfinite(cost)])
+        weights = fitted(rows, costs_of)
+        off = np.abs(np.log(rows @ weights / costs_of))
+        told = ", ".join(f"{w:.4g}" for w in weights)
+        print(f'    ("{name}", {alone}): ({told}),  # off by {np.exp(off.mean()):.2f} x')
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,104 @@
+"""An audit of matches: every `match` query looked at, for a bounded sample of tuples.
+
+The engine asks an index; here each box of each query, and each of its tests of two axes, is held
+against the tuple in plain NumPy, and what comes of it against the rows of `matches`.
+
+Law: no index or kernel of the engine is asked; which tuples were taken is read from the tuples.
+"""
+
+# ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from fencepost.queries import MATCH, QuerySet
+from fencepost.queries.condition import OPS
+from fencepost.times import format_instant
+from fencepost.tuples import Bools
+from pipelines.checking.checked import SAMPLES, Found
+from pipelines.checking.sampled import Step, any_of, asked, inside, sampled
+from pipelines.checking.scope import Scope
+from pipelines.checking.standing import ACCEPTED
+from pipelines.settings import Settings
+
+if TYPE_CHECKING:
+    import duckdb
+
+COMPARES = {"<": np.less, "<=": np.less_equal, "=": np.equal}
+
+
+class Matched(NamedTuple):
+    """A match, expected or found."""
+
+    query: str
+    version: int
+    stream: str
+    ts: int
+
+    def __str__(self) -> str:
+        """Say it."""
+        return f"{self.query} v{self.version} by {self.stream} at {format_instant(self.ts)}"
+
+
+def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+    """Hold the matches of the sample against those of all queries; O(tuples · boxes)."""
+    looked, faults = 0, list[str]()
+    for queries, steps in sampled(session, settings, scope, MATCH):
+        expected = {match for step in steps for match in matches(queries, step)}
+        found = _found(session, scope, {(step.stream, step.ts) for step in steps})
+        looked += len(steps)
+        faults += [f"missing: {each}" for each in sorted(expected - found)]
+        faults += [f"not a match: {each}" for each in sorted(found - expected)]
+    return Found(looked, len(faults), faults[:SAMPLES])
+
+
+def matches(queries: QuerySet, step: Step) -> Iterator[Matched]:
+    """Give what a tuple matches, by looking at every query. O(boxes + tests)."""
+    held = inside(queries, step.after) & ~_failed(queries, step.after)
+    for q in np.flatnonzero(any_of(queries, held) & asked(queries, step)).tolist():
+        version = int(queries.versions[q])
+        yield Matched(queries.ids[q].as_py(), version, step.stream, step.ts)
+
+
+def _failed(queries: QuerySet, point: Sequence[float]) -> Bools:
+    """Say which boxes have a test that the point does not pass."""
+    values = np.array(point)
+    left, op, right = queries.tests.T
+    passed = np.zeros(len(op), np.bool_)
+    for code, name in enumerate(OPS):
+        mine = op == code
+        passed[mine] = COMPARES[name](values[left[mine]], values[right[mine]])
+    failed = np.zeros(queries.lo.shape[1], np.bool_)
+    box = np.repeat(np.arange(len(failed)), np.diff(queries.test_ptr))
+    failed[box[~passed]] = True
+    return failed
+
+
+def _found(
+    session: "duckdb.DuckDBPyConnection", scope: Scope, steps: set[tuple[str, int]]
+) -> set[Matched]:
+    """Read the matches of tuples."""
+    rows: list[tuple[Any, ...]] = session.execute(
+        "SELECT e.query_id, e.query_version, e.stream_id, UNIX_MICROS(e.ts) FROM matches e "
+        "JOIN audited m ON m.stream_id = e.stream_id AND m.ts = e.ts "
+        f"WHERE e.feed = '{scope.feed}'"
+    ).fetchall()
+    found = (Matched(*row) for row in rows)
+    return {each for each in found if (each.stream, each.ts) in steps}
+
+
+def of_accepted(scope: Scope, _: Sequence[str]) -> str:
+    """Hold each match against the tuples that were taken; a row for each, as in `accounting`."""
+    among = f"""t.stream_id IN (
+        SELECT i.stream_id FROM matches i
+        WHERE i.feed = '{scope.feed}' AND {scope.epochs("i.epoch")}
+    )"""
+    accepted = ACCEPTED.format(feed=scope.feed, condition=among)
+    return f"""WITH {accepted}
+SELECT CASE WHEN a.stream_id IS NULL THEN m.query_id || ' v' || m.query_version || ', '
+        || m.stream_id || ': no tuple of ' || m.ts || ' was taken'
+    END AS said
+FROM matches m LEFT JOIN accepted a ON a.stream_id = m.stream_id AND a.ts = m.ts
+WHERE m.feed = '{scope.feed}' AND {scope.epochs("m.epoch")}"""

@@ -1,0 +1,41 @@
+"""How an epoch's crossings and matches were found, and why: the record in the ledger.
+
+Law: it says how, never what: two runs that chose otherwise gave the same rows, so no hash and no
+comparison of epochs looks at it.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fencepost.engine import Outcome
+
+Choice = Mapping[str, Any]
+
+
+def choice_of(outcome: Outcome) -> Choice:
+    """Say how a task found what it found in an epoch."""
+    indexes = () if outcome.matcher is None else outcome.matcher.choices
+    return {
+        **outcome.chosen.as_json(),
+        "matches": [
+            {"index": each.name, "boxes": each.boxes, "axes": each.axes, "why": each.why}
+            for each in indexes
+        ],
+    }
+
+
+def together(choices: Iterable[Choice]) -> str | None:
+    """Put the tasks of an epoch together as JSON; None where nobody said anything.
+
+    Of each way to find crossings: how many tasks took it, and why the first of them did. The
+    indexes of the matches are the same in all.
+    """
+    crossings: dict[str, dict[str, Any]] = {}
+    matches: list[Choice] | None = None
+    for choice in choices:
+        rest = {name: choice[name] for name in ("why", "fl", "w") if name in choice}
+        mine = crossings.setdefault(choice["crossings"], {"tasks": 0, **rest})
+        mine["tasks"] += 1
+        matches = matches or choice["matches"]
+    return json.dumps({"crossings": crossings, "matches": matches}) if crossings else None

@@ -1,0 +1,137 @@
+"""`fencepost explain`: which index serves the queries, what it costs, and why not another.
+
+Law: nothing in the lake changes, no lock is taken, no JVM is started.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pipelines import completing
+from pipelines.options import AsJson, Config, LakeFolder, known, print_json
+
+if TYPE_CHECKING:  # Arrow and the engine are imported where they are needed
+    from pipelines.explaining import Explained, Part
+
+
+def explain(  # noqa: PLR0913  options are many
+    feed: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[FEED]", help="Only of this feed.", autocompletion=completing.feeds
+        ),
+    ] = None,
+    *,
+    queries: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--queries",
+            "-q",
+            metavar="FILE",
+            help="Explain the queries of this file, instead of those in the lake. May be given "
+            "several times.",
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="How many tuples are matched together; else 10,000."),
+    ] = None,
+    index: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Take this index for the matches, whatever is cheaper."),
+    ] = "auto",
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Explain how the queries of each feed are evaluated: the index, its cost, and why.
+
+    Crossings are found by walking past the borders between one tuple and the next. Where steps are
+    long and queries narrow it is cheaper to ask which queries hold at either end and compare: each
+    epoch measures both and records its choice, which is told here.
+
+    Matches are looked up in an index. `auto` takes the one with the least expected cost for this
+    many boxes, axes and results; the costs are nanoseconds a tuple, measured on one machine, and
+    good for comparing. By name there are: scan, ladder, sci, lci, lci_bv, dlist (one axis), grid,
+    vcr_sd, vcr_od (two), packed, bitmaps, spatial_join (any number).
+
+    \b
+    Examples:
+      fencepost explain
+      fencepost explain ticks --batch 1
+      fencepost explain ticks --queries rules.jsonl --index lci_bv
+      fencepost explain --json | jq '.feeds[].parts'
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.settings import load
+
+    settings = load(config, lake=lake)
+    known(feed, settings.feeds, "feed")
+    feeds = list(settings.feeds) if feed is None else [feed]
+    from pipelines import explaining
+
+    told = []
+    for each in explaining.explain(settings, queries or [], feeds, batch, index):
+        told.append(each)
+        if not as_json:
+            for line in lines(each):
+                typer.echo(line)
+    if as_json:
+        print_json({"feeds": [explaining.as_json(each) for each in told]})
+
+
+def lines(explained: "Explained") -> Iterator[str]:
+    """Tell it in lines."""
+    axes = ", ".join(explained.axes)
+    yield f"{explained.feed}  ({axes})"
+    yield _line(
+        "crossings",
+        f"{_counted(explained.crossings, 'query', 'queries')}, "
+        f"{_counted(explained.posts, 'post', 'posts')}, "
+        f"{_size(explained.crossing_bytes)}"
+        if explained.crossings
+        else "no query",
+    )
+    for epoch in explained.epochs:
+        yield from _epoch(epoch)
+    yield _line(
+        "matches",
+        f"{_counted(explained.matches, 'query', 'queries')}, {_size(explained.match_bytes)}"
+        if explained.matches
+        else "no query",
+    )
+    for part in explained.parts:
+        yield from _part(part)
+
+
+def _epoch(epoch: Mapping[str, Any]) -> Iterator[str]:
+    for method, how in epoch["crossings"].items():
+        levels = [f"FL {how['fl']:.3%}"] if "fl" in how else []
+        levels += [f"W {how['w']:.3%}"] if "w" in how else []
+        said = ", ".join([method, *levels])
+        yield _line("", f"epoch {epoch['epoch']:,}: {said}: {how['why']}")
+
+
+def _part(part: "Part") -> Iterator[str]:
+    boxes = _counted(part.boxes, "box", "boxes")
+    axes = _counted(part.axes, "axis", "axes")
+    whom = "named streams, the stream one axis more" if part.named else "all streams"
+    said = f"{part.index}: {boxes} over {axes}, for {whom}"
+    yield _line("", said if part.held is None else f"{said}; about {part.held:,.3g} hold a tuple")
+    yield _line("", f"  {part.told}")
+    yield _line("", f"  {part.why}")
+
+
+def _line(word: str, said: str) -> str:
+    return f"  {word:<10}  {said}".rstrip()
+
+
+def _counted(many: int, one: str, several: str) -> str:
+    return f"{many:,} {one if many == 1 else several}"
+
+
+def _size(many: int) -> str:
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if many >= size:
+            return f"{many / size:.1f} {unit}"
+    return f"{many} bytes"

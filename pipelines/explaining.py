@@ -1,0 +1,146 @@
+"""What would be done with the queries of a feed, and why: the indexes chosen, and their costs.
+
+Law: nothing is changed and nothing evaluated. What is told of an index is what an evaluation builds
+of the same queries; what is told of epochs is what their ledger recorded.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from fencepost.crossings import BorderIndex
+from fencepost.errors import Faults
+from fencepost.matches import Choice, Matcher
+from fencepost.queries import QuerySet
+from pipelines.evaluation.query_files import QueryFile, StandingQueries, read_queries
+from pipelines.lake.layout import Note
+from pipelines.lake.store import Store
+from pipelines.registry.standing import newest_version, query_set
+from pipelines.settings import Settings
+
+LAST = 3
+"""Epochs whose choice is told."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some of a feed's match queries, those for all streams or for named ones, and their index."""
+
+    index: str
+    named: bool
+    boxes: int
+    axes: int
+    held: float | None
+    why: str
+    costs: Mapping[str, float]
+    told: str
+
+
+@dataclass(frozen=True)
+class Explained:
+    """One feed.
+
+    crossings  how many queries, and how their borders are laid out
+    matches    how many, and the indexes chosen for them
+    epochs     how the last ones were evaluated
+    """
+
+    feed: str
+    axes: tuple[str, ...]
+    crossings: int
+    posts: int
+    crossing_bytes: int
+    matches: int
+    match_bytes: int
+    parts: tuple[Part, ...] = ()
+    epochs: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+
+
+def explain(
+    settings: Settings, files: Sequence[str], feeds: Sequence[str], batch: int | None, index: str
+) -> Iterator[Explained]:
+    """Explain feeds, one after the other: of files of queries, or of what stands in the lake."""
+    asked = partial(_explained, batch=batch, index=index)
+    if files:
+        standing = _given(files, settings, feeds)
+        for feed in feeds:
+            yield asked(standing.sets[feed], standing.matches[feed], ())
+        return
+    store = Store(settings.root, settings.tables, Note.read(settings.root))
+    version = newest_version(store)
+    for feed in feeds:
+        crossing = query_set(store, settings, feed, version)
+        match = query_set(store, settings, feed, version, kind="match")
+        yield asked(crossing, match, _recorded(store, feed))
+
+
+def _given(files: Sequence[str], settings: Settings, feeds: Sequence[str]) -> StandingQueries:
+    opened = [QueryFile.open(path) for path in files]
+    only = feeds[0] if len(feeds) == 1 else None
+    standing = read_queries(opened, settings.axes, only)
+    if standing.unevaluated:
+        strange = ", ".join(standing.unevaluated)
+        raise Faults([], f"no feed is called {strange}; there are: {', '.join(settings.feeds)}")
+    return standing
+
+
+def _explained(
+    crossing: QuerySet,
+    match: QuerySet,
+    epochs: tuple[Mapping[str, Any], ...],
+    *,
+    batch: int | None,
+    index: str,
+) -> Explained:
+    walked = BorderIndex.build(crossing)
+    matcher = Matcher.build(match, index, batch=batch) if len(match) else None
+    lists = [posts for layer in walked.layers for posts in layer.lists()]
+    return Explained(
+        feed=crossing.feed,
+        axes=crossing.axes,
+        crossings=len(crossing),
+        posts=int(np.sum([posts.begins + posts.ends for posts in lists], dtype=np.int64)),
+        crossing_bytes=walked.nbytes,
+        matches=len(match),
+        match_bytes=0 if matcher is None else matcher.nbytes,
+        parts=() if matcher is None else tuple(_parts(matcher)),
+        epochs=epochs,
+    )
+
+
+def _parts(matcher: Matcher) -> Iterator[Part]:
+    for choice, told in zip(matcher.choices, matcher.told(), strict=True):
+        yield _part(choice, told)
+
+
+def _part(choice: Choice, told: str) -> Part:
+    return Part(
+        index=choice.name,
+        named=choice.named,
+        boxes=choice.boxes,
+        axes=choice.axes,
+        held=choice.held,
+        why=choice.why,
+        costs=dict(choice.costs),
+        told=told,
+    )
+
+
+def _recorded(store: Store, feed: str) -> tuple[Mapping[str, Any], ...]:
+    """Read how the last epochs were evaluated."""
+    rows = [
+        row
+        for row in store.rows("epochs").to_pylist()
+        if row["lane"] == feed and row["state"] == "done" and row["choice"]
+    ]
+    rows.sort(key=lambda row: (row["generation"], row["epoch"]))
+    return tuple({"epoch": row["epoch"], **json.loads(row["choice"])} for row in rows[-LAST:])
+
+
+def as_json(explained: Explained) -> dict[str, Any]:
+    """Give it as an object."""
+    return asdict(explained)

@@ -1,0 +1,100 @@
+"""`fencepost explain` as a user types it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.asked_lakes import said
+from tests.commands import Said
+
+MANY = [
+    {"id": f"m{n}", "feed": "ticks", "kind": "match", "where": f"price >= {n} AND price < {n + 5}"}
+    for n in range(300)
+]
+NAMED = [{**query, "id": f"n{n}", "streams": ["AAPL"]} for n, query in enumerate(MANY[:60])]
+CROSSING = [{"id": f"c{n}", "feed": "ticks", "where": f"price >= {n}"} for n in range(4)]
+PROJECT = """
+[run]
+runner = "here"
+
+[lake]
+path = "lake"
+
+[feeds.ticks]
+axes = ["price", "volume"]
+source = "landing/ticks"
+
+[feeds.places]
+axes = ["x"]
+source = "landing/places"
+"""
+TICKS = "stream_id,ts,price,volume\n" + "".join(
+    f"AAPL,2026-11-18T14:{minute:02}:00Z,{minute % 7},1\n" for minute in range(50)
+)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A project with rules, and one delivery evaluated."""
+    folder = tmp_path_factory.mktemp("explained")
+    (folder / "fencepost.toml").write_text(PROJECT)
+    rules = [*MANY, *NAMED, *CROSSING]
+    (folder / "rules.jsonl").write_text("".join(json.dumps(rule) + "\n" for rule in rules))
+    assert said(folder, "init").code == 0
+    assert said(folder, "queries", "import", "rules.jsonl").code == 0
+    (folder / "landing" / "ticks" / "a.csv").write_text(TICKS)
+    ran = said(folder, "run")
+    assert ran.code == 0, ran.err
+    return folder
+
+
+def explained(project: Path, *arguments: str) -> Said:
+    return said(project, "explain", *arguments)
+
+
+def test_it_tells_each_feed_its_indexes_and_the_last_epochs(project):
+    told = explained(project)
+    assert (told.code, told.err) == (0, "")
+    lines = told.out.splitlines()
+    assert lines[0] == "ticks  (price, volume)"
+    assert lines[1].startswith("  crossings   4 queries, 4 posts, ")
+    assert lines[2] == "              epoch 1: walk: few steps or few queries"
+    assert lines[3].startswith("  matches     360 queries, ")
+    assert "300 boxes over 2 axes, for all streams; about " in told.out
+    assert "60 boxes over 3 axes, for named streams, the stream one axis more" in told.out
+    assert "ns a tuple, 10,000 together; " in told.out
+    assert lines[-3:] == ["places  (x)", "  crossings   no query", "  matches     no query"]
+
+
+def test_the_cheapest_is_taken_and_the_costs_of_all_are_told(project):
+    (ticks,) = json.loads(explained(project, "ticks", "--json").out)["feeds"]
+    everyone, named = ticks["parts"]
+    assert (everyone["named"], named["named"]) == (False, True)
+    assert everyone["index"] == min(everyone["costs"], key=everyone["costs"].__getitem__)
+    assert {"scan", "packed"} <= everyone["costs"].keys()
+    assert everyone["held"] == pytest.approx(5.0, rel=0.4)  # price alone bounds it
+    assert ticks["epochs"][0]["crossings"]["walk"]["tasks"] == 1
+
+
+def test_an_index_may_be_asked_for_by_name(project):
+    (ticks,) = json.loads(explained(project, "ticks", "--index", "vcr_od", "--json").out)["feeds"]
+    assert ticks["parts"][0]["index"] == "vcr_od"
+    refused = explained(project, "ticks", "--index", "lci")
+    assert refused.code == 2
+    assert "the index 'lci' is for 1 axis, asked for 2; for 2 there are: scan" in refused.err
+
+
+def test_a_file_is_explained_without_being_registered(project):
+    (project / "more.jsonl").write_text(json.dumps({**MANY[0], "feed": "places", "where": "x > 1"}))
+    told = explained(project, "places", "--queries", "more.jsonl")
+    assert "matches     1 query, " in told.out
+    assert "matches     no query" in explained(project, "places").out
+
+
+def test_what_is_wrong_with_a_file_is_told(project):
+    (project / "bad.jsonl").write_text('{"id": "a", "feed": "nowhere", "where": "x > 1"}\n')
+    told = explained(project, "--queries", "bad.jsonl")
+    assert told.code == 2
+    assert "nowhere" in told.err
+    assert "ticks, places" in told.err
