@@ -38,8 +38,8 @@ class LakeAccess:
         return runner_of(self.settings, quick=True)
 
     def store(self) -> Store:
-        """Open the tables to read them; no lock is taken."""
-        return Store.open(self.settings.root, self.settings.tables)
+        """Open the tables to read them; no lock is taken, and nothing is made that is missing."""
+        return Store.to_read(self.settings.root, self.settings.tables)
 
     def spark(self) -> "SparkSession | None":
         """Give the session, None where the settings do without Spark."""

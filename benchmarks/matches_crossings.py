@@ -17,7 +17,7 @@ from fencepost.crossings.path import Path
 RATIOS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 WIDTHS = {1: 1e-3, 2: 1e-2}
 QUERIES = {1: 100_000, 2: 10_000}
-PASSED = 2e7  # posts that a path may pass
+TUPLES = 100_000
 MEAN, WORST = 1.15, 1.5
 METHODS = ("walk", "difference", "auto")
 
@@ -29,7 +29,7 @@ def by_fluctuation(scale: Scale) -> Iterator[Line]:
         count = scale.of(QUERIES[axes], 1_000)
         index = indexed(bands(count, width, axes))
         for ratio in scale.some(RATIOS):
-            path = _path(axes, count, ratio * width, scale)
+            path = _path(axes, ratio * width, scale)
             line = _race(index, path, f"{axes}-D, FL = {ratio:g} W", width, scale)
             yield line
             ratios.append(line.ratio or 1.0)
@@ -38,10 +38,10 @@ def by_fluctuation(scale: Scale) -> Iterator[Line]:
     yield Line("auto, of the better way: geometric mean", mean, MEAN, facts=facts)
 
 
-def _path(axes: int, count: int, level: float, scale: Scale) -> Path:
-    tuples = min(scale.of(200_000, 2_000), int(PASSED / (2 * axes * level * count)))
-    streams = min(500, tuples // 10)
-    return walks(streams=streams, length=tuples // streams, fl=level, dimensions=axes)
+def _path(axes: int, level: float, scale: Scale) -> Path:
+    streams = scale.of(500, 50)
+    length = scale.of(TUPLES, 2_000) // streams
+    return walks(streams=streams, length=length, fl=level, dimensions=axes)
 
 
 def _race(index: BorderIndex, path: Path, what: str, width: float, scale: Scale) -> Line:

@@ -13,14 +13,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.matches_made import conjunctions
 from fencepost.matches import Boxes, BoxIndex, named
 from fencepost.matches.auto import expected, likely
-from fencepost.matches.costs import ALONE, CANDIDATES, terms
+from fencepost.matches.costs import CANDIDATES, company, terms
 from fencepost.tuples import Doubles
 
 MOST_PAIRS = 1e8  # of boxes and points that a scan compares in one measurement
 MOST_RESULTS = 1e6
-BATCHES = (1, 64, 16_384)
+BATCHES = (1, 128, 16_384)
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,7 @@ class Setting:
 
     boxes: Boxes
     held: float
+    near: float
     points: Doubles
 
 
@@ -36,11 +38,14 @@ def settings(seed: int = 0) -> Iterator[Setting]:
     """Sweep; sides of boxes such that about so many hold a point."""
     rng = np.random.default_rng(seed)
     for axes in (1, 2, 3, 4, 6, 8):
-        for n in (64, 300, 1_000, 10_000, 100_000):
+        for n in (64, 300, 2_000, 14_000, 90_000):
             for wanted in (0.1, 3.0, 50.0, 1000.0):
                 if wanted <= n / 4:
                     boxes = crowd(rng, axes, n, wanted / n)
-                    yield Setting(boxes, expected(boxes), likely_many(boxes, rng))
+                    yield Setting(boxes, *expected(boxes), likely_many(boxes, rng))
+            if axes > 2:
+                boxes = conjunctions(n, axes, seed=n)
+                yield Setting(boxes, *expected(boxes), likely_many(boxes, rng))
 
 
 def crowd(rng: np.random.Generator, axes: int, n: int, share: float) -> Boxes:
@@ -53,7 +58,7 @@ def crowd(rng: np.random.Generator, axes: int, n: int, share: float) -> Boxes:
 
 def likely_many(boxes: Boxes, rng: np.random.Generator) -> Doubles:
     """Draw as many points as the largest batch has."""
-    some = [likely(boxes, rng) for _ in range(BATCHES[-1] // 256)]
+    some = [likely(boxes, seed) for seed in range(BATCHES[-1] // 256)]
     points = np.concatenate(some, axis=1)
     return np.ascontiguousarray(points[:, rng.permutation(points.shape[1])])
 
@@ -92,7 +97,7 @@ def fitted(rows: Doubles, costs: Doubles) -> Doubles:
 
 def main() -> None:
     """Measure, fit, print."""
-    seen: dict[tuple[str, bool], list[tuple[list[float], float]]] = {}
+    seen: dict[tuple[str, str], list[tuple[list[float], float]]] = {}
     chosen: list[dict[str, float]] = []
     for setting in settings():
         boxes = setting.boxes
@@ -104,18 +109,19 @@ def main() -> None:
                 index = named(name, boxes.axes).build(boxes)
                 index.probe(setting.points[:, :batch].copy())  # compiled, and pages touched
                 costs[name] = measured(index, setting.points, batch, setting.held)
-                told = terms(boxes.axes, len(boxes), setting.held, batch)
-                seen.setdefault((name, batch < ALONE), []).append((told, costs[name]))
+                told = terms(boxes.axes, len(boxes), setting.held, setting.near, batch)
+                seen.setdefault((name, company(batch)), []).append((told, costs[name]))
             chosen.append(costs)
             line = "  ".join(f"{name} {cost:,.0f}" for name, cost in costs.items())
-            print(f"d={boxes.axes} n={len(boxes):,} held={setting.held:.1f} b={batch}: {line}")
-    for (name, alone), many in sorted(seen.items()):
+            told = f"held={setting.held:.1f} near={setting.near:.1f}"
+            print(f"d={boxes.axes} n={len(boxes):,} {told} b={batch}: {line}")
+    for (name, together), many in sorted(seen.items()):
         rows = np.array([row for row, cost in many if np.isfinite(cost)])
         costs_of = np.array([cost for _, cost in many if np.isfinite(cost)])
         weights = fitted(rows, costs_of)
         off = np.abs(np.log(rows @ weights / costs_of))
         told = ", ".join(f"{w:.4g}" for w in weights)
-        print(f'    ("{name}", {alone}): ({told}),  # off by {np.exp(off.mean()):.2f} x')
+        print(f'    ("{name}", "{together}"): ({told}),  # off by {np.exp(off.mean()):.2f} x')
 
 
 if __name__ == "__main__":

@@ -46,6 +46,7 @@ class Duel:
     times: dict[str, float]
     held: float
     chosen: dict[str, str]
+    writing: float
 
     @classmethod
     def run(cls, boxes: Boxes, points: Doubles, scale: Scale) -> "Duel":
@@ -65,11 +66,13 @@ class Duel:
         given = {"IBS": few, "SJ": points, "auto": points}
         works = {f"{k} batch": probing(indexes[k], asked) for k, asked in given.items()}
         works |= {f"{k} alone": one_by_one(index, single) for k, index in immediate.items()}
+        works["writing"] = lambda: np.full(len(found.ids), 1, np.int32)
         times = in_turns(works, scale.repeats)
+        writing = times.pop("writing") / len(found)
         asked = {f"{k} batch": each.shape[1] for k, each in given.items()}
         per = {name: seconds / asked.get(name, single.shape[1]) for name, seconds in times.items()}
         chosen = {"batch": indexes["auto"].name, "alone": immediate["auto"].name}
-        return cls(per, len(found.ids) / len(found), chosen)
+        return cls(per, len(found.ids) / len(found), chosen, writing)
 
     def over(self, name: str, mode: str) -> float:
         """How many times as long the trees take."""
@@ -80,6 +83,12 @@ class Duel:
         """Each time, and the results."""
         each = ", ".join(f"{name} {span(seconds)}" for name, seconds in self.times.items())
         return f"{each}; {self.held:,.1f} results an element"
+
+    @property
+    def floor(self) -> str:
+        """What the results themselves cost: those of auto, and nothing but their memory."""
+        each = self.times["auto batch"] / max(self.held, 1e-9)
+        return f"{each * 1e9:.2f} ns a result; new memory for them {span(self.writing)} an element"
 
 
 def _some(points: Doubles, most: int) -> Doubles:
@@ -111,7 +120,19 @@ def joins_against_trees(scale: Scale) -> Iterator[Line]:
                     facts=f"batch {points.shape[1]:,}: {duel.facts}",
                 ),
                 Line(f"{what}, of SJ-Immediate", duel.over("SJ", "alone"), immediate, True),
-                Line(f"{what}, of auto's {duel.chosen}", duel.over("auto", "batch"), batch, True),
+                Line(
+                    f"{what}, of auto's {duel.chosen['batch']}",
+                    duel.over("auto", "batch"),
+                    batch,
+                    at_least=True,
+                    facts=duel.floor,
+                ),
+                Line(
+                    f"{what} alone, of auto's {duel.chosen['alone']}",
+                    duel.over("auto", "alone"),
+                    immediate,
+                    at_least=True,
+                ),
             )
 
 

@@ -5,7 +5,8 @@ What was turned away comes out beside them.
 Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
 """
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -28,6 +29,7 @@ from fencepost.transitions import KINDS, Crossed, Pending, Transitions, decide
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
 
 TYPES = ("O", "I")
+FIRST_PIECE = 1 << 16  # tuples matched before it is known how many matches they have
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ class FeedState:
 class Outcome:
     """What a step found; `events`, `transitions`, `matches` are laid out as tables when asked for.
 
-    matched  rows of the matcher's queries at each accepted tuple, in the order of the path
+    Matches are not even looked for before: there may be a thousand for every tuple.
     """
 
     walked: Walk | Difference
@@ -66,7 +68,7 @@ class Outcome:
     changed: Heads  # the heads that this step moved: what an append-only log of the state needs
     queries: QuerySet = field(repr=False)
     matcher: Matcher | None
-    matched: Found
+    threads: int
 
     @property
     def accepted(self) -> int:
@@ -127,24 +129,43 @@ class Outcome:
     @property
     def matches(self) -> pa.Table:
         """The match queries that held for each accepted tuple. 28 bytes a match, ids coded."""
-        return self.matches_of(0, len(self.matched))
+        found = list(self.match_pieces(sys.maxsize))
+        return pa.concat_tables(found) if found else self._matched(np.empty(0, np.int64))[0]
 
-    def matches_of(self, first: int, last: int) -> pa.Table:
-        """The matches of some of the accepted tuples, in the order of the path."""
-        path, found = self.walked.path, self.matched.part(first, last)
-        taken = np.flatnonzero(path.delivery != HEAD)[first:last]
-        at = taken[found.points]
-        run = np.searchsorted(path.starts, at, side="right") - 1
+    def match_pieces(self, most: int) -> Iterator[pa.Table]:
+        """Look the matches up, about so many at a time, in the order of the path."""
+        if self.matcher is None or not len(self.matcher):
+            return
+        taken = np.flatnonzero(self.walked.path.delivery != HEAD)
+        begin, tuples = 0, min(most, FIRST_PIECE)
+        while begin < len(taken):
+            table, asked = self._matched(taken[begin : begin + tuples])
+            yield table
+            begin += asked
+            rate = max(table.num_rows, 1) / asked
+            tuples = max(1, min(int(most / rate), 4 * asked, len(taken)))
+
+    def _matched(self, at: Int64s) -> tuple[pa.Table, int]:
+        """Match the tuples at some places of the path."""
+        path = self.walked.path
         of = self.queries if self.matcher is None else self.matcher.queries
-        return pa.table(
+        stream = path.stream[np.searchsorted(path.starts, at, side="right") - 1]
+        found = Found.nothing(len(at))
+        if self.matcher is not None and len(at):
+            points = np.ascontiguousarray(path.values[:, at])
+            asked = Asked(points, path.names, stream, path.ts[at])
+            found = self.matcher.probe(asked, self.threads)
+        point = found.points
+        table = pa.table(
             {
                 "query_id": _coded(of.ids, found.ids),
                 "query_version": pa.array(of.versions[found.ids]),
-                "stream_id": _coded(self.names, path.stream[run]),
-                "ts": pa.array(path.ts[at]),
-                "delivery": pa.array(path.delivery[at]),
+                "stream_id": _coded(self.names, stream[point]),
+                "ts": pa.array(path.ts[at][point]),
+                "delivery": pa.array(path.delivery[at][point]),
             }
         )
+        return table, len(at)
 
 
 def _coded(names: pa.StringArray, codes: Int32s) -> pa.DictionaryArray:
@@ -229,7 +250,7 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
         changed,
         queries,
         matcher,
-        _matched(matcher, path, threads),
+        threads,
     )
 
 
@@ -285,16 +306,6 @@ def _past(state: FeedState, streams: int) -> Past:
     values = np.zeros((len(heads.axes), streams))
     values[:, : len(heads)] = heads.values
     return Past(ts, values, NEVER if state.watermark is None else state.watermark)
-
-
-def _matched(matcher: Matcher | None, path: Path, threads: int) -> Found:
-    """Ask which match queries hold at each tuple that was taken."""
-    taken = path.delivery != HEAD
-    if matcher is None or not len(matcher):
-        return Found.nothing(int(taken.sum()))
-    stream = np.repeat(path.stream, np.diff(path.starts))[taken]
-    points = np.ascontiguousarray(path.values[:, taken])
-    return matcher.probe(Asked(points, path.names, stream, path.ts[taken]), threads)
 
 
 def _changed(walked: Walk | Difference, heads: Heads) -> Heads:

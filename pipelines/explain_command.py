@@ -110,6 +110,8 @@ def _epoch(epoch: Mapping[str, Any]) -> Iterator[str]:
         levels += [f"W {how['w']:.3%}"] if "w" in how else []
         said = ", ".join([method, *levels])
         yield _line("", f"epoch {epoch['epoch']:,}: {said}: {how['why']}")
+    for index, how in epoch["matches"].items():
+        yield _line("", f"epoch {epoch['epoch']:,}: matches by {index}: {how['why']}")
 
 
 def _part(part: "Part") -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What would be done with the queries of a feed, and why: the indexes chosen, and their costs.
 
-Law: nothing is changed and nothing evaluated. What is told of an index is what an evaluation builds
-of the same queries; what is told of epochs is what their ledger recorded.
+Law: nothing is changed and nothing evaluated. What is told of an index is what an evaluation of
+many tuples builds of the same queries; what is told of epochs is what their ledger recorded.
 """
 
 import json
@@ -11,16 +11,17 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow.compute as pc
 
 from fencepost.crossings import BorderIndex
 from fencepost.errors import Faults
 from fencepost.matches import Choice, Matcher
 from fencepost.queries import QuerySet
 from pipelines.evaluation.query_files import QueryFile, StandingQueries, read_queries
-from pipelines.lake.layout import Note
 from pipelines.lake.store import Store
 from pipelines.registry.standing import newest_version, query_set
 from pipelines.settings import Settings
+from schemas.arrivals import DONE
 
 LAST = 3
 """Epochs whose choice is told."""
@@ -70,7 +71,7 @@ def explain(
         for feed in feeds:
             yield asked(standing.sets[feed], standing.matches[feed], ())
         return
-    store = Store(settings.root, settings.tables, Note.read(settings.root))
+    store = Store.to_read(settings.root, settings.tables)
     version = newest_version(store)
     for feed in feeds:
         crossing = query_set(store, settings, feed, version)
@@ -131,14 +132,14 @@ def _part(choice: Choice, told: str) -> Part:
 
 
 def _recorded(store: Store, feed: str) -> tuple[Mapping[str, Any], ...]:
-    """Read how the last epochs were evaluated."""
-    rows = [
-        row
-        for row in store.rows("epochs").to_pylist()
-        if row["lane"] == feed and row["state"] == "done" and row["choice"]
-    ]
-    rows.sort(key=lambda row: (row["generation"], row["epoch"]))
-    return tuple({"epoch": row["epoch"], **json.loads(row["choice"])} for row in rows[-LAST:])
+    """Read how the last epochs were evaluated; only these become objects of Python."""
+    rows = store.rows("epochs").select(["lane", "state", "generation", "epoch", "choice"])
+    chosen = pc.not_equal(rows["choice"], "")  # null, and so left out, before format 2
+    mine = pc.and_(pc.equal(rows["lane"], feed), pc.equal(rows["state"], DONE))
+    told = rows.filter(pc.and_(mine, chosen))
+    told = told.sort_by([("generation", "ascending"), ("epoch", "ascending")])
+    last = told.slice(max(0, told.num_rows - LAST)).to_pylist()
+    return tuple({"epoch": row["epoch"], **json.loads(row["choice"])} for row in last)
 
 
 def as_json(explained: Explained) -> dict[str, Any]:

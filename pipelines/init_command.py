@@ -135,11 +135,13 @@ def _fault(path: Path, message: str) -> Faults:
 
 def _make_lake(settings: "Settings") -> Made:
     from pipelines.lake.layout import NOTE
+    from pipelines.lake.lock import hold
     from pipelines.lake.store import Store
 
     tables = len(settings.tables)
     if (settings.root / NOTE).exists():
-        Store.open(settings.root, settings.tables)
+        with hold(settings.root, "fencepost init"):
+            Store.open(settings.root, settings.tables)
         return WAS_THERE, settings.root, f"a lake, its {tables} tables as declared"
     Store.create(settings.root, settings.tables, buckets=settings.buckets)
     return MADE, settings.root, f"a lake: {tables} empty Delta tables"

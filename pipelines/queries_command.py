@@ -328,7 +328,7 @@ def _settings(config: Path | None, lake: Path | None) -> "Settings":
 def _store(settings: "Settings") -> "Store":
     from pipelines.lake.store import Store
 
-    return Store.open(settings.root, settings.tables)
+    return Store.to_read(settings.root, settings.tables)
 
 
 def _declared(settings: "Settings") -> list[str]:

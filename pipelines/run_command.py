@@ -215,7 +215,7 @@ def _listed(settings: "Settings", feed: str) -> list[dict[str, Any]]:
     from pipelines.lake.store import Store
     from pipelines.runner import HereRunner
 
-    lake = Lake.of(Store.open(settings.root, settings.tables), settings, HereRunner())
+    lake = Lake.of(Store.to_read(settings.root, settings.tables), settings, HereRunner())
     stale = stale_keys(lake, feed)
     return [{"key": key, "stale": key in stale} for key in keys_of(lake, feed)]
 

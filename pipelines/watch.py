@@ -14,12 +14,14 @@ from contextlib import contextmanager
 from typing import Any
 
 from fencepost.errors import LockedError
+from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
 from pipelines.run import RunReport, run
 from pipelines.runner import Runner, SparkRunner
 from pipelines.settings import Settings
 
 Reported = Callable[[RunReport], None]
+COMMAND = "fencepost watch"
 LOCKED_PATIENCE = 5.0
 
 
@@ -34,7 +36,8 @@ class Watch:
         self.report = report
         self.asked = threading.Event()
         self.failure: BaseException | None = None
-        self.store = Store.open(settings.root, settings.tables)
+        self.store = Store.to_read(settings.root, settings.tables)
+        self._is_to_write = False
         self._turn = threading.Lock()
 
     def until_stopped(self) -> None:
@@ -53,10 +56,11 @@ class Watch:
             if self.asked.is_set():
                 return
             try:
+                self._open_to_write()
                 report = run(
                     self.settings,
                     self.runner,
-                    command="fencepost watch",
+                    command=COMMAND,
                     stopped=self.asked.is_set,
                     timeout=LOCKED_PATIENCE,
                     store=self.store,
@@ -69,6 +73,14 @@ class Watch:
                 self.asked.set()
                 return
         self.report(report)
+
+    def _open_to_write(self) -> None:
+        """Open the lake under its lock, once: it may be of an older format, or lack a table."""
+        if self._is_to_write:
+            return
+        with hold(self.settings.root, COMMAND, LOCKED_PATIENCE):
+            self.store = Store.open(self.settings.root, self.settings.tables)
+        self._is_to_write = True
 
     def _by_clock(self) -> None:
         while not self.asked.is_set():

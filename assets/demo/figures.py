@@ -73,12 +73,12 @@ class FeedFigures:
 
 def of_feed(settings: Settings, name: str) -> FeedFigures:
     """Read what came of a feed."""
-    return FeedFigures(accounts(Store.open(settings.root, settings.tables), name))
+    return FeedFigures(accounts(Store.to_read(settings.root, settings.tables), name))
 
 
 def rules_standing(settings: Settings) -> int:
     """Count the rules that stand."""
-    return int(standing(Store.open(settings.root, settings.tables)).num_rows)
+    return int(standing(Store.to_read(settings.root, settings.tables)).num_rows)
 
 
 def landing_line(made: Laid) -> str:

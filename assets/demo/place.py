@@ -108,7 +108,7 @@ def _taken(settings: Settings) -> list[str]:
     """List what the lake took that is not the demo's."""
     if not (settings.root / NOTE).exists():
         return []
-    rows = Store.open(settings.root, settings.tables).rows("arrivals")
+    rows = Store.to_read(settings.root, settings.tables).rows("arrivals")
     columns = (rows[name].to_pylist() for name in ("kind", "lane", "path"))
     came = {(lane, path) for kind, lane, path in zip(*columns, strict=True) if kind == DELIVERY}
     return sorted(f"{lane}/{path}" for lane, path in came if not _is_own(lane, path))

@@ -2,32 +2,42 @@
 
 FL and W, as S1 has them, are shares of the axis; what they cost is counted in posts: a step passes
 2 FL N of them on an axis, and W N boxes hold at a place. Both are counted on a sample here, for any
-axes, stripes and skew, and weighed with what each has been measured to cost.
+axes, stripes and skew, and weighed with what each has been measured to cost. The walk's first pass
+is made in any case: its ranks say what the second would pass.
 
-Law: the choice depends on the path and the index alone, and changes no row.
+Law: no choice changes a row. It depends on the path, the index, and whether the index that would be
+asked stands already; so two runs of one plan may choose differently.
 """
 
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
+import pyarrow.compute as pc
 
+from fencepost.crossings import twins
 from fencepost.crossings.difference import Difference
 from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.path import Path
-from fencepost.crossings.walk import COMPILE_FROM, Walk, walk
+from fencepost.crossings.walk import Walk, walk
 from fencepost.errors import InputError
 from fencepost.matches.auto import holding
-from fencepost.tuples import Doubles
+from fencepost.matches.costs import cheapest
+from fencepost.tuples import Doubles, Int64s
 
 Method = Literal["auto", "walk", "difference"]
 METHODS: tuple[Method, ...] = ("auto", "walk", "difference")
 
-WINDOWS, LENGTH = 64, 16  # stretches of the path that are looked at, and places in each
-NEAR = 48  # posts and candidates a step that a walk always passes more quickly
-POST, CANDIDATE = 1.5, 6.0  # ns (measured): a post passed, a candidate confirmed
-PROBE, MATCH = 250.0, 5.0  # ns: to ask at a place; for each that holds there, found and compared
-BUILD = 200.0  # ns a query: the index that is asked, unless it stands
+STEPS = 1024  # that are looked at
+PLACES, BOXES = 64, 2048  # that are compared to see how many hold
+WINDOWS, LENGTH = 64, 16  # stretches in which candidates are met, and places in each
+FEW, SHORT = 48, 1000  # queries, and steps, for which it is not worth looking
+CHEAP = 40.0  # ns a step, below which a walk is hardly beaten
+POST, POSTS, FAR_POST = 1.6, 200, 0.5  # ns (measured): a post passed; so many; each beyond
+VISIT, VISITS, FAR_VISIT = 40.0, 6, 8.0  # the same of segments of checked lists
+CANDIDATE = 3.0  # one that is met there
+COMPARE, WRITE = 3.5, 5.0  # a query that holds, here and at the next place; an event
+BUILD = 200.0  # a query of the index that is asked, unless it stands
 
 
 @dataclass(frozen=True)
@@ -54,51 +64,103 @@ def cross(
     """Find the crossings along a path, by the way asked for or the cheaper one."""
     if method not in METHODS:
         raise InputError(f"method '{method}' was given, expected one of: {', '.join(METHODS)}")
-    chosen = _choose(index, path, fast) if method == "auto" else Chosen(method, "asked for")
+    if method == "difference":
+        held = _held(index, path.values[:, _steps(path)[1]])
+        return Difference(index.stabbing, path, held, fast, threads), Chosen(method, "asked for")
+    walked = walk(index, path, fast=fast, threads=threads)
+    if method == "walk":
+        return walked, Chosen(method, "asked for")
+    chosen = _chosen(walked)
     if chosen.method == "walk":
-        return walk(index, path, fast=fast, threads=threads), chosen
+        return walked, chosen
     held = (chosen.w or 0.0) * len(index)
-    return Difference(index.stabbing, path, held, fast, threads), chosen
+    return Difference(index.stabbing, path, held, fast, threads, walked.standings), chosen
 
 
-def _choose(index: BorderIndex, path: Path, fast: bool | None) -> Chosen:
-    steps = len(path) - len(path.stream)
-    compiled = len(path) >= COMPILE_FROM if fast is None else fast
-    if not compiled or steps < COMPILE_FROM or len(index) <= NEAR:
+def _chosen(walked: Walk) -> Chosen:
+    """Weigh the second pass of a walk against the difference; the first pass is soon made."""
+    index, path = walked.index, walked.path
+    steps, n = len(path) - len(path.stream), len(index)
+    if not walked.fast or steps < SHORT or n <= FEW:
         return Chosen("walk", "few steps or few queries")
+    p, c = _steps(path)
+    passed, visits = _passed(walked, p, c), _visits(walked, p, c)
+    by_walk = _falling(passed, POST, POSTS, FAR_POST) + _falling(visits, VISIT, VISITS, FAR_VISIT)
+    if by_walk <= CHEAP:
+        return Chosen("walk", f"a step meets {passed:.1f} posts", passed / (2 * n))
+    met = _met(walked)
+    by_walk += CANDIDATE * met
+    touched = passed + met
+    held = _held(index, path.values[:, c])
+    probe = cheapest(len(path.values), n, held, held, steps)
+    build = 0.0 if index.has_stabbing else BUILD * n / steps
+    by_difference = probe + COMPARE * held + WRITE * min(touched, 2 * held) + build
+    method = "walk" if by_walk <= by_difference else "difference"
+    where = f" in {visits:.1f} stripes" if visits else ""
+    why = (
+        f"a step meets {touched:,.0f} posts{where} and {held:,.0f} queries hold "
+        f"at a place: {by_walk:,.0f} ns against {by_difference:,.0f}"
+    )
+    return Chosen(method, why, touched / (2 * n), held / n)
+
+
+def _falling(many: float, each: float, some: int, beyond: float) -> float:
+    """Count the first ones in full, those beyond at less: they are met in order."""
+    return each * min(many, some) + beyond * max(0.0, many - some)
+
+
+def _steps(path: Path) -> tuple[Int64s, Int64s]:
+    """Choose some steps, evenly: the places of each, from p to c."""
+    c = np.unique(np.linspace(1, max(1, len(path) - 1), STEPS).astype(np.int64))
+    c = c[c < len(path)]
+    run = np.searchsorted(path.starts, c, side="right") - 1
+    c = c[path.starts[run] < c]
+    return c - 1, c
+
+
+def _passed(walked: Walk, p: Int64s, c: Int64s) -> float:
+    """How many posts of plain lists a step passes."""
+    total = sum(
+        int(np.abs(ranks[c] - ranks[p]).sum(dtype=np.int64))
+        for standing in walked.standings
+        for ranks in (standing.begun, standing.ended)
+    )
+    return total / max(1, len(c))
+
+
+def _visits(walked: Walk, p: Int64s, c: Int64s) -> float:
+    """How many segments of checked lists a step runs through."""
+    total = 0
+    run = np.searchsorted(walked.path.starts, c, side="right") - 1
+    for suspect in walked.suspects:
+        mine = suspect.segment[run] >= 0
+        here, there = (twins.stripe(suspect.stripes, walked.path.steps, at[mine]) for at in (p, c))
+        total += int(np.abs(there - here).sum()) + int(mine.sum())
+    return total / max(1, len(c))
+
+
+def _met(walked: Walk) -> float:
+    """How many candidates of checked lists a step meets."""
+    if not walked.suspects:
+        return 0.0
     from fencepost.crossings import expand
 
-    some = _some(path)
-    sample = walk(index, some, fast=True)
-    taken = max(1, len(some) - len(some.stream))
-    passed, met = sample.passed / taken, expand.candidates(sample) / taken
-    touched, n = passed + met, len(index)
-    fl = touched / (2 * n)
-    if touched <= NEAR:
-        return Chosen("walk", f"a step meets {touched:.1f} posts", fl)
-    w = _held(index, some.values) / n
-    build = 0.0 if index.has_stabbing else BUILD * n / steps
-    by_walk = POST * passed + CANDIDATE * met
-    by_difference = PROBE + MATCH * w * n + build
-    method = "walk" if by_walk <= by_difference else "difference"
-    why = (
-        f"a step meets {touched:.0f} posts and {w * n:.0f} queries hold at a place: "
-        f"{by_walk:.0f} ns against {by_difference:.0f}"
-    )
-    return Chosen(method, why, fl, w)
+    some = _some(walked.path)
+    sample = walk(walked.index, some, fast=True)
+    return expand.candidates(sample) / max(1, len(some) - len(some.stream))
 
 
 def _some(path: Path) -> Path:
     """Cut some stretches out of a path, each a run of its own."""
-    run = np.repeat(np.arange(len(path.stream)), np.diff(path.starts))
     begins = np.unique(np.linspace(0, max(0, len(path) - 2), WINDOWS).astype(np.int64))
-    ends = np.minimum(begins + LENGTH, path.starts[run[begins] + 1])
-    begins, ends = begins[ends - begins > 1], ends[ends - begins > 1]
+    run = np.searchsorted(path.starts, begins, side="right") - 1
+    ends = np.minimum(begins + LENGTH, path.starts[run + 1])
+    long = ends - begins > 1
+    begins, ends, runs = begins[long], ends[long], run[long]
     counts = ends - begins
     starts = np.zeros(len(begins) + 1, np.int64)
     np.cumsum(counts, out=starts[1:])
     places = np.repeat(begins - starts[:-1], counts) + np.arange(starts[-1])
-    runs = run[begins]
     return Path(
         path.names,
         path.stream[runs],
@@ -113,13 +175,19 @@ def _some(path: Path) -> Path:
 
 
 def _held(index: BorderIndex, points: Doubles) -> float:
-    """Estimate how many queries hold at these points, for all streams or named ones alike."""
+    """Estimate how many queries hold at these places, from a sample of their boxes."""
     q = index.queries
-    query = np.repeat(np.arange(len(q)), np.diff(q.box_ptr))
-    everywhere = q.everywhere[query]
-    share = holding(q.lo[:, everywhere], q.hi[:, everywhere], points)
-    named = np.flatnonzero(~everywhere)
-    if len(named):  # each stands for its own streams only
-        streams = max(1, len(np.unique(q.streams.to_numpy(zero_copy_only=False))))
-        share += holding(q.lo[:, named], q.hi[:, named], points) / streams
-    return share
+    boxes = q.lo.shape[1]
+    if not boxes:
+        return 0.0
+    points = np.ascontiguousarray(points[:, :: max(1, points.shape[1] // PLACES)])
+    rows = np.arange(boxes)
+    if boxes > BOXES:
+        rows = np.random.default_rng(0).integers(0, boxes, BOXES)
+    watching = q.everywhere[np.searchsorted(q.box_ptr, rows, side="right") - 1]
+    held = holding(q.lo[:, rows[watching]], q.hi[:, rows[watching]], points)
+    if not watching.all():  # each of these stands for its own streams only
+        named = rows[~watching]
+        streams = max(1, len(pc.unique(q.streams)))
+        held += holding(q.lo[:, named], q.hi[:, named], points) / streams
+    return float(held * boxes / len(rows))

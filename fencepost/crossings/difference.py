@@ -20,11 +20,12 @@ from fencepost.crossings.walk import Standing
 from fencepost.matches.found import Found
 from fencepost.matches.matcher import Asked, Matcher
 from fencepost.queries import QuerySet
+from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Int32s, Int64s
 
-AT_ONCE = 1 << 23  # results held in memory at a time
-SHORTEST, LONGEST = 1024, 1 << 20  # places in a stretch
-COMPILE_FROM = 50_000  # results from which the compiled comparison is worth loading
+AT_ONCE = 1 << 18  # results held at a time: what is compared stays in the cache
+SHORTEST, LONGEST = 256, 1 << 16  # places in a stretch
+COMPILE_FROM = 50_000  # places from which the compiled comparison is worth loading
 NOWHERE = -2
 
 
@@ -45,27 +46,31 @@ class Difference:
 
         O(results of a probe at every place), in stretches of the path.
         """
-        path = self.path
+        path, queries = self.path, self.matcher.queries
         if not len(path):
             return together([])
-        per = int(np.clip(AT_ONCE / max(self.held, 1.0), SHORTEST, LONGEST))
         run = np.repeat(np.arange(len(path.stream), dtype=np.int32), np.diff(path.starts))
-        found = [
-            self._between(run, at, min(at + per, len(path))) for at in range(0, len(path), per)
-        ]
-        return in_force(together([*found, self._sighted()]), path.ts, self.matcher.queries)
+        compiled = len(path) >= COMPILE_FROM if self.fast is None else self.fast
+        compare = _Compiled(len(queries)) if compiled else differing
+        found, begin, most, rate = [], 0, SHORTEST * 16, self.held
+        while begin < len(path):
+            end = min(begin + _stretch(rate, most), len(path))
+            at = begin - int(begin > 0 and run[begin] == run[begin - 1])
+            mine = run[at:end]  # the last place before, too, if it is of the same run
+            first = np.append(True, mine[1:] != mine[:-1])
+            held = self._holding(at, end, mine)
+            found.append(compare(held, first, at))
+            # A crowded place shows when it is met: stretches only grow step by step.
+            rate, most, begin = len(held.ids) / len(held), 4 * (end - begin), end
+        found.append(self._sighted())
+        return in_force(together(found), path.ts, queries)
 
-    def _between(self, run: Int32s, begin: int, end: int) -> Events:
-        """Compare the places of a stretch, the first one with the last before it, if of its run."""
+    def _holding(self, begin: int, end: int, run: Int32s) -> Found:
+        """Ask who holds at each place of a stretch, whenever it is valid."""
         path = self.path
-        at = begin - int(begin > 0 and run[begin] == run[begin - 1])
-        mine = run[at:end]
-        points = np.ascontiguousarray(path.values[:, at:end])
-        held = self.matcher.probe(Asked(points, path.names, path.stream[mine], None), self.threads)
-        first = np.append(True, mine[1:] != mine[:-1])
-        compiled = len(held.ids) >= COMPILE_FROM if self.fast is None else self.fast
-        changes = (_compiled if compiled else differing)(held, first, len(self.matcher))
-        return Events(changes.place + np.int32(at), changes.query, changes.type)
+        points = np.ascontiguousarray(path.values[:, begin:end])
+        asked = Asked(points, path.names, path.stream[run], None)
+        return self.matcher.probe(asked, self.threads)
 
     def _sighted(self) -> Events:
         """Report who wants the first sight of a stream and holds it."""
@@ -81,34 +86,55 @@ class Difference:
         return Events(at.astype(np.int32), ids, np.full(len(ids), ENTERED, np.int8))
 
 
+def _stretch(rate: float, most: int) -> int:
+    """Say how many places to ask together, where so many hold at each."""
+    return max(SHORTEST, min(int(AT_ONCE / max(rate, 1.0)), most, LONGEST))
+
+
 def in_force(events: Events, ts: Int64s, queries: QuerySet) -> Events:
     """Keep the events of queries that are valid at the tuple that crossed."""
-    at = ts[events.place]
-    kept: Bools = (queries.valid_from[events.query] <= at) & (at < queries.valid_to[events.query])
-    if kept.all():
+    begins, ends = queries.valid_from, queries.valid_to
+    if (begins == ALWAYS_FROM).all() and (ends == ALWAYS_TO).all():
         return events
+    at = ts[events.place]
+    kept: Bools = (begins[events.query] <= at) & (at < ends[events.query])
     return Events(events.place[kept], events.query[kept], events.type[kept])
 
 
-def differing(held: Found, first: Bools, queries: int) -> Events:
-    """Compare each place with the one before, unless it is the first of its run: the twin."""
-    place = held.points
-    now = place * queries + held.ids
+def differing(held: Found, first: Bools, at: int) -> Events:
+    """Compare each place with the one before, unless it is the first of its run: the twin.
+
+    The first of the places is `at` on the path.
+    """
+    place, many = held.points, int(held.ids.max(initial=0)) + 1
+    now = place * many + held.ids
     begins, ends = first[place], np.append(first[1:], True)[place]
-    came = ~np.isin(now - queries, now, assume_unique=True) & ~begins
-    left = ~np.isin(now + queries, now, assume_unique=True) & ~ends
+    came = ~np.isin(now - many, now, assume_unique=True) & ~begins
+    left = ~np.isin(now + many, now, assume_unique=True) & ~ends
     return Events(
-        np.concatenate([place[came], place[left] + 1]).astype(np.int32),
+        np.concatenate([place[came] + at, place[left] + 1 + at]).astype(np.int32),
         np.concatenate([held.ids[came], held.ids[left]]),
         np.repeat(np.array([ENTERED, -ENTERED], np.int8), [came.sum(), left.sum()]),
     )
 
 
-def _compiled(held: Found, first: Bools, queries: int) -> Events:
-    from fencepost.crossings import kernels
+class _Compiled:
+    """The same by the kernel: its arrays are used again for every stretch."""
 
-    many = 2 * len(held.ids) + 1
-    room = Events(np.empty(many, np.int32), np.empty(many, np.int32), np.empty(many, np.int8))
-    seen = np.full(queries, NOWHERE, np.int32)
-    used = kernels.changes(held.ptr, held.ids, first, seen, room)
-    return Events(room.place[:used], room.query[:used], room.type[:used])
+    def __init__(self, queries: int) -> None:
+        self.seen = np.full(queries, NOWHERE, np.int32)
+        self.room = _room(0)
+
+    def __call__(self, held: Found, first: Bools, at: int) -> Events:
+        from fencepost.crossings import kernels
+
+        if len(self.room.place) <= 2 * len(held.ids):
+            self.room = _room(3 * len(held.ids))
+        used = kernels.changes(held.ptr, held.ids, first, at, self.seen, self.room)
+        return Events(*(column[:used].copy() for column in self.room))  # type: ignore[arg-type]
+
+
+def _room(many: int) -> Events:
+    return Events(
+        np.empty(many + 1, np.int32), np.empty(many + 1, np.int32), np.empty(many + 1, np.int8)
+    )

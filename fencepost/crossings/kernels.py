@@ -366,25 +366,26 @@ def leap(
 
 
 @njit(nogil=True, cache=True)
-def changes(ptr: Int64s, ids: Int32s, first: Bools, seen: Int32s, out: Events):
+def changes(ptr: Int64s, ids: Int32s, first: Bools, at: int, seen: Int32s, out: Events):
     """Compare who holds at each place with who held at the one before, unless it begins a run.
 
-    seen[q] is the last place that q held at. Each entry is written without a branch, and the next
-    one over it where nothing changed. Returns how many events there are.
+    seen[q] is the last place that q held at; the first place here is `at`. Each entry is written
+    without a branch, and the next one over it where nothing changed. Returns how many events there
+    are.
     """
     places, queries, types = out.place, out.query, out.type
     w = U(0)
     for i in range(len(first)):
-        here, there = U(ptr[i]), U(ptr[i + 1])
+        here, there, place = U(ptr[i]), U(ptr[i + 1]), np.int32(at + i)
         if first[i]:
             for k in range(here, there):
-                seen[ids[k]] = i
+                seen[ids[k]] = place
             continue
         for k in range(here, there):
-            places[w], queries[w], types[w] = i, ids[k], 1
-            w += U(seen[ids[k]] != i - 1)
-            seen[ids[k]] = i
+            places[w], queries[w], types[w] = place, ids[k], 1
+            w += U(seen[ids[k]] != place - 1)
+            seen[ids[k]] = place
         for k in range(U(ptr[i - 1]), here):
-            places[w], queries[w], types[w] = i, ids[k], -1
-            w += U(seen[ids[k]] != i)
+            places[w], queries[w], types[w] = place, ids[k], -1
+            w += U(seen[ids[k]] != place)
     return w

@@ -92,7 +92,7 @@ def confirm(
         (1, posts.end_ids, ~rises),  # ends the other way about
     ):
         inside, outside = np.where(into, c, p), np.where(into, p, c)
-        at = own if stripes.stripes == 1 else _stripe(stripes, steps, inside)
+        at = own if stripes.stripes == 1 else stripe(stripes, steps, inside)
         low, high = np.minimum(values[p], values[c]), np.maximum(values[p], values[c])
         first, last = _ranks_at(posts, column, at, low), _ranks_at(posts, column, at, high)
         for turn in _turns(last - first):
@@ -109,7 +109,8 @@ def confirm(
     return together(found), examined
 
 
-def _stripe(stripes: Stripes, steps: Steps, place: Int64s) -> Int64s:
+def stripe(stripes: Stripes, steps: Steps, place: Int64s) -> Int64s:
+    """Say in which stripe each place lies."""
     with np.errstate(over="ignore"):
         at = (steps.values[stripes.axis, place] - stripes.origin) * stripes.scale
     cells: Int64s = np.clip(at, 0, stripes.stripes - 1).astype(np.int64)

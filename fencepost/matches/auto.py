@@ -17,6 +17,7 @@ from fencepost.tuples import Doubles
 AUTO = "auto"
 BATCH = 10_000  # points that are asked for together, where nobody says how many
 SAMPLE_BOXES, SAMPLE_POINTS = 4096, 256
+NODE = 16  # boxes in a node
 
 
 @dataclass(frozen=True)
@@ -42,8 +43,8 @@ def choose(boxes: Boxes, batch: int | None = None) -> Choice:
     """Take the index with the least expected cost for such batches. O(a sample of the boxes)."""
     if len(boxes) <= FEW:
         return Choice("scan", {}, "so few boxes are compared sooner than any index is asked")
-    held = expected(boxes)
-    asked = (boxes.axes, len(boxes), held, batch or BATCH)
+    held, near = expected(boxes)
+    asked = (boxes.axes, len(boxes), held, near, batch or BATCH)
     fits = [name for name, takes in CANDIDATES.items() if takes(boxes.axes, len(boxes))]
     costs = dict(sorted(((name, cost(name, *asked)) for name in fits), key=lambda each: each[1]))
     best, *others = costs
@@ -52,33 +53,43 @@ def choose(boxes: Boxes, batch: int | None = None) -> Choice:
     return Choice(best, {}, f"{why}; {against}" if against else why, costs, held)
 
 
-def expected(boxes: Boxes) -> float:
-    """Estimate how many boxes hold a point: half of the points anywhere, half where boxes are."""
-    return holding(boxes.lo, boxes.hi, likely(boxes, np.random.default_rng(0)))
+def expected(boxes: Boxes) -> tuple[float, float]:
+    """Estimate how many boxes hold a point, and how many are near it.
+
+    Half of the points are anywhere, half where boxes are. Near are those that would hold it if they
+    were wider on each axis by what a node of an even tree measures there.
+    """
+    n, rng = len(boxes), np.random.default_rng(0)
+    some = boxes if n <= SAMPLE_BOXES else boxes.take(rng.integers(0, n, SAMPLE_BOXES))
+    with np.errstate(over="ignore", invalid="ignore"):  # the ends of doubles are far apart
+        least, most = boxes.extent()
+        reach = most - least
+        points = _likely(some, least, most, rng)
+        wider = (reach * min(1.0, NODE / n) ** (1 / boxes.axes) / 2)[:, None]
+        held = holding(some.lo, some.hi, points)
+        near = holding(some.lo - wider, some.hi + wider, points)
+    return held * n / len(some), near * n / len(some)
 
 
 def holding(lo: Doubles, hi: Doubles, points: Doubles) -> float:
-    """Estimate how many of these boxes hold a point, on average, from a sample of the boxes."""
-    n = lo.shape[1]
-    if not n or not points.shape[1]:
-        return 0.0
-    rows = np.arange(n)
-    if n > SAMPLE_BOXES:
-        rows = np.random.default_rng(0).integers(0, n, SAMPLE_BOXES)
-    stride = max(1, points.shape[1] // SAMPLE_POINTS)
-    some = points[:, ::stride]
-    held = np.ones((some.shape[1], len(rows)), np.bool_)
-    for begin, end, v in zip(lo[:, rows], hi[:, rows], some, strict=True):
+    """Count how many of these boxes hold a point, on average. O(boxes x points)."""
+    held = np.ones((points.shape[1], lo.shape[1]), np.bool_)
+    for begin, end, v in zip(lo, hi, points, strict=True):
         held &= (begin <= v[:, None]) & (v[:, None] < end)
-    return float(held.sum() / some.shape[1] * (n / len(rows)))
+    return float(held.sum() / max(1, len(held)))
 
 
-def likely(boxes: Boxes, rng: np.random.Generator) -> Doubles:
+def _likely(boxes: Boxes, least: Doubles, most: Doubles, rng: np.random.Generator) -> Doubles:
     """Draw points, half of them over the extent and half about the middles of boxes."""
-    least, most = boxes.extent()
     half = SAMPLE_POINTS // 2
-    anywhere = least[:, None] + rng.random((boxes.axes, half)) * (most - least)[:, None]
+    share = rng.random((boxes.axes, half))
+    anywhere = least[:, None] * (1.0 - share) + most[:, None] * share
     some = boxes.take(rng.integers(0, len(boxes), half))
     lo = np.maximum(some.lo, least[:, None])
     hi = np.maximum(np.minimum(some.hi, most[:, None]), lo)
     return np.concatenate([anywhere, lo / 2 + hi / 2], axis=1)
+
+
+def likely(boxes: Boxes, seed: int) -> Doubles:
+    """Draw points where boxes are likely to be asked for: what the costs were measured with."""
+    return _likely(boxes, *boxes.extent(), np.random.default_rng(seed))

@@ -1,5 +1,8 @@
 """What an index costs a point, in nanoseconds: a sum of a few terms, each with a measured weight.
 
+`held` is how many boxes hold a point, `near` how many are so near that they share a node, or a
+cell, with one that does.
+
 The weights are those that `python -m benchmarks.matches_fit` prints. They are of one machine; what
 counts is how they compare.
 """
@@ -9,41 +12,67 @@ from math import log2
 
 FEW = 8  # boxes that are compared before anything else is thought of
 MOST_SCANNED = 1000
-ALONE = 16  # points together, below which the call itself is what costs
+MOST_LISTED = 2000  # by dlist, whose size is that of all intervals end to end
+ALONE, MANY = 16, 2000  # points together: fewer cost the call itself, more are worked in blocks
 
 CANDIDATES: Mapping[str, Callable[[int, int], bool]] = {
     "scan": lambda _, boxes: boxes <= MOST_SCANNED,
+    "dlist": lambda axes, boxes: axes == 1 and boxes <= MOST_LISTED,
     "ladder": lambda axes, _: axes == 1,
     "grid": lambda axes, _: axes == 2,
     "packed": lambda axes, _: axes > 0,
     "bitmaps": lambda axes, _: axes > 0,
+    "spatial_join": lambda axes, _: axes > 2,
 }
 """What `auto` may take, by the number of axes and boxes."""
 
 
-def terms(axes: int, boxes: int, held: float, batch: int) -> list[float]:
-    """Give what a cost is a sum of: for a call, a point, the depth, all boxes, the results."""
+def terms(axes: int, boxes: int, held: float, near: float, batch: int) -> list[float]:
+    """Give what a cost is a sum of: a call, a point, the depth, all boxes, results, neighbours."""
     depth = log2(max(boxes, 2))
-    return [1000.0 / batch, 1.0, depth * axes, boxes * axes / 1000.0, held, held * axes]
+    about = max(0.0, near - held)
+    return [1000.0 / batch, 1.0, depth * axes, boxes * axes / 1000.0, held, held * axes, about]
 
 
-WEIGHTS: Mapping[tuple[str, bool], tuple[float, ...]] = {
-    ("bitmaps", False): (13.39, 21.28, 0.6113, 0.4008, 0, 1.115),  # off by 1.38 x
-    ("bitmaps", True): (10.79, 0, 0, 2.284, 6.515, 2.051),  # off by 1.05 x
-    ("grid", False): (8.602, 22.41, 0, 0, 1.111, 0),  # off by 1.24 x
-    ("grid", True): (7.025, 0, 0, 3.925, 3.771, 0),  # off by 1.08 x
-    ("ladder", False): (5.244, 20.19, 0.1567, 0, 0.6679, 0),  # off by 1.13 x
-    ("ladder", True): (4.531, 0, 55.58, 0, 0.5563, 0),  # off by 1.07 x
-    ("packed", False): (3.111, 0, 2.015, 0.2639, 0, 1.789),  # off by 1.50 x
-    ("packed", True): (2.338, 0, 9.129, 0.8178, 0, 2.467),  # off by 1.13 x
-    ("scan", False): (20.5, 107.9, 9.612, 775, 27.35, 0),  # off by 1.40 x
-    ("scan", True): (10.39, 0, 315.6, 631.5, 25.01, 0),  # off by 1.13 x
+def company(batch: int) -> str:
+    """Say how many points come together, as far as it changes what one costs."""
+    return "alone" if batch < ALONE else "some" if batch < MANY else "many"
+
+
+WEIGHTS: Mapping[tuple[str, str], tuple[float, ...]] = {
+    ("bitmaps", "alone"): (11.26, 0, 0, 2.707, 6.099, 0, 0.661),  # off by 1.12 x
+    ("bitmaps", "many"): (362.4, 0, 0.5554, 0.381, 0.6388, 0.4782, 0.104),  # off by 1.45 x
+    ("bitmaps", "some"): (17.68, 0, 0, 0.6591, 0.6769, 0.4222, 0.2366),  # off by 1.36 x
+    ("dlist", "alone"): (2.88, 0, 0, 25.15, 0.3472, 0, 25.91),  # off by 1.01 x
+    ("dlist", "many"): (168.9, 0, 0, 0, 1.41, 0, 0),  # off by 1.12 x
+    ("dlist", "some"): (3.955, 0, 0, 1.877, 1.305, 0, 0.3877),  # off by 1.05 x
+    ("grid", "alone"): (7.699, 0, 0, 5.818, 4.373, 0, 0),  # off by 1.08 x
+    ("grid", "many"): (385.4, 0, 0, 0, 1.317, 0, 0),  # off by 1.22 x
+    ("grid", "some"): (11.24, 0, 0.1402, 0.06563, 1.247, 0, 0),  # off by 1.09 x
+    ("ladder", "alone"): (5.242, 0, 0, 0, 2.067, 0, 0),  # off by 1.12 x
+    ("ladder", "many"): (253, 0, 0, 0, 0.9193, 0, 0.3223),  # off by 1.10 x
+    ("ladder", "some"): (8.257, 0, 0, 0.08393, 0.5845, 0, 0),  # off by 1.05 x
+    ("packed", "alone"): (3.817, 0, 0, 1.036, 1.183, 1.332, 1.617),  # off by 1.15 x
+    ("packed", "many"): (0, 0, 0.4873, 0.2398, 0, 0.8834, 0.7985),  # off by 1.46 x
+    ("packed", "some"): (2.282, 0, 0.8682, 0.324, 0, 0.8279, 1.106),  # off by 1.31 x
+    ("scan", "alone"): (10.22, 0, 380, 0, 0, 10.91, 0.2839),  # off by 1.12 x
+    ("scan", "many"): (2174, 0, 0, 1304, 19.53, 0, 0),  # off by 1.16 x
+    ("scan", "some"): (32.85, 0, 0, 1369, 11.04, 1.377, 0),  # off by 1.09 x
+    ("spatial_join", "alone"): (8.467, 0, 0, 3.777, 0, 1.788, 1.075),  # off by 1.14 x
+    ("spatial_join", "many"): (469.4, 0, 3.871, 1.961, 1.193, 0, 0.6878),  # off by 1.22 x
+    ("spatial_join", "some"): (6.38, 0, 5.385, 1.783, 0, 1.745, 0.5703),  # off by 1.27 x
 }
-"""By the name of an index, and whether points come alone; how far off, in the mean."""
+"""By the name of an index, and how many points come together; how far off, in the mean."""
 
 
-def cost(name: str, axes: int, boxes: int, held: float, batch: int) -> float:
+def cost(name: str, axes: int, boxes: int, held: float, near: float, batch: int) -> float:
     """Expect so many nanoseconds a point."""
-    weights = WEIGHTS[name, batch < ALONE]
-    told = terms(axes, boxes, held, batch)
+    weights = WEIGHTS[name, company(batch)]
+    told = terms(axes, boxes, held, near, batch)
     return sum(weight * term for weight, term in zip(weights, told, strict=True))
+
+
+def cheapest(axes: int, boxes: int, held: float, near: float, batch: int) -> float:
+    """Expect so many nanoseconds a point of the index that is best there."""
+    fits = [name for name, takes in CANDIDATES.items() if takes(axes, boxes)]
+    return min(cost(name, axes, boxes, held, near, batch) for name in fits)

@@ -17,6 +17,8 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 OPS = (np.less, np.less_equal, np.equal)
 """What a test of two axes may be, by its code."""
 
+SHORTEST, FARTHEST = 1e-150, 1e150  # an edge, a coordinate: products of two are doubles still
+
 
 class Exact(Protocol):
     """The refinement of candidates."""
@@ -74,6 +76,9 @@ class ConvexPolygons:
 
     The corners of polygon p are x[ptr[p]:ptr[p + 1]] and y likewise, against the clock. A point is
     inside if it is to the right of no edge: (x2 - x1)(y - y1) - (y2 - y1)(x - x1) >= 0, in doubles.
+    No coordinate is beyond 1e150 and no edge shorter than 1e-150. So for points of the bounding
+    box, and only those are tested, no product overflows, and underflow moves a border by less than
+    1e-22 of its length.
     """
 
     ptr: Int64s
@@ -89,19 +94,42 @@ class ConvexPolygons:
         for polygon in np.flatnonzero(np.diff(self.ptr) < 3)[:1]:
             corners = int(self.ptr[polygon + 1] - self.ptr[polygon])
             raise InputError(f"polygon {polygon} has {corners} corners, three or more expected")
+        if len(self.x):
+            self._refuse_extremes()
+            self._refuse_turns()
+
+    def _refuse_extremes(self) -> None:
+        """Refuse what is too large or too small to be compared in doubles."""
+        owner, after = self._owner(), self._after()
+        largest = np.maximum(np.abs(self.x), np.abs(self.y))
+        for corner in np.flatnonzero(largest > FARTHEST)[:1]:
+            raise InputError(
+                f"polygon {owner[corner]} has a corner at {self._told(corner)}, coordinates from "
+                f"-{FARTHEST:g} to {FARTHEST:g} expected"
+            )
+        length = np.hypot(self.x[after] - self.x, self.y[after] - self.y)
+        for corner in np.flatnonzero(length < SHORTEST)[:1]:
+            raise InputError(
+                f"polygon {owner[corner]} has an edge of length {length[corner]:g} from "
+                f"{self._told(corner)}, {SHORTEST:g} at least expected"
+            )
+
+    def _refuse_turns(self) -> None:
+        """Refuse what does not turn left at every corner, and once around in all."""
         after, owner = self._after(), self._owner()
         x, y, far = self.x, self.y, after[after]
         turn = (x[after] - x) * (y[far] - y[after]) - (y[after] - y) * (x[far] - x[after])
-        if not len(turn):
-            return
         heading = np.arctan2(y[after] - y, x[after] - x)
         turned = np.mod(heading[after] - heading, 2 * np.pi)
         around = np.bincount(owner, turned, len(self.ptr) - 1)
-        bad = np.bincount(owner[turn <= 0], minlength=len(around)) > 0
+        bad = np.bincount(owner[~(turn > 0)], minlength=len(around)) > 0
         for polygon in np.flatnonzero(bad | (np.abs(around - 2 * np.pi) > 0.1))[:1]:
             raise InputError(
                 f"polygon {polygon} is not convex, or its corners do not run against the clock"
             )
+
+    def _told(self, corner: int) -> str:
+        return f"({self.x[corner]:g}, {self.y[corner]:g})"
 
     def _owner(self) -> Int64s:
         return np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))

@@ -69,7 +69,7 @@ KINDS: Mapping[str, Kind] = {
     "ladder": Kind("ladder", "Ladder", 1, "intervals by width, sorted"),
     "grid": Kind("grid", "Grid", 2, "cells of a few sizes"),
     "bitmaps": Kind("bitmaps", "Bitmaps", None, "a bitmap for each stretch of each axis"),
-    "packed": Kind("packed", "Packed", None, "a packed Hilbert R-tree"),
+    "packed": Kind("packed", "Packed", None, "a packed R-tree"),
 }
 """Every index by its name; `auto` is no index, it chooses one."""
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
-from fencepost.errors import BrokenIndex
+from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.auto import AUTO, Choice, choose
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.exact import AxisTests, Exact
@@ -33,6 +33,8 @@ REBUILD_FLOOR = 4096
 MOST_PARTS = 8
 REMOVED = -1
 SOON = 20_000_000  # pairs of box and tuple that are compared before an index is loaded
+ASKED = "asked for"
+SCANS = "few tuples: compared sooner than an index is loaded"
 FEWEST_APIECE = 2048  # points that are worth a thread
 
 
@@ -86,8 +88,10 @@ class Matcher:
         Where it is known how many `tuples` will ever be asked for, and all of them are compared
         sooner than a compiled index is loaded, no index is built; see `serving`.
         """
+        if index == AUTO and parameters:
+            raise InputError(f"auto chooses the parameters, too: {', '.join(parameters)} given")
         scans = index == AUTO and tuples is not None and _soon(queries, tuples)
-        part = Part.build(queries, 0, "scan" if scans else index, batch, parameters)
+        part = Part.build(queries, 0, "scan" if scans else index, batch, parameters, scans=scans)
         return cls(queries, (part,), None, index, batch, parameters, scans)
 
     def serving(self, tuples: int) -> "Matcher":
@@ -131,7 +135,7 @@ class Matcher:
         slots = self._slots
         if self._crowded(slots + len(added) - len(self.parts[0].queries)):
             return self._anew(queries)
-        part = Part.build(added, slots, self._name, self.batch, self.parameters)
+        part = self._part(added, slots)
         rows = np.arange(len(self.queries), len(queries), dtype=np.int32)
         row_of = None if self.row_of is None else np.concatenate([self.row_of, rows])
         return replace(self, queries=queries, parts=(*self.parts, part), row_of=row_of)
@@ -152,12 +156,12 @@ class Matcher:
         return replace(self, queries=queries, row_of=row_of)
 
     def _anew(self, queries: QuerySet) -> "Matcher":
-        part = Part.build(queries, 0, self._name, self.batch, self.parameters)
+        part = self._part(queries, 0)
         return replace(self, queries=queries, parts=(part,), row_of=None)
 
-    @property
-    def _name(self) -> str:
-        return "scan" if self.scans else self.index
+    def _part(self, queries: QuerySet, slot: int) -> "Part":
+        name = "scan" if self.scans else self.index
+        return Part.build(queries, slot, name, self.batch, self.parameters, scans=self.scans)
 
     @property
     def _slots(self) -> int:
@@ -220,15 +224,21 @@ class Part:
         index: str,
         batch: int | None,
         parameters: dict[str, Parameter],
+        *,
+        scans: bool = False,
     ) -> "Part":
-        """Lay queries out. The index asked for, or auto where it cannot take so many axes."""
+        """Lay queries out. The index asked for, or auto where it cannot take so many axes.
+
+        `scans` says that there is no index because few tuples are to come.
+        """
         query = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(queries.box_ptr))
         tests = AxisTests(queries.test_ptr, queries.tests)
-        laying = _Laying(queries, query, tests, index, batch, parameters)
+        why = SCANS if scans else ASKED
+        laying = _Laying(queries, query, tests, index, batch, parameters, why)
         boxes = np.flatnonzero(queries.everywhere[query])
-        everywhere = laying.out(boxes, None) if len(boxes) or not len(queries) else None
+        everywhere = laying.laid(boxes, None) if len(boxes) or not len(queries) else None
         named = Named.of(queries, query.astype(np.int64))
-        of_named = laying.out(named.rows, named.segment) if len(named.rows) else None
+        of_named = laying.laid(named.rows, named.segment) if len(named.rows) else None
         always = (queries.valid_from == ALWAYS_FROM) & (queries.valid_to == ALWAYS_TO)
         timed = None if always.all() else ~always
         return cls(queries, slot, everywhere, of_named, named.names, timed, tuple(laying.choices))
@@ -280,20 +290,32 @@ class Part:
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.queries.box_ptr))
         boxes = np.flatnonzero(self.queries.everywhere[query])
         named = Named.of(self.queries, query)
-        held = ((self.everywhere, boxes, len(boxes)), (self.of_named, named.rows, len(named.rows)))
-        for regions, rows, many in held:
-            if regions is None:
-                if many:
-                    raise BrokenIndex(f"{many} boxes stand in no index")
-                continue
-            regions.check()
-            d = len(self.queries.axes)
-            stands = regions.index.boxes
-            if not (
-                np.array_equal(stands.lo[:d], self.queries.lo[:, rows])
-                and np.array_equal(stands.hi[:d], self.queries.hi[:, rows])
-            ):
-                raise BrokenIndex("the boxes in the index are not those of the queries")
+        for regions, rows, segment in (
+            (self.everywhere, boxes, None),
+            (self.of_named, named.rows, named.segment),
+        ):
+            if regions is not None:
+                regions.check()
+                self._check_regions(regions, rows, query[rows], segment)
+            elif len(rows):
+                raise BrokenIndex(f"{len(rows)} boxes stand in no index")
+
+    def _check_regions(
+        self, regions: Regions, rows: Int64s, query: Int64s, segment: Int64s | None
+    ) -> None:
+        """Hold what an index says against what the queries say: boxes, streams, owners, tests."""
+        lo, hi = self.queries.lo[:, rows], self.queries.hi[:, rows]
+        if segment is not None:
+            lo, hi = np.vstack([lo, segment]), np.vstack([hi, segment + 1.0])
+        stands = regions.index.boxes
+        if not (np.array_equal(stands.lo, lo) and np.array_equal(stands.hi, hi)):
+            raise BrokenIndex("the boxes in the index are not those of the queries")
+        owner = np.arange(len(rows)) if regions.query is None else regions.query
+        if not np.array_equal(owner, query):
+            raise BrokenIndex("a box in the index is said to be of another query")
+        tests = _some(AxisTests(self.queries.test_ptr, self.queries.tests), rows)
+        if not _same(regions.exact, tests):
+            raise BrokenIndex("the tests beside the boxes are not those of the queries")
 
 
 @dataclass
@@ -306,11 +328,12 @@ class _Laying:
     index: str
     batch: int | None
     parameters: dict[str, Parameter]
+    why: str
 
     def __post_init__(self) -> None:
         self.choices: list[Choice] = []
 
-    def out(self, rows: Int64s, segment: Int64s | None) -> Regions:
+    def laid(self, rows: Int64s, segment: Int64s | None) -> Regions:
         """Lay some of the boxes out, with the stream's number as a further axis if there is one."""
         lo, hi = self.queries.lo[:, rows], self.queries.hi[:, rows]
         if segment is not None:
@@ -320,7 +343,7 @@ class _Laying:
         fits = self.index == AUTO or self.index not in KINDS
         fits = fits or KINDS[self.index].axes in (None, boxes.axes)
         name = self.index if fits or segment is None else AUTO
-        choice = choose(boxes, self.batch) if name == AUTO else Choice(name, {}, "asked for")
+        choice = choose(boxes, self.batch) if name == AUTO else Choice(name, {}, self.why)
         parameters = {**choice.parameters, **(self.parameters if name != AUTO else {})}
         self.choices.append(
             replace(choice, boxes=len(boxes), axes=boxes.axes, named=segment is not None)
@@ -329,7 +352,17 @@ class _Laying:
         return Regions.build(boxes, choice.name, query=self.query[rows], exact=exact, **parameters)
 
 
-def _some(tests: AxisTests, rows: Int64s) -> Exact | None:
+def _same(mine: Exact | None, tests: AxisTests | None) -> bool:
+    if tests is None or not tests.asks.any():
+        return mine is None
+    return (
+        isinstance(mine, AxisTests)
+        and np.array_equal(mine.ptr, tests.ptr)
+        and np.array_equal(mine.tests, tests.tests)
+    )
+
+
+def _some(tests: AxisTests, rows: Int64s) -> AxisTests | None:
     """Give the tests of some boxes; None where they have none."""
     if not len(tests.tests):
         return None

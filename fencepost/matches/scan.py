@@ -12,6 +12,7 @@ import numpy as np
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found
 from fencepost.matches.index import Parameter
+from fencepost.matches.parameters import only
 from fencepost.tuples import Doubles
 
 AT_ONCE = 1 << 22  # pairs looked at together
@@ -25,8 +26,9 @@ class Scan:
     boxes: Boxes
 
     @classmethod
-    def build(cls, boxes: Boxes, **_parameters: Parameter) -> Self:
-        """Take the boxes as they are."""
+    def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
+        """Take the boxes as they are; there is nothing to choose."""
+        only(cls.name, parameters)
         return cls(boxes)
 
     @property

@@ -6,18 +6,16 @@ is held against the two points of a step, in plain NumPy, and what comes of it a
 Law: no index, kernel or state of the engine is asked; what a step is, is read from the tuples.
 """
 
-# ruff: noqa: S608  names of feeds are declared
-
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from fencepost.queries import CROSSING, QuerySet
 from fencepost.times import format_instant
 from fencepost.tuples import Bools
-from pipelines.checking.checked import SAMPLES, Found
-from pipelines.checking.sampled import Step, any_of, asked, inside, sampled
+from pipelines.checking.checked import Found
+from pipelines.checking.sampled import Audit, Step, any_of, asked, inside
 from pipelines.checking.scope import Scope
 from pipelines.settings import Settings
 
@@ -42,18 +40,6 @@ class Crossing(NamedTuple):
         )
 
 
-def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
-    """Hold the crossings of the sample against those of all queries; O(steps · boxes)."""
-    looked, faults = 0, list[str]()
-    for queries, steps in sampled(session, settings, scope, CROSSING):
-        expected = {crossing for step in steps for crossing in crossings(queries, step)}
-        found = _found(session, scope, {(step.stream, step.ts) for step in steps})
-        looked += len(steps)
-        faults += [f"missing: {each}" for each in sorted(expected - found)]
-        faults += [f"not a crossing: {each}" for each in sorted(found - expected)]
-    return Found(looked, len(faults), faults[:SAMPLES])
-
-
 def crossings(queries: QuerySet, step: Step) -> Iterator[Crossing]:
     """Give what a step crosses, by looking at every query. O(boxes)."""
     holds = _holds(queries, step.after)
@@ -74,14 +60,9 @@ def _holds(queries: QuerySet, point: Sequence[float]) -> Bools:
     return any_of(queries, inside(queries, point))
 
 
-def _found(
-    session: "duckdb.DuckDBPyConnection", scope: Scope, steps: set[tuple[str, int]]
-) -> set[Crossing]:
-    """Read the events of steps."""
-    rows: list[tuple[Any, ...]] = session.execute(
-        "SELECT e.type, e.query_id, e.query_version, e.stream_id, UNIX_MICROS(e.ts) FROM events e "
-        "JOIN audited m ON m.stream_id = e.stream_id AND m.ts = e.ts "
-        f"WHERE e.feed = '{scope.feed}'"
-    ).fetchall()
-    found = (Crossing(*row) for row in rows)
-    return {each for each in found if (each.stream, each.ts) in steps}
+AUDIT = Audit(CROSSING, "events", ("type", "query_id", "query_version"), Crossing, crossings)
+
+
+def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+    """Hold the crossings of the sample against those of all queries; O(steps · boxes)."""
+    return AUDIT.ask(session, settings, scope)

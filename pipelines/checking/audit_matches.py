@@ -9,7 +9,7 @@ Law: no index or kernel of the engine is asked; which tuples were taken is read 
 # ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -17,8 +17,8 @@ from fencepost.queries import MATCH, QuerySet
 from fencepost.queries.condition import OPS
 from fencepost.times import format_instant
 from fencepost.tuples import Bools
-from pipelines.checking.checked import SAMPLES, Found
-from pipelines.checking.sampled import Step, any_of, asked, inside, sampled
+from pipelines.checking.checked import Found
+from pipelines.checking.sampled import Audit, Step, any_of, asked, inside
 from pipelines.checking.scope import Scope
 from pipelines.checking.standing import ACCEPTED
 from pipelines.settings import Settings
@@ -40,18 +40,6 @@ class Matched(NamedTuple):
     def __str__(self) -> str:
         """Say it."""
         return f"{self.query} v{self.version} by {self.stream} at {format_instant(self.ts)}"
-
-
-def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
-    """Hold the matches of the sample against those of all queries; O(tuples · boxes)."""
-    looked, faults = 0, list[str]()
-    for queries, steps in sampled(session, settings, scope, MATCH):
-        expected = {match for step in steps for match in matches(queries, step)}
-        found = _found(session, scope, {(step.stream, step.ts) for step in steps})
-        looked += len(steps)
-        faults += [f"missing: {each}" for each in sorted(expected - found)]
-        faults += [f"not a match: {each}" for each in sorted(found - expected)]
-    return Found(looked, len(faults), faults[:SAMPLES])
 
 
 def matches(queries: QuerySet, step: Step) -> Iterator[Matched]:
@@ -76,17 +64,12 @@ def _failed(queries: QuerySet, point: Sequence[float]) -> Bools:
     return failed
 
 
-def _found(
-    session: "duckdb.DuckDBPyConnection", scope: Scope, steps: set[tuple[str, int]]
-) -> set[Matched]:
-    """Read the matches of tuples."""
-    rows: list[tuple[Any, ...]] = session.execute(
-        "SELECT e.query_id, e.query_version, e.stream_id, UNIX_MICROS(e.ts) FROM matches e "
-        "JOIN audited m ON m.stream_id = e.stream_id AND m.ts = e.ts "
-        f"WHERE e.feed = '{scope.feed}'"
-    ).fetchall()
-    found = (Matched(*row) for row in rows)
-    return {each for each in found if (each.stream, each.ts) in steps}
+AUDIT = Audit(MATCH, "matches", ("query_id", "query_version"), Matched, matches)
+
+
+def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+    """Hold the matches of the sample against those of all queries; O(tuples · boxes)."""
+    return AUDIT.ask(session, settings, scope)
 
 
 def of_accepted(scope: Scope, _: Sequence[str]) -> str:

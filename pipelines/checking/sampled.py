@@ -4,16 +4,18 @@ Law: no index, kernel or state of the engine is asked; what a step is, is read f
 which steps are looked at depends on these and the scope alone.
 """
 
-# ruff: noqa: S608  names of feeds and axes are declared, all else are numbers
+# ruff: noqa: S608  names of feeds, axes, tables and columns are declared, all else are numbers
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow.compute as pc
 
 from fencepost.queries import QuerySet
 from fencepost.tuples import Bools
+from pipelines.checking.checked import SAMPLES, Found
 from pipelines.checking.scope import Scope
 from pipelines.checking.standing import ACCEPTED
 from pipelines.registry.definitions import query_set_of
@@ -33,6 +35,8 @@ BOXES = 20_000_000
 REGISTRIES = 3
 """Versions of the registry that are looked at: the newest ones of the steps."""
 
+T = TypeVar("T", bound=tuple[Any, ...])
+
 
 class Step(NamedTuple):
     """A tuple of a stream and the one before; `before` is None where there is none. Times in µs."""
@@ -41,6 +45,46 @@ class Step(NamedTuple):
     ts: int
     after: tuple[float, ...]
     before: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Audit(Generic[T]):
+    """What queries of a kind yield, held against the rows of a table.
+
+    table     where the lake has it
+    columns   of that table: the first fields of a row; stream and time in µs follow
+    row       makes one of these fields
+    expected  what a step yields, by looking at every query
+    """
+
+    kind: str
+    table: str
+    columns: tuple[str, ...]
+    row: Callable[..., T]
+    expected: Callable[[QuerySet, Step], Iterator[T]]
+
+    def ask(self, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+        """Hold the rows of the sample against what all queries yield; O(steps · boxes)."""
+        looked, faults = 0, list[str]()
+        for queries, steps in sampled(session, settings, scope, self.kind):
+            expected = {each for step in steps for each in self.expected(queries, step)}
+            found = self._found(session, scope, {(step.stream, step.ts) for step in steps})
+            looked += len(steps)
+            faults += [f"missing: {each}" for each in sorted(expected - found)]
+            faults += [f"not a {self.kind}: {each}" for each in sorted(found - expected)]
+        return Found(looked, len(faults), faults[:SAMPLES])
+
+    def _found(
+        self, session: "duckdb.DuckDBPyConnection", scope: Scope, steps: set[tuple[str, int]]
+    ) -> set[T]:
+        """Read the rows of steps."""
+        columns = ", ".join(f"e.{column}" for column in self.columns)
+        rows: list[tuple[Any, ...]] = session.execute(
+            f"SELECT {columns}, e.stream_id, UNIX_MICROS(e.ts) FROM {self.table} e "
+            "JOIN audited m ON m.stream_id = e.stream_id AND m.ts = e.ts "
+            f"WHERE e.feed = '{scope.feed}'"
+        ).fetchall()
+        return {self.row(*each) for each in rows if each[-2:] in steps}
 
 
 def sampled(

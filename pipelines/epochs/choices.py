@@ -19,7 +19,7 @@ def choice_of(outcome: Outcome) -> Choice:
     return {
         **outcome.chosen.as_json(),
         "matches": [
-            {"index": each.name, "boxes": each.boxes, "axes": each.axes, "why": each.why}
+            {"index": each.name, "named": each.named, "boxes": each.boxes, "why": each.why}
             for each in indexes
         ],
     }
@@ -28,14 +28,16 @@ def choice_of(outcome: Outcome) -> Choice:
 def together(choices: Iterable[Choice]) -> str | None:
     """Put the tasks of an epoch together as JSON; None where nobody said anything.
 
-    Of each way to find crossings: how many tasks took it, and why the first of them did. The
-    indexes of the matches are the same in all.
+    Of each way to find crossings, and of each index that served matches: how many tasks took it,
+    and why the first of them did.
     """
     crossings: dict[str, dict[str, Any]] = {}
-    matches: list[Choice] | None = None
+    matches: dict[str, dict[str, Any]] = {}
     for choice in choices:
         rest = {name: choice[name] for name in ("why", "fl", "w") if name in choice}
-        mine = crossings.setdefault(choice["crossings"], {"tasks": 0, **rest})
-        mine["tasks"] += 1
-        matches = matches or choice["matches"]
+        crossings.setdefault(choice["crossings"], {"tasks": 0, **rest})["tasks"] += 1
+        for index in choice["matches"]:
+            name = f"{index['index']} for {'named' if index['named'] else 'all'} streams"
+            rest = {"boxes": index["boxes"], "why": index["why"]}
+            matches.setdefault(name, {"tasks": 0, **rest})["tasks"] += 1
     return json.dumps({"crossings": crossings, "matches": matches}) if crossings else None

@@ -56,20 +56,33 @@ def evaluate(share: Share, rows: Rows, seconds: dict[str, float]) -> Answer:
     for place in range(len(share.steps)):
         going.take(place)
     if share.snapshot:
-        going.found.snapshot(going.state, share.steps[-1])
-    seconds["evaluate"] = time.perf_counter() - started
-    started = time.perf_counter()
-    declared = all_tables(share.axes)
-    files: dict[str, list[dict[str, Any]]] = defaultdict(list)
-    rows_of: dict[str, int] = defaultdict(int)
-    hashes: dict[str, int] = defaultdict(int)
-    for name, table in going.found.tables():
-        written = write_files(Path(share.root) / name, declared[name], table)
-        files[name] += [file.as_json() for file in written]
-        rows_of[name] += table.num_rows
-        hashes[name] = added(hashes[name], content_hash(table, NOT_HASHED))
-    seconds["write"] = time.perf_counter() - started
-    return Answer(files, rows_of, hashes, going.counts, seconds, going.choices)
+        going.gathered.snapshot(going.state, share.steps[-1])
+    going.gathered.written()
+    made = going.made
+    seconds["write"] = made.seconds
+    seconds["evaluate"] = time.perf_counter() - started - made.seconds
+    return Answer(made.files, made.rows, made.hashes, going.counts, seconds, going.choices)
+
+
+class _Made:
+    """The data files of a share: written as their rows are there, by table."""
+
+    def __init__(self, share: Share) -> None:
+        self.root = Path(share.root)
+        self.declared = all_tables(share.axes)
+        self.files: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.rows: dict[str, int] = defaultdict(int)
+        self.hashes: dict[str, int] = defaultdict(int)
+        self.seconds = 0.0
+
+    def write(self, name: str, rows: pa.Table) -> None:
+        """Write rows of a table that nobody sees yet."""
+        started = time.perf_counter()
+        written = write_files(self.root / name, self.declared[name], rows)
+        self.files[name] += [file.as_json() for file in written]
+        self.rows[name] += rows.num_rows
+        self.hashes[name] = added(self.hashes[name], content_hash(rows, NOT_HASHED))
+        self.seconds += time.perf_counter() - started
 
 
 class _Going:
@@ -78,13 +91,14 @@ class _Going:
     def __init__(self, share: Share, rows: Rows) -> None:
         self.share = share
         self.tuples = rows.tuples
-        self.found = outputs.Found(share)
+        self.made = _Made(share)
+        self.gathered = outputs.Gathered(share, self.made.write)
         self.counts: dict[int, dict[str, int]] = {}
         self.choices: dict[int, Choice] = {}
         self.index = _index(share, share.steps[0])
         self.state = _state(share, rows, self.index)
         if len(self.state.pending) < rows.pending.num_rows:
-            self.found.lost(share.steps[0], _out_of_force(rows.pending, self.index.queries))
+            self.gathered.lost(share.steps[0], _out_of_force(rows.pending, self.index.queries))
 
     def take(self, place: int) -> None:
         """Take the deliveries of one epoch."""
@@ -103,8 +117,9 @@ class _Going:
         )
         before = self.state.waiting, self.state.pending
         self.state = outcome.state
-        self.found.add(now, outcome, mine, before)
+        self.gathered.add(now, outcome, mine, before)
         self.counts[now.epoch] = _counts(outcome)
+        self.counts[now.epoch]["matched"] = self.gathered.match(now, outcome)
         self.choices[now.epoch] = choice_of(outcome)
 
 
@@ -187,5 +202,4 @@ def _counts(outcome: Outcome) -> dict[str, int]:
         counts[name] = many
     for name, many in outputs.kinds(outcome).items():
         counts[name] = many
-    counts["matched"] = len(outcome.matched.ids)
     return counts

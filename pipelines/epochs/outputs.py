@@ -5,13 +5,12 @@ that began to wait or no longer do. With a snapshot they get all of it.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost import matches
 from fencepost.engine import FeedState, Outcome
 from fencepost.order import REASONS
 from fencepost.queries import QuerySet
@@ -28,7 +27,7 @@ FEW = 200_000
 """So many rows of a log may stand in one file of all buckets."""
 
 PIECE = 1 << 21
-"""Matches that are laid out at a time, and stand in one file."""
+"""Matches that are held at a time, and stand in one file."""
 
 
 def reasons(outcome: Outcome) -> dict[str, int]:
@@ -43,36 +42,28 @@ def kinds(outcome: Outcome) -> dict[str, int]:
     return {kind: int(counts[code]) for code, kind in enumerate(KINDS)}
 
 
-class Found:
-    """Rows for the tables, gathered epoch by epoch."""
+class Gathered:
+    """Rows for the tables, gathered epoch by epoch; those of a table are written when asked to.
 
-    def __init__(self, share: Share) -> None:
+    `write` takes the rows of a table, laid out as declared and sorted.
+    """
+
+    def __init__(self, share: Share, write: Callable[[str, pa.Table], None]) -> None:
         self.share = share
         self.declared = all_tables(share.axes)
+        self._write = write
         self._parts: dict[str, list[pa.Table]] = {}
-        self._matched: list[tuple[Step, Outcome]] = []
 
-    def tables(self) -> Iterator[tuple[str, pa.Table]]:
-        """Give the rows by table, laid out as declared and sorted; tables without rows are left.
-
-        Matches may be a hundred for every tuple: they are laid out piece by piece.
-        """
+    def written(self) -> None:
+        """Write all that was gathered and is not written yet."""
         for name in list(self._parts):
-            yield name, self._laid(name)
-        for now, outcome in self._matched:
-            arrivals = np.array(now.arrivals, np.int64)
-            for first, last in _pieces(outcome.matched):
-                self._put("matches", now, _of_deliveries(outcome.matches_of(first, last), arrivals))
-                if sum(part.num_rows for part in self._parts["matches"]) >= PIECE:
-                    yield "matches", self._laid("matches")
-        if "matches" in self._parts:
-            yield "matches", self._laid("matches")
+            self._laid_down(name)
 
-    def _laid(self, name: str) -> pa.Table:
-        """Put the rows of a table together, and forget them."""
+    def _laid_down(self, name: str) -> None:
+        """Write the rows of a table, and forget them."""
         table = self.declared[name]
         rows = pa.concat_tables(self._parts.pop(name))
-        return _sorted(self._bucketed(rows, table), table)
+        self._write(name, _sorted(self._bucketed(rows, table), table))
 
     def add(
         self,
@@ -88,8 +79,6 @@ class Found:
             self._put("events", now, _of_deliveries(outcome.events, arrivals))
         if len(outcome.decided.kind):
             self._put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
-        if len(outcome.matched.ids):
-            self._matched.append((now, outcome))
         if len(outcome.turned.row):
             self._put("quarantine", now, self._turned_away(outcome, tuples))
         if len(outcome.changed):
@@ -100,6 +89,19 @@ class Found:
         for gone, some in _pending_changes(pended, state.pending):
             table = some.to_table(state.heads.names).append_column("gone", _all(gone, len(some)))
             self._put("pending", now, table, snapshot=False)
+
+    def match(self, now: Step, outcome: Outcome) -> int:
+        """Look the matches of an epoch up; write them whenever there is a piece; count them.
+
+        There may be a thousand for every tuple, so no more than about two pieces are held.
+        """
+        arrivals, count = np.array(now.arrivals, np.int64), 0
+        for piece in outcome.match_pieces(PIECE):
+            count += piece.num_rows
+            self._put("matches", now, _of_deliveries(piece, arrivals))
+            if sum(part.num_rows for part in self._parts.get("matches", ())) >= PIECE:
+                self._laid_down("matches")
+        return count
 
     def lost(self, now: Step, rows: pa.Table) -> None:
         """Mark pending events as gone whose query was out of force before the first epoch."""
@@ -173,16 +175,6 @@ class Found:
         bucket = buckets_of(coded.dictionary, self.share.all_buckets)[coded.indices.to_numpy()]
         place = rows.column_names.index("bucket")
         return rows.set_column(place, rows.schema.field("bucket"), pa.array(bucket, pa.int32()))
-
-
-def _pieces(found: matches.Found) -> Iterator[tuple[int, int]]:
-    """Part the points that matches were found at, about a piece of matches each."""
-    first = 0
-    while first < len(found):
-        beyond = int(np.searchsorted(found.ptr, found.ptr[first] + PIECE, side="right"))
-        last = min(max(beyond - 1, first + 1), len(found))
-        yield first, last
-        first = last
 
 
 def _of_deliveries(rows: pa.Table, arrivals: Int64s) -> pa.Table:

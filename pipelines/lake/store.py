@@ -6,7 +6,7 @@ and epochs are right even without the lock. What lands and what is registered is
 is planned, and there the lock is needed. (Measured) 3 ms a commit; through Spark 0.4 s.
 
 Law: what `append` returned from is in the table for every reader; what it raised Conflict from is
-not.
+not. A lake is brought to this format by who holds it to write; who reads changes nothing.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -27,6 +27,7 @@ from pipelines.lake.making import add_action, add_columns, make_table, refuse_ot
 from schemas import Table
 
 ONE_TRY = 0
+NO_VERSION = -1
 
 T = TypeVar("T")
 
@@ -35,10 +36,11 @@ class Store:
     """The tables of a lake. Not for several threads at once."""
 
     def __init__(self, root: Path, tables: Mapping[str, Table], note: layout.Note) -> None:
-        """Take what `create` and `open` have looked at."""
+        """Take a lake as its note says it is, and look at nothing."""
         self.root = root
         self.tables = dict(tables)
         self.buckets = note.buckets
+        self._absent = self.tables.keys() - note.ids.keys()
         self._open: dict[str, DeltaTable] = {}
         self._pieces: dict[str, dict[str, pa.Table]] = {}
         self._parsed: dict[tuple[str, object], dict[str, list[Any]]] = {}
@@ -54,37 +56,60 @@ class Store:
 
     @classmethod
     def open(cls, root: Path, tables: Mapping[str, Table]) -> "Store":
-        """Open a lake; refuse a newer one, a torn commit, a table dropped and made anew.
+        """Open a lake to write to it, the caller holding it; refuse what `to_read` refuses.
 
-        A feed that is new gets its table, a new axis its columns, and so does what an older format
-        had not; who only reads an older lake finds no rows and nulls there.
+        A feed that is new gets its table, and what an older format had not is made: the tables, the
+        columns, and last the format in the note.
         """
         note = layout.Note.read(root)
         store = cls(root, tables, note)
-        for name, table in store.tables.items():
-            if name not in note.ids:
-                note = note.with_id(name, make_table(root / name, table))
+        store._refuse_strange(note)
+        if store._absent:
+            for name in sorted(store._absent):
+                note = note.with_id(name, make_table(root / name, tables[name]))
                 note.write(root)
-            layout.refuse_torn(root / name)
-            delta = store._delta(name)
-            if str(delta.metadata().id) != note.ids[name]:
-                raise LakeError(
-                    f"the table '{name}' of the lake {root} was dropped and made anew by someone "
-                    f"else: its id is {delta.metadata().id}, {note.ids[name]} was expected. "
-                    "Restore it, or make a new lake with `fencepost init`."
-                )
-            refuse_other_axes(delta, table)
-            add_columns(delta, table)
+            store = cls(root, tables, note)
+            store._refuse_strange(note)
+        for name, table in store.tables.items():
+            add_columns(store._delta(name), table)
         if note.format < layout.this_format():
             note.upgraded().write(root)
         return store
+
+    @classmethod
+    def to_read(cls, root: Path, tables: Mapping[str, Table]) -> "Store":
+        """Open a lake to read it, without the lock; nothing of it is changed.
+
+        A table that is not there yet has no rows, a column nulls. Refused are a newer format, a
+        torn commit, a table dropped and made anew. 1 ms a table.
+        """
+        note = layout.Note.read(root)
+        store = cls(root, tables, note)
+        store._refuse_strange(note)
+        return store
+
+    def _refuse_strange(self, note: layout.Note) -> None:
+        for name, table in self.tables.items():
+            if name in self._absent:
+                continue
+            layout.refuse_torn(self.folder(name))
+            delta = self._delta(name)
+            if str(delta.metadata().id) != note.ids[name]:
+                raise LakeError(
+                    f"the table '{name}' of the lake {self.root} was dropped and made anew by "
+                    f"someone else: its id is {delta.metadata().id}, {note.ids[name]} was "
+                    "expected. Restore it, or make a new lake with `fencepost init`."
+                )
+            refuse_other_axes(delta, table)
 
     def folder(self, name: str) -> Path:
         """Say where a table lies."""
         return self.root / name
 
     def version(self, name: str) -> int:
-        """Give the newest version; looks at the log anew, 1 ms."""
+        """Give the newest version, -1 where there is no table yet; looks at the log anew, 1 ms."""
+        if name in self._absent:
+            return NO_VERSION
         delta = self._delta(name)
         delta.update_incremental()
         return int(delta.version())
@@ -137,6 +162,8 @@ class Store:
 
     def files(self, name: str) -> list[DataFile]:
         """List the files that a table consists of, with what is known of each."""
+        if name in self._absent:
+            return []
         delta = self._delta(name)
         delta.update_incremental()
         return layout.active_files(delta, self.tables[name])

@@ -43,7 +43,7 @@ def take(
     """
     agreed: pa.StringArray | None = None
     if agree is not None:
-        agreed = gone(_opened(settings))
+        agreed = gone(Store.to_read(settings.root, settings.tables))
         if len(agreed):
             agree(len(agreed))
     with _writing(settings, command) as store:
@@ -120,14 +120,10 @@ def unknown_id(query_id: str, there: pa.ChunkedArray) -> str:
     return f"no query '{plain(query_id)}' stands.{plain(near)}"
 
 
-def _opened(settings: Settings) -> Store:
-    return Store.open(settings.root, settings.tables)
-
-
 @contextmanager
 def _writing(settings: Settings, command: str) -> Iterator[Store]:
     with hold(settings.root, command, PATIENCE):
-        store = _opened(settings)
+        store = Store.open(settings.root, settings.tables)
         recover(store)
         yield store
 

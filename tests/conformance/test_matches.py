@@ -35,7 +35,11 @@ INTERVALS: Layouts = (
     {"length": 1, "positions": 50},
     {"length": 64, "positions": 999, "grid": "cells"},
 )
-RECTANGLES: Layouts = ({"side": 1, "positions": 9}, {"side": 8}, {"lists": "all", "side": 2})
+RECTANGLES: Layouts = (
+    {"side": 1, "positions": 9},
+    {"side": 8},
+    {"lists": "all", "side": 2, "positions": 40},
+)
 LAYOUTS: Mapping[str, Layouts] = {
     "sci": INTERVALS,
     "lci": INTERVALS,

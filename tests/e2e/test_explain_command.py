@@ -60,7 +60,9 @@ def test_it_tells_each_feed_its_indexes_and_the_last_epochs(project):
     assert lines[0] == "ticks  (price, volume)"
     assert lines[1].startswith("  crossings   4 queries, 4 posts, ")
     assert lines[2] == "              epoch 1: walk: few steps or few queries"
-    assert lines[3].startswith("  matches     360 queries, ")
+    few = "few tuples: compared sooner than an index is loaded"
+    assert lines[3] == f"              epoch 1: matches by scan for all streams: {few}"
+    assert lines[5].startswith("  matches     360 queries, ")
     assert "300 boxes over 2 axes, for all streams; about " in told.out
     assert "60 boxes over 3 axes, for named streams, the stream one axis more" in told.out
     assert "ns a tuple, 10,000 together; " in told.out

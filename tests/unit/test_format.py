@@ -1,22 +1,62 @@
 """A lake of an older format becomes one of this one, and what it holds stays what it was."""
 
+import contextlib
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from pathlib import Path
+from threading import Barrier
 
 import pytest
 
+from assets.resources import LakeAccess
 from fencepost.errors import LakeError
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import NOTE, Note
+from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
+from pipelines.registry import actions
+from pipelines.registry.changes import Changes
 from pipelines.registry.standing import standing
+from pipelines.runner import HereRunner
+from pipelines.settings import Settings, load
 from pipelines.views.duckdb_session import duckdb_session
+from pipelines.watch import Watch
 from schemas import FORMAT, Table, all_tables
+from schemas.epochs import COUNTS
+from tests.commands import fencepost
+from tests.files import written
 from tests.hand_made_lakes import Ledger
 from tests.registry_lake import AXES, Lake, query, said
 
 ADDED = {"queries": {"tests"}, "epochs": {"matched", "choice"}}
 """Columns that format 2 added, beside the table `matches`."""
+
+TOML = """
+[run]
+runner = "here"
+
+[lake]
+path = "lake"
+
+[feeds.ticks]
+axes = ["price", "volume"]
+source = "landing/ticks"
+
+[feeds.locations]
+axes = ["x", "y", "speed"]
+source = "landing/locations"
+"""
+READERS = [
+    ("queries", "list"),
+    ("queries", "show", "q"),
+    ("queries", "export"),
+    ("partitions", "ticks"),
+    ("explain",),
+    ("explain", "ticks", "--json"),
+    ("status",),
+]
 
 
 def tables_of_format_1() -> dict[str, Table]:
@@ -30,14 +70,17 @@ def tables_of_format_1() -> dict[str, Table]:
 
 @pytest.fixture
 def old(tmp_path):
-    """A lake of format 1 with a query and an epoch."""
+    """A lake of format 1 with a query, and a delivery evaluated in an epoch."""
     tables = tables_of_format_1()
     root = tmp_path / "lake"
     store = Store.create(root, tables, buckets=4)
     ledger = Ledger(AXES)
     ledger.tables = tables
     ledger.register({"id": "q", "lo": [2.0, float("-inf")], "hi": [5.0, float("inf")]})
-    ledger.add("epochs", lane="ticks", epoch=1, state="done", accepted=7)
+    key, counts = "2026-11-18", dict.fromkeys(set(COUNTS) - ADDED["epochs"], 0) | {"accepted": 7}
+    taken = [ledger.arrive("ticks", partition_key=key, rows=7)]
+    done = {"state": "done", "bases": "{}", "partition_key": key, "arrivals": taken, **counts}
+    ledger.add("epochs", lane="ticks", epoch=1, generation=1, first=1, last=1, **done)
     for name, rows in ledger.rows.items():
         evidence = Evidence("made", "by hand", name, 1, 1, 0, len(rows), 0)
         store.append(name, store.version(name), store.write_rows(name, rows), evidence)
@@ -72,6 +115,92 @@ def test_who_only_reads_a_lake_of_format_1_leaves_it_so(old):
         assert session.execute("SELECT id, tests FROM raw_queries").fetchall() == [("q", None)]
         assert session.execute("SELECT matched FROM raw_epochs").fetchall() == [(None,)]
     assert Note.read(old).format == 1
+
+
+@pytest.fixture
+def settings(old, monkeypatch) -> Settings:
+    """The project of that lake."""
+    monkeypatch.delenv("FENCEPOST_LAKE", raising=False)
+    for feed in AXES:
+        (old.parent / "landing" / feed).mkdir(parents=True)
+    return load(written(old.parent, "fencepost.toml", TOML))
+
+
+def files_of(root: Path) -> dict[str, bytes]:
+    """Whatever lies in a lake."""
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+@pytest.mark.parametrize("command", READERS, ids=" ".join)
+def test_a_command_that_reads_a_lake_of_format_1_answers_and_changes_no_file(settings, command):
+    before = files_of(settings.root)
+    with contextlib.chdir(settings.root.parent), hold(settings.root, "another"):
+        said = fencepost(*command)
+    assert said.code == 0, said.err
+    assert said.out
+    after = files_of(settings.root)
+    assert {name: after[name] for name in after if not name.startswith("_lock")} == before
+
+
+def test_dagster_and_a_watch_not_begun_read_a_lake_of_format_1_and_change_no_file(settings):
+    before = files_of(settings.root)
+    store = LakeAccess(settings).store()
+    Watch(settings, HereRunner(), 0.1, lambda _: None)
+    assert (store.rows("matches").num_rows, store.version("matches")) == (0, -1)
+    assert store.rows("epochs")["matched"].to_pylist() == [None]
+    assert store.evidence("matches", -1) == []
+    assert files_of(settings.root) == before
+
+
+def test_who_is_asked_before_removing_and_says_no_leaves_a_lake_of_format_1_so(settings):
+    before = files_of(settings.root)
+
+    def no(count: int) -> None:
+        assert count == 1
+        raise PermissionError
+
+    with pytest.raises(PermissionError):
+        actions.replace(settings, "a test", Changes().given, None, no)
+    assert files_of(settings.root) == before
+
+
+def test_a_watch_upgrades_only_once_it_holds_the_lake(settings):
+    watch = Watch(settings, HereRunner(), 0.01, lambda _: watch.asked.set())
+    with ThreadPoolExecutor(1) as pool:
+        with hold(settings.root, "another"):
+            watching = pool.submit(watch.until_stopped)
+            waiting = settings.root / "_waiting"
+            while not (waiting.is_dir() and any(waiting.iterdir())) and not watching.done():
+                time.sleep(0.01)
+            assert not watching.done()
+            assert Note.read(settings.root).format == 1
+        watching.result(timeout=60)
+    assert Note.read(settings.root).format == FORMAT
+
+
+def test_of_writers_at_once_one_upgrades_and_the_others_find_it_done(settings):
+    begun = Barrier(4, timeout=30)
+
+    def watched() -> None:
+        begun.wait()
+        watch = Watch(settings, HereRunner(), 0.01, lambda _: watch.asked.set())
+        watch.until_stopped()
+
+    def registered() -> int:
+        begun.wait()
+        return actions.put(settings, "a test", Changes().given).registry_version
+
+    with ThreadPoolExecutor(4) as pool:
+        watching = [pool.submit(watched) for _ in range(2)]
+        registering = [pool.submit(registered) for _ in range(2)]
+        for each in watching:
+            each.result(timeout=60)
+        assert [each.result(timeout=60) for each in registering] == [1, 1]
+    store = Store.to_read(settings.root, settings.tables)
+    added = {name: store.delta(name).history() for name in ADDED}
+    for commits in added.values():
+        assert [commit["operation"] for commit in commits].count("ADD COLUMN") == 1
+    assert Note.read(settings.root).format == FORMAT
 
 
 def test_a_lake_cut_off_in_its_upgrade_is_upgraded_by_the_next_who_opens_it(old):

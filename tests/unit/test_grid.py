@@ -132,9 +132,9 @@ def test_a_box_over_everything_is_copied_not_tested() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"cells": 3}, "a grid has no parameter 'cells'; there is: bytes_a_box"),
-        ({"bytes_a_box": 10}, "bytes_a_box = 10: a number from 64 to 65536 expected"),
-        ({"bytes_a_box": "many"}, "bytes_a_box = 'many': a number"),
+        ({"cells": 3}, "'grid' has no parameter 'cells'; it has: bytes_a_box"),
+        ({"bytes_a_box": 10}, "bytes_a_box is 10, expected a number from 64 to 65,536"),
+        ({"bytes_a_box": "many"}, "bytes_a_box is 'many', expected a number"),
     ],
 )
 def test_a_parameter_it_cannot_take_is_refused(parameters: dict[str, Any], message: str) -> None:

@@ -108,10 +108,10 @@ def test_no_interval_and_no_point_find_nothing() -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"rung": 3}, "a ladder has no parameter 'rung'; there is: rungs"),
-        ({"rungs": 0}, "rungs = 0: a whole number from 1 to 24 expected"),
-        ({"rungs": 2.5}, "rungs = 2.5: a whole number"),
-        ({"rungs": True}, "rungs = True: a whole number"),
+        ({"rung": 3}, "'ladder' has no parameter 'rung'; it has: rungs"),
+        ({"rungs": 0}, "rungs is 0, expected a whole number from 1 to 24"),
+        ({"rungs": 2.5}, "rungs is 2.5, expected a whole number"),
+        ({"rungs": True}, "rungs is True, expected a whole number"),
     ],
 )
 def test_a_parameter_it_cannot_take_is_refused(parameters: dict[str, Any], message: str) -> None:

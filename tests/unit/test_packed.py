@@ -99,7 +99,7 @@ def test_room_begins_with_a_line_of_the_cache() -> None:
 
 @pytest.mark.parametrize("order", ["curve", 3])
 def test_an_order_that_there_is_not_is_refused(order: str | int) -> None:
-    with pytest.raises(InputError, match=r"order is .*expected one of halves, hilbert"):
+    with pytest.raises(InputError, match=r"order is .*expected one of: halves, hilbert"):
         Packed.build(row(3), order=order)
 
 

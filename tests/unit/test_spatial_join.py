@@ -316,12 +316,12 @@ def test_it_tells_its_pages_its_clusters_and_its_bytes() -> None:
 @pytest.mark.parametrize(
     ("parameters", "told"),
     [
-        ({"cluster": 0}, "cluster is 0, a whole number from 1 is expected"),
-        ({"cluster": 2.5}, r"cluster is 2\.5, a whole number"),
-        ({"page": -3}, "page is -3, a whole number from 1"),
-        ({"page": "many"}, "page is 'many', a whole number"),
-        ({"page": True}, "page is True, a whole number"),
-        ({"pages": 3}, "no parameter 'pages'; it takes cluster and page"),
+        ({"cluster": 0}, "cluster is 0, expected a whole number of 1 or more"),
+        ({"cluster": 2.5}, r"cluster is 2\.5, expected a whole number"),
+        ({"page": -3}, "page is -3, expected a whole number"),
+        ({"page": "many"}, "page is 'many', expected a whole number"),
+        ({"page": True}, "page is True, expected a whole number"),
+        ({"pages": 3}, "'spatial_join' has no parameter 'pages'.*Did you mean 'page'"),
     ],
 )
 def test_a_silly_parameter_is_refused_with_what_is_expected(

@@ -196,7 +196,7 @@ def test_check_tells_what_is_broken_in_a_bit_vector(name: str) -> None:
         ("sci", {"positions": 2}, "positions is 2, expected a whole number from 3 to 1,048,576"),
         ("dlist", {"positions": "many"}, "positions is 'many', expected a whole number"),
         ("lci", {"grid": "integer"}, "grid is 'integer', expected one of: auto, integers, cells.*"),
-        ("lci", {"grid": 5}, "grid is '5', expected one of"),
+        ("lci", {"grid": 5}, "grid is 5, expected one of"),
     ],
 )
 def test_a_parameter_that_makes_no_sense_is_refused_with_what_would(

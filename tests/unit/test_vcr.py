@@ -317,17 +317,17 @@ def test_pieces_are_counted_before_they_are_made(overlapping: bool) -> None:
 
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown one": ({"length": 4}, "knows no parameter 'length'; it has side, positions, lists"),
+    "an unknown one": ({"length": 4}, "has no parameter 'length'; it has: side, positions, lists"),
     "no power of two": ({"side": 6}, "side is 6, .*one of .1, 2, 4, 8, 16, 32, 64. expected"),
     "too long": ({"side": 128}, "side is 128"),
     "no side": ({"side": 0}, "side is 0"),
     "a text": ({"side": "4"}, "side is '4'"),
     "half a side": ({"side": 4.0}, "side is 4.0"),
-    "no positions": ({"positions": 0}, "positions is 0; 1 to 4,096 are taken"),
-    "too many positions": ({"positions": 5000}, "positions is 5,000"),
-    "some positions": ({"positions": 2.5}, "positions is 2.5; a whole number"),
+    "no positions": ({"positions": 0}, "positions is 0, expected a whole number from 1 to 4,096"),
+    "too many positions": ({"positions": 5000}, "positions is 5000, expected"),
+    "some positions": ({"positions": 2.5}, "positions is 2.5, expected a whole number"),
     "true": ({"positions": True}, "positions is True"),
-    "no lists": ({"lists": "none"}, "lists is 'none'; 'marked' or 'all' expected"),
+    "no lists": ({"lists": "none"}, "lists is 'none', expected one of: marked, all"),
 }
 
 

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from fencepost.errors import BrokenIndex, InputError
+from fencepost.errors import BrokenIndex
 from fencepost.matches.bitmaps import kernels
 from fencepost.matches.bitmaps.batch import Batch
 from fencepost.matches.bitmaps.kernels import BLOCK, CUTS, Asked, Desk, Laid
@@ -27,6 +27,7 @@ from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.packed.index import aligned, ordered
+from fencepost.matches.parameters import only, whole
 from fencepost.matches.vectors.kernels import LANES, WORDS
 from fencepost.tuples import Doubles, Int32s, Int64s
 
@@ -59,7 +60,9 @@ class Bitmaps:
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Cut the axes (into `stretches` at most, 2 to 256), order the boxes, write the rows."""
         many, axes = len(boxes), boxes.axes
-        stretches = _stretches(parameters, axes)
+        only(cls.name, parameters, "stretches")
+        by_default = min(CUTS, max(2, 4 * BUDGET // axes))
+        stretches = whole(parameters, "stretches", 2, CUTS) or by_default
         ends = zip(boxes.lo, boxes.hi, strict=True)
         own = [chosen_cuts(np.concatenate(both), stretches) for both in ends]
         cuts = np.full((axes, CUTS), np.inf)
@@ -192,18 +195,3 @@ def chosen_cuts(bounds: Doubles, stretches: int) -> Doubles:
         return distinct
     at = np.linspace(0, len(finite) - 1, stretches + 1)[1:-1]
     return np.unique(finite[at.astype(np.int64)])
-
-
-def _stretches(parameters: dict[str, Parameter], axes: int) -> int:
-    """Take the only parameter there is; without it, as many as the budget allows."""
-    given = dict(parameters)
-    stretches = given.pop("stretches", None)
-    if stretches is None:
-        stretches = min(CUTS, max(2, 4 * BUDGET // axes))
-    if given:
-        raise InputError(f"bitmaps takes no parameter '{next(iter(given))}', only 'stretches'")
-    if type(stretches) is not int or not 2 <= stretches <= CUTS:
-        raise InputError(
-            f"bitmaps: stretches is {stretches!r}; expected a whole number from 2 to {CUTS}"
-        )
-    return stretches

@@ -16,9 +16,9 @@ from fencepost.matches.vectors.kernels import (
     WORDS,
     at_least,
     at_or_below,
-    count,
     lowest,
     meet,
+    ones,
     put,
     up_to,
 )
@@ -161,7 +161,7 @@ def _of_block(block, words, size, ids, bounds, rows, values, axes, i, sure, unsu
             word = lowest(filled)
             filled &= filled - U(1)
             left, first = sure[word], here + word * U(64)
-            end = w + count(left)
+            end = w + ones(left)
             while True:
                 for _ in range(4):
                     room[w] = ids[first + lowest(left)]

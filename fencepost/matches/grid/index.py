@@ -23,6 +23,7 @@ from fencepost.matches.found import Found, gathered
 from fencepost.matches.grid.plan import planned
 from fencepost.matches.index import Parameter
 from fencepost.matches.ladder.ruler import PIECE_BITS, Ruler
+from fencepost.matches.parameters import only, real
 from fencepost.queries.strings import UInt64s
 from fencepost.tuples import Doubles, Int32s, Int64s
 
@@ -31,6 +32,7 @@ Array = npt.NDArray[Any]
 MOST_PIECES = 128  # of each axis
 PAD = 32  # entries past the end that a round of copying may read
 BYTES_A_BOX = 150.0
+BYTES_ASKED = (64, 65_536)  # what may be asked for instead
 BOUNDS = 32  # bytes a box
 FEWEST_BYTES = 1 << 12
 LARGEST_WHOLE = 2.0**51
@@ -61,7 +63,8 @@ class Grid:
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Choose the levels, and put each box into its cells."""
-        budget = _bytes_a_box(parameters)
+        only(cls.name, parameters, "bytes_a_box")
+        budget = real(parameters, "bytes_a_box", *BYTES_ASKED) or BYTES_A_BOX
         if boxes.axes != 2:
             raise InputError(f"a grid is for 2 axes, the boxes have {boxes.axes}")
         whole = _all_whole(boxes)
@@ -145,18 +148,6 @@ class Grid:
             f"into a cell, {cover:,} times it covers one; about {self.expected:,.1f} "
             f"results a point"
         )
-
-
-def _bytes_a_box(parameters: dict[str, Parameter]) -> float:
-    unknown = sorted(set(parameters) - {"bytes_a_box"})
-    if unknown:
-        raise InputError(f"a grid has no parameter '{unknown[0]}'; there is: bytes_a_box")
-    given = parameters.get("bytes_a_box")
-    if given is None:
-        return BYTES_A_BOX
-    if not isinstance(given, int | float) or isinstance(given, bool) or not 64 <= given <= 65536:
-        raise InputError(f"bytes_a_box = {given!r}: a number from 64 to 65536 expected")
-    return float(given)
 
 
 def _all_whole(boxes: Boxes) -> bool:

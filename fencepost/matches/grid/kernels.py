@@ -3,8 +3,8 @@
 A box that only reaches into a cell is one word there, four fields of 16 bits: by how much a point
 must stand right of its left edge, above its lower one, left of its right one and below its upper
 one, counted in steps of the cell. A point is such a word too, and one subtraction compares all
-four: a field that borrows has lost its top bit. 8 bytes and 0.6 ns a candidate, against 32 and 1.6
-for four doubles.
+four: a field that borrows has lost its top bit. A candidate takes 8 bytes, where four doubles take
+32, and 0.2 to 0.4 ns, sixteen at a time.
 
 A field that comes out even says nothing (values at the same step): such a list is gone through
 again with the bounds themselves, unless steps are so fine that equal steps are equal bounds.
@@ -26,7 +26,6 @@ U = np.uint64
 BLOCK = 16  # points whose lists are fetched together
 FULL = U(1 << 14)  # steps of a cell; a field's top bit stands above all
 TOPS = U(0x8000800080008000)
-ONES = U(0x0001000100010001)
 
 
 class Lists(NamedTuple):
@@ -166,7 +165,11 @@ def find(
     room: Int32s,
     first: int,
 ):
-    """Write who holds each point, from the first on; stop where the room might not do."""
+    """Write who holds each point, from the first on; stop where the room might not do.
+
+    Points sorted by cell, in chunks of 64 K and their results put back in order, gained nothing
+    where lists are long, and cost 70 ns a point where they are short.
+    """
     many, space, count = U(len(levels)), U(len(room)), U(points.shape[1])
     at_cells = np.empty(U(BLOCK) * many, np.uint64)
     at_words = np.empty(U(BLOCK) * many, np.uint64)

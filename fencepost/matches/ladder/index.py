@@ -26,6 +26,7 @@ from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.ladder.ruler import OUTSIDE, Ruler
+from fencepost.matches.parameters import only, whole
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 MOST_PIECES = 256
@@ -59,7 +60,8 @@ class Ladder:
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Sort the intervals into rungs. `rungs` is the most there may be of finite ones."""
-        most = _most_rungs(parameters)
+        only(cls.name, parameters, "rungs")
+        most = whole(parameters, "rungs", 1, MOST_RUNGS) or MOST_RUNGS
         if boxes.axes != 1:
             raise InputError(f"a ladder is for 1 axis, the boxes have {boxes.axes}")
         lo, hi = boxes.lo[0], boxes.hi[0]
@@ -134,18 +136,6 @@ class Ladder:
             f"{len(self.boxes):,} intervals on {rungs} {'rung' if rungs == 1 else 'rungs'}, "
             f"{len(self.table):,} cells, about {self.expected:,.1f} results a point"
         )
-
-
-def _most_rungs(parameters: dict[str, Parameter]) -> int:
-    unknown = sorted(set(parameters) - {"rungs"})
-    if unknown:
-        raise InputError(f"a ladder has no parameter '{unknown[0]}'; there is: rungs")
-    most = parameters.get("rungs")
-    if most is None:
-        return MOST_RUNGS
-    if not isinstance(most, int) or isinstance(most, bool) or not 1 <= most <= MOST_RUNGS:
-        raise InputError(f"rungs = {most!r}: a whole number from 1 to {MOST_RUNGS} expected")
-    return most
 
 
 def _rungs(begin: Int64s, end: Int64s, size: int, most: int) -> Int64s:

@@ -106,7 +106,11 @@ def find(
     room: Int32s,
     first: int,
 ):
-    """Write who holds each point, from the first on; stop where the room might not do."""
+    """Write who holds each point, from the first on; stop where the room might not do.
+
+    To count first and then fill, with the points sorted, measured no better: 3.4 against 3.6 ns a
+    result at a million intervals, and worse everywhere else.
+    """
     many, space, points = U(len(rungs)), U(len(room)), U(len(values))
     rows = np.empty(U(BLOCK) * many, np.uint64)
     w = U(ptr[first])

@@ -19,11 +19,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
-from fencepost.errors import BrokenIndex, InputError
+from fencepost.errors import BrokenIndex
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.packed import kernels
+from fencepost.matches.parameters import one_of, only
 from fencepost.matches.vectors.kernels import LANES, gather
 from fencepost.tuples import Doubles, Int32s, Int64s
 
@@ -55,7 +56,8 @@ class Packed:
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Order the boxes (`order`: halves or hilbert), and put full nodes over them."""
-        order = _order(parameters)
+        only(cls.name, parameters, "order")
+        order = one_of(parameters, "order", ORDERS) or ORDERS[0]
         first = levels(len(boxes))
         ids = np.zeros((first[-1] - first[-2]) * kernels.FANOUT, np.int32)
         ids[: len(boxes)] = ordered(boxes, order, kernels.FANOUT)
@@ -128,17 +130,6 @@ class Packed:
             f"{count} level{'' if count == 1 else 's'} of nodes of {kernels.FANOUT}, "
             f"boxes in the order of {self.order}"
         )
-
-
-def _order(parameters: dict[str, Parameter]) -> str:
-    """Take the only parameter there is."""
-    given = dict(parameters)
-    order = given.pop("order", None) or ORDERS[0]
-    if given:
-        raise InputError(f"packed takes no parameter '{next(iter(given))}', only 'order'")
-    if order not in ORDERS:
-        raise InputError(f"packed: order is {order!r}; expected one of {', '.join(ORDERS)}")
-    return str(order)
 
 
 def aligned(shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:

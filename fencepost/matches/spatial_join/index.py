@@ -19,10 +19,10 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
+from fencepost.matches.parameters import only, whole
 from fencepost.matches.spatial_join import kernels
 from fencepost.matches.spatial_join.effort import Effort
 from fencepost.matches.spatial_join.hilbert import order_of
@@ -59,13 +59,8 @@ class SpatialJoin:
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Lay the boxes out. Parameters: `cluster`, points of one; `page`, boxes of one."""
-        unknown = [name for name in parameters if name not in ("cluster", "page")]
-        if unknown:
-            raise InputError(
-                f"spatial_join has no parameter '{unknown[0]}'; it takes cluster and page"
-            )
-        cluster = _count("cluster", parameters.get("cluster"))
-        page = _count("page", parameters.get("page")) or PAGE
+        only(cls.name, parameters, "cluster", "page")
+        cluster, page = whole(parameters, "cluster", 1), whole(parameters, "page", 1) or PAGE
         file = GridFile.build(boxes, page)
         return cls(boxes, file, cluster, Effort.of(file))
 
@@ -148,12 +143,3 @@ class SpatialJoin:
 def _even(points: int) -> int:
     """Share points out to as few clusters as can be, evenly."""
     return -(-points // -(-points // kernels.BLOCK))
-
-
-def _count(name: str, value: Parameter) -> int | None:
-    """Take a number of points or boxes, at least one; None is left to the index."""
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise InputError(f"spatial_join: {name} is {value!r}, a whole number from 1 is expected")
-    return value

@@ -13,7 +13,8 @@ import numpy.typing as npt
 from numba import njit
 
 from fencepost.matches.spatial_join.mlgf.kernels import ALL, ROUND, fetch
-from fencepost.matches.spatial_join.vectors.kernels import WORDS, U, exchange, lowest, narrow, ones
+from fencepost.matches.spatial_join.vectors.kernels import WORDS, U, exchange, narrow
+from fencepost.matches.vectors.kernels import lowest, ones
 
 BLOCK = 64 * WORDS  # points that are paired together
 CELLS = 2 * BLOCK  # even cells along an axis, to find a rank in one look-up

@@ -19,12 +19,12 @@ from fencepost.errors import BrokenIndex
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
+from fencepost.matches.parameters import only
 from fencepost.matches.vci import kernels
 from fencepost.matches.vci.construct import Construct
 from fencepost.matches.vci.index import Lci
 from fencepost.matches.vci.kernels import Shorts, Words
 from fencepost.matches.vci.lists import Lists
-from fencepost.matches.vci.parameters import refuse_unknown
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 SHORT = 1 << 16
@@ -51,7 +51,7 @@ class LciBv:
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Cut every box as LCI does, and pack what is used."""
-        refuse_unknown(cls.name, parameters, Lci.known)
+        only(cls.name, parameters, *Lci.known)
         lists, starts = Lists.build(boxes, cls.name, parameters)
         return cls(lists, *_packed(starts, lists.construct), _mask(lists.construct))
 

@@ -16,9 +16,9 @@ from fencepost.errors import BrokenIndex
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
+from fencepost.matches.parameters import only
 from fencepost.matches.vci import kernels
 from fencepost.matches.vci.lists import Lists
-from fencepost.matches.vci.parameters import refuse_unknown
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 
@@ -35,7 +35,7 @@ class _Intervals:
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Cut every box into pieces. Without a length, `optimal_length` says one."""
-        refuse_unknown(cls.name, parameters, cls.known)
+        only(cls.name, parameters, *cls.known)
         lists, starts = Lists.build(boxes, cls.name, parameters)
         return cls(lists, starts, lists.construct.runs())
 

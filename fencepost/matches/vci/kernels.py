@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 from numba import njit
-from numba.cpython.unsafe.numbers import trailing_zeros
 
+from fencepost.matches.vectors.kernels import lowest, ones
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 Words = npt.NDArray[np.uint64]
@@ -132,15 +132,6 @@ def find_in_lists(
 
 
 @njit(inline="always")
-def ones(word):
-    """Count the bits of a word that are set."""
-    word = word - ((word >> U(1)) & U(0x5555555555555555))
-    word = (word & U(0x3333333333333333)) + ((word >> U(2)) & U(0x3333333333333333))
-    word = (word + (word >> U(4))) & U(0x0F0F0F0F0F0F0F0F)
-    return (word * U(0x0101010101010101)) >> U(56)
-
-
-@njit(inline="always")
 def _window(marks, at):
     """Give 64 marks from any place on."""
     word, shift = at >> U(6), at & U(63)
@@ -194,7 +185,7 @@ def find_marked(
             while window != U(0):
                 # One list at a time: to copy those side by side as one took twice as long, for
                 # where they end is a guess each time.
-                mark = at + U(trailing_zeros(window))
+                mark = at + lowest(window)
                 window &= window - U(1)
                 word, bit = mark >> U(6), mark & U(63)
                 rank = U(directory[word, U(0)]) + ones(marks[word] & ((U(1) << bit) - U(1)))

@@ -5,7 +5,6 @@ exactly one of the lists that a probe reads in any of these cells. Below the fir
 the last on, those hold that are open on that side, and nobody else.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,12 +12,17 @@ import numpy as np
 
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.index import Parameter
+from fencepost.matches.parameters import Parameters, one_of, whole
 from fencepost.matches.vci import kernels
 from fencepost.matches.vci.construct import MOST_LENGTH, Construct
-from fencepost.matches.vci.grid import FEWEST_POSITIONS, Grid, last_below
+from fencepost.matches.vci.grid import (
+    FEWEST_POSITIONS,
+    GRIDS,
+    MOST_POSITIONS,
+    Grid,
+    last_below,
+)
 from fencepost.matches.vci.length import MOST_ENTRIES, cheapest_length
-from fencepost.matches.vci.parameters import positions_and_grid, whole
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 
@@ -39,9 +43,7 @@ class Lists:
     typical: float  # how many candidates a cell has
 
     @classmethod
-    def build(
-        cls, boxes: Boxes, kind: str, parameters: Mapping[str, Parameter]
-    ) -> tuple[Self, Int32s]:
+    def build(cls, boxes: Boxes, kind: str, parameters: Parameters) -> tuple[Self, Int32s]:
         """Cut the boxes and sort the pieces; with the lists goes where each begins, and the end.
 
         Where neither positions nor grid are given and the pieces would be too many, cells become
@@ -144,10 +146,11 @@ def open_below_and_above(boxes: Boxes) -> tuple[Int32s, Int32s]:
     return np.flatnonzero(below).astype(np.int32), np.flatnonzero(above).astype(np.int32)
 
 
-def _chosen(boxes: Boxes, kind: str, parameters: Mapping[str, Parameter]) -> tuple[Grid, Construct]:
-    positions, cells = positions_and_grid(parameters)
+def _chosen(boxes: Boxes, kind: str, parameters: Parameters) -> tuple[Grid, Construct]:
+    positions = whole(parameters, "positions", FEWEST_POSITIONS, MOST_POSITIONS)
+    asked = one_of(parameters, "grid", GRIDS)
     given = 1 if kind == "dlist" else whole(parameters, "length", 1, MOST_LENGTH)
-    free = positions is None and parameters.get("grid") is None
+    free, cells = positions is None and asked is None, asked or GRIDS[0]
     while True:
         grid = Grid.over(boxes, positions, cells)
         x, y = grid.places(boxes)

@@ -10,7 +10,7 @@ so a box stands once at a point. Where an end stands on no line, its boxes are t
 """
 
 from dataclasses import dataclass
-from typing import ClassVar, Self, cast
+from typing import ClassVar, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,9 +19,10 @@ from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
-from fencepost.matches.vcr.lattice import Lattice, checked_positions
+from fencepost.matches.parameters import Parameters, one_of, only, whole
+from fencepost.matches.vcr.lattice import MOST_POSITIONS, Lattice
 from fencepost.matches.vcr.pieces import Spans, cheapest_side, grid_over, pieces_of
-from fencepost.matches.vcr.rectangles import Words, covering, log_of_side
+from fencepost.matches.vcr.rectangles import LONGEST, Words, covering, log_of_side
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 UInt16s = npt.NDArray[np.uint16]
@@ -204,22 +205,15 @@ class VcrOd(Vcr):
     overlapping: ClassVar[bool] = True
 
 
-def _taken(
-    name: str, boxes: Boxes, parameters: dict[str, Parameter]
-) -> tuple[int | None, int | None, str]:
-    known = ("side", "positions", "lists")
-    for given in parameters:
-        if given not in known:
-            raise InputError(f"{name} knows no parameter '{given}'; it has {', '.join(known)}")
+def _taken(name: str, boxes: Boxes, parameters: Parameters) -> tuple[int | None, int | None, str]:
+    only(name, parameters, "side", "positions", "lists")
     if boxes.axes != 2:
         raise InputError(f"{name} is for 2 axes; the boxes have {boxes.axes}")
-    side, form = parameters.get("side"), parameters.get("lists")
+    side = whole(parameters, "side", 1, LONGEST)
     if side is not None:
         log_of_side(side)
-    if form not in (None, *FORMS):
-        raise InputError(f"lists is {form!r}; 'marked' or 'all' expected")
-    positions = checked_positions(parameters.get("positions"))
-    return cast("int | None", side), positions, str(form or "marked")
+    positions = whole(parameters, "positions", 1, MOST_POSITIONS)
+    return side, positions, one_of(parameters, "lists", FORMS) or FORMS[0]
 
 
 def _laid_out(spans: Spans, k: int, form: str, *, overlapping: bool) -> Lists:

@@ -4,34 +4,14 @@
 """
 
 import numpy as np
-from llvmlite import ir
-from numba import njit, types
-from numba.extending import intrinsic
+from numba import njit
+
+from fencepost.matches.vectors.kernels import lowest, ones
 
 U = np.uint64
 ONE = np.uint64(1)
 EVERY = ~np.uint64(0)
 BITS = 64
-
-
-@intrinsic
-def ones(typing_context, word):
-    """Count the bits that are set."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def lowest(typing_context, word):
-    """Find the lowest bit that is set; 64 where none is."""
-
-    def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), generate
 
 
 # ── laying out ────────────────────────────────────────────────────────────────────────────────────

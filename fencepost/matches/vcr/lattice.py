@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from fencepost.doubles import LARGEST
-from fencepost.errors import InputError
 from fencepost.tuples import Doubles, Int64s
 
 POSITIONS = 256  # cells of an axis; of more than 65,536 boxes the square root
@@ -122,17 +121,6 @@ def _power(low: float, high: float, positions: int) -> int:
     while _count(low, high, power) > positions:
         power += 1
     return power
-
-
-def checked_positions(positions: object) -> int | None:
-    """Take how many cells an axis may have; InputError where that is none."""
-    if positions is None:
-        return None
-    if isinstance(positions, bool) or not isinstance(positions, int):
-        raise InputError(f"positions is {positions!r}; a whole number, 1 to {MOST_POSITIONS:,}")
-    if not 1 <= positions <= MOST_POSITIONS:
-        raise InputError(f"positions is {positions:,}; 1 to {MOST_POSITIONS:,} are taken")
-    return positions
 
 
 def clipped(first: Doubles, last: Doubles, positions: int) -> tuple[Int64s, Int64s]:

@@ -5,13 +5,16 @@ keeps those of sixteen numbers whose bit is set, no compression. Here each is on
 two, where the processor has them; where it has not, LLVM writes what does the same.
 
 Law: an index is that of the first entry; what is read or written from there on is the caller's.
+
+Kernels that are run as plain Python, too, count and find bits: `ones` and `lowest` are their own
+twins there.
 """
 
 import numpy as np
 from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic
+from numba.extending import intrinsic, overload
 
 from fencepost.tuples import Int32s, Int64s
 
@@ -55,24 +58,40 @@ def _bits(builder, held):
     return word if held.type.count == 64 else builder.zext(word, _NUMBER)
 
 
-@intrinsic
-def lowest(typing_context, word):
-    """Which is the lowest bit set: 64 of none."""
+def ones(word):
+    """Count the bits that are set."""
+    return int(word).bit_count()
 
+
+def lowest(word):
+    """Find the lowest bit that is set; 64 where none is."""
+    return (int(word) & -int(word)).bit_length() - 1 if word else 64
+
+
+@intrinsic
+def _ctpop(typing_context, word):
+    def generate(context, builder, signature, arguments):
+        return builder.ctpop(arguments[0])
+
+    return types.uint64(types.uint64), generate
+
+
+@intrinsic
+def _cttz(typing_context, word):
     def generate(context, builder, signature, arguments):
         return builder.cttz(arguments[0], ir.IntType(1)(0))
 
     return types.uint64(types.uint64), generate
 
 
-@intrinsic
-def count(typing_context, word):
-    """How many bits are set."""
+@overload(ones, inline="always")
+def _ones_compiled(word):
+    return lambda word: _ctpop(word)  # noqa: PLW0108  Numba wants a function
 
-    def generate(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
 
-    return types.uint64(types.uint64), generate
+@overload(lowest, inline="always")
+def _lowest_compiled(word):
+    return lambda word: _cttz(word)  # noqa: PLW0108
 
 
 @intrinsic
@@ -172,8 +191,8 @@ def meet(typing_context, words, base, rows, row_at, axes, sure, unsure):
             _array(context, builder, signature, arguments, n) for n in (0, 2, 5, 6)
         )
         base, row_at, axes = (arguments[n] for n in (1, 3, 4))
-        ones = ir.Constant(_ROW, [(1 << 64) - 1] * WORDS)
-        met = [cgutils.alloca_once_value(builder, ones) for _ in range(2)]
+        every = ir.Constant(_ROW, [(1 << 64) - 1] * WORDS)
+        met = [cgutils.alloca_once_value(builder, every) for _ in range(2)]
         with cgutils.for_range(builder, axes, intp=_NUMBER) as loop:
             row = builder.load(builder.gep(rows_at, [builder.add(row_at, loop.index)]))
             row = builder.mul(builder.zext(row, _NUMBER), _NUMBER(2 * WORDS))

@@ -6,7 +6,8 @@ A page's boxes are asked 64 at a time, two comparisons of a vector an axis; the 
 import numpy as np
 from numba import njit
 
-from fencepost.matches.spatial_join.vectors.kernels import GROUP, U, lowest, may, must, ones
+from fencepost.matches.spatial_join.vectors.kernels import GROUP, U, may, must
+from fencepost.matches.vectors.kernels import lowest, ones
 
 ALL = U(0xFFFFFFFFFFFFFFFF)
 ROUND = 8  # ids written at a time; what is written past the last, the next writes over

@@ -1,1 +1,1 @@
-"""Bits, bytes and words in vectors: what the kernels of the join are made of."""
+"""Bytes and words in vectors: what the kernels of the join are made of."""

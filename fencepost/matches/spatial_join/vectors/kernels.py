@@ -1,4 +1,4 @@
-"""What a processor does at once and Numba has no word for: bits, bytes and words in vectors.
+"""What a processor does at once and Numba has no word for: bytes and words in vectors.
 
 Each function is plain Python with NumPy, and in a kernel the few instructions that do the same.
 LLVM cuts the vectors to what the machine has. Written out word by word, Numba's compiler left the
@@ -15,45 +15,6 @@ GROUP = 64  # boxes whose codes are compared together: one word of bits
 WORDS = 8  # of a row of points: 512 bits
 BYTES = ir.VectorType(ir.IntType(8), GROUP)
 ROW = ir.VectorType(ir.IntType(64), WORDS)
-
-# ── bits of a word ────────────────────────────────────────────────────────────────────────────────
-
-
-def ones(word: int) -> int:
-    """Count the bits that are set."""
-    return int(word).bit_count()
-
-
-def lowest(word: int) -> int:
-    """Find the lowest bit that is set; 64 where none is."""
-    return (int(word) & -int(word)).bit_length() - 1 if word else 64
-
-
-@intrinsic
-def _ctpop(typing_context, word):
-    def generate(context, builder, signature, arguments):
-        return builder.ctpop(arguments[0])
-
-    return types.uint64(types.uint64), generate
-
-
-@intrinsic
-def _cttz(typing_context, word):
-    def generate(context, builder, signature, arguments):
-        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
-
-    return types.uint64(types.uint64), generate
-
-
-@overload(ones, inline="always")
-def _ones_compiled(word):
-    return lambda word: _ctpop(word)  # noqa: PLW0108  Numba wants a function
-
-
-@overload(lowest, inline="always")
-def _lowest_compiled(word):
-    return lambda word: _cttz(word)  # noqa: PLW0108  Numba wants a function
-
 
 # ── codes of 64 boxes ─────────────────────────────────────────────────────────────────────────────
 
