@@ -34,7 +34,8 @@ WINDOWS, LENGTH = 64, 16  # stretches in which candidates are met, and places in
 FEW, SHORT = 48, 1000  # queries, and steps, for which it is not worth looking
 CHEAP = 40.0  # ns a step, below which a walk is hardly beaten
 POST, POSTS, FAR_POST = 1.6, 200, 0.5  # ns (measured): a post passed; so many; each beyond
-VISIT, VISITS, FAR_VISIT = 40.0, 6, 8.0  # the same of segments of checked lists
+LIST = 17.0  # a checked list
+CUT, CUTS, FAR_CUT = 125.0, 1, 20.0  # a border of its stripes; so many; each beyond
 CANDIDATE = 3.0  # one that is met there
 COMPARE, WRITE = 3.5, 5.0  # a query that holds, here and at the next place; an event
 BUILD = 200.0  # a query of the index that is asked, unless it stands
@@ -84,8 +85,9 @@ def _chosen(walked: Walk) -> Chosen:
     if not walked.fast or steps < SHORT or n <= FEW:
         return Chosen("walk", "few steps or few queries")
     p, c = _steps(path)
-    passed, visits = _passed(walked, p, c), _visits(walked, p, c)
-    by_walk = _falling(passed, POST, POSTS, FAR_POST) + _falling(visits, VISIT, VISITS, FAR_VISIT)
+    passed, (lists, cuts) = _passed(walked, p, c), _checked(walked, p, c)
+    by_walk = _falling(passed, POST, POSTS, FAR_POST) + _falling(cuts, CUT, CUTS, FAR_CUT)
+    by_walk += LIST * lists
     if by_walk <= CHEAP:
         return Chosen("walk", f"a step meets {passed:.1f} posts", passed / (2 * n))
     met = _met(walked)
@@ -96,7 +98,7 @@ def _chosen(walked: Walk) -> Chosen:
     build = 0.0 if index.has_stabbing else BUILD * n / steps
     by_difference = probe + COMPARE * held + WRITE * min(touched, 2 * held) + build
     method = "walk" if by_walk <= by_difference else "difference"
-    where = f" in {visits:.1f} stripes" if visits else ""
+    where = f" in {lists + cuts:.1f} stripes" if lists else ""
     why = (
         f"a step meets {touched:,.0f} posts{where} and {held:,.0f} queries hold "
         f"at a place: {by_walk:,.0f} ns against {by_difference:,.0f}"
@@ -128,15 +130,16 @@ def _passed(walked: Walk, p: Int64s, c: Int64s) -> float:
     return total / max(1, len(c))
 
 
-def _visits(walked: Walk, p: Int64s, c: Int64s) -> float:
-    """How many segments of checked lists a step runs through."""
-    total = 0
+def _checked(walked: Walk, p: Int64s, c: Int64s) -> tuple[float, float]:
+    """How many checked lists a step has to do with, and how many borders of stripes it passes."""
+    lists, cuts = 0, 0
     run = np.searchsorted(walked.path.starts, c, side="right") - 1
     for suspect in walked.suspects:
         mine = suspect.segment[run] >= 0
         here, there = (twins.stripe(suspect.stripes, walked.path.steps, at[mine]) for at in (p, c))
-        total += int(np.abs(there - here).sum()) + int(mine.sum())
-    return total / max(1, len(c))
+        lists += int(mine.sum())
+        cuts += int(np.abs(there - here).sum())
+    return lists / max(1, len(c)), cuts / max(1, len(c))
 
 
 def _met(walked: Walk) -> float:
