@@ -139,11 +139,13 @@ def _make_lake(settings: "Settings") -> Made:
     from pipelines.lake.store import Store
 
     tables = len(settings.tables)
-    if (settings.root / NOTE).exists():
-        with hold(settings.root, "fencepost init"):
-            Store.open(settings.root, settings.tables)
+    was_there = (settings.root / NOTE).exists()
+    if not was_there:
+        Store.create(settings.root, settings.tables, buckets=settings.buckets)
+    with hold(settings.root, "fencepost init"):
+        Store.open(settings.root, settings.tables)
+    if was_there:
         return WAS_THERE, settings.root, f"a lake, its {tables} tables as declared"
-    Store.create(settings.root, settings.tables, buckets=settings.buckets)
     return MADE, settings.root, f"a lake: {tables} empty Delta tables"
 
 

@@ -68,11 +68,12 @@ def test_an_epoch_says_how_many_tasks_found_crossings_in_which_way_and_by_which_
     with mock.patch.object(job, "ONE_TASK", 0), mock.patch.object(HereRunner, "slots", 3):
         first, second = sorted(evaluated(lake), key=lambda row: row["epoch"])
     before, after = json.loads(first["choice"]), json.loads(second["choice"])
-    assert before["matches"] == []
+    assert before["matches"] == {}
     assert after["crossings"]["walk"]["tasks"] == 3
     assert after["crossings"]["walk"]["why"]
-    ((index, boxes, axes),) = [(m["index"], m["boxes"], m["axes"]) for m in after["matches"]]
-    assert (index, boxes, axes) == ("scan", 1, 2)
+    scanned = after["matches"]["scan for all streams"]
+    assert (scanned["tasks"], scanned["boxes"]) == (3, 1)
+    assert scanned["why"].startswith("few tuples")
 
 
 def test_a_plan_made_before_there_were_matches_is_carried_out(lake) -> None:

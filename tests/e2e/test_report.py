@@ -90,6 +90,23 @@ def test_it_says_what_it_made_and_where(project):
     assert not list(project.glob(".*.tmp"))
 
 
+def test_a_feed_may_be_called_like_a_word_of_sql(tmp_path):
+    feed = '[run]\nrunner = "here"\n[feeds.order]\naxes = ["limit"]\nsource = "landing/order"\n'
+    (tmp_path / "fencepost.toml").write_text(feed)
+    rule = {"id": "dear", "feed": "order", "where": "\"limit\" > 2"}
+    (tmp_path / "rules.jsonl").write_text(json.dumps(rule))
+    with contextlib.chdir(tmp_path):
+        assert fencepost("init").code == 0
+        assert fencepost("queries", "import", "rules.jsonl").code == 0
+        rows = "stream_id,ts,limit\na,2026-11-18T00:00:00Z,1\na,2026-11-18T00:00:01Z,3\n"
+        Path("landing/order/a.csv").write_text(rows)
+        for command in ("run", "status", "marts", "report", "explain"):
+            said = fencepost(command)
+            assert said.code == 0, (command, said.err)
+        assert fencepost("check", "--no-contracts").code == 0
+        assert "2 tuples" in fencepost("report").out
+
+
 def test_each_feed_is_shown_as_what_it_is(page_file):
     feeds = {feed["name"]: feed for feed in data(page_file)["feeds"]}
     assert "map" in feeds["locations"]
