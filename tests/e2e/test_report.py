@@ -93,7 +93,7 @@ def test_it_says_what_it_made_and_where(project):
 def test_a_feed_may_be_called_like_a_word_of_sql(tmp_path):
     feed = '[run]\nrunner = "here"\n[feeds.order]\naxes = ["limit"]\nsource = "landing/order"\n'
     (tmp_path / "fencepost.toml").write_text(feed)
-    rule = {"id": "dear", "feed": "order", "where": "\"limit\" > 2"}
+    rule = {"id": "dear", "feed": "order", "where": '"limit" > 2'}
     (tmp_path / "rules.jsonl").write_text(json.dumps(rule))
     with contextlib.chdir(tmp_path):
         assert fencepost("init").code == 0
