@@ -29,7 +29,7 @@ from fencepost.transitions import KINDS, Crossed, Pending, Transitions, decide
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
 
 TYPES = ("O", "I")
-FIRST_PIECE = 1 << 16  # tuples matched before it is known how many matches they have
+FIRST_PIECE = 1 << 12  # tuples matched before it is known how many matches they have
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,11 +48,6 @@ class Found:
         """Who holds a point."""
         return self.ids[self.ptr[point] : self.ptr[point + 1]]
 
-    def part(self, first: int, last: int) -> "Found":
-        """What was found at some of the points."""
-        ptr = self.ptr[first : last + 1]
-        return Found(ptr - ptr[0], self.ids[ptr[0] : ptr[-1]])
-
     def in_order(self) -> "Found":
         """The same, ascending at each point. O(n log n) over the results."""
         return Found(self.ptr, self.ids[np.lexsort((self.ids, self.points))])

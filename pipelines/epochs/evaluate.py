@@ -139,6 +139,8 @@ def _matcher(share: Share, now: Step, tuples: int) -> Matcher | None:
         return None
     path = Path(share.root) / now.matches
     key = _key(path)
+    for forgotten in _asked.keys() - _matchers.keys() - {key}:
+        del _asked[forgotten]
     _asked[key] = _asked.get(key, 0) + tuples
     matcher = _built(_matchers, partial(Matcher.build, tuples=_asked[key]), path)
     _matchers[key] = matcher.serving(_asked[key])
