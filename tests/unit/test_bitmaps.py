@@ -133,3 +133,10 @@ def test_check_notices_cuts_that_do_not_rise() -> None:
     cuts[1] = cuts[0]
     with pytest.raises(BrokenIndex, match="axis 0: the cuts do not rise"):
         replace(built, cuts=cuts).check()
+
+
+def test_cuts_as_far_apart_as_doubles_go_are_no_fault() -> None:
+    bounds = np.array([[-1.7e308, 1e300, -INF]])
+    built = Bitmaps.build(Boxes.of(bounds, np.array([[1e300, INF, INF]])))
+    built.check()
+    assert_finds_all(built, np.array([[-1.7e308, 0.0, 1e300, 1.7e308]]))

@@ -138,8 +138,8 @@ class Bitmaps:
         words = self.laid.words.reshape(self.blocks, int(self.begin[-1]), 2, WORDS)
         for axis in range(axes):
             first, last = self.begin[axis : axis + 2]
-            cuts = self.cuts[axis * CUTS : (axis + 1) * CUTS]
-            if not (np.diff(cuts[: last - first]) > 0).all():
+            cuts = self.cuts[axis * CUTS : (axis + 1) * CUTS][: last - first]
+            if not (cuts[1:] > cuts[:-1]).all():
                 raise BrokenIndex(f"axis {axis}: the cuts do not rise")
             self._check_rows(axis, words[:, first:last], bounds[:, axis])
 

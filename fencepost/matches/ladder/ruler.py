@@ -103,7 +103,7 @@ class Ruler:
     def check(self, name: str) -> None:
         """Raise BrokenIndex unless positions never fall, tried at the pieces and beside. O(m)."""
         begins = self.marks.pieces[:-1, 0]
-        falls = np.flatnonzero(np.diff(begins) <= 0)
+        falls = np.flatnonzero(begins[1:] <= begins[:-1])
         if len(falls):
             k = int(falls[0]) + 1
             raise BrokenIndex(
