@@ -1,4 +1,4 @@
-"""What is asserted of a feed's assets: our own checks, and the contracts by Great Expectations.
+"""What is asserted of a lane's assets: our own checks, and the contracts by Great Expectations.
 
 One Dagster check for each check and each expectation; those of an asset that have the same source
 are one step. Nothing here imports Great Expectations: a step does, once a process.
@@ -14,105 +14,107 @@ from typing import Any
 import dagster as dg
 
 from assets.graph import key
+from assets.lanes import Lane, lanes
 from assets.resources import LakeAccess, told_plainly
-from pipelines.checking import OWN, Checked, OwnCheck, contract_checks, own_checks
+from pipelines.checking import Checked, OwnCheck, contract_checks, own_checks, own_checks_of
 from pipelines.checking.scope import latest_run
 from pipelines.epochs.drive import chain_of
 from pipelines.planning.chain import Epoch
-from pipelines.settings import Feed, Settings
+from pipelines.settings import Settings
 from schemas.expectations import Contract, contracts
 
 SEVERITIES = {"error": dg.AssetCheckSeverity.ERROR, "warning": dg.AssetCheckSeverity.WARN}
 
 
 def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
-    """Give every check of every feed."""
+    """Give every check of every lane that is shown."""
     return [
         definition
-        for feed in settings.feeds.values()
-        for definition in (*_own(feed), *_contracts(settings, feed))
+        for lane in lanes(settings)
+        for definition in (*_own(lane), *_contracts(settings, lane))
     ]
 
 
-def _own(feed: Feed) -> Iterator[dg.AssetChecksDefinition]:
+def _own(lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
     """Part our own checks by asset, and those that block from those that do not."""
 
     def place(check: OwnCheck) -> tuple[str, bool]:
-        return check.table or feed.name, check.blocking
+        return check.table or lane.name, check.blocking
 
-    for (table, blocking), some in groupby(sorted(OWN, key=place), key=place):
-        yield _of_table(feed, table, list(some), blocking=blocking)
+    own = sorted(own_checks_of(lane.lane), key=place)
+    for (table, blocking), some in groupby(own, key=place):
+        yield _of_table(lane, table, list(some), blocking=blocking)
 
 
 def _of_table(
-    feed: Feed, table: str, some: Sequence[OwnCheck], *, blocking: bool
+    lane: Lane, table: str, some: Sequence[OwnCheck], *, blocking: bool
 ) -> dg.AssetChecksDefinition:
     specs = [
         dg.AssetCheckSpec(
-            check.name, asset=key(feed, table), description=check.description, blocking=blocking
+            check.name, asset=key(lane, table), description=check.description, blocking=blocking
         )
         for check in some
     ]
     names = [check.name for check in some]
     label = "blocking" if blocking else "further"
 
-    @dg.multi_asset_check(name=f"check_{feed.name}_{table}_{label}", specs=specs)
+    @dg.multi_asset_check(name=f"check_{lane.name}_{table}_{label}", specs=specs)
     def made(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterable[dg.AssetCheckResult]:
         """Ask the published views, an aggregate each."""
         with told_plainly():
-            found = own_checks(lake.settings, feed.name, _epochs(lake, feed), names)
-        yield from _told(context, feed, found)
+            found = own_checks(lake.settings, lane.lane, _epochs(lake, lane), names)
+        yield from _told(context, lane, found)
 
     return made
 
 
-def _contracts(settings: Settings, feed: Feed) -> Iterator[dg.AssetChecksDefinition]:
-    for contract in contracts(feed.name, settings.axes).values():
-        yield _of_contract(feed, contract)
+def _contracts(settings: Settings, lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
+    for contract in contracts(lane.lane, settings.axes).values():
+        yield _of_contract(lane, contract)
 
 
-def _of_contract(feed: Feed, contract: Contract) -> dg.AssetChecksDefinition:
+def _of_contract(lane: Lane, contract: Contract) -> dg.AssetChecksDefinition:
     specs = [
         dg.AssetCheckSpec(
             each.name,
-            asset=key(feed, contract.table),
+            asset=key(lane, contract.table),
             description=each.means,
             # The quarantine is told again when its partitions have been evaluated.
-            additional_deps=[key(feed, "pending")] if contract.table == "quarantine" else [],
+            additional_deps=[key(lane, "pending")] if contract.table == "quarantine" else [],
             metadata={"columns": ", ".join(each.columns), "kind": each.kind},
         )
         for each in contract.expectations
     ]
 
-    @dg.multi_asset_check(name=f"contract_{feed.name}_{contract.table}", specs=specs)
+    @dg.multi_asset_check(name=f"contract_{lane.name}_{contract.table}", specs=specs)
     def held(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterable[dg.AssetCheckResult]:
         """Hold the rows of the last run against the contract, by Great Expectations."""
         with told_plainly():
-            epochs, table = _epochs(lake, feed), contract.table
-            found = contract_checks(lake.settings, feed.name, epochs, lake.spark, [table])
-        yield from _told(context, feed, found)
+            epochs, table = _epochs(lake, lane), contract.table
+            found = contract_checks(lake.settings, lane.lane, epochs, lake.spark, [table])
+        yield from _told(context, lane, found)
 
     return held
 
 
-def _epochs(lake: LakeAccess, feed: Feed) -> tuple[Epoch, ...]:
-    return latest_run(chain_of(lake.store(), feed.name))
+def _epochs(lake: LakeAccess, lane: Lane) -> tuple[Epoch, ...]:
+    return latest_run(chain_of(lake.store(), lane.lane))
 
 
 def _told(
-    context: dg.AssetCheckExecutionContext, feed: Feed, found: Sequence[Checked]
+    context: dg.AssetCheckExecutionContext, lane: Lane, found: Sequence[Checked]
 ) -> Iterator[dg.AssetCheckResult]:
     """Tell what was found, in Dagster's words."""
     seconds = sum(checked.seconds for checked in found)
-    context.log.info(f"{len(found)} checks of {feed.name} in {seconds:.2f} s")
+    context.log.info(f"{len(found)} checks of {lane.lane} in {seconds:.2f} s")
     for checked in found:
         yield dg.AssetCheckResult(
             passed=checked.passed,
-            asset_key=key(feed, checked.table),
+            asset_key=key(lane, checked.table),
             check_name=checked.name,
             severity=SEVERITIES[checked.severity],
             description=checked.description,

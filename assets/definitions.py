@@ -8,23 +8,29 @@ import dagster as dg
 
 from assets import automation, feeds, graph, jobs, marts, registry
 from assets.checks import checks
+from assets.lanes import joined
 from assets.resources import LakeAccess
 from pipelines.settings import Settings, load
 
 
 def definitions(settings: Settings) -> dg.Definitions:
-    """Put together what a project has: a group for each of its feeds, and what belongs to none."""
-    each = settings.feeds.values()
+    """Put together what a project has: a group for each feed and each pair, and what has none."""
+    each, pairs = settings.feeds.values(), joined(settings)
     return dg.Definitions(
         assets=[
             registry.queries(settings),
             *(graph.landing(feed) for feed in each),
             *(step for feed in each for step in feeds.of_feed(settings, feed)),
+            *(feeds.of_joins(settings, lane) for lane in pairs),
             *(marts.of_feed(settings, feed) for feed in each),
             marts.report(settings),
         ],
         asset_checks=checks(settings),
-        jobs=[*(jobs.of_feed(feed) for feed in each), *jobs.jobs()],
+        jobs=[
+            *(jobs.of_feed(settings, feed) for feed in each),
+            *(jobs.of_joins(lane) for lane in pairs),
+            *jobs.jobs(),
+        ],
         schedules=automation.schedules(settings),
         sensors=automation.sensors(settings),
         resources=_resources(LakeAccess(settings)),

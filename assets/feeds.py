@@ -1,7 +1,8 @@
-"""What is made of a feed's deliveries: tuples and quarantine, then what is found, and the state.
+"""What is made of deliveries: tuples and quarantine, then what is found, and the state.
 
-Both steps take the partitions asked for in one run and in order, and tell each as soon as it is
-done. A step that fails has told those before it; the next run goes on behind them.
+A feed has a step for the one and a step for the other; a pair of feeds that are joined has one,
+for what is found. All take the partitions asked for in one run and in order, and tell each as soon
+as it is done. A step that fails has told those before it; the next run goes on behind them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -9,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dagster as dg
 
 from assets.graph import evaluated, ingested, key
+from assets.lanes import Lane
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import (
     Metadata,
@@ -17,8 +19,10 @@ from assets.telling import (
     materializations,
     seconds_of,
 )
+from fencepost.lanes import sides_of
 from pipelines.epochs.accounts import Account, accounts, without_deliveries
 from pipelines.epochs.drive import Lake
+from pipelines.epochs.lanes import lanes as all_lanes
 from pipelines.epochs.partitions import PartitionReport, partitions
 from pipelines.ingest import IngestReport
 from pipelines.run import take_in
@@ -33,6 +37,11 @@ AGAIN = dg.RetryPolicy(
 """A step may be repeated at any time: what it committed is found, and nothing comes twice."""
 
 
+OF_FEED = {"I": "entered", "O": "left", "matches": "matched"}
+OF_JOINS = {"pairs": "paired", "+1": "came_in", "-1": "went_out"}
+"""What is logged of a partition: the count's name, by what it is called."""
+
+
 class Evaluate(dg.Config):
     """How partitions are evaluated.
 
@@ -42,9 +51,19 @@ class Evaluate(dg.Config):
     again: bool = False
 
 
+AFTER_FEEDS = {"dagster/priority": "-1"}
+"""Of two steps that may be done, the one of joins comes second."""
+
+
 def of_feed(settings: Settings, feed: Feed) -> list[dg.AssetsDefinition]:
     """Give both steps of a feed."""
-    return [_ingest(settings, feed), _evaluate(settings, feed)]
+    lane = Lane.of_feed(feed)
+    return [_ingest(settings, feed), _evaluate(settings, lane, f"crossings_of_{lane.name}")]
+
+
+def of_joins(settings: Settings, lane: Lane) -> dg.AssetsDefinition:
+    """Give the step of a pair of feeds."""
+    return _evaluate(settings, lane, f"joins_of_{lane.name}", AFTER_FEEDS)
 
 
 def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
@@ -69,16 +88,22 @@ def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
             _describe(context, name, ingest_metadata(feed, account))
         changed = _keys_taken(report, known.values()) - set(asked)
         others = [known[name] for name in sorted(changed)]
-        _tell(context, feed, others, context.selected_asset_keys)
+        _tell(context, Lane.of_feed(feed), others, context.selected_asset_keys)
         yield from (dg.MaterializeResult(spec.key) for spec in ingested(settings, feed))
 
     return ingest
 
 
-def _evaluate(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
+def _evaluate(
+    settings: Settings, lane: Lane, step: str, tags: Mapping[str, str] | None = None
+) -> dg.AssetsDefinition:
+    # Told anew: what is late is known only now. What joins turn away, their feeds have told.
+    turned_away = [] if lane.joins else [key(lane, "quarantine")]
+
     @dg.multi_asset(
-        name=f"crossings_of_{feed.name}",
-        specs=evaluated(settings, feed),
+        name=step,
+        specs=evaluated(settings, lane),
+        op_tags=tags,
         pool=WRITER,
         retry_policy=AGAIN,
         backfill_policy=dg.BackfillPolicy.single_run(),
@@ -88,35 +113,45 @@ def _evaluate(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
     ) -> Iterator[dg.MaterializeResult[None] | dg.AssetMaterialization]:
         """Evaluate the partitions asked for, in order, each from where every stream stood."""
         mine = context.selected_asset_keys
-        turned_away = key(feed, "quarantine")  # told anew: what is late is known only now
         done: list[str] = []
         with told_plainly(), lake.writing(context.job_name) as held:
-            before = accounts(held.store, feed.name)
+            before = accounts(held.store, lane.lane)
             try:
-                for report in partitions(
-                    held, feed.name, context.partition_keys, again=config.again
-                ):
+                for report in _reports(context, held, lane, again=config.again):
                     _log_partition(context, report)
                     done.append(report.key)
             except Exception:  # what is only logged is lost with a step that fails
-                done_before = _these(held, feed, done)
-                yield from _changed(context, feed, done_before, [*mine, turned_away])
+                done_before = _these(held, lane, done)
+                yield from _changed(context, lane, done_before, [*mine, *turned_away])
                 raise
-            now = accounts(held.store, feed.name)
+            now = accounts(held.store, lane.lane)
         for name in done:
-            account = now.get(name, without_deliveries(feed.name, name))
-            _describe(context, name, evaluated_metadata(feed, account))
-        _tell(context, feed, [now[name] for name in done if name in now], [turned_away])
+            account = now.get(name, without_deliveries(lane.lane, name))
+            _describe(context, name, evaluated_metadata(lane, account))
+        _tell(context, lane, [now[name] for name in done if name in now], turned_away)
         changed = [a for name, a in now.items() if a != before.get(name) and name not in done]
         others = [account for account in changed if not account.stale]
-        _tell(context, feed, others, [*mine, turned_away])
-        yield from (dg.MaterializeResult(spec.key) for spec in evaluated(settings, feed))
+        _tell(context, lane, others, [*mine, *turned_away])
+        yield from (dg.MaterializeResult(spec.key) for spec in evaluated(settings, lane))
 
     return evaluate
 
 
-def _these(held: Lake, feed: Feed, names: Sequence[str]) -> list[Account]:
-    known = accounts(held.store, feed.name)
+def _reports(
+    context: dg.AssetExecutionContext, held: Lake, lane: Lane, *, again: bool
+) -> Iterator[PartitionReport]:
+    """Evaluate the partitions asked for; nothing, while no query joins the feeds."""
+    keys = context.partition_keys
+    if lane.lane in all_lanes(held.store, held.settings):
+        yield from partitions(held, lane.lane, keys, again=again)
+        return
+    context.log.info(f"no query joins {lane.lane} yet: nothing is to be evaluated")
+    for name in sorted(keys):
+        yield PartitionReport(lane.lane, name, (), changed=False, proved=False, groups=())
+
+
+def _these(held: Lake, lane: Lane, names: Sequence[str]) -> list[Account]:
+    known = accounts(held.store, lane.lane)
     return [known[name] for name in names if name in known]
 
 
@@ -129,25 +164,25 @@ def _describe(
 
 def _tell(
     context: dg.AssetExecutionContext,
-    feed: Feed,
+    lane: Lane,
     known: Iterable[Account],
     assets: Iterable[dg.AssetKey],
 ) -> None:
     """Tell partitions that the step changed and does not give in the end."""
-    for told in _changed(context, feed, known, assets):
+    for told in _changed(context, lane, known, assets):
         context.log_event(told)
 
 
 def _changed(
     context: dg.AssetExecutionContext,
-    feed: Feed,
+    lane: Lane,
     known: Iterable[Account],
     assets: Iterable[dg.AssetKey],
 ) -> Iterator[dg.AssetMaterialization]:
     """Give partitions as they stand now; Dagster does not show all that there are."""
     definition = context.assets_def.partitions_def
     here = [each for each in known if definition and definition.has_partition_key(each.key)]
-    yield from materializations(feed, here, only=list(assets))
+    yield from materializations(lane, here, only=list(assets))
 
 
 def _keys_taken(report: IngestReport, known: Iterable[Account]) -> set[str]:
@@ -177,9 +212,8 @@ def _log_partition(context: dg.AssetExecutionContext, report: PartitionReport) -
     if report.proved:
         what = "evaluated once more, the same rows"
     counts = report.counts
-    context.log.info(
-        f"{report.key}: {what}: {counts['accepted']:,} tuples → I {counts['entered']:,} · "
-        f"O {counts['left']:,} · matches {counts['matched']:,}"
-    )
+    found = OF_JOINS if sides_of(report.lane) else OF_FEED
+    said = " · ".join(f"{words} {counts[name]:,}" for words, name in found.items())
+    context.log.info(f"{report.key}: {what}: {counts['accepted']:,} tuples → {said}")
     for group in report.groups if report.changed else ():
         context.log.info(f"{report.key}: {dict(seconds_of(group.seconds, len(group.epochs)))}")

@@ -4,23 +4,25 @@
              │      └─▶ F/matches   ▲                        F/visits, F/daily_summary ─▶ report
              └▶ F/quarantine  ▲     │
                               └── queries
+    F/F, G/G, queries ─▶ F_X_G/set_members, F_X_G/live_windows, F_X_G/pairs, F_X_G/band_changes
 
 Law: what a table is, is said in `schemas` and `pipelines.views` alone; here it is put in Dagster's
-form. A feed more in fencepost.toml is a group more in the graph, and no code.
+form. A feed more in fencepost.toml, or a pair of feeds more, is a group more in the graph, and no
+code.
 """
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol
 
 import dagster as dg
 
+from assets.lanes import JOINED, Lane
 from assets.partitions import of_feed
 from pipelines.settings import Feed, Settings
 from pipelines.views import views
 from schemas import Column
 
-EVALUATED = ("stream_state", "events", "transitions", "matches", "pending")
 MARTS = ("inside_now", "visits", "daily_summary")
 QUERIES = dg.AssetKey("queries")
 REPORT = dg.AssetKey("report")
@@ -29,6 +31,7 @@ RULES, REPORTS = "rules", "reports"
 
 LANDING = "landing"
 NOTHING: Mapping[str, str | None] = {}
+NO_PREFIXES: Mapping[dg.AssetKey, str] = {}
 
 SHORTEST = timedelta(minutes=1)
 """Dagster's shortest window."""
@@ -36,14 +39,22 @@ SHORTEST = timedelta(minutes=1)
 SPARK, DUCKDB = {"spark", "deltalake"}, {"duckdb", "deltalake"}
 
 
+class Named(Protocol):
+    """A feed, or a lane: what a group of the graph is called by."""
+
+    @property
+    def name(self) -> str:
+        """The first part of its assets' keys."""
+
+
 def landing_key(feed: Feed) -> dg.AssetKey:
     """Name the folder, or the Delta table, that a feed's deliveries land in."""
     return dg.AssetKey([LANDING, feed.name])
 
 
-def key(feed: Feed, table: str) -> dg.AssetKey:
-    """Name a feed's part of a table."""
-    return dg.AssetKey([feed.name, table])
+def key(of: Named, table: str) -> dg.AssetKey:
+    """Name a feed's part of a table, or a lane's."""
+    return dg.AssetKey([of.name, table])
 
 
 def landing(feed: Feed) -> dg.AssetSpec:
@@ -61,27 +72,42 @@ def landing(feed: Feed) -> dg.AssetSpec:
 def ingested(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
     """Declare what is made of deliveries: tuples, and what is none."""
     landed = {"stream_id": feed.stream_column, "ts": feed.ts_column, **dict.fromkeys(feed.axes)}
+    lane = Lane.of_feed(feed)
     return [
-        _spec(settings, feed, feed.name, [landing_key(feed)], SPARK, landed),
-        _spec(settings, feed, "quarantine", [landing_key(feed)], SPARK),
+        _spec(settings, lane, feed.name, [landing_key(feed)], landed),
+        _spec(settings, lane, "quarantine", [landing_key(feed)]),
     ]
 
 
-def evaluated(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
+def evaluated(settings: Settings, lane: Lane) -> list[dg.AssetSpec]:
     """Declare what an epoch writes; the state is made from the state as of the partition before."""
-    before = dg.AssetDep(
-        key(feed, "stream_state"),
-        partition_mapping=dg.TimeWindowPartitionMapping(start_offset=-1, end_offset=-1),
-    )
-    tuples, events = key(feed, feed.name), key(feed, "events")
-    deps: Mapping[str, list[Any]] = {
-        "stream_state": [tuples, before],
-        "events": [tuples, QUERIES],
+    tuples = [key(feed, feed.name) for feed in lane.feeds]
+    deps = _deps_of_joins(lane, tuples) if lane.joins else _deps_of_feed(lane, tuples)
+    return [_spec(settings, lane, table, deps[table]) for table in lane.tables]
+
+
+def _deps_of_feed(lane: Lane, tuples: list[dg.AssetKey]) -> Mapping[str, list[Any]]:
+    events = key(lane, "events")
+    return {
+        "stream_state": [*tuples, _before(lane, "stream_state")],
+        "events": [*tuples, QUERIES],
         "transitions": [events],
-        "matches": [tuples, QUERIES],
+        "matches": [*tuples, QUERIES],
         "pending": [events],
     }
-    return [_spec(settings, feed, table, deps[table], SPARK) for table in EVALUATED]
+
+
+def _deps_of_joins(lane: Lane, tuples: list[dg.AssetKey]) -> Mapping[str, list[Any]]:
+    held = ("set_members", "live_windows")
+    return {
+        table: [*tuples, _before(lane, table) if table in held else QUERIES] for table in JOINED
+    }
+
+
+def _before(lane: Lane, table: str) -> dg.AssetDep:
+    """Depend on the partition before."""
+    mapping = dg.TimeWindowPartitionMapping(start_offset=-1, end_offset=-1)
+    return dg.AssetDep(key(lane, table), partition_mapping=mapping)
 
 
 def marts(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
@@ -96,28 +122,29 @@ def marts(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
 
 def _spec(
     settings: Settings,
-    feed: Feed,
+    lane: Lane,
     table: str,
     deps: list[Any],
-    kinds: set[str],
     landed: Mapping[str, str | None] = NOTHING,
 ) -> dg.AssetSpec:
     declared = settings.tables[table]
     parents = [dep for dep in deps if isinstance(dep, dg.AssetKey)]
+    sides = zip(lane.feeds, ("left_", "right_"), strict=False) if lane.joins else ()
+    prefixes = {key(feed, feed.name): prefix for feed, prefix in sides}
     return dg.AssetSpec(
-        key(feed, table),
+        key(lane, table),
         deps=deps,
         description=declared.comment,
-        group_name=feed.name,
-        kinds=kinds,
-        owners=list(feed.owners),
-        partitions_def=of_feed(settings, feed),
-        freshness_policy=freshness(feed) if table == "events" else None,
+        group_name=lane.name,
+        kinds=SPARK,
+        owners=lane.owners,
+        partitions_def=of_feed(settings, lane.feeds[0]),
+        freshness_policy=freshness(lane.feeds[0]) if table == "events" else None,
         metadata={
             "dagster/table_name": table,
             "dagster/uri": f"file://{settings.root / table}",
             "dagster/column_schema": columns(declared.columns),
-            **lineage(settings, parents, declared.columns, landed),
+            **lineage(settings, parents, declared.columns, landed, prefixes),
         },
     )
 
@@ -177,10 +204,12 @@ def lineage(
     parents: Iterable[dg.AssetKey],
     declared: Iterable[Column],
     landed: Mapping[str, str | None] = NOTHING,
+    prefixes: Mapping[dg.AssetKey, str] = NO_PREFIXES,
 ) -> dict[str, dg.TableColumnLineage]:
     """Say of which column of a parent a column is made: of the one with its name, or as below.
 
-    landed  by column: the one of a delivery that it is read from; None: the one with its name
+    landed    by column: the one of a delivery that it is read from; None: the one with its name
+    prefixes  by parent: what stands before the names of its columns here; else prev_
     """
     made: dict[str, list[dg.TableColumnDep]] = {}
     for parent in parents:
@@ -192,7 +221,7 @@ def lineage(
         names = {column.name for column in table.columns} if table is not None else set()
         for column in declared:
             origin = ORIGINS.get((parent.path[-1], column.name), column.name)
-            origin = origin.removeprefix("prev_")
+            origin = origin.removeprefix(prefixes.get(parent, "prev_"))
             if origin in names and origin not in OWN:
                 made.setdefault(column.name, []).append(dg.TableColumnDep(parent, origin))
     return {"dagster/column_lineage": dg.TableColumnLineage(made)} if made else {}

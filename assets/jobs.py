@@ -1,23 +1,26 @@
-"""What can be started by name: a feed's partitions, micro-batches, what is stale, maintenance.
+"""What can be started by name: a lane's partitions, micro-batches, what is stale, maintenance.
 
-evaluate_F   take in and evaluate partitions of the feed F
+evaluate_F   take in and evaluate partitions of the feed F, and of the joins that it is in
+evaluate_F_X_G  take in and evaluate partitions of both feeds, and of their joins
 run_now      what `fencepost run` does: everything that has arrived, whichever feed
 reevaluate   evaluate every stale partition, from the first on
 maintain     what `fencepost maintain` does
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import dagster as dg
 from dagster._core.definitions.unresolved_asset_job_definition import UnresolvedAssetJobDefinition
 
 from assets.feeds import AGAIN, WRITER
-from assets.graph import EVALUATED, key
+from assets.graph import key
+from assets.lanes import Lane, joins_of, lanes
 from assets.partitions import of_feed as partitions_of_feed
 from assets.partitions import shown
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import materializations, staleness, table_of
 from pipelines.epochs.accounts import Account, accounts
+from pipelines.epochs.lanes import lanes as all_lanes
 from pipelines.epochs.partitions import partitions, stale_keys
 from pipelines.maintain import maintain as maintained
 from pipelines.run import run
@@ -26,14 +29,36 @@ from pipelines.settings import Feed, Settings
 Accounts = Mapping[str, Mapping[str, Account]]
 
 
-def of_feed(feed: Feed) -> UnresolvedAssetJobDefinition:
-    """Give the job that a feed's schedule and sensor start."""
-    tables = (feed.name, "quarantine", *EVALUATED)
+def of_feed(settings: Settings, feed: Feed) -> UnresolvedAssetJobDefinition:
+    """Give the job that a feed's schedule and sensor start; its joins go with it."""
+    joins = joins_of(settings, feed)
+    behind = f" Then those of {' and '.join(lane.lane for lane in joins)}." if joins else ""
     return dg.define_asset_job(
         f"evaluate_{feed.name}",
-        selection=dg.AssetSelection.assets(*(key(feed, table) for table in tables)),
-        description=f"Take in what has landed for {feed.name}, and evaluate partitions of it.",
+        selection=dg.AssetSelection.assets(*_of_feeds([feed]), *_of_lanes(joins)),
+        description=f"Take in what has landed for {feed.name}, and evaluate partitions of it."
+        f"{behind}",
     )
+
+
+def of_joins(lane: Lane) -> UnresolvedAssetJobDefinition:
+    """Give the job that evaluates both feeds of a pair, and their joins."""
+    left, right = lane.feeds
+    return dg.define_asset_job(
+        f"evaluate_{lane.name}",
+        selection=dg.AssetSelection.assets(*_of_feeds(lane.feeds), *_of_lanes([lane])),
+        description=f"Take in what has landed for {left.name} and {right.name}, and evaluate "
+        "partitions of both and of their joins.",
+    )
+
+
+def _of_feeds(feeds: Sequence[Feed]) -> list[dg.AssetKey]:
+    landed = [key(feed, table) for feed in feeds for table in (feed.name, "quarantine")]
+    return [*landed, *_of_lanes([Lane.of_feed(feed) for feed in feeds])]
+
+
+def _of_lanes(some: Sequence[Lane]) -> list[dg.AssetKey]:
+    return [key(lane, table) for lane in some for table in lane.tables]
 
 
 def jobs() -> list[dg.JobDefinition]:
@@ -67,12 +92,12 @@ def evaluate_stale(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAc
         before = _known(lake)
     done: list[tuple[str, str]] = []
     with told_plainly(), lake.writing("reevaluate") as held:
-        for name in lake.settings.feeds:
+        for name in all_lanes(held.store, lake.settings):
             for report in partitions(held, name, stale_keys(held, name)):
                 context.log.info(f"{name} {report.key}: evaluated anew")
                 done.append((name, report.key))
     _tell(context, lake.settings, before, _known(lake))
-    context.add_output_metadata({"evaluated anew": table_of(("feed", "partition"), done)})
+    context.add_output_metadata({"evaluated anew": table_of(("feed, or joins", "partition"), done)})
 
 
 @dg.op(pool=WRITER, retry_policy=AGAIN, config_schema={})
@@ -110,21 +135,22 @@ def maintain() -> None:
 
 def _known(lake: LakeAccess) -> Accounts:
     store = lake.store()
-    return {name: accounts(store, name) for name in lake.settings.feeds}
+    return {lane.lane: accounts(store, lane.lane) for lane in lanes(lake.settings)}
 
 
 def _tell(
     context: dg.OpExecutionContext, settings: Settings, before: Accounts, now: Accounts
 ) -> None:
     """Tell the partitions that are not what they were."""
-    for name, feed in settings.feeds.items():
-        if before[name] == now[name]:
+    for lane in lanes(settings):
+        was, known = before[lane.lane], now[lane.lane]
+        if was == known:
             continue
-        definition = partitions_of_feed(settings, feed)
-        here = [each for each in changed(before[name], now[name]) if shown(definition, each.key)]
-        for told in materializations(feed, here):
+        definition = partitions_of_feed(settings, lane.feeds[0])
+        here = [each for each in changed(was, known) if shown(definition, each.key)]
+        for told in materializations(lane, here):
             context.log_event(told)
-        context.instance.report_runless_asset_event(staleness(feed, now[name].values()))
+        context.instance.report_runless_asset_event(staleness(lane, known.values()))
 
 
 def changed(before: Mapping[str, Account], now: Mapping[str, Account]) -> Iterable[Account]:

@@ -16,12 +16,13 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
+from assets.lanes import Lane, lanes
 from assets.partitions import of_feed, shown
 from assets.registry import untold
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import STANDS, materializations, staleness
 from pipelines.epochs.accounts import Account, accounts
-from pipelines.settings import Feed, Settings
+from pipelines.settings import Settings
 
 MOST = 100
 """Partitions that a tick looks up, a single longer day aside."""
@@ -36,11 +37,12 @@ UNDER_WAY = [
 ]
 
 Days = Mapping[tuple[str, str], Sequence[Account]]
-"""By feed and day: the partitions that Dagster shows."""
+"""By lane and day: the partitions that Dagster shows."""
 
 
 def ledger(settings: Settings) -> dg.SensorDefinition:
     """Give the sensor."""
+    shown_lanes = {lane.lane: lane for lane in lanes(settings)}
 
     @dg.sensor(
         name="ledger",
@@ -62,7 +64,7 @@ def ledger(settings: Settings) -> dg.SensorDefinition:
             versions = [store.version("arrivals"), store.version("epochs")]
             if versions == before.get("versions"):
                 return dg.SkipReason("the ledgers have not changed")
-            known = {name: list(accounts(store, name).values()) for name in settings.feeds}
+            known = {name: list(accounts(store, name).values()) for name in shown_lanes}
         seen: dict[str, str] = dict(before.get("days", {}))
         other = {
             day: some for day, some in _days(settings, known).items() if _is_other(seen, day, some)
@@ -71,10 +73,10 @@ def ledger(settings: Settings) -> dg.SensorDefinition:
         events = [
             each
             for (name, _), some in now.items()
-            for each in _untold(context.instance, settings.feeds[name], some)
+            for each in _untold(context.instance, shown_lanes[name], some)
         ]
         seen |= {" ".join(day): _name(some) for day, some in now.items()}
-        stale = [staleness(feed, known[name]) for name, feed in settings.feeds.items()]
+        stale = [staleness(lane, known[name]) for name, lane in shown_lanes.items()]
         cursor = {"versions": versions if len(now) == len(other) else None, "days": seen}
         rules = untold(context.instance, store)
         return dg.SensorResult(asset_events=[*rules, *events, *stale], cursor=json.dumps(cursor))
@@ -85,11 +87,11 @@ def ledger(settings: Settings) -> dg.SensorDefinition:
 def _days(settings: Settings, known: Mapping[str, Sequence[Account]]) -> Days:
     """Part the partitions by day, the newest first."""
     days: dict[tuple[str, str], list[Account]] = defaultdict(list)
-    for name, feed in settings.feeds.items():
-        definition = of_feed(settings, feed)
-        for account in known[name]:
+    for lane in lanes(settings):
+        definition = of_feed(settings, lane.feeds[0])
+        for account in known[lane.lane]:
             if shown(definition, account.key):
-                days[name, account.key[:10]].append(account)
+                days[lane.lane, account.key[:10]].append(account)
     return dict(sorted(days.items(), key=lambda item: item[0][1], reverse=True))
 
 
@@ -114,10 +116,10 @@ def _in_time(days: Days) -> Iterator[tuple[tuple[str, str], Sequence[Account]]]:
 
 
 def _untold(
-    instance: dg.DagsterInstance, feed: Feed, known: Sequence[Account]
+    instance: dg.DagsterInstance, lane: Lane, known: Sequence[Account]
 ) -> Iterator[dg.AssetMaterialization]:
     """Give what Dagster does not show as it stands; what is stale is told when it no longer is."""
-    for told in materializations(feed, (account for account in known if not account.stale)):
+    for told in materializations(lane, (account for account in known if not account.stale)):
         if not _is_told(instance, told):
             yield told
 

@@ -38,7 +38,10 @@ def _begin(unit: str, key: str) -> datetime:
 
 
 def of_feed(settings: Settings, feed: Feed) -> TimePartitions:
-    """Give a feed's partitions: as declared, else from the day on that the lake was made."""
+    """Give a feed's partitions: as declared, else from the day on that the lake was made.
+
+    Those of a pair of feeds are those of either: it is no pair otherwise.
+    """
     first = feed.partitions_from or made_on(settings).strftime(FORMATS[feed.partition])
     return partitions_of(feed.partition, first, feed.partitions_to)
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import dagster as dg
 
-from assets.graph import EVALUATED, key
+from assets.graph import key
+from assets.lanes import Lane
 from pipelines.epochs.accounts import Account
 from pipelines.settings import Feed
 
@@ -55,15 +56,19 @@ def ingest_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metada
     }
 
 
-def evaluated_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metadata]:
+def evaluated_metadata(lane: Lane, account: Account) -> Mapping[dg.AssetKey, Metadata]:
     """Say what was found in a partition, and how the time divides."""
-    counts = account.counts
     common = {"epochs": len(account.epochs), STANDS: account.evaluated, **_watermark(account)}
     if account.epochs:
         common["generation"] = account.epochs[-1].generation
+    told = (_of_joins if lane.joins else _of_feed)(account.counts, common)
+    return {key(lane, table): told[table] for table in lane.tables}
+
+
+def _of_feed(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metadata]:
     crossed = {"I": counts["entered"], "O": counts["left"]}
     became = {kind: counts[kind] for kind in TRANSITIONS}
-    told: dict[str, Metadata] = {
+    return {
         "stream_state": {"tuples": counts["accepted"], "waiting": counts["waiting"], **common},
         "events": {
             "dagster/partition_row_count": sum(crossed.values()),
@@ -80,32 +85,53 @@ def evaluated_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Met
         },
         "pending": common,
     }
-    return {key(feed, table): told[table] for table in EVALUATED}
 
 
-def metadata_of(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metadata]:
+def _of_joins(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metadata]:
+    taken = {"tuples": counts["accepted"], "waiting": counts["waiting"], **common}
+    changed = {"+1": counts["came_in"], "-1": counts["went_out"]}
+    return {
+        "set_members": taken,
+        "live_windows": taken,
+        "pairs": {
+            "dagster/partition_row_count": counts["paired"],
+            "tuples": counts["accepted"],
+            **common,
+        },
+        "band_changes": {
+            "dagster/partition_row_count": sum(changed.values()),
+            "tuples": counts["accepted"],
+            **changed,
+            **common,
+        },
+    }
+
+
+def metadata_of(lane: Lane, account: Account) -> Mapping[dg.AssetKey, Metadata]:
     """Say all there is to say of a partition, asset by asset."""
-    told = dict(ingest_metadata(feed, account)) if account.deliveries else {}
+    told: dict[dg.AssetKey, Metadata] = {}
+    if account.deliveries and not lane.joins:
+        told |= ingest_metadata(lane.feeds[0], account)
     if account.epochs:
-        told |= evaluated_metadata(feed, account)
+        told |= evaluated_metadata(lane, account)
     return told
 
 
 def materializations(
-    feed: Feed, accounts: Iterable[Account], only: Sequence[dg.AssetKey] | None = None
+    lane: Lane, accounts: Iterable[Account], only: Sequence[dg.AssetKey] | None = None
 ) -> Iterator[dg.AssetMaterialization]:
     """Tell partitions that this step was not asked for, or that a command or `watch` evaluated."""
     for account in accounts:
-        for asset, metadata in metadata_of(feed, account).items():
+        for asset, metadata in metadata_of(lane, account).items():
             if only is None or asset in only:
                 yield dg.AssetMaterialization(asset, metadata=metadata, partition=account.key)
 
 
-def staleness(feed: Feed, known: Iterable[Account]) -> dg.AssetCheckEvaluation:
-    """Say whether a feed has stale partitions, as the check of that name does within a run."""
+def staleness(lane: Lane, known: Iterable[Account]) -> dg.AssetCheckEvaluation:
+    """Say whether a lane has stale partitions, as the check of that name does within a run."""
     stale = [account.key for account in known if account.stale]
     return dg.AssetCheckEvaluation(
-        asset_key=key(feed, "stream_state"),
+        asset_key=key(lane, lane.state),
         check_name=NOTHING_IS_STALE,
         passed=not stale,
         severity=dg.AssetCheckSeverity.ERROR,

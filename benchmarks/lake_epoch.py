@@ -59,15 +59,16 @@ class Evaluated:
     seconds: dict[str, float]
 
 
-def carried_out(lake: Lake, again_from: int | None = None) -> tuple[float, Evaluated]:
+def carried_out(
+    lake: Lake, again_from: int | None = None, lane: str = FEED
+) -> tuple[float, Evaluated]:
     """Plan the next group and carry it out as `drive.execute` does, with a watch at each stage."""
     clock = [time.perf_counter()]
-    group = plan(lake, FEED, again_from=again_from)
+    group = plan(lake, lane, again_from=again_from)
     clock.append(time.perf_counter())
-    job = job_of(lake, chain_of(lake.store, FEED), group)
-    shares = job.shares()
+    job = job_of(lake, chain_of(lake.store, lane), group)
     clock.append(time.perf_counter())
-    answers = answers_of(lake, shares)
+    answers = answers_of(lake, job)
     clock.append(time.perf_counter())
     (epoch,) = job.commit(answers, {})
     clock.append(time.perf_counter())

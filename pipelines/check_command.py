@@ -23,10 +23,12 @@ PASSED, FAILED, WARNED = "✓", "✗", "!"
 
 
 def check(
-    feed: Annotated[
+    lane: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FEED]", help="Only of this feed.", autocompletion=completing.feeds
+            metavar="[LANE]",
+            help="Only of this feed, or of this pair of feeds, LEFT~RIGHT.",
+            autocompletion=completing.lanes,
         ),
     ] = None,
     *,
@@ -43,8 +45,9 @@ def check(
 ) -> None:
     """Check the lake: accounting, alternation, state, ledgers, audits; then every table's contract.
 
-    A check looks at all that is published, the audits at a sample. A line tells what it looked at,
-    how many faults it found and some of them. Contracts leave pages in reports/checks.
+    All feeds are checked, and all pairs of feeds that queries join. A check looks at all that is
+    published, the audits at a sample. A line tells what it looked at, how many faults it found and
+    some of them. Contracts leave pages in reports/checks.
 
     Ends with 1 if a check failed that is an error (✗), with 0 if all passed or only warn (!).
 
@@ -52,22 +55,23 @@ def check(
     Examples:
       fencepost check
       fencepost check ticks --no-contracts
+      fencepost check bids~asks
       fencepost check --json | jq '.checks[] | select(.passed | not)'
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.settings import load
 
     settings = load(config, lake=lake)
-    known(feed, settings.feeds, "feed")
-    feeds = list(settings.feeds) if feed is None else [feed]
+    lanes = _lanes(settings)
+    known(lane, lanes, "feed, or pair of feeds,")
     made = []
-    for name in feeds:
+    for name in lanes if lane is None else [lane]:
         for checked in _checks(settings, name, contracts=contracts):
             made.append((name, checked))
             if not as_json:
                 _print(name, checked)
     failed = sum(checked.failed for _, checked in made)
     if as_json:
-        told = [{"feed": name, **asdict(checked)} for name, checked in made]
+        told = [{"lane": name, **asdict(checked)} for name, checked in made]
         print_json({"passed": failed == 0, "checks": told})
     else:
         _sum_up([checked for _, checked in made], settings, contracts=contracts)
@@ -75,27 +79,36 @@ def check(
         raise typer.Exit(Code.FAILED)
 
 
-def _checks(settings: "Settings", feed: str, *, contracts: bool) -> Iterator["Checked"]:
-    """Make the checks of a feed, and say on the way what takes long."""
-    from pipelines.checking import OWN, contract_checks, own_checks
+def _lanes(settings: "Settings") -> list[str]:
+    """List the feeds, and the pairs of feeds that are joined or said to be."""
+    from pipelines.epochs.lanes import lanes
+    from pipelines.lake.store import Store
+
+    joined = lanes(Store.to_read(settings.root, settings.tables), settings)
+    return list(dict.fromkeys([*joined, *settings.joins]))
+
+
+def _checks(settings: "Settings", lane: str, *, contracts: bool) -> Iterator["Checked"]:
+    """Make the checks of a lane, and say on the way what takes long."""
+    from pipelines.checking import contract_checks, own_checks
     from schemas.expectations import contracts as contracts_of
 
-    _tell(f"{feed}: our own checks")
-    yield from own_checks(settings, feed, names=[each.name for each in OWN])
+    _tell(f"{lane}: our own checks")
+    yield from own_checks(settings, lane)
     if not contracts:
         return
-    for table in contracts_of(feed, settings.axes):
+    for table in contracts_of(lane, settings.axes):
         loading = "" if "great_expectations" in sys.modules else ", once Great Expectations is up"
-        _tell(f"{feed}: the contract of {table}{loading}")
-        yield from contract_checks(settings, feed, tables=[table])
+        _tell(f"{lane}: the contract of {table}{loading}")
+        yield from contract_checks(settings, lane, tables=[table])
 
 
-def _print(feed: str, checked: "Checked") -> None:
+def _print(lane: str, checked: "Checked") -> None:
     _tell("")
     mark = PASSED if checked.passed else FAILED if checked.failed else WARNED
     rows, faults = int(checked.counts["rows"]), int(checked.counts["faults"])
     found = f"{rows:,} looked at" + (f", {faults:,} at fault" if not checked.passed else "")
-    where = f"{feed}/{checked.table}"
+    where = f"{lane}/{checked.table}"
     typer.echo(f"{mark} {where:<24} {checked.name:<36} {found}  {checked.seconds:.2f} s")
     if not checked.passed:
         typer.echo(f"    {checked.description}")

@@ -94,15 +94,24 @@ def query_ids(ctx: typer.Context) -> Iterable[str]:
 
 
 @offered
+def lanes(ctx: typer.Context) -> Iterable[str]:
+    """Name the feeds, and the pairs of feeds that are joined."""
+    from pipelines.epochs.lanes import lanes as all_lanes
+
+    settings = _settings(ctx)
+    return all_lanes(_store(settings), settings)
+
+
+@offered
 def partition_keys(ctx: typer.Context) -> Iterable[str]:
-    """Name the partitions of the feed that was typed before, the newest first."""
+    """Name the partitions of the lane that was typed before, the newest first."""
     from pipelines.epochs.drive import arrivals_of
     from pipelines.lake.sequence import ARRIVALS
 
     store = _store(_settings(ctx))
     if _rows(store, ARRIVALS) > MOST_ROWS:
         return []
-    deliveries = arrivals_of(store).deliveries(ctx.params["feed"])
+    deliveries = arrivals_of(store).deliveries(ctx.params["lane"])
     return sorted({delivery.key for delivery in deliveries}, reverse=True)
 
 

@@ -86,9 +86,10 @@ def evaluate(  # noqa: PLR0913  options are many
 ) -> None:
     """Evaluate standing queries over files, without a lake.
 
-    What was crossed and what matched is written into a folder. The columns of a delivery are
+    What was crossed, matched and joined is written into a folder. The columns of a delivery are
     stream_id, ts and the axes; ts is ISO 8601 with Z or an offset, or an integer with --ts-unit.
-    Queries hold from before the first delivery on.
+    Queries hold from before the first delivery on. Joins see the deliveries of both their feeds in
+    the order in which they are given.
 
     \b
     In DIR are then, each in one stable order:
@@ -96,6 +97,12 @@ def evaluate(  # noqa: PLR0913  options are many
       transitions  type,feed,query_id,query_version,stream_id,ts,from_ts,to_ts
       matches      feed,query_id,query_version,stream_id,ts: tuples that `match` queries
                    hold for
+      pairs        feeds,query_id,query_version,ts,left_stream_id,left_ts, left_ axes,
+                   right_stream_id,right_ts, right_ axes: both tuples of every pair that
+                   `window_join` queries find, at the ts of the later taken one
+      band_changes feeds,query_id,query_version,change,left_stream_id,right_stream_id,
+                   left_value,right_value,ts: the pairs of streams that come into the
+                   result of `band_join` queries (+1) or leave it (-1), as they do
       quarantine   reason,detail,source,line,raw: every row that was not taken, and why
                    (malformed, duplicate, conflict, late or future)
     Rows read = accepted + waiting + quarantined, exactly. Waiting are, with --allowed-lateness,
@@ -107,6 +114,7 @@ def evaluate(  # noqa: PLR0913  options are many
       fencepost eval -q rules.jsonl -t ticks=mon.csv.gz -t ticks=tue.parquet -o out -f parquet
       fencepost eval -q zones.jsonl -t gps.jsonl --ts-unit ms --axes x,y -o out --json
       fencepost eval -q rules.jsonl -t ticks=a.csv -t ticks=b.csv --allowed-lateness 5m -o out
+      fencepost eval -q spreads.jsonl --tuples bids=bids.csv --tuples asks=asks.csv -o out
     """  # noqa: D301  \b is a character: the lines after it stay lines
     started = time.perf_counter()
     from pipelines.evaluation.progress import Progress

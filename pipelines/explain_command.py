@@ -8,18 +8,21 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fencepost.lanes import sides_of
 from pipelines import completing
 from pipelines.options import AsJson, Config, LakeFolder, known, print_json
 
 if TYPE_CHECKING:  # Arrow and the engine are imported where they are needed
-    from pipelines.explaining import Explained, Part
+    from pipelines.explaining import Explained, ExplainedJoins, Part
 
 
 def explain(  # noqa: PLR0913  options are many
-    feed: Annotated[
+    lane: Annotated[
         str | None,
         typer.Argument(
-            metavar="[FEED]", help="Only of this feed.", autocompletion=completing.feeds
+            metavar="[LANE]",
+            help="Only of this feed, or of this pair of feeds that are joined: left~right.",
+            autocompletion=completing.lanes,
         ),
     ] = None,
     *,
@@ -56,28 +59,35 @@ def explain(  # noqa: PLR0913  options are many
     good for comparing. By name there are: scan, ladder, sci, lci, lci_bv, dlist (one axis), grid,
     vcr_sd, vcr_od (two), packed, bitmaps, spatial_join (any number).
 
+    Band joins stand in groups that share a point, and an update looks into each group once: so the
+    fewer groups, the quicker. Window joins choose anew for each delivery, by what is in the window.
+
     \b
     Examples:
       fencepost explain
       fencepost explain ticks --batch 1
       fencepost explain ticks --queries rules.jsonl --index lci_bv
-      fencepost explain --json | jq '.feeds[].parts'
+      fencepost explain bids~asks
+      fencepost explain --json | jq '.lanes[].parts'
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.settings import load
 
     settings = load(config, lake=lake)
-    known(feed, settings.feeds, "feed")
-    feeds = list(settings.feeds) if feed is None else [feed]
+    if lane is not None:
+        sides = sides_of(lane)
+        pairs = [lane] if sides and set(sides) <= set(settings.feeds) else []
+        known(lane, [*settings.feeds, *pairs], "lane" if sides else "feed")
     from pipelines import explaining
 
     told = []
-    for each in explaining.explain(settings, queries or [], feeds, batch, index):
+    lanes = None if lane is None else [lane]
+    for each in explaining.explain(settings, queries or [], lanes, batch, index):
         told.append(each)
         if not as_json:
-            for line in lines(each):
+            for line in lines(each) if isinstance(each, explaining.Explained) else joins(each):
                 typer.echo(line)
     if as_json:
-        print_json({"feeds": [explaining.as_json(each) for each in told]})
+        print_json({"lanes": [explaining.as_json(each) for each in told]})
 
 
 def lines(explained: "Explained") -> Iterator[str]:
@@ -102,6 +112,21 @@ def lines(explained: "Explained") -> Iterator[str]:
     )
     for part in explained.parts:
         yield from _part(part)
+
+
+def joins(explained: "ExplainedJoins") -> Iterator[str]:
+    """Tell a pair of feeds in lines."""
+    yield explained.lane
+    many, size = explained.windows, explained.window_bytes
+    said = f"{_counted(many, 'window join', 'window joins')}, {_size(size)}" if many else "no join"
+    yield _line("windows", said)
+    if explained.told:
+        yield _line("", f"  {explained.told}")
+    for plane in explained.planes:
+        groups = _counted(plane.groups, "group", "groups")
+        said = f"{_counted(plane.bands, 'band join', 'band joins')} in {groups}"
+        said += f" ({plane.fewest:,} at the fewest), {_size(plane.bytes)}"
+        yield _line("bands", f"{plane.left_axis} - {plane.right_axis}: {said}")
 
 
 def _epoch(epoch: Mapping[str, Any]) -> Iterator[str]:

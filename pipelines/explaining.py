@@ -1,4 +1,4 @@
-"""What would be done with the queries of a feed, and why: the indexes chosen, and their costs.
+"""What would be done with the queries of a lane, and why: the indexes chosen, and their costs.
 
 Law: nothing is changed and nothing evaluated. What is told of an index is what an evaluation of
 many tuples builds of the same queries; what is told of epochs is what their ledger recorded.
@@ -15,10 +15,15 @@ import pyarrow.compute as pc
 
 from fencepost.crossings import BorderIndex
 from fencepost.errors import Faults
+from fencepost.joins.index import LaneIndex
+from fencepost.lanes import sides_of
 from fencepost.matches import Choice, Matcher
 from fencepost.queries import QuerySet
+from fencepost.queries.joins import BandJoins, WindowJoins
+from pipelines.epochs.lanes import lanes as all_lanes
 from pipelines.evaluation.query_files import QueryFile, StandingQueries, read_queries
 from pipelines.lake.store import Store
+from pipelines.registry import joins
 from pipelines.registry.standing import newest_version, query_set
 from pipelines.settings import Settings
 from schemas.arrivals import DONE
@@ -61,26 +66,72 @@ class Explained:
     epochs: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
 
 
+@dataclass(frozen=True)
+class Plane:
+    """Band joins over one axis of each feed.
+
+    groups   of bands that share a point: an update looks into each
+    fewest   how few groups there could be
+    """
+
+    left_axis: str
+    right_axis: str
+    bands: int
+    groups: int
+    fewest: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class ExplainedJoins:
+    """One ordered pair of feeds.
+
+    windows  how many window joins, and how they are laid out
+    """
+
+    lane: str
+    windows: int
+    window_bytes: int
+    told: str
+    planes: tuple[Plane, ...]
+
+
 def explain(
-    settings: Settings, files: Sequence[str], feeds: Sequence[str], batch: int | None, index: str
-) -> Iterator[Explained]:
-    """Explain feeds, one after the other: of files of queries, or of what stands in the lake."""
+    settings: Settings,
+    files: Sequence[str],
+    lanes: Sequence[str] | None,
+    batch: int | None,
+    index: str,
+) -> Iterator[Explained | ExplainedJoins]:
+    """Explain lanes, one after the other: of files of queries, or of what stands in the lake.
+
+    None: every feed, and every pair of feeds that has joins.
+    """
     asked = partial(_explained, batch=batch, index=index)
     if files:
-        standing = _given(files, settings, feeds)
-        for feed in feeds:
-            yield asked(standing.sets[feed], standing.matches[feed], ())
+        standing = _given(files, settings, lanes)
+        for lane in lanes if lanes is not None else (*settings.feeds, *standing.joins):
+            if sides_of(lane) is None:
+                yield asked(standing.sets[lane], standing.matches[lane], ())
+            elif lane in standing.joins:
+                yield _joined(*standing.joins[lane])
         return
     store = Store.to_read(settings.root, settings.tables)
     version = newest_version(store)
-    for feed in feeds:
-        crossing = query_set(store, settings, feed, version)
-        match = query_set(store, settings, feed, version, kind="match")
-        yield asked(crossing, match, _recorded(store, feed))
+    for lane in lanes if lanes is not None else all_lanes(store, settings):
+        if sides_of(lane):
+            yield _joined(*joins.join_sets(store, settings, lane, version))
+            continue
+        crossing = query_set(store, settings, lane, version)
+        match = query_set(store, settings, lane, version, kind="match")
+        yield asked(crossing, match, _recorded(store, lane))
 
 
-def _given(files: Sequence[str], settings: Settings, feeds: Sequence[str]) -> StandingQueries:
+def _given(
+    files: Sequence[str], settings: Settings, lanes: Sequence[str] | None
+) -> StandingQueries:
     opened = [QueryFile.open(path) for path in files]
+    feeds = [lane for lane in lanes or settings.feeds if sides_of(lane) is None]
     only = feeds[0] if len(feeds) == 1 else None
     standing = read_queries(opened, settings.axes, only)
     if standing.unevaluated:
@@ -113,6 +164,28 @@ def _explained(
     )
 
 
+def _joined(windows: WindowJoins, bands: BandJoins) -> ExplainedJoins:
+    built = LaneIndex.build(windows, bands)
+    left, right = bands.axes
+    return ExplainedJoins(
+        lane=windows.lane,
+        windows=len(windows),
+        window_bytes=built.window_index.nbytes,
+        told=built.window_index.told() if len(windows) else "",
+        planes=tuple(
+            Plane(
+                left[plane.left_axis],
+                right[plane.right_axis],
+                len(plane.rows),
+                plane.bands.tau,
+                plane.bands.optimal(),
+                plane.bands.nbytes,
+            )
+            for plane in built.planes
+        ),
+    )
+
+
 def _parts(matcher: Matcher) -> Iterator[Part]:
     for choice, told in zip(matcher.choices, matcher.told(), strict=True):
         yield _part(choice, told)
@@ -142,6 +215,6 @@ def _recorded(store: Store, feed: str) -> tuple[Mapping[str, Any], ...]:
     return tuple({"epoch": row["epoch"], **json.loads(row["choice"])} for row in last)
 
 
-def as_json(explained: Explained) -> dict[str, Any]:
+def as_json(explained: Explained | ExplainedJoins) -> dict[str, Any]:
     """Give it as an object."""
     return asdict(explained)

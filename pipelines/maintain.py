@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from pipelines.epochs.drive import chain_of, code_version
-from pipelines.epochs.job import EPOCHS, TARGETS
+from pipelines.epochs.job import EPOCHS
+from pipelines.epochs.joined.share import LOGS as JOINED_LOGS
+from pipelines.epochs.lanes import logs, targets
 from pipelines.epochs.share import LOGS
 from pipelines.lake.appending import append_once
 from pipelines.lake.data_files import content_hash
@@ -29,8 +31,11 @@ MANY = 100
 VERY_MANY = 500
 
 SETS_KEPT = 3
-FOUND = ("events", "transitions", "matches")
-Z_ORDER = ("query_id", "stream_id")
+FOUND = {
+    **dict.fromkeys(("events", "transitions", "matches"), ("query_id", "stream_id")),
+    **dict.fromkeys(("pairs", "band_changes"), ("query_id", "left_stream_id", "right_stream_id")),
+}
+"""By table, what its rows are put in order by: what is asked of one query reads little."""
 FILE_BYTES = 128 * 1024 * 1024
 
 
@@ -46,8 +51,9 @@ class Maintained:
 
 def tidy(store: Store) -> None:
     """Put the files of ledgers and logs together where there are many: 50 ms a table, then."""
+    often = (*LEDGERS, *LOGS, *JOINED_LOGS)
     for name in store.tables:
-        if len(store.files(name)) > (MANY if name in (*LEDGERS, *LOGS) else VERY_MANY):
+        if len(store.files(name)) > (MANY if name in often else VERY_MANY):
             store.delta(name).optimize.compact(target_size=FILE_BYTES)
             point(f"maintain.{name}")
 
@@ -76,7 +82,7 @@ def maintain(
         before = len(store.files(name))
         optimize = store.delta(name).optimize
         if name in FOUND:
-            optimize.z_order(list(Z_ORDER), target_size=FILE_BYTES)
+            optimize.z_order(list(FOUND[name]), target_size=FILE_BYTES)
         elif before > max(1, store.buckets if "bucket" in table.partitioned_by else 1):
             optimize.compact(target_size=FILE_BYTES)
         point(f"maintain.{name}")
@@ -106,8 +112,8 @@ def _raise_horizon(store: Store, lane: str, keep: int, done: Maintained) -> None
         chain = chain_of(store, lane)
     done.horizons[lane] = chain.horizon
     if chain.horizon:
-        for name in LOGS:
-            _delete(store, name, f"feed = '{lane}' AND epoch < {chain.horizon}", done)
+        for name in logs(lane):
+            _delete(store, name, f"{_of(store, name, lane)} AND epoch < {chain.horizon}", done)
 
 
 def _write_horizon(store: Store, chain: Chain, horizon: int) -> None:
@@ -129,15 +135,20 @@ def _take_out(store: Store, chain: Chain, done: Maintained) -> None:
     if chain.open or chain.replaced or len(chain.eras) < 2:
         return  # as long as something is stale, nothing is thrown away
     for (older, _, _), (_, first, _) in zip(chain.eras, chain.eras[1:], strict=False):
-        old = f"feed = '{chain.lane}' AND generation <= {older} AND epoch >= {first}"
-        for name in TARGETS:
-            _delete(store, name, old, done)
+        old = f"generation <= {older} AND epoch >= {first}"
+        for name in targets(chain.lane):
+            _delete(store, name, f"{_of(store, name, chain.lane)} AND {old}", done)
+
+
+def _of(store: Store, name: str, lane: str) -> str:
+    return f"{store.tables[name].whose} = '{lane}'"
 
 
 def _forget_old_sets(store: Store, done: Maintained) -> None:
     """Delete the files of query sets that are older than the newest few; they are made anew."""
     newest = newest_version(store)
-    for path in (store.root / CACHE).glob("*queries-*.arrow"):
+    folder = store.root / CACHE
+    for path in (*folder.glob("*queries-*.arrow"), *folder.glob("joins-*.arrow")):
         version = path.stem.rpartition("-")[2]
         if version.isdecimal() and int(version) <= newest - SETS_KEPT:
             path.unlink(missing_ok=True)

@@ -35,7 +35,7 @@ app = pages(
     """
 )
 
-KINDS = "crossing|match"
+KINDS = "crossing|match|window_join|band_join"
 
 Yes = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
 
@@ -61,9 +61,28 @@ def add(  # noqa: PLR0913
         ),
     ] = None,
     kind: Annotated[
-        str | None, _text("crossing: I and O; match: every tuple inside.", "--kind", KINDS)
+        str | None,
+        _text(
+            "crossing: I and O; match: every tuple inside; window_join: pairs of tuples of two "
+            "feeds; band_join: pairs of streams.",
+            "--kind",
+            KINDS,
+        ),
     ] = None,
     where: Annotated[str | None, _text("Its condition: price >= 231.5", "--where")] = None,
+    left: Annotated[str | None, _text("Of a join: a feed; or feed.axis.", "--left")] = None,
+    right: Annotated[str | None, _text("The other one.", "--right")] = None,
+    on: Annotated[
+        str | None,
+        _text("Of a window join: what two axes are: left.price >= right.limit", "--on"),
+    ] = None,
+    window: Annotated[
+        str | None, _text("How long, or among how many: 5m, 1000.", "--window", "DURATION|COUNT")
+    ] = None,
+    between: Annotated[
+        str | None,
+        _text("Of a band join: left - right; an open end is left out: 0.5,", "--between", "A,B"),
+    ] = None,
     streams: Annotated[
         list[str] | None,
         _text("The streams it watches, else all; may be given several times.", "--streams", "A,B"),
@@ -92,12 +111,19 @@ def add(  # noqa: PLR0913
       fencepost queries add '{"id": "breakout", "feed": "ticks", "where": "price >= 231.5"}'
       fencepost queries add --id breakout --feed ticks --where 'price >= 231.5' --streams AAPL
       fencepost queries add --id block --feed ticks --kind match --where 'volume >= 100000'
+      fencepost queries add --id spread --kind band_join --left bids.price --right asks.price \\
+        --between=-0.5,0.5
     """  # noqa: D301  \b is a character: the lines after it stay lines
     options = {
         "id": query_id,
         "feed": feed,
         "kind": kind,
+        "left": left,
+        "right": right,
+        "on": on,
         "where": where,
+        "window": window,
+        "between": between,
         "streams": [name for names in streams or () for name in names.split(",")] or None,
         "within": within,
         "on_first": on_first,
@@ -109,13 +135,13 @@ def add(  # noqa: PLR0913
     }
     fields = {name: value for name, value in options.items() if value is not None}
     if (query is None) == (not fields):
-        raise InputError("a query is given as one JSON object, or else by --id, --feed and --where")
+        raise InputError("a query is given as one JSON object, or else by --id and its fields")
     settings = _settings(config, lake)
     from pipelines.registry import actions
-    from pipelines.registry.given import given_line, given_one
+    from pipelines.registry.given import given_line, given_words
 
     given = (
-        given_one(fields, "query", settings.axes)
+        given_words(fields, "query", settings.axes)
         if query is None
         else given_line(query, "query", settings.axes)
     )
@@ -129,8 +155,8 @@ def import_files(  # noqa: PLR0913  options are many
         typer.Argument(
             metavar="FILE",
             help="JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi, kind where some "
-            "are a match, and feed where there are several feeds; plain or gzip. Without a FILE: "
-            "those of [lake] queries.",
+            "are a match, and feed where there are several feeds; plain or gzip. Joins stand in "
+            "JSON lines. Without a FILE: those of [lake] queries.",
         ),
     ] = None,
     *,
@@ -155,7 +181,8 @@ def import_files(  # noqa: PLR0913  options are many
 
     What the files do not name stays, but with --replace. A query that stands already gets a new
     version if what is evaluated has changed (feed, kind, where, streams, within, on_first,
-    validity), and none if only its owner, tags, note or spelling have.
+    validity; of a join its feeds, on, window, band), and none if only its owner, tags, note or
+    spelling have. With --replace and --feed, joins stay: they are of two feeds.
 
     \b
     Examples:
@@ -192,7 +219,7 @@ def list_queries(  # noqa: PLR0913  options are many
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """List the queries that stand, by feed and id.
+    """List the queries that stand, by feed and id; a join is of both of its feeds.
 
     \b
     Examples:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from pipelines import ingest, maintain
 from pipelines.epochs.drive import GroupReport, Lake, advance, finish
+from pipelines.epochs.lanes import lanes
 from pipelines.ingest.report import IngestReport
 from pipelines.lake.lock import Held, hold
 from pipelines.lake.store import Store
@@ -76,7 +77,7 @@ def recover(store: Store, settings: Settings, runner: Runner) -> list[GroupRepor
     registry.recover(store)
     ingest.recover(store, settings, runner)
     lake = Lake.of(store, settings, runner)
-    finished = [finish(lake, lane) for lane in settings.feeds]
+    finished = [finish(lake, lane) for lane in lanes(store, settings)]
     return [report for report in finished if report is not None]
 
 
@@ -144,7 +145,7 @@ def take_in(
 
 def _groups(lake: Lake) -> Iterator[GroupReport]:
     """Evaluate group after group, lane after lane."""
-    for lane in lake.settings.feeds:
+    for lane in lanes(lake.store, lake.settings):
         yield from advance(lake, lane)
 
 

@@ -1,13 +1,15 @@
 """`fencepost run`, `watch`, `partitions`, `maintain`: their options, and what they say."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fencepost.errors import InputError
+from fencepost.lanes import sides_of
 from pipelines import completing
 from pipelines.options import AsJson, Config, LakeFolder, duration, known, print_json
 
@@ -94,8 +96,13 @@ def watch(
 
 
 def partitions(
-    feed: Annotated[
-        str, typer.Argument(metavar="FEED", help="The feed.", autocompletion=completing.feeds)
+    lane: Annotated[
+        str,
+        typer.Argument(
+            metavar="LANE",
+            help="A feed, or the ordered pair of feeds of joins: left~right.",
+            autocompletion=completing.lanes,
+        ),
     ],
     keys: Annotated[
         list[str] | None,
@@ -116,7 +123,9 @@ def partitions(
     lake: LakeFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Evaluate time partitions of a feed in order, or list them.
+    """Evaluate time partitions of a lane in order, or list them.
+
+    A lane is a feed, or the ordered pair of two feeds that are joined, left~right.
 
     Each is evaluated from the state as of the one before. Without a KEY they are listed. A
     partition whose input has changed is evaluated anew, under the next generation; the later ones
@@ -127,16 +136,17 @@ def partitions(
       fencepost partitions ticks
       fencepost partitions ticks 2026-11-17 2026-11-18
       fencepost partitions ticks 2026-11-17 --again
+      fencepost partitions bids~asks 2026-11-18
     """  # noqa: D301
     from pipelines.settings import load
 
     settings = load(config, lake=lake)
-    known(feed, settings.feeds, "feed")
+    _refuse_unknown(settings, lane)
     if again and not keys:
         raise typer.BadParameter("--again was given without a KEY: name the partitions")
-    listed = _evaluated(settings, feed, keys, again=again) if keys else _listed(settings, feed)
+    listed = _evaluated(settings, lane, keys, again=again) if keys else _listed(settings, lane)
     if as_json:
-        print_json({"feed": feed, "partitions": listed})
+        print_json({"lane": lane, "partitions": listed})
         return
     for each in listed:
         typer.echo(_told_partition(each))
@@ -167,6 +177,7 @@ def maintain(
       fencepost maintain
       fencepost maintain --keep-states 30 --keep-files 14d
     """  # noqa: D301
+    from pipelines.epochs.lanes import lanes
     from pipelines.maintain import maintain as maintained
     from pipelines.run import runner_of, writing
     from pipelines.settings import load
@@ -179,7 +190,7 @@ def maintain(
     ):
         done = maintained(
             held.store,
-            list(settings.feeds),
+            lanes(held.store, settings),
             keep_states=keep_states,
             keep_files=kept,
             told=lambda doing: told(doing, 0.0),
@@ -195,7 +206,7 @@ def maintain(
 
 
 def _evaluated(
-    settings: "Settings", feed: str, keys: Sequence[str], *, again: bool
+    settings: "Settings", lane: str, keys: Sequence[str], *, again: bool
 ) -> list[dict[str, Any]]:
     from pipelines.epochs.partitions import partitions as evaluated
     from pipelines.run import runner_of, writing
@@ -204,20 +215,34 @@ def _evaluated(
         told("waiting for the lake", 0.0)
         runner = runner_of(settings, quick=True)
         with writing(settings, "fencepost partitions", runner) as (held, _):
-            told(f"evaluating {feed}", 0.3)
-            return [_partition(report) for report in evaluated(held, feed, keys, again=again)]
+            told(f"evaluating {lane}", 0.3)
+            return [_partition(report) for report in evaluated(held, lane, keys, again=again)]
 
 
-def _listed(settings: "Settings", feed: str) -> list[dict[str, Any]]:
+def _refuse_unknown(settings: "Settings", lane: str) -> None:
+    from pipelines.epochs.lanes import lanes, undeclared
+    from pipelines.lake.store import Store
+    from pipelines.registry import joins
+
+    store = Store.to_read(settings.root, settings.tables)
+    missing = undeclared(settings, lane)
+    if missing and lane in joins.lanes(store):
+        raise InputError(
+            f"the joins over '{lane}' stand still: {' and '.join(missing)} not in fencepost.toml"
+        )
+    known(lane, lanes(store, settings), "lane" if sides_of(lane) else "feed")
+
+
+def _listed(settings: "Settings", lane: str) -> list[dict[str, Any]]:
     """List the partitions as they stand; nobody is waited for, and no JVM is started."""
     from pipelines.epochs.drive import Lake
     from pipelines.epochs.partitions import keys_of, stale_keys
     from pipelines.lake.store import Store
     from pipelines.runner import HereRunner
 
-    lake = Lake.of(Store.to_read(settings.root, settings.tables), settings, HereRunner())
-    stale = stale_keys(lake, feed)
-    return [{"key": key, "stale": key in stale} for key in keys_of(lake, feed)]
+    held = Lake.of(Store.to_read(settings.root, settings.tables), settings, HereRunner())
+    stale = stale_keys(held, lane)
+    return [{"key": key, "stale": key in stale} for key in keys_of(held, lane)]
 
 
 @contextmanager
@@ -254,19 +279,27 @@ def _told_group(group: "GroupReport") -> str:
     first, last = group.epochs[0].epoch, group.epochs[-1].epoch
     which = f"epoch {first}" if first == last else f"epochs {first}–{last}"
     turned = counts["late"] + counts["duplicate"] + counts["conflict"]
-    transitions = sum(counts[k] for k in ("pass_through", "short_absence", "stay", "departure"))
-    events = f"I {counts['entered']:,} · O {counts['left']:,}"
     spent = sum(group.seconds.get(name, 0.0) for name in ("plan", "prepare", "job", "commit"))
-    text = f"evaluate   {group.lane} {which}: {counts['accepted']:,} tuples → {events}"
-    if transitions:
-        text += f" · transitions {transitions:,}"
-    if counts["matched"]:
-        text += f" · matches {counts['matched']:,}"
+    text = f"evaluate   {group.lane} {which}: {_found(group.lane, counts)}"
     if turned:
         text += f" · turned away {turned:,}"
     if counts["waiting"]:
         text += f" · waiting {counts['waiting']:,}"
     return f"{text}   {spent:.1f} s"
+
+
+def _found(lane: str, counts: Mapping[str, int]) -> str:
+    """Say what a lane's epochs took, and what was found in them."""
+    text = f"{counts['accepted']:,} tuples → "
+    if sides_of(lane):
+        text += f"pairs {counts['paired']:,}"
+        if counts["came_in"] or counts["went_out"]:
+            text += f" · band pairs +{counts['came_in']:,} −{counts['went_out']:,}"
+        return text
+    transitions = sum(counts[k] for k in ("pass_through", "short_absence", "stay", "departure"))
+    text += f"I {counts['entered']:,} · O {counts['left']:,}"
+    text += f" · transitions {transitions:,}" if transitions else ""
+    return text + (f" · matches {counts['matched']:,}" if counts["matched"] else "")
 
 
 def _notes(report: "RunReport") -> Iterator[str]:
@@ -291,7 +324,7 @@ def _as_json(report: "RunReport") -> dict[str, Any]:
         "passed_over": got.passed_over,
         "groups": [
             {
-                "feed": group.lane,
+                "lane": group.lane,
                 "first": group.epochs[0].epoch,
                 "last": group.epochs[-1].epoch,
                 "generation": group.epochs[0].generation,
@@ -306,6 +339,7 @@ def _as_json(report: "RunReport") -> dict[str, Any]:
 
 def _partition(report: "PartitionReport") -> dict[str, Any]:
     return {
+        "lane": report.lane,
         "key": report.key,
         "epochs": [epoch.epoch for epoch in report.epochs],
         "generation": report.epochs[-1].generation if report.epochs else None,
@@ -327,8 +361,7 @@ def _told_partition(each: dict[str, Any]) -> str:
         what = "evaluated again, the same rows"
     return (
         f"{each['key']}  {what}: epochs {first}–{last}, generation {each['generation']}, "
-        f"{counts['accepted']:,} tuples → I {counts['entered']:,} · O {counts['left']:,}"
-        + (f" · matches {counts['matched']:,}" if counts["matched"] else "")
+        f"{_found(each['lane'], counts)}"
     )
 
 

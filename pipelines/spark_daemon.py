@@ -13,6 +13,7 @@ import os
 import sys
 import traceback
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,8 +22,17 @@ import pyarrow as pa
 from fencepost.crossings import BorderIndex
 from fencepost.crossings.choosing import Method
 from fencepost.engine import FeedState, step
+from fencepost.joins.engine import step as joined
+from fencepost.joins.index import LaneIndex
+from fencepost.joins.state import LaneState
+from fencepost.joins.windows import Live, WindowIndex
+from fencepost.joins.windows.bitmaps.kernels import BLOCK
+from fencepost.joins.windows.index import METHODS
 from fencepost.matches import Matcher
-from fencepost.queries import MATCH, QuerySet, query_from_json
+from fencepost.order import NEVER
+from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
+from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, BandJoins, WindowJoins
+from fencepost.queries.standing import parted
 from fencepost.tuples import Doubles, TupleBatch
 
 FEEDS = {
@@ -42,6 +52,7 @@ def warm() -> None:
     with _alone(os.environ.get("NUMBA_CACHE_DIR")):
         for axes, wheres in FEEDS.items():
             _walk(axes, wheres)
+        _join()
 
 
 def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
@@ -57,6 +68,47 @@ def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
         method: Method = "walk" if begin < 3 else "difference"
         outcome = step(state, batch, index, deliveries=1, matcher=matcher, method=method, fast=True)
         state = outcome.state
+
+
+def _join() -> None:
+    """Keep bands up and pair tuples within windows, by every way there is to find pairs."""
+    feeds, axes = ("warm", "warmer"), (("x",), ("x",))
+    sides = {"left": feeds[0], "right": feeds[1]}
+    known = dict(zip(feeds, axes, strict=True))
+    asked: list[dict[str, object]] = [
+        {**sides, "kind": WINDOW_JOIN, "on": "left.x <= right.x + 1", "window": window}
+        for window in (2, "5m")
+    ]
+    asked += [
+        {"kind": BAND_JOIN, "left": "warm.x", "right": "warmer.x", "between": [-k / 4, k / 4]}
+        for k in range(8)
+    ]
+    _, joins = parted(
+        query
+        for n, each in enumerate(asked)
+        if (query := check_query({"id": str(n), **each}, known)[0]) is not None
+    )
+    windows = WindowJoins.from_queries(feeds, axes, [q for q in joins if q.kind == WINDOW_JOIN])
+    bands = BandJoins.from_queries(feeds, axes, [q for q in joins if q.kind == BAND_JOIN])
+    state = LaneState.empty(feeds, axes)
+    climb = np.tile(np.linspace(0.0, 6.0, TUPLES), (1, STREAMS))
+    index = LaneIndex.build(windows, bands)
+    for turn in range(4):
+        values = climb if turn < 2 else climb[:, ::-1]
+        left, right = (replace(_batch(("x",), values, turn * TUPLES), feed=feed) for feed in feeds)
+        given = [left, right]
+        given[1 - turn % 2] = given[1 - turn % 2].take(slice(0, 0))
+        turns, newly = np.array([turn % 2], np.int8), np.arange(len(bands) if turn == 3 else 0)
+        outcome = joined(state, (given[0], given[1]), turns, index, newly=newly)
+        _ = outcome.pairs, outcome.band_changes  # looked for when asked for
+        state = outcome.state
+    some = np.arange(2 * BLOCK)
+    ts, values = some * MINUTE, np.linspace(0.0, 6.0, len(some))[None]
+    live = Live(some.astype(np.int32), ts, values, some, np.zeros(len(some), np.int64))
+    for method in ("auto", *METHODS):
+        by_name = WindowIndex.build(windows, method=method)
+        by_name.probe(0, ts[:1], values[:, :1], live, NEVER, len(live))
+    index.planes[0].bands.with_added(np.zeros(1), np.ones(1))
 
 
 def _queries(axes: tuple[str, ...], wheres: tuple[str, ...]) -> QuerySet:

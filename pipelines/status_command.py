@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from fencepost.lanes import sides_of
 from pipelines.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
     from pipelines.settings import Settings
-    from pipelines.views.status import FeedStatus, Status
+    from pipelines.views.status import LaneStatus, Status
 
 WHOLE = ("plan", "prepare", "job", "commit")
 """Parts of a run's time that follow each other; the others are sums over tasks side by side."""
@@ -33,7 +34,7 @@ def status(
     \b
     Examples:
       fencepost status
-      fencepost status --json | jq '.feeds[] | {feed, watermark, lag}'
+      fencepost status --json | jq '.lanes[] | {lane, watermark, lag}'
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.settings import load
     from pipelines.views.status import status_of
@@ -50,9 +51,10 @@ def status(
 def lines(settings: "Settings", told: "Status") -> Iterator[str]:
     """Tell it in lines, a word and then what there is to say."""
     yield _line("lake", _lake(settings, told))
-    names = max(map(len, settings.feeds))
-    for feed in told.feeds:
-        yield _line("feed", f"{feed.feed:<{names}}  {_feed(feed)}")
+    names = max(len(each.lane) for each in told.lanes)
+    for each in told.lanes:
+        word = "joins" if sides_of(each.lane) else "feed"
+        yield _line(word, f"{each.lane:<{names}}  {_lane(each)}")
     yield _line("queries", _queries(told))
     if told.last_run is not None:
         yield _line("last run", _last_run(told.last_run))
@@ -76,23 +78,25 @@ def _lake(settings: "Settings", told: "Status") -> str:
     return f"{shown}   (local disk, one writer: {writer})"
 
 
-def _feed(feed: "FeedStatus") -> str:
+def _lane(lane: "LaneStatus") -> str:
     said = [
-        f"epoch {feed.epoch:,}",
-        f"watermark {_instant(feed.watermark)}" if feed.watermark else "no watermark yet",
-        f"lag {_counted(feed.lag, 'delivery', 'deliveries')}" if feed.lag else "lag 0",
-        _counted(feed.streams, "stream", "streams"),
+        f"epoch {lane.epoch:,}",
+        f"watermark {_instant(lane.watermark)}" if lane.watermark else "no watermark yet",
+        f"lag {_counted(lane.lag, 'delivery', 'deliveries')}" if lane.lag else "lag 0",
+        _counted(lane.streams, "stream", "streams"),
     ]
-    if feed.waiting:
-        said.append(f"{_counted(feed.waiting, 'tuple', 'tuples')} waiting")
-    if feed.pending:
-        said.append(f"{_counted(feed.pending, 'crossing', 'crossings')} pending")
-    if feed.arriving:
-        said.append(f"{_counted(feed.arriving, 'delivery', 'deliveries')} not wholly taken in")
-    if feed.stale:
-        said.append(f"{_counted(feed.stale, 'epoch', 'epochs')} stale, to be evaluated anew")
-    if feed.open:
-        said.append(f"{_counted(feed.open, 'epoch', 'epochs')} planned and not done")
+    if lane.waiting:
+        said.append(f"{_counted(lane.waiting, 'tuple', 'tuples')} waiting")
+    if lane.pending:
+        said.append(f"{_counted(lane.pending, 'crossing', 'crossings')} pending")
+    if lane.arriving:
+        said.append(f"{_counted(lane.arriving, 'delivery', 'deliveries')} not wholly taken in")
+    if lane.stale:
+        said.append(f"{_counted(lane.stale, 'epoch', 'epochs')} stale, to be evaluated anew")
+    if lane.open:
+        said.append(f"{_counted(lane.open, 'epoch', 'epochs')} planned and not done")
+    if lane.missing:
+        said.append(f"not evaluated: {' and '.join(lane.missing)} not in fencepost.toml")
     return " · ".join(said)
 
 
@@ -115,11 +119,19 @@ def _last_run(run: Mapping[str, Any]) -> str:
     divided = whole + (f"; in tasks {tasks}" if tasks else "")
     return (
         f"{run['lane']} {epochs} at {_instant(run['at'])}: "
-        f"{_counted(run['rows'], 'row', 'rows')}, "
+        f"{_counted(run['rows'], 'row', 'rows')}, {_found(run)}"
+        + (f" in {took:.1f} s  ({divided})" if seconds else "")
+    )
+
+
+def _found(run: Mapping[str, Any]) -> str:
+    if sides_of(run["lane"]):
+        changes = f"{_counted(run['band_changes'], 'change', 'changes')} of bands"
+        return f"{_counted(run['pairs'], 'pair', 'pairs')}, {changes}"
+    return (
         f"{_counted(run['events'], 'event', 'events')}, "
         f"{_counted(run['transitions'], 'transition', 'transitions')}"
         + (f", {_counted(run['matches'], 'match', 'matches')}" if run["matches"] else "")
-        + (f" in {took:.1f} s  ({divided})" if seconds else "")
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from schemas.arrivals import ARRIVALS
 from schemas.epochs import EPOCHS
 from schemas.events import events, matches, transitions
+from schemas.joins import band_changes, live_windows, pairs, set_members
 from schemas.logs import pending, reorder, stream_state
 from schemas.quarantine import QUARANTINE
 from schemas.queries import QUERIES
@@ -13,21 +14,27 @@ from schemas.tuples import tuples
 
 __all__ = ["FORMAT", "RESERVED", "Column", "Table", "all_tables"]
 
-FORMAT = 2
+FORMAT = 3
 """The version of this layout; a lake of a newer one is refused.
 
 2   matches: the table, the column `tests` of `queries`, `matched` and `choice` of `epochs`
+3   joins: their four tables, what `queries` keeps of them, their counts in `epochs`, and
+    `deleted` in the tables of tuples
 """
 
 RESERVED = (
     "arrivals",
+    "band_changes",
     "epochs",
     "events",
+    "live_windows",
     "matches",
+    "pairs",
     "pending",
     "quarantine",
     "queries",
     "reorder",
+    "set_members",
     "stream_state",
     "transitions",
 )
@@ -47,6 +54,10 @@ def all_tables(axes: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
         events(axes),
         transitions(),
         matches(),
+        pairs(axes),
+        band_changes(),
+        live_windows(axes),
+        set_members(axes),
         *(tuples(feed, own) for feed, own in axes.items()),
     )
     return {table.name: table for table in declared}

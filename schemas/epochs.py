@@ -18,6 +18,9 @@ COUNTS: dict[str, str] = {
     "stay": "transitions of this type",
     "departure": "transitions of this type",
     "matched": "matches",
+    "paired": "pairs of window joins",
+    "came_in": "changes +1 of band joins",
+    "went_out": "changes -1 of band joins",
 }
 
 EPOCHS = Table(
@@ -25,7 +28,7 @@ EPOCHS = Table(
     "A ledger. Each epoch has a row when it is planned and one when it is done; only what is done "
     "is published. A higher generation replaces every epoch from its first one on.",
     (
-        Column("lane", "string", "the feed"),
+        Column("lane", "string", "the feed, or the ordered pair of feeds: left~right"),
         Column("epoch", "long", "counts the lane's epochs from 1, without gaps"),
         Column("generation", "integer", "counts how often the lane was evaluated anew, from 1"),
         Column("state", "string", "planned, done, or horizon: older states are gone"),

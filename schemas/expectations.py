@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from sys import float_info
 from typing import Any, Literal
 
+from fencepost.lanes import sides_of
 from schemas.logs import Axes
 from schemas.quarantine import REASONS
 
@@ -46,7 +47,7 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Contract:
-    """All that is promised of a feed's rows in a table.
+    """All that is promised of a feed's rows in a table, or of those of a pair of feeds.
 
     reads  by name: the expression over the row `t` that expectations look at under that name; what
            is not here is the column itself
@@ -63,7 +64,8 @@ class Contract:
         return {name: self.reads.get(name, f"t.{name}") for name in names}
 
 
-_WHO = ("query_id", "query_version", "stream_id")
+_JOIN = ("query_id", "query_version")
+_WHO = (*_JOIN, "stream_id")
 _YEAR = {"year_of_ts": "YEAR(t.ts)"}
 _INTO_DAY = {"us_into_day": "UNIX_MICROS(t.ts) - UNIX_MICROS(CAST(t.day AS TIMESTAMP))"}
 _FOUND_BY = {
@@ -75,10 +77,15 @@ _ANSWER = {
 }
 
 
-def contracts(feed: str, axes: Axes) -> dict[str, Contract]:
-    """Give the contracts of the tables that a feed's user reads; `axes` are those of all feeds."""
-    own = axes[feed]
-    declared = (
+def contracts(lane: str, axes: Axes) -> dict[str, Contract]:
+    """Give the contracts of the tables that a lane's user reads; `axes` are those of all feeds."""
+    sides = sides_of(lane)
+    declared = _of_feed(lane, axes[lane]) if sides is None else _of_joins(*(axes[s] for s in sides))
+    return {contract.table: contract for contract in declared}
+
+
+def _of_feed(feed: str, own: tuple[str, ...]) -> tuple[Contract, ...]:
+    return (
         _tuples(feed, own),
         _quarantine(),
         _stream_state(own),
@@ -87,7 +94,11 @@ def contracts(feed: str, axes: Axes) -> dict[str, Contract]:
         _matches(),
         _pending(),
     )
-    return {contract.table: contract for contract in declared}
+
+
+def _of_joins(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[Contract, ...]:
+    axes = [f"left_{axis}" for axis in left] + [f"right_{axis}" for axis in right]
+    return _pairs(tuple(axes)), _band_changes()
 
 
 def _tuples(feed: str, axes: tuple[str, ...]) -> Contract:
@@ -243,6 +254,62 @@ def _pending() -> Contract:
         ),
         {**_lengths("query_id", "stream_id"), **_YEAR},
     )
+
+
+def _pairs(axes: tuple[str, ...]) -> Contract:
+    sides = ("left_stream_id", "left_ts", "right_stream_id", "right_ts")
+    return Contract(
+        "pairs",
+        (
+            *_ids_of_joins(),
+            _unique("one_pair_each", "A join pairs two tuples once.", *_JOIN, *sides),
+            _in_its_day(),
+            _between(
+                "ts_is_that_of_one_of_them",
+                "The time of a pair is that of its left or of its right tuple.",
+                "us_from_the_nearer",
+                least=0,
+                most=0,
+            ),
+            _all_finite("both tuples"),
+        ),
+        {
+            **_lengths("query_id", "left_stream_id", "right_stream_id"),
+            **_INTO_DAY,
+            "us_from_the_nearer": "LEAST(ABS(UNIX_MICROS(t.ts) - UNIX_MICROS(t.left_ts)), "
+            "ABS(UNIX_MICROS(t.ts) - UNIX_MICROS(t.right_ts)))",
+            "axes_not_finite": _not_finite(axes),
+        },
+    )
+
+
+def _band_changes() -> Contract:
+    pair = ("left_stream_id", "right_stream_id")
+    return Contract(
+        "band_changes",
+        (
+            *_ids_of_joins(),
+            _unique(
+                "one_change_each",
+                "A tuple, or a registration, brings a pair in or takes it out, once.",
+                *(*_JOIN, *pair, "ts", "arrival"),
+            ),
+            _in_its_day(),
+            _all_finite("the pair"),
+        ),
+        {
+            **_lengths("query_id", *pair),
+            **_INTO_DAY,
+            "axes_not_finite": _not_finite(("left_value", "right_value")),
+        },
+    )
+
+
+def _ids_of_joins() -> Iterator[Expectation]:
+    yield _id("query_id", "query")
+    yield _from_one("query_version", "The versions of a query are counted from 1.")
+    for side in ("left", "right"):
+        yield _id(f"{side}_stream_id", "stream")
 
 
 def _in_set(name: str, means: str, column: str, values: list[str]) -> Expectation:

@@ -64,6 +64,12 @@ class Table:
         """All columns, as Arrow knows them."""
         return pa.schema([column.arrow for column in self.columns])
 
+    @property
+    def whose(self) -> str | None:
+        """The column that names the lane a row belongs to; None where no lane writes rows."""
+        names = [column.name for column in self.columns]
+        return next((name for name in ("lane", "feed") if name in names), None)
+
     @cached_property
     def in_files(self) -> pa.Schema:
         """The columns that stand in the files: all but those that name folders."""
@@ -79,7 +85,7 @@ def axis_columns(axes: Mapping[str, tuple[str, ...]], prefix: str = "") -> tuple
     for feed, own in axes.items():
         for axis in own:
             feeds_of.setdefault(axis, []).append(feed)
-    before = "the tuple before: " if prefix else ""
+    before = {"": "", "prev_": "the tuple before: "}.get(prefix, f"the {prefix[:-1]} tuple: ")
     return tuple(
         Column(prefix + axis, "double", f"{before}axis of {', '.join(feeds)}", nullable=True)
         for axis, feeds in feeds_of.items()

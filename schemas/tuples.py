@@ -8,6 +8,13 @@ BUCKET = Column(
     "which share of the streams this is, by a hash of stream_id; -1: a small file of all shares",
 )
 ARRIVAL = Column("arrival", "long", "the delivery that brought it: arrivals.n")
+DELETED = Column(
+    "deleted",
+    "boolean",
+    "true: this row takes its stream out of the sets of band joins; null: it does not",
+    nullable=True,
+)
+"""Stands last, where a table that was made without it gets it."""
 
 
 def tuples(feed: str, axes: tuple[str, ...]) -> Table:
@@ -24,6 +31,7 @@ def tuples(feed: str, axes: tuple[str, ...]) -> Table:
             Column("file", "integer", "which file of the delivery, from 0: arrivals.files"),
             Column("line", "long", "which row of that file, from 1"),
             BUCKET,
+            DELETED,
         ),
         partitioned_by=("bucket",),
         sorted_by=("arrival", "file", "line"),

@@ -6,7 +6,7 @@ may change a row.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 
-from fencepost.reference import Delivery, Registration, Rows
+from fencepost.reference import Delivery, JoinRegistration, Registration, Rows
 from fencepost.reference.order import Arrival, Sighting
 from fencepost.reference.transitions import Pending as PendingRow
 from fencepost.times import to_microseconds
@@ -92,25 +92,35 @@ def shared_out(way: LakeWay) -> Any:
     with (
         mock.patch.object(job, "ONE_TASK", rows - 1),
         mock.patch.object(HereRunner, "slots", way.tasks),
-        mock.patch("pipelines.epochs.outputs.FEW", 200_000 if way.small_files else 0),
+        mock.patch("pipelines.epochs.gathering.FEW", 200_000 if way.small_files else 0),
         mock.patch("pipelines.epochs.outputs.PIECE", 1 << 21 if way.small_files else 3),
     ):
         yield
 
 
-def deliver(lake: Lake, delivery: Delivery, key: str = KEY) -> int:
-    """Take a delivery in, as ingest would; give its number."""
+def deliver(
+    lake: Lake,
+    delivery: Delivery,
+    key: str = KEY,
+    feed: str = FEED,
+    gone: Collection[int] = (),
+) -> int:
+    """Take a delivery in, as ingest would; give its number. Rows in `gone` are marked deleted."""
     store, plan = lake.store, uuid.uuid4().hex
     planned = take_numbers(
-        store, PLANNED, plan, FEED, lambda n: store.as_table("arrivals", [_arrival(n, plan, key)])
+        store,
+        PLANNED,
+        plan,
+        feed,
+        lambda n: store.as_table("arrivals", [{**_arrival(n, plan, key), "lane": feed}]),
     ).to_pylist()[0]
-    rows = tuples_of(lake, delivery, planned["n"])
-    evidence = Evidence("ingest", plan, FEED, planned["n"], planned["n"], 0, rows.num_rows, 0)
+    rows = tuples_of(lake, delivery, planned["n"], feed, gone)
+    evidence = Evidence("ingest", plan, feed, planned["n"], planned["n"], 0, rows.num_rows, 0)
     if rows.num_rows:
-        append_once(store, FEED, evidence, lambda: store.write(FEED, rows), 0)
+        append_once(store, feed, evidence, lambda: store.write(feed, rows), 0)
     latest = max((seen.ts for seen in delivery.tuples), default=None)
     told = {"rows": len(rows), "tuples": len(rows), "malformed": 0, "future": 0}
-    conclude(store, plan, FEED, [{**planned, "state": DONE, **told, "max_ts": latest}], 0)
+    conclude(store, plan, feed, [{**planned, "state": DONE, **told, "max_ts": latest}], 0)
     return int(planned["n"])
 
 
@@ -130,28 +140,31 @@ def _arrival(n: int, plan: str, key: str) -> dict[str, Any]:
     }
 
 
-def tuples_of(lake: Lake, delivery: Delivery, n: int) -> pa.Table:
+def tuples_of(
+    lake: Lake, delivery: Delivery, n: int, feed: str = FEED, gone: Collection[int] = ()
+) -> pa.Table:
     """Lay the tuples of a delivery out as rows of the feed's table, parted by bucket at times."""
-    table = lake.settings.tables[FEED]
+    table = lake.settings.tables[feed]
     count = len(delivery.tuples)
     names = pa.array([seen.stream for seen in delivery.tuples], pa.string())
     whole = n % 2 == 0
     bucket = np.full(count, MIXED) if whole else buckets_of(names, lake.store.buckets)
     values = np.array([seen.values for seen in delivery.tuples], float)
-    values = values.reshape(-1, len(lake.settings.axes[FEED])).T + 0.0
+    values = values.reshape(-1, len(lake.settings.axes[feed])).T + 0.0
     columns = {
         "stream_id": names,
         "ts": pa.array([seen.ts for seen in delivery.tuples], pa.timestamp("us", "UTC")),
-        **dict(zip(lake.settings.axes[FEED], map(pa.array, values), strict=True)),
+        **dict(zip(lake.settings.axes[feed], map(pa.array, values), strict=True)),
         "arrival": pa.array([n] * count, pa.int64()),
         "file": pa.array([0] * count, pa.int32()),
         "line": pa.array(range(1, count + 1), pa.int64()),
         "bucket": pa.array(bucket, pa.int32()),
+        "deleted": pa.array([True if row in gone else None for row in range(count)], pa.bool_()),
     }
     return pa.table(columns, schema=table.arrow)
 
 
-def register(lake: Lake, registration: Registration) -> None:
+def register(lake: Lake, registration: Registration | JoinRegistration) -> None:
     """Make the registry what a registration says, with its very versions."""
     store, plan = lake.store, uuid.uuid4().hex
     known = {

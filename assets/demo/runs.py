@@ -20,7 +20,8 @@ from dagster._core.storage.asset_check_execution_record import (
 
 from assets.definitions import definitions
 from assets.demo.place import FEEDS, KEPT
-from assets.graph import EVALUATED, MARTS, QUERIES, REPORT, key
+from assets.graph import MARTS, QUERIES, REPORT, key
+from assets.lanes import EVALUATED
 from assets.partitions import range_tags
 from assets.resources import LakeAccess
 from fencepost.errors import StateError

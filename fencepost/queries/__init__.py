@@ -1,7 +1,7 @@
 """Standing queries: what they say, the boxes that it comes to, and whole sets of them as columns.
 
 `where.py` reads the condition, `folding.py` makes boxes of it, `standing.py` and `reading.py` take
-queries as JSON, `query_set.py` holds a million of them.
+queries as JSON, `query_set.py` holds a million of them. `joins/` are queries over two feeds.
 """
 
 from fencepost.queries.columns import CROSSING, MATCH
@@ -21,7 +21,7 @@ from fencepost.queries.condition import (
 from fencepost.queries.folding import boxes
 from fencepost.queries.query_set import QuerySet
 from fencepost.queries.reading import read_queries_jsonl
-from fencepost.queries.standing import StandingQuery, check_query, query_from_json
+from fencepost.queries.standing import Query, StandingQuery, check_query, parted, query_from_json
 from fencepost.queries.where import parse_match, parse_where, read_where
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Condition",
     "Not",
     "Or",
+    "Query",
     "QuerySet",
     "StandingQuery",
     "Test",
@@ -44,6 +45,7 @@ __all__ = [
     "check_query",
     "parse_match",
     "parse_where",
+    "parted",
     "query_from_json",
     "read_queries_jsonl",
     "read_where",

@@ -12,7 +12,17 @@ import math
 
 from fencepost.doubles import LARGEST, next_double
 from fencepost.errors import QueryFault
-from fencepost.queries.condition import All, And, Box, Compare, CompareAxes, Condition, Not, Tests
+from fencepost.queries.condition import (
+    All,
+    And,
+    Box,
+    Compare,
+    CompareAxes,
+    Condition,
+    Not,
+    Or,
+    Tests,
+)
 from fencepost.queries.relations import Region, both, related, settled
 
 MOST_BOXES = 1_000
@@ -30,8 +40,8 @@ def boxes(condition: Condition, d: int) -> tuple[Box, ...]:
 
     QueryFault where no box is left, or more than MOST_BOXES.
     """
-    found = _Folding(d).of(condition, wanted=True)
-    _refuse_none_or_many(len(found))
+    found = regions(condition, d)
+    refuse_none_or_many(len(found))
     return tuple(box for box, _ in found)
 
 
@@ -40,23 +50,31 @@ def tested_boxes(condition: Condition, d: int) -> tuple[tuple[Box, ...], tuple[T
 
     QueryFault as from boxes().
     """
-    folded = _Folding(d).of(condition, wanted=True)
-    regions = (settled(*region) for region in folded)
-    found = dict.fromkeys(region for region in regions if region is not None)
-    _refuse_none_or_many(len(found))
+    every = (settled(*region) for region in regions(condition, d))
+    found = dict.fromkeys(region for region in every if region is not None)
+    refuse_none_or_many(len(found))
     tests = tuple(tests for _, tests in found)
     return tuple(box for box, _ in found), tests if any(tests) else ()
 
 
-def _refuse_none_or_many(found: int) -> None:
+def regions(condition: Condition, d: int, told: str = "`where`") -> list[Region]:
+    """Fold a condition over d axes to its regions, not settled yet; `told` names it in a refusal.
+
+    What it compares may be more than axes: numbers from d on stand for whatever the caller says.
+    """
+    return _Folding(d, told).of(condition, wanted=True)
+
+
+def refuse_none_or_many(found: int, told: str = "`where`") -> None:
+    """QueryFault where no box is left, or more than MOST_BOXES."""
     if not found:
         raise QueryFault(
-            "`where` holds for no value",
+            f"{told} holds for no value",
             hint="its parts exclude one another; BETWEEN takes the lower bound first",
         )
     if found > MOST_BOXES:
         raise QueryFault(
-            f"`where` comes to {found:,} boxes; at most {MOST_BOXES:,} are taken", hint=_SPLIT
+            f"{told} comes to {found:,} boxes; at most {MOST_BOXES:,} are taken", hint=_SPLIT
         )
 
 
@@ -68,7 +86,8 @@ def is_range(lo: float, hi: float) -> bool:
 class _Folding:
     """One folding, and the work that is left to it."""
 
-    def __init__(self, d: int) -> None:
+    def __init__(self, d: int, told: str) -> None:
+        self.told = told
         self.cells = MOST_CELLS
         self.cells_of_one = d
         self.everywhere: Region = ((-math.inf, math.inf),) * d, ()
@@ -80,19 +99,25 @@ class _Folding:
         if isinstance(node, Compare):
             return self.narrowed([self.everywhere], node, wanted)
         if isinstance(node, CompareAxes):
-            self.cells_of_one += 1  # what is compared is looked at with each box
-            return [(self.everywhere[0], each) for each in related(node, wanted=wanted)]
+            return self.related([self.everywhere], node, wanted)
         if isinstance(node, All):
             return [self.everywhere] if wanted else []
         if isinstance(node, And) is wanted:  # NOT (a OR b) is NOT a AND NOT b
             return self.met(node.terms, wanted)
         return self.joined(node.terms, wanted)
 
-    def met(self, terms: tuple[Condition, ...], wanted: bool) -> list[Region]:
-        found = [self.everywhere]
+    def met(
+        self, terms: tuple[Condition, ...], wanted: bool, found: list[Region] | None = None
+    ) -> list[Region]:
+        """What of the regions found so far (None: of everything) all of the terms leave."""
+        found = [self.everywhere] if found is None else found
         for term in terms:
             if isinstance(term, Compare):
                 found = self.narrowed(found, term, wanted)
+            elif isinstance(term, CompareAxes):
+                found = self.related(found, term, wanted)
+            elif isinstance(term, And | Or) and isinstance(term, And) is wanted:
+                found = self.met(term.terms, wanted, found)
             else:
                 found = self.intersected(found, self.of(term, wanted=wanted))
             if not found:
@@ -124,6 +149,19 @@ class _Folding:
                     narrow.append(((*box[:axis], (lo, hi), *box[axis + 1 :]), tests))
         return self.distinct(narrow)
 
+    def related(self, found: list[Region], compare: CompareAxes, wanted: bool) -> list[Region]:
+        """Intersect regions with what two axes must be to one another; boxes stay as they are."""
+        self.cells_of_one += 1  # what is compared is looked at with each box
+        self.spend(len(found))
+        alternatives = related(compare, wanted=wanted)
+        left: list[Region] = []
+        for box, relations in found:
+            for each in alternatives:
+                tests = both(relations, each)
+                if tests is not None:
+                    left.append((box, tests))
+        return self.distinct(left)
+
     def intersected(self, left: list[Region], right: list[Region]) -> list[Region]:
         self.spend(len(left) * len(right))
         met: list[Region] = []
@@ -139,7 +177,7 @@ class _Folding:
             found = list(dict.fromkeys(found))
         if len(found) > MOST_ON_THE_WAY:
             raise QueryFault(
-                f"`where` comes to more than {MOST_ON_THE_WAY:,} boxes; "
+                f"{self.told} comes to more than {MOST_ON_THE_WAY:,} boxes; "
                 f"at most {MOST_BOXES:,} are taken",
                 hint=_SPLIT,
             )
@@ -149,7 +187,8 @@ class _Folding:
         self.cells -= boxes * self.cells_of_one
         if self.cells < 0:
             raise QueryFault(
-                f"`where` takes more than {MOST_CELLS:,} steps to unfold into boxes", hint=_SPLIT
+                f"{self.told} takes more than {MOST_CELLS:,} steps to unfold into boxes",
+                hint=_SPLIT,
             )
 
 

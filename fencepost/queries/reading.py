@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from fencepost.errors import Fault, Faults, QueryFault
-from fencepost.queries.standing import StandingQuery, check_query
+from fencepost.queries.fields import Unheld
+from fencepost.queries.standing import Query, check_query
 from fencepost.queries.wording import shortened
 
 _BOM = b"\xef\xbb\xbf"
@@ -21,13 +22,13 @@ def read_queries_jsonl(
     axes_of: Mapping[str, Sequence[str]],
     *,
     feeds_may_be_absent: bool = False,
-) -> list[StandingQuery]:
+) -> list[Query]:
     """Take all queries of the lines, or raise Faults that lists every fault of every line.
 
     `source` names the lines in the faults; `axes_of` and `feeds_may_be_absent` are those of
     check_query.
     """
-    queries: list[StandingQuery] = []
+    queries: list[Query] = []
     faults: list[Fault] = []
     line_of: dict[str, int] = {}
     for number, line in enumerate(lines, 1):
@@ -99,4 +100,6 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return fields
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_once_each, parse_constant=_refuse_constant)
+_STRICT = json.JSONDecoder(
+    object_pairs_hook=_once_each, parse_constant=_refuse_constant, parse_float=Unheld.or_double
+)

@@ -44,6 +44,8 @@ def both(one: Relations, other: Relations) -> Relations | None:
     """Give what holds where both hold; None where two axes cannot be what both ask for."""
     if not one or not other or one == other:
         return one or other
+    if one[-1][:2] < other[0][:2]:  # most texts name their axes in order
+        return one + other
     pairs = {(a, b): allowed for a, b, allowed in one}
     for a, b, allowed in other:
         left = pairs.get((a, b), allowed) & allowed
@@ -57,14 +59,15 @@ def settled(box: Box, relations: Relations) -> tuple[Box, Tests] | None:
     """Draw the box in, and give the tests that it leaves open. O(axes × relations)."""
     if not relations:
         return box, ()
-    tests = list(_tests(relations))
+    tests = list(tests_of(relations))
     box = _drawn_in(box, tests)
     if _is_empty(box, tests):
         return None
     return box, tuple(sorted(test for test in tests if not _is_decided(box, test)))
 
 
-def _tests(relations: Relations) -> Iterator[Test]:
+def tests_of(relations: Relations) -> Iterator[Test]:
+    """Give the relations as tests, each from the smaller side."""
     for a, b, allowed in relations:
         if allowed == EQUAL:
             yield a, "=", b

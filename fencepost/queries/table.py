@@ -9,7 +9,7 @@
     streams                a list of texts; null: all streams
     valid_from, valid_to   µs, a timestamp with a zone, or ISO 8601 text; null: always
 
-A `match` has neither `on_first` nor `within`.
+A `match` has neither `on_first` nor `within`. Joins are no rows: they are taken from JSON lines.
 
 Law: the rows are taken whole or not at all, by the rules of the JSON form; every bad row is told,
 rows counted from 1, of which the first hundred are listed. Every column is checked at once, never
@@ -29,6 +29,7 @@ from fencepost.doubles import LARGEST
 from fencepost.errors import Fault, Faults
 from fencepost.queries.columns import CROSSING, MATCH, Bools, Columns, Doubles, untested
 from fencepost.queries.conversions import inexact, is_text, microseconds, nulls_of, once_each
+from fencepost.queries.joins.query import JOINS
 from fencepost.queries.standing import NO_EVENTS, ON_FIRST
 from fencepost.queries.strings import Int64s, no_ids, repeated
 from fencepost.queries.wording import did_you_mean, shortened, wrong_with_id
@@ -366,6 +367,10 @@ def _no_event(name: str, _: int) -> str:
 
 
 def _kind(text: str) -> int:
+    if text in JOINS:
+        raise ValueError(
+            f"'{text}' was given, 'crossing' or 'match' was expected: a join is given as JSON"
+        )
     if text not in OF_A_ROW:
         raise ValueError(f"'{shortened(text)}' was given, 'crossing' or 'match' was expected")
     return OF_A_ROW.index(text)

@@ -2,14 +2,23 @@
 
 `contracts.py` holds the rows of a run against the promises of `schemas.expectations`, by Great
 Expectations (`adapter.py`, `docs.py`). `own.py` asks one SQL aggregate each: whether every row is
-accounted for, crossings alternate, the state is the newest, ledgers have no gaps, nothing is stale;
-and three audits do a bounded sample of the work once more, by other means.
+accounted for, crossings and changes alternate, the state is the newest, ledgers have no gaps,
+nothing is stale; and audits do a bounded sample of the work once more, by other means. A feed has
+checks of its own, and so has a pair of feeds that are joined.
 
 Law: a check reads what is published, of one moment, and changes nothing in the lake.
 """
 
 from pipelines.checking.checked import Checked
 from pipelines.checking.contracts import contract_checks
-from pipelines.checking.own import OWN, OwnCheck, own_checks
+from pipelines.checking.own import OF_JOINS, OWN, OwnCheck, own_checks, own_checks_of
 
-__all__ = ["OWN", "Checked", "OwnCheck", "contract_checks", "own_checks"]
+__all__ = [
+    "OF_JOINS",
+    "OWN",
+    "Checked",
+    "OwnCheck",
+    "contract_checks",
+    "own_checks",
+    "own_checks_of",
+]

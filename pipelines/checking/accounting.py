@@ -101,7 +101,7 @@ FROM told t"""
 
 def ledger(scope: Scope, _: Sequence[str]) -> str:
     """Hold the epochs against their order, and the lake's sequence against its own; all of both."""
-    mine = f"'{scope.feed}'"
+    mine = f"'{scope.lane}'"
     return f"""WITH ordered AS (
     SELECT d.epoch, ROW_NUMBER() OVER w AS nth, d.watermark_before, d.watermark,
         LAG(d.watermark) OVER w AS before
@@ -123,7 +123,7 @@ FROM ordered o
 UNION ALL
 SELECT CASE
     WHEN t.times > 1 THEN 'delivery ' || t.n || ' is in ' || t.times || ' epochs'
-    WHEN a.n IS NULL OR a.state <> 'done' OR a.lane <> {mine}
+    WHEN a.n IS NULL OR a.state <> 'done' OR NOT {scope.of_lane("a.lane")}
         THEN 'epoch ' || t.epoch || ' took ' || t.n || ', which is no delivery that is done'
     END
 FROM taken t LEFT JOIN arrivals a ON a.n = t.n

@@ -52,9 +52,9 @@ class Batch:
     note: str = ""
 
 
-def validated(contract: Contract, feed: str, batch: Batch, site: Site) -> list[Checked]:
+def validated(contract: Contract, lane: str, batch: Batch, site: Site) -> list[Checked]:
     """Run a contract's suite over a batch, once, and write its page; seconds are shared evenly."""
-    name = f"{feed}.{contract.table}"
+    name = f"{lane}.{contract.table}"
     context = site.context()
     started = time.perf_counter()
     results, page = site.run(context, name, _defined(context, name, contract, batch), batch)

@@ -13,6 +13,7 @@ Law: nothing is written but the pages of the Data Docs; the rows are those of on
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from fencepost.lanes import sides_of
 from pipelines.checking.adapter import Batch, validated
 from pipelines.checking.checked import Checked
 from pipelines.checking.docs import Site
@@ -34,25 +35,25 @@ MANY = 5_000_000
 
 def contract_checks(
     settings: Settings,
-    feed: str,
+    lane: str,
     epochs: Sequence[Epoch] | None = None,
     spark: Spark | None = None,
     tables: Sequence[str] | None = None,
 ) -> list[Checked]:
-    """Hold a feed's tables, or some of them, against their contracts; None: all epochs.
+    """Hold a lane's tables, or some of them, against their contracts; None: all epochs.
 
     Great Expectations is imported for it, 3 to 8 s once a process; then 0.5 s a table. `spark`
     gives a session, started if need be; it is asked where the rows are too many for pandas.
     """
-    scope = Scope.of(settings, feed, epochs)
+    scope = Scope.of(settings, lane, epochs)
     session = duckdb_session(settings.root, settings.tables)
     try:
         return [
             checked
-            for name, contract in contracts(feed, settings.axes).items()
+            for name, contract in contracts(lane, settings.axes).items()
             if tables is None or name in tables
             for checked in validated(
-                contract, feed, _batch(session, settings, scope, contract, spark), Site.of(settings)
+                contract, lane, _batch(session, settings, scope, contract, spark), Site.of(settings)
             )
         ]
     finally:
@@ -97,6 +98,8 @@ def _select(contract: Contract, table: str, condition: str) -> str:
 
 def _rows_of(scope: Scope, table: str) -> tuple[str, str]:
     """Write as SQL which rows of a table are looked at, and what tells how new a row is."""
+    if sides_of(scope.lane):
+        return f"t.lane = '{scope.lane}' AND {scope.epochs('t.epoch')}", "t.epoch"
     if table == scope.feed:
         return scope.deliveries("t.arrival"), "t.arrival"
     mine = f"t.feed = '{scope.feed}'"

@@ -14,11 +14,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from fencepost.errors import LakeError
+from fencepost.lanes import feeds_of, sides_of
 from pipelines.checking import (
     accounting,
+    audit_bands,
     audit_crossings,
     audit_matches,
+    audit_pairs,
     audit_transitions,
+    joined,
     standing,
 )
 from pipelines.checking.checked import LONGEST_SAMPLE, SAMPLES, Checked, Found
@@ -55,18 +59,24 @@ class OwnCheck:
 
 def own_checks(
     settings: Settings,
-    feed: str,
+    lane: str,
     epochs: Sequence[Epoch] | None = None,
     names: Sequence[str] | None = None,
 ) -> list[Checked]:
-    """Make our own checks of a feed, or those of these names; over some epochs, or all of them."""
-    scope = Scope.of(settings, feed, epochs)
+    """Make our own checks of a lane, or those of these names; over some epochs, or all of them."""
+    scope = Scope.of(settings, lane, epochs)
     session = duckdb_session(settings.root, settings.tables)
     try:
-        chosen = [check for check in OWN if names is None or check.name in names]
+        own = own_checks_of(lane)
+        chosen = [check for check in own if names is None or check.name in names]
         return [_made(check, session, settings, scope) for check in chosen]
     finally:
         session.close()
+
+
+def own_checks_of(lane: str) -> "tuple[OwnCheck, ...]":
+    """Give our own checks for a feed, or those for a pair of feeds that are joined."""
+    return OWN if sides_of(lane) is None else OF_JOINS
 
 
 def _made(
@@ -93,21 +103,50 @@ def _asked(sql: Callable[[Scope, Sequence[str]], str]) -> Ask:
     """Ask in SQL: a row for each thing looked at, in words what is wrong with it."""
 
     def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
-        each = sql(scope, settings.axes[scope.feed])
-        rows, faults, samples = session.execute(
-            f"SELECT COUNT(*), COUNT(w.said), MIN(w.said, {SAMPLES:d}) FROM ({each}) w"
-        ).fetchall()[0]
-        return Found(rows, faults, samples or ())
+        axes = dict.fromkeys(axis for feed in feeds_of(scope.lane) for axis in settings.axes[feed])
+        return _found(session, sql(scope, tuple(axes)))
 
     return ask
 
 
+def _found(session: "duckdb.DuckDBPyConnection", each: str) -> Found:
+    rows, faults, samples = session.execute(
+        f"SELECT COUNT(*), COUNT(w.said), MIN(w.said, {SAMPLES:d}) FROM ({each}) w"
+    ).fetchall()[0]
+    return Found(rows, faults, samples or ())
+
+
+def _newest_members(
+    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope
+) -> Found:
+    return _found(session, joined.newest(scope, settings))
+
+
 def _stale(session: "duckdb.DuckDBPyConnection", _: Settings, scope: Scope) -> Found:
     """Hold the epochs against the deliveries that there are now."""
-    chain = chain_in(session, scope.feed)
+    chain = chain_in(session, scope.lane)
     keys = {epoch.key for epoch in (*chain.epochs, *chain.replaced)}
-    stale = stale_in(chain, deliveries_in(session, scope.feed))
+    stale = stale_in(chain, deliveries_in(session, scope))
     return Found(len(keys), len(stale), [f"partition {key}" for key in stale])
+
+
+def _of_ledgers(state: str) -> tuple[OwnCheck, ...]:
+    """Give the checks of a lane's ledger; they speak of the table that holds its state."""
+    return (
+        OwnCheck(
+            "ledger_has_no_gaps",
+            state,
+            "Epochs are counted from 1 without gaps, the watermark never falls, every delivery was "
+            "taken once; no number of the lake's sequence is missing.",
+            _asked(accounting.ledger),
+        ),
+        OwnCheck(
+            "nothing_is_stale",
+            state,
+            "No partition is to be evaluated anew: its deliveries are those that its epochs took.",
+            _stale,
+        ),
+    )
 
 
 OWN: tuple[OwnCheck, ...] = (
@@ -166,18 +205,61 @@ OWN: tuple[OwnCheck, ...] = (
         "Every stream stands at its newest tuple that was taken.",
         _asked(standing.newest),
     ),
-    OwnCheck(
-        "ledger_has_no_gaps",
-        "stream_state",
-        "Epochs are counted from 1 without gaps, the watermark never falls, every delivery was "
-        "taken once; no number of the lake's sequence is missing.",
-        _asked(accounting.ledger),
-    ),
-    OwnCheck(
-        "nothing_is_stale",
-        "stream_state",
-        "No partition is to be evaluated anew: its deliveries are those that its epochs took.",
-        _stale,
-    ),
+    *_of_ledgers("stream_state"),
 )
-"""All of our own checks."""
+"""All of our own checks of a feed."""
+
+OF_JOINS: tuple[OwnCheck, ...] = (
+    OwnCheck(
+        "pairs_are_accounted_for",
+        "pairs",
+        "Of every epoch: as many pairs as it counted are there.",
+        _asked(joined.paired),
+        blocking=True,
+    ),
+    OwnCheck(
+        "pairs_are_those_of_the_queries",
+        "pairs",
+        "An audit: for some of the newest tuples every window join, or some of very many, is held "
+        "against the tuples taken before; the pairs are in pairs, and nothing else.",
+        audit_pairs.ask,
+    ),
+    OwnCheck(
+        "changes_are_accounted_for",
+        "band_changes",
+        "Of every epoch: as many changes as it counted are there, +1 and -1.",
+        _asked(joined.changed),
+        blocking=True,
+    ),
+    OwnCheck(
+        "changes_alternate",
+        "band_changes",
+        "Of every query, version and pair a +1 comes first and is followed by a -1, and that by a "
+        "+1: their sum is 0 or 1.",
+        _asked(joined.alternation),
+        blocking=True,
+    ),
+    OwnCheck(
+        "results_are_those_of_the_members",
+        "band_changes",
+        "An audit: for some left streams and some band joins the difference to every right member "
+        "is taken; who is in the band is who the changes say is in.",
+        audit_bands.ask,
+    ),
+    OwnCheck(
+        "epochs_are_accounted_for",
+        "set_members",
+        "Of every epoch: rows read and waiting before = accepted + waiting + turned away, and the "
+        "rows are those of its deliveries.",
+        _asked(joined.epochs),
+        blocking=True,
+    ),
+    OwnCheck(
+        "members_are_the_newest",
+        "set_members",
+        "Every stream is a member with its newest tuple that was taken, unless that took it out.",
+        _newest_members,
+    ),
+    *_of_ledgers("set_members"),
+)
+"""All of our own checks of a pair of feeds."""

@@ -1,4 +1,4 @@
-"""Which rows a check looks at: those of some epochs of a feed, or all of the feed's.
+"""Which rows a check looks at: those of some epochs of a lane, or all of the lane's.
 
 Law: of some epochs are their rows, their deliveries, and the deliveries that no epoch has taken
 yet; so what has just been ingested is looked at too.
@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fencepost.errors import InputError
+from fencepost.lanes import feeds_of, sides_of
 from fencepost.queries.wording import did_you_mean
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Arrivals, Delivery
@@ -23,20 +24,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Scope:
-    """A feed, and runs of its epochs: (first, last); None: all of it."""
+    """A lane, and runs of its epochs: (first, last); None: all of it."""
 
-    feed: str
+    lane: str
     runs: tuple[tuple[int, int], ...] | None = None
 
     @classmethod
-    def of(cls, settings: Settings, feed: str, epochs: Sequence[Epoch] | None) -> "Scope":
-        """Take the epochs of a run; refuse a feed that is not declared."""
-        if feed not in settings.feeds:
-            near = did_you_mean(feed, settings.feeds)
-            raise InputError(
-                f"there is no feed '{feed}'; there are: {', '.join(settings.feeds)}.{near}"
-            )
-        return cls(feed, None if epochs is None else tuple(_runs(epochs)))
+    def of(cls, settings: Settings, lane: str, epochs: Sequence[Epoch] | None) -> "Scope":
+        """Take the epochs of a run; refuse a lane of feeds that are not declared."""
+        for feed in feeds_of(lane):
+            if feed not in settings.feeds:
+                near = did_you_mean(feed, settings.feeds)
+                raise InputError(
+                    f"there is no feed '{feed}'; there are: {', '.join(settings.feeds)}.{near}"
+                )
+        return cls(lane, None if epochs is None else tuple(_runs(epochs)))
+
+    @property
+    def feed(self) -> str:
+        """The feed, whose lane has its name."""
+        return self.lane
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The feeds of a lane of joins, the left one first."""
+        left, right = sides_of(self.lane) or ("", "")
+        return left, right
+
+    def of_lane(self, column: str) -> str:
+        """Write as SQL: this column holds a feed of the lane."""
+        feeds = "', '".join(feeds_of(self.lane))
+        return f"{column} IN ('{feeds}')"
 
     @property
     def words(self) -> str:
@@ -57,20 +75,20 @@ class Scope:
             return "TRUE"
         return (
             f"{column} NOT IN (SELECT EXPLODE(o.arrivals) FROM done_epochs o "
-            f"WHERE o.lane = '{self.feed}' AND NOT {self.epochs('o.epoch')})"
+            f"WHERE o.lane = '{self.lane}' AND NOT {self.epochs('o.epoch')})"
         )
 
 
-def chain_in(session: "duckdb.DuckDBPyConnection", feed: str) -> Chain:
-    """Read the epochs of a feed as a session sees them."""
-    rows = session.execute(f"SELECT * FROM raw_epochs e WHERE e.lane = '{feed}'").to_arrow_table()
-    return Chain.of(feed, map(Epoch.of_row, rows.to_pylist()))
+def chain_in(session: "duckdb.DuckDBPyConnection", lane: str) -> Chain:
+    """Read the epochs of a lane as a session sees them."""
+    rows = session.execute(f"SELECT * FROM raw_epochs e WHERE e.lane = '{lane}'").to_arrow_table()
+    return Chain.of(lane, map(Epoch.of_row, rows.to_pylist()))
 
 
-def deliveries_in(session: "duckdb.DuckDBPyConnection", feed: str) -> list[Delivery]:
-    """Read the deliveries of a feed as a session sees them."""
-    rows = session.execute(f"SELECT * FROM raw_arrivals a WHERE a.lane = '{feed}'")
-    return Arrivals.of(rows.to_arrow_table().to_pylist()).deliveries(feed)
+def deliveries_in(session: "duckdb.DuckDBPyConnection", scope: Scope) -> list[Delivery]:
+    """Read the deliveries of a lane as a session sees them."""
+    rows = session.execute(f"SELECT * FROM raw_arrivals a WHERE {scope.of_lane('a.lane')}")
+    return Arrivals.of(rows.to_arrow_table().to_pylist()).deliveries(scope.lane)
 
 
 def latest_run(chain: Chain) -> tuple[Epoch, ...]:

@@ -14,10 +14,9 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 from fencepost.errors import LakeError
-from fencepost.queries.columns import CROSSING, MATCH
-from pipelines.epochs.evaluate import work
-from pipelines.epochs.job import EPOCHS, TARGETS, Job
-from pipelines.epochs.share import Answer, Share
+from pipelines.epochs import lanes
+from pipelines.epochs.job import EPOCHS, Job
+from pipelines.epochs.share import Answer
 from pipelines.lake.appending import Conflict, Unknown, committed
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
@@ -25,8 +24,7 @@ from pipelines.lake.points import point
 from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Arrivals
-from pipelines.planning.plan import Context, Limits, next_group
-from pipelines.registry.standing import cached, load
+from pipelines.planning.plan import Limits, next_group
 from pipelines.runner import Runner
 from pipelines.settings import Settings
 from schemas.arrivals import PLANNED
@@ -58,7 +56,7 @@ class GroupReport:
 
     @property
     def lane(self) -> str:
-        """The feed."""
+        """The feed, or the ordered pair of feeds."""
         return self.epochs[0].lane
 
     @property
@@ -110,18 +108,12 @@ def plan(
     name = uuid.uuid4().hex
     store = lake.store
     while True:
-        bases = {table: store.version(table) for table in (EPOCHS, *TARGETS)}
         arrivals = arrivals_of(store)
-        context = Context(
-            lake.settings.feeds[lane].allowed_lateness,
-            arrivals.registry_version_at,
-            lambda registry: _fingerprint(lake, lane, registry),
-            bases,
-            code_version(),
-            name,
+        deliveries = arrivals.deliveries(lane)
+        context = lanes.context_of(
+            store, lake.settings, lane, arrivals, deliveries, name, code_version()
         )
         chain = chain_of(store, lane)
-        deliveries = arrivals.deliveries(lane)
         group = next_group(chain, deliveries, context, lake.limits, until, again_from)
         if not group:
             return ()
@@ -138,9 +130,9 @@ def plan(
             content_hash(told),
         )
         try:
-            store.append(EPOCHS, bases[EPOCHS], store.write(EPOCHS, told), evidence)
+            store.append(EPOCHS, context.bases[EPOCHS], store.write(EPOCHS, told), evidence)
         except (Conflict, Unknown):
-            if not committed(store, EPOCHS, evidence, bases[EPOCHS]):
+            if not committed(store, EPOCHS, evidence, context.bases[EPOCHS]):
                 continue
         point("epochs.planned")
         return tuple(group)
@@ -155,10 +147,9 @@ def execute(lake: Lake, chain: Chain, group: Sequence[Epoch], planned: float = 0
             "writer's before it was carried out: run again"
         )
     job = job_of(lake, chain, group)
-    shares = job.shares()
     seconds = {"plan": planned, "prepare": time.perf_counter() - started}
     started = time.perf_counter()
-    answers = answers_of(lake, shares)
+    answers = answers_of(lake, job)
     seconds["job"] = time.perf_counter() - started
     for name in ("read", "sort", "evaluate", "write"):
         seconds[name] = sum(answer.seconds.get(name, 0.0) for answer in answers)
@@ -170,56 +161,13 @@ def execute(lake: Lake, chain: Chain, group: Sequence[Epoch], planned: float = 0
 
 def job_of(lake: Lake, chain: Chain, group: Sequence[Epoch]) -> Job:
     """Gather what a group needs."""
-    lane = group[0].lane
-    deliveries = {d.n: d for d in arrivals_of(lake.store).deliveries(lane)}
-    registries = {epoch.registry_version for epoch in group}
-    return Job(
-        lake.store,
-        lake.settings.axes,
-        lake.settings.feeds[lane].allowed_lateness,
-        chain.upto(group[0].epoch - 1),
-        tuple(group),
-        deliveries,
-        {registry: _queries(lake, lane, registry) for registry in registries},
-        {registry: _matches(lake, lane, registry) for registry in registries},
-        lake.runner.slots,
-    )
+    slots, arrivals = lake.runner.slots, arrivals_of(lake.store)
+    return lanes.job_of(lake.store, lake.settings, slots, chain, group, arrivals)
 
 
-def answers_of(lake: Lake, shares: Sequence[Share]) -> list[Answer]:
-    """Have the tasks done, by the read path that the tables allow."""
-    from pipelines.epochs import by_spark
-
-    if by_spark.is_chosen(lake.settings, lake.store, lake.runner):
-        return by_spark.answers(lake.runner, shares)
-    lines = lake.runner.run(work, [share.to_json() for share in shares])
-    return [Answer.from_json(line) for line in lines]
-
-
-def _queries(lake: Lake, lane: str, registry: int) -> str | None:
-    """Name the file with a lane's query set as of a registry version, made if need be."""
-    if registry == 0:
-        return None
-    path = cached(lake.store, lake.settings, lane, registry)
-    return str(path.relative_to(lake.store.root))
-
-
-def _matches(lake: Lake, lane: str, registry: int) -> str | None:
-    """Name the file with a lane's `match` queries; None where none stands."""
-    if registry == 0:
-        return None
-    path = cached(lake.store, lake.settings, lane, registry, MATCH)
-    return str(path.relative_to(lake.store.root)) if len(load(path)) else None
-
-
-def _fingerprint(lake: Lake, lane: str, registry: int) -> str:
-    """Name the content of a registry for a lane: of both sets, if there are `match` queries."""
-    if registry == 0:
-        return ""
-    crossings, matches = (
-        load(cached(lake.store, lake.settings, lane, registry, kind)) for kind in (CROSSING, MATCH)
-    )
-    return crossings.fingerprint + (f"+{matches.fingerprint}" if len(matches) else "")
+def answers_of(lake: Lake, job: Job, *, snapshot: bool | None = None) -> list[Answer]:
+    """Have the tasks of a job done."""
+    return lanes.answers_of(lake.settings, lake.store, lake.runner, job, snapshot=snapshot)
 
 
 def code_version() -> str:

@@ -6,8 +6,7 @@ again gives the same rows.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -64,12 +63,13 @@ def evaluate(share: Share, rows: Rows, seconds: dict[str, float]) -> Answer:
     return Answer(made.files, made.rows, made.hashes, going.counts, seconds, going.choices)
 
 
-class _Made:
+class Made:
     """The data files of a share: written as their rows are there, by table."""
 
-    def __init__(self, share: Share) -> None:
-        self.root = Path(share.root)
-        self.declared = all_tables(share.axes)
+    def __init__(self, root: Path, axes: Mapping[str, tuple[str, ...]]) -> None:
+        """Write below a lake; `axes` are those of every feed."""
+        self.root = root
+        self.declared = all_tables(axes)
         self.files: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self.rows: dict[str, int] = defaultdict(int)
         self.hashes: dict[str, int] = defaultdict(int)
@@ -91,7 +91,7 @@ class _Going:
     def __init__(self, share: Share, rows: Rows) -> None:
         self.share = share
         self.tuples = rows.tuples
-        self.made = _Made(share)
+        self.made = Made(Path(share.root), share.axes)
         self.gathered = outputs.Gathered(share, self.made.write)
         self.counts: dict[int, dict[str, int]] = {}
         self.choices: dict[int, Choice] = {}
@@ -127,7 +127,8 @@ def _index(share: Share, now: Step) -> BorderIndex:
     """Build the index of a query set, or take it from the process that built it before. O(n)."""
     if now.queries is None:
         return BorderIndex.build(QuerySet.empty(share.feed, share.axes[share.feed]))
-    return _built(_indexes, BorderIndex.build, Path(share.root) / now.queries)
+    path = Path(share.root) / now.queries
+    return built(_indexes, lambda: BorderIndex.build(load(path)), key_of(path))
 
 
 def _matcher(share: Share, now: Step, tuples: int) -> Matcher | None:
@@ -138,25 +139,26 @@ def _matcher(share: Share, now: Step, tuples: int) -> Matcher | None:
     if now.matches is None:
         return None
     path = Path(share.root) / now.matches
-    key = _key(path)
+    key = key_of(path)
     for forgotten in _asked.keys() - _matchers.keys() - {key}:
         del _asked[forgotten]
     _asked[key] = _asked.get(key, 0) + tuples
-    matcher = _built(_matchers, partial(Matcher.build, tuples=_asked[key]), path)
+    matcher = built(_matchers, lambda: Matcher.build(load(path), tuples=_asked[key]), key)
     _matchers[key] = matcher.serving(_asked[key])
     return _matchers[key]
 
 
-def _built(known: dict[str, T], build: Callable[[QuerySet], T], path: Path) -> T:
-    key = _key(path)
+def built(known: dict[str, T], build: Callable[[], T], key: str) -> T:
+    """Give what was built before under this name, or build it; the newest few are kept."""
     if key not in known:
         while len(known) >= _MOST_INDEXES:
             del known[next(iter(known))]
-        known[key] = build(load(path))
+        known[key] = build()
     return known[key]
 
 
-def _key(path: Path) -> str:
+def key_of(path: Path) -> str:
+    """Name a file and what is in it."""
     return f"{path}:{path.stat().st_mtime_ns}:{path.stat().st_ino}"
 
 

@@ -9,22 +9,17 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.engine import FeedState, Outcome
 from fencepost.order import REASONS
 from fencepost.queries import QuerySet
-from fencepost.times import DAY, format_instant
+from fencepost.times import format_instant
 from fencepost.transitions import KINDS, Pending
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
+from pipelines.epochs.gathering import Gathering, every
 from pipelines.epochs.share import Share, Step
 from pipelines.epochs.tuples import Tuples
 from pipelines.evaluation.results import in_words
-from pipelines.lake.buckets import MIXED, buckets_of
-from schemas import Table, all_tables
-
-FEW = 200_000
-"""So many rows of a log may stand in one file of all buckets."""
 
 PIECE = 1 << 21
 """Matches that are held at a time, and stand in one file."""
@@ -42,28 +37,13 @@ def kinds(outcome: Outcome) -> dict[str, int]:
     return {kind: int(counts[code]) for code, kind in enumerate(KINDS)}
 
 
-class Gathered:
-    """Rows for the tables, gathered epoch by epoch; those of a table are written when asked to.
-
-    `write` takes the rows of a table, laid out as declared and sorted.
-    """
+class Gathered(Gathering):
+    """The rows of a feed's own lane."""
 
     def __init__(self, share: Share, write: Callable[[str, pa.Table], None]) -> None:
+        """Begin with nothing, for the streams of a share."""
+        super().__init__(share.feed, share.axes, share.all_buckets, write)
         self.share = share
-        self.declared = all_tables(share.axes)
-        self._write = write
-        self._parts: dict[str, list[pa.Table]] = {}
-
-    def written(self) -> None:
-        """Write all that was gathered and is not written yet."""
-        for name in list(self._parts):
-            self._laid_down(name)
-
-    def _laid_down(self, name: str) -> None:
-        """Write the rows of a table, and forget them."""
-        table = self.declared[name]
-        rows = pa.concat_tables(self._parts.pop(name))
-        self._write(name, _sorted(self._bucketed(rows, table), table))
 
     def add(
         self,
@@ -76,19 +56,19 @@ class Gathered:
         waited, pended = before
         arrivals = np.array(now.arrivals, np.int64)
         if len(outcome.found.type):
-            self._put("events", now, _of_deliveries(outcome.events, arrivals))
+            self.put("events", now, _of_deliveries(outcome.events, arrivals))
         if len(outcome.decided.kind):
-            self._put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
+            self.put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
         if len(outcome.turned.row):
-            self._put("quarantine", now, self._turned_away(outcome, tuples))
+            self.put("quarantine", now, self._turned_away(outcome, tuples))
         if len(outcome.changed):
-            self._put("stream_state", now, outcome.changed.to_table(), snapshot=False)
+            self.put("stream_state", now, outcome.changed.to_table(), snapshot=False)
         state = outcome.state
         for gone, rows in _waiting_changes(waited, state.waiting):
-            self._put("reorder", now, _waiting_table(rows, gone=gone), snapshot=False)
+            self.put("reorder", now, _waiting_table(rows, gone=gone), snapshot=False)
         for gone, some in _pending_changes(pended, state.pending):
-            table = some.to_table(state.heads.names).append_column("gone", _all(gone, len(some)))
-            self._put("pending", now, table, snapshot=False)
+            table = some.to_table(state.heads.names).append_column("gone", every(gone, len(some)))
+            self.put("pending", now, table, snapshot=False)
 
     def match(self, now: Step, outcome: Outcome) -> int:
         """Look the matches of an epoch up; write them whenever there is a piece; count them.
@@ -98,52 +78,25 @@ class Gathered:
         arrivals, count = np.array(now.arrivals, np.int64), 0
         for piece in outcome.match_pieces(PIECE):
             count += piece.num_rows
-            self._put("matches", now, _of_deliveries(piece, arrivals))
-            if sum(part.num_rows for part in self._parts.get("matches", ())) >= PIECE:
-                self._laid_down("matches")
+            self.put("matches", now, _of_deliveries(piece, arrivals))
+            if self.held("matches") >= PIECE:
+                self.lay_down("matches")
         return count
 
     def lost(self, now: Step, rows: pa.Table) -> None:
         """Mark pending events as gone whose query was out of force before the first epoch."""
         if rows.num_rows:
             told = rows.select(["query_id", "query_version", "stream_id", "type", "ts"])
-            told = told.append_column("gone", _all(True, rows.num_rows))
-            self._put("pending", now, told, snapshot=False)
+            told = told.append_column("gone", every(True, rows.num_rows))
+            self.put("pending", now, told, snapshot=False)
 
     def snapshot(self, state: FeedState, now: Step) -> None:
         """Add the whole state as of an epoch."""
-        self._put("stream_state", now, state.heads.to_table(), snapshot=True)
-        self._put("reorder", now, _waiting_table(state.waiting, gone=False), snapshot=True)
+        self.put("stream_state", now, state.heads.to_table(), snapshot=True)
+        self.put("reorder", now, _waiting_table(state.waiting, gone=False), snapshot=True)
         pending = state.pending.to_table(state.heads.names)
-        pending = pending.append_column("gone", _all(False, pending.num_rows))
-        self._put("pending", now, pending, snapshot=True)
-
-    def _put(self, name: str, now: Step, rows: pa.Table, *, snapshot: bool | None = None) -> None:
-        """Give rows the columns that all rows of a table have, and keep them."""
-        if rows.num_rows == 0:
-            return
-        n = rows.num_rows
-        own: dict[str, pa.Array] = {
-            "feed": pa.repeat(self.share.feed, n),
-            "epoch": pa.repeat(pa.scalar(now.epoch, pa.int64()), n),
-            "generation": pa.repeat(pa.scalar(now.generation, pa.int32()), n),
-        }
-        if snapshot is not None:
-            own["snapshot"] = _all(snapshot, n)
-        table = self.declared[name]
-        columns = []
-        for field in table.arrow:
-            if field.name in own:
-                columns.append(own[field.name])
-            elif field.name == "day":
-                columns.append(_days(rows["ts"]))
-            elif field.name == "bucket":
-                columns.append(pa.repeat(pa.scalar(MIXED, pa.int32()), n))
-            elif field.name in rows.column_names:
-                columns.append(rows[field.name].cast(field.type))
-            else:
-                columns.append(pa.nulls(n, field.type))
-        self._parts.setdefault(name, []).append(pa.table(columns, schema=table.arrow))
+        pending = pending.append_column("gone", every(False, pending.num_rows))
+        self.put("pending", now, pending, snapshot=True)
 
     def _turned_away(self, outcome: Outcome, tuples: Tuples) -> pa.Table:
         told = outcome.rejected
@@ -166,52 +119,9 @@ class Gathered:
             }
         )
 
-    def _bucketed(self, rows: pa.Table, table: Table) -> pa.Table:
-        """Part many rows of a log by bucket; few go into one file of all buckets."""
-        if "bucket" not in table.partitioned_by or rows.num_rows < FEW:
-            return rows
-        coded = pc.dictionary_encode(rows["stream_id"]).unify_dictionaries().combine_chunks()
-        coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
-        bucket = buckets_of(coded.dictionary, self.share.all_buckets)[coded.indices.to_numpy()]
-        place = rows.column_names.index("bucket")
-        return rows.set_column(place, rows.schema.field("bucket"), pa.array(bucket, pa.int32()))
-
 
 def _of_deliveries(rows: pa.Table, arrivals: Int64s) -> pa.Table:
     return rows.append_column("arrival", pa.array(arrivals[rows["delivery"].to_numpy()]))
-
-
-def _days(ts: pa.ChunkedArray) -> pa.Array:
-    days = ts.cast(pa.int64()).to_numpy() // DAY
-    return pa.array(days.astype(np.int32)).cast(pa.date32())
-
-
-def _all(flag: bool, n: int) -> pa.BooleanArray:
-    return pa.repeat(pa.scalar(flag), n)
-
-
-def _sorted(rows: pa.Table, table: Table) -> pa.Table:
-    """Sort rows as the table wants them: by texts in the order of their ranks."""
-    if not table.sorted_by or table.sorted_by == ("epoch",):
-        return rows  # they come epoch by epoch
-    keys = []
-    for name in reversed(table.sorted_by):
-        column = rows[name]
-        if column.type == pa.string():
-            keys.append(_ranks(column))
-        else:
-            keys.append(column.cast(pa.int64()).to_numpy())
-    order = np.lexsort(keys)
-    return rows if (np.diff(order) > 0).all() else rows.take(pa.array(order))
-
-
-def _ranks(column: pa.ChunkedArray) -> Int64s:
-    coded = pc.dictionary_encode(column).unify_dictionaries().combine_chunks()
-    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
-    rank = np.empty(len(coded.dictionary), np.int64)
-    rank[pc.sort_indices(coded.dictionary).to_numpy()] = np.arange(len(rank))
-    ranks: Int64s = rank[coded.indices.to_numpy()]
-    return ranks
 
 
 def _as_json(rows: pa.Table, axes: tuple[str, ...]) -> list[str]:
@@ -233,7 +143,7 @@ def _waiting_table(waiting: TupleBatch, *, gone: bool) -> pa.Table:
         "stream_id": waiting.names.take(pa.array(waiting.stream)),
         "ts": pa.array(waiting.ts),
         **{a: pa.array(v) for a, v in zip(waiting.axes, waiting.values, strict=True)},
-        "gone": _all(gone, len(waiting)),
+        "gone": every(gone, len(waiting)),
     }
     return pa.table(columns)
 

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.errors import InputError
+from fencepost.lanes import feeds_of, sides_of
 from fencepost.queries.wording import did_you_mean
 from pipelines.epochs.drive import (
     GroupReport,
@@ -26,7 +27,7 @@ from pipelines.epochs.drive import (
     plan,
 )
 from pipelines.epochs.evaluate import NOT_HASHED
-from pipelines.epochs.job import TARGETS
+from pipelines.epochs.lanes import lanes, targets
 from pipelines.epochs.share import Answer
 from pipelines.lake.data_files import added, content_hash
 from pipelines.landing import key_in_path
@@ -62,7 +63,7 @@ class PartitionReport:
 def partitions(
     lake: Lake, lane: str, keys: Sequence[str], *, again: bool = False
 ) -> Iterator[PartitionReport]:
-    """Evaluate partitions of a feed, and before them whatever earlier one is not up to date.
+    """Evaluate partitions of a lane, and before them whatever earlier one is not up to date.
 
     With `again`, those that are up to date are evaluated once more. If the rows are the same,
     nothing is written; if not (another version of Fencepost), they are replaced. Each partition is
@@ -108,7 +109,7 @@ def _once_more(lake: Lake, lane: str, keys: Sequence[str]) -> Iterator[Partition
 
 
 def keys_of(lake: Lake, lane: str) -> list[str]:
-    """List the partitions of a feed that have deliveries."""
+    """List the partitions of a lane that have deliveries."""
     _refuse_unknown(lake, lane)
     return sorted({delivery.key for delivery in arrivals_of(lake.store).deliveries(lane)})
 
@@ -129,9 +130,9 @@ def is_proved(lake: Lake, lane: str, epochs: Sequence[Epoch]) -> bool:
     """Evaluate epochs once more, and say whether that gives the very rows that stand there."""
     chain = chain_of(lake.store, lane)
     job = job_of(lake, chain, epochs)
-    answers = answers_of(lake, job.shares(snapshot=False))
+    answers = answers_of(lake, job, snapshot=False)
     try:
-        return all(_same(lake, name, chain, epochs, answers) for name in TARGETS)
+        return all(_same(lake, name, chain, epochs, answers) for name in targets(lane))
     finally:
         for answer in answers:
             for name, files in answer.files.items():
@@ -156,7 +157,7 @@ def rows_of(lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch]) -> pa.
     rows = lake.store.rows_between(name, chain.lane, "epoch", first, last)
     number = rows["epoch"].fill_null(-1).to_numpy()
     generation = rows["generation"].fill_null(-1).to_numpy()
-    mine = rows["feed"].to_numpy(zero_copy_only=False) == chain.lane
+    mine = rows[lake.store.tables[name].whose or ""].to_numpy(zero_copy_only=False) == chain.lane
     force = np.zeros(len(number), np.bool_)
     for epoch in epochs:
         force |= (number == epoch.epoch) & (generation == epoch.generation)
@@ -182,19 +183,18 @@ def _of(chain: Chain, key: str) -> tuple[Epoch, ...]:
 
 
 def _refuse_unknown(lake: Lake, lane: str) -> None:
-    if lane not in lake.settings.feeds:
-        known = ", ".join(lake.settings.feeds)
-        near = did_you_mean(lane, lake.settings.feeds)
-        raise InputError(f"there is no feed '{lane}'; there are: {known}.{near}")
+    known = lanes(lake.store, lake.settings)
+    if lane not in known:
+        near = did_you_mean(lane, known)
+        what = "feed" if sides_of(lane) is None else "join over"
+        raise InputError(f"there is no {what} '{lane}'; there are: {', '.join(known)}.{near}")
 
 
 def _refuse_bad(lake: Lake, lane: str, keys: Sequence[str]) -> None:
     _refuse_unknown(lake, lane)
-    unit = lake.settings.feeds[lane].partition
-    like = "2026-11-18" if unit == "day" else "2026-11-18T09"
+    units = {lake.settings.feeds[feed].partition for feed in feeds_of(lane)}
+    like = {"day": "2026-11-18", "hour": "2026-11-18T09"}
     for key in keys:
-        if key_in_path(key, unit) != key:
-            raise InputError(
-                f"'{key}' is no partition of '{lane}': its partitions are of one {unit}, "
-                f"written like {like}"
-            )
+        if all(key_in_path(key, unit) != key for unit in units):
+            said = " or ".join(f"of one {unit}, written like {like[unit]}" for unit in units)
+            raise InputError(f"'{key}' is no partition of '{lane}': its partitions are {said}")

@@ -5,9 +5,10 @@ quick as rows that travel through it. Which files, the driver says; here they ar
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -21,12 +22,49 @@ from pipelines.epochs.tuples import ORIGIN, Tuples, coded
 from pipelines.lake.buckets import buckets_of
 from pipelines.lake.data_files import lost_file
 from schemas import Table, all_tables
+from schemas.tuples import DELETED
 
 KEYS = {
     "stream_state": ("stream_id",),
     "reorder": ("stream_id", "ts"),
     "pending": ("query_id", "query_version", "stream_id"),
 }
+
+
+class Epoch(Protocol):
+    """An epoch of a share: its deliveries."""
+
+    @property
+    def arrivals(self) -> tuple[int, ...]:
+        """Their numbers, in order."""
+
+
+class Reads(Protocol):
+    """What a share says of what it reads: that of a feed, or that of joins."""
+
+    @property
+    def root(self) -> str:
+        """The lake."""
+
+    @property
+    def axes(self) -> Mapping[str, tuple[str, ...]]:
+        """Those of every feed."""
+
+    @property
+    def files(self) -> Mapping[str, tuple[str, ...]]:
+        """By table: the data files."""
+
+    @property
+    def steps(self) -> Sequence[Epoch]:
+        """The epochs."""
+
+    @property
+    def all_buckets(self) -> int:
+        """How many shares of streams the lake has."""
+
+    @property
+    def buckets(self) -> tuple[int, ...] | None:
+        """Which of them are read; None: all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +81,7 @@ def read(share: Share, seconds: dict[str, float]) -> Rows:
     """Read all that a share needs from its files; note how long that took, and the sorting."""
     started = time.perf_counter()
     tables = all_tables(share.axes)
-    tuples = _tuples(share, tables[share.feed])
+    tuples = tuples_of(share, tables[share.feed])
     reorder = _log(share, tables["reorder"])
     pending = _log(share, tables["pending"])
     wanted = None
@@ -63,13 +101,17 @@ def in_order(share: Share, rows: pa.Table, seconds: dict[str, float]) -> Tuples:
     return tuples
 
 
-def _tuples(share: Share, table: Table) -> pa.Table:
-    """Read the tuples of the share's deliveries, file by file in the order of what they hold."""
-    columns = ["stream_id", "ts", *share.axes[share.feed], *ORIGIN]
+def tuples_of(share: Reads, table: Table, *, marked: bool = False) -> pa.Table:
+    """Read a feed's tuples of the share's deliveries, file by file in the order of what they hold.
+
+    `marked`: with the column `deleted`, which only joins ask for.
+    """
+    columns = ["stream_id", "ts", *share.axes[table.name], *ORIGIN]
+    columns += [DELETED.name] if marked else []
     wanted = pa.array([n for step in share.steps for n in step.arrivals], pa.int64())
     parts = []
-    for path in share.files[share.feed]:
-        rows = _columns(share, table, path, columns)
+    for path in share.files[table.name]:
+        rows = columns_of(share, table, path, columns)
         theirs = pc.is_in(rows["arrival"], value_set=wanted)
         if not pc.all(theirs).as_py():
             rows = rows.filter(theirs)
@@ -89,22 +131,22 @@ def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = 
     columns = [c for c in table.arrow.names if c not in table.partitioned_by]
     parts = [empty(table, columns)]
     if wanted is None:
-        every = [_columns(share, table, path, columns) for path in share.files[table.name]]
+        every = [columns_of(share, table, path, columns) for path in share.files[table.name]]
     else:
         names = _distinct(wanted)
         every = [
-            _of_streams(_kept(share, table, path, columns), names)
+            _of_streams(kept_columns(share, table, path, columns), names)
             for path in share.files[table.name]
         ]
     parts += [of_share(share.as_of.counting(rows), share) for rows in every]
     return newest(pa.concat_tables(parts), KEYS[table.name])
 
 
-def _kept(share: Share, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
+def kept_columns(share: Reads, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
     """Read columns of a file, or give them as they were read before."""
 
     def read() -> pa.Table:
-        rows = _columns(share, table, path, columns).combine_chunks()
+        rows = columns_of(share, table, path, columns).combine_chunks()
         place = rows.column_names.index("stream_id")
         return rows.set_column(place, rows.field(place), coded(rows["stream_id"]))
 
@@ -128,8 +170,11 @@ def _distinct(columns: Sequence[pa.ChunkedArray]) -> pa.StringArray:
     return pc.unique(pa.concat_arrays(distinct))
 
 
-def _columns(share: Share, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
-    """Read columns of a file, stream ids coded; a column that came later is null."""
+def columns_of(share: Reads, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
+    """Read columns of a file, stream ids coded; a column that came later is null.
+
+    A file that delta-rs wrote anew says string_view of its texts, which few kernels know.
+    """
     try:
         file = pq.ParquetFile(
             Path(share.root) / table.name / path,
@@ -142,9 +187,12 @@ def _columns(share: Share, table: Table, path: str, columns: Sequence[str]) -> p
     except (OSError, pa.ArrowException) as why:
         raise lost_file(table.name, path, why) from why
     for name in columns:
+        field = table.arrow.field(name)
         if name not in has:
-            field = table.arrow.field(name)
             read = read.append_column(field, pa.nulls(read.num_rows, field.type))
+        elif name != "stream_id" and read[name].type != field.type:
+            place = read.column_names.index(name)
+            read = read.set_column(place, field, read[name].cast(field.type))
     return read.select(list(columns))
 
 
@@ -157,7 +205,7 @@ def empty(table: Table, columns: Sequence[str]) -> pa.Table:
     ).empty_table()
 
 
-def of_share(rows: pa.Table, share: Share) -> pa.Table:
+def of_share(rows: pa.Table, share: Reads) -> pa.Table:
     """Keep the rows of the share's buckets: a mixed file holds those of all."""
     if share.buckets is None or rows.num_rows == 0:
         return rows

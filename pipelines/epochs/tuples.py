@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from fencepost.order import deal
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
+from schemas.tuples import DELETED
 
 ORIGIN = ("arrival", "file", "line")
 """The columns that say where a tuple came from."""
@@ -24,18 +25,21 @@ ORIGIN = ("arrival", "file", "line")
 class Tuples:
     """n tuples; `batch.delivery` is the place of the delivery among those of the share.
 
-    rows   the rows as they were read     order  of each tuple, its place among these
+    rows     the rows as they were read     order  of each tuple, its place among these
+    deleted  of each tuple, whether it takes its stream out of sets; None: that was not read
     """
 
     batch: TupleBatch
     rows: pa.Table
     order: Int64s
+    deleted: Bools | None = None
 
     @classmethod
     def of(cls, axes: Sequence[str], feed: str, rows: pa.Table, arrivals: Int64s) -> "Tuples":
         """Sort rows by (delivery in the order given, stream, file, line). O(n) where files are.
 
-        The rows hold the columns of `ORIGIN`, stream_id as codes, ts and the axes.
+        The rows hold the columns of `ORIGIN`, stream_id as codes, ts and the axes; and `deleted`,
+        where it was read.
         """
         column = coded(rows["stream_id"])
         codes = column.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
@@ -47,7 +51,7 @@ class Tuples:
         ids = pa.DictionaryArray.from_arrays(codes[order], column.dictionary)
         ts = rows["ts"].cast(pa.int64()).to_numpy()[order]
         batch = TupleBatch.from_columns(feed, axes, ids, ts, values, place[order])
-        return cls(batch, rows, order)
+        return cls(batch, rows, order, _marks(rows, order))
 
     def __len__(self) -> int:
         """How many."""
@@ -67,7 +71,8 @@ class Tuples:
             batch.values[:, some],
             batch.delivery[some] - np.int32(first),
         )
-        return Tuples(mine, self.rows, self.order[some])
+        marks = None if self.deleted is None else self.deleted[some]
+        return Tuples(mine, self.rows, self.order[some], marks)
 
     def origin(self, chosen: Int64s) -> pa.Table:
         """Give the rows that some of the tuples were read from."""
@@ -80,6 +85,17 @@ def coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
     if isinstance(whole, pa.ChunkedArray):
         whole = whole.chunk(0) if whole.num_chunks else column.type.wrap_array(pa.array([]))
     return pa.DictionaryArray.from_arrays(whole.indices, whole.dictionary.cast(pa.string()))
+
+
+def _marks(rows: pa.Table, order: Int64s) -> Bools | None:
+    """Say of each tuple whether its row is marked, where the rows say so; a null is no mark."""
+    if DELETED.name not in rows.column_names:
+        return None
+    column = rows[DELETED.name]
+    if column.null_count == len(column):
+        return np.zeros(len(order), np.bool_)
+    flags: Bools = column.fill_null(False).to_numpy()[order]
+    return flags
 
 
 def _places(column: pa.ChunkedArray, arrivals: Int64s) -> Int32s:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from fencepost.errors import Fault
 from fencepost.queries import QuerySet
+from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.queries.wording import did_you_mean
 from pipelines.evaluation.query_files import (
     QueryFile,
@@ -47,6 +48,16 @@ class Plan:
         """The `match` queries by feed, likewise."""
         return self.standing.matches
 
+    @property
+    def joins(self) -> Mapping[str, tuple[WindowJoins, BandJoins]]:
+        """The window joins and the band joins of each lane that has any."""
+        return self.standing.joins
+
+    @property
+    def lanes(self) -> list[tuple[str, str]]:
+        """The feeds of each lane."""
+        return [(windows.left, windows.right) for windows, _ in self.joins.values()]
+
     def notes(self) -> list[str]:
         """Say what a person would like to know although nothing is wrong."""
         notes = []
@@ -57,7 +68,7 @@ class Plan:
         silent = [
             feed
             for feed, queries in self.queries.items()
-            if not len(queries) and not len(self.matches[feed])
+            if not len(queries) and not len(self.matches[feed]) and feed not in self.standing.joined
         ]
         notes += [f"note: no query watches feed '{feed}'." for feed in silent]
         return notes

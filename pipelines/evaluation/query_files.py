@@ -1,12 +1,13 @@
 """Standing queries from files: JSON lines, or Parquet with a column `feed`, or all of the one feed.
 
-Crossings and matches may stand in one file; each kind becomes a set of its own.
+Queries of all kinds may stand in one file; each kind becomes a set of its own, joins by their lane.
 
 Law: the files are taken whole or not at all, and every fault of every file is told. An id stands
 once in all of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
@@ -17,8 +18,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults
-from fencepost.queries import CROSSING, MATCH, QuerySet, StandingQuery, read_queries_jsonl
+from fencepost.queries import (
+    CROSSING,
+    MATCH,
+    QuerySet,
+    StandingQuery,
+    parted,
+    read_queries_jsonl,
+)
 from fencepost.queries.conversions import is_text
+from fencepost.queries.joins import (
+    BAND_JOIN,
+    JOINS,
+    WINDOW_JOIN,
+    BandJoins,
+    JoinQuery,
+    WindowJoins,
+)
 from fencepost.queries.wording import shortened
 from fencepost.tuples import Bools, Int64s
 from pipelines.reading.content import PARQUET, refusal, whole
@@ -57,7 +73,7 @@ class QueryFile:
         if self.table is not None:
             named = FEED in self.table.column_names
             return [f for f in self.table[FEED].unique().to_pylist() if f] if named else []
-        return [feed for line in BytesIO(self.content) if (feed := _feed_of(line))]
+        return [feed for line in BytesIO(self.content) for feed in _feeds_of(line)]
 
 
 def _faults_of_columns(source: str, table: pa.Table) -> list[Fault]:
@@ -87,23 +103,30 @@ def _why_no_text(column: pa.ChunkedArray) -> str | None:
     return None
 
 
-def _feed_of(line: bytes) -> str | None:
+def _feeds_of(line: bytes) -> list[str]:
     try:
-        feed = read_object(line).get(FEED)
+        query = read_object(line)
     except ValueError:  # told when the queries are read
-        return None
-    return feed if isinstance(feed, str) else None
+        return []
+    named = [query.get(FEED)]
+    if query.get("kind") in JOINS:  # a band join names an axis behind its feed
+        sides = [query.get("left"), query.get("right")]
+        named = [side.partition(".")[0] for side in sides if isinstance(side, str)]
+    return [feed for feed in named if isinstance(feed, str) and feed]
 
 
 @dataclass(frozen=True, eq=False)
 class StandingQueries:
     """The queries of the feeds that have tuples, and how many there are of feeds that have none.
 
-    `sets` holds the crossings of each feed, `matches` its matches.
+    `sets` holds the crossings of each feed, `matches` its matches, `joins` those of each lane: its
+    window joins and its band joins. `joined` are the feeds that any join names.
     """
 
     sets: Mapping[str, QuerySet]
     matches: Mapping[str, QuerySet] = field(default_factory=dict)
+    joins: Mapping[str, tuple[WindowJoins, BandJoins]] = field(default_factory=dict)
+    joined: AbstractSet[str] = frozenset()
     unevaluated: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -122,13 +145,34 @@ def read_queries(
         for kind in (CROSSING, MATCH)
     )
     unevaluated: dict[str, int] = {}
+    joins: dict[str, list[JoinQuery]] = {}
+    joined: set[str] = set()
     for part in parts:
-        if part.queries is None:
+        joined.update(feed for query in part.joins for feed in (query.left, query.right))
+        if part.lane is not None:
+            joins.setdefault(part.lane, []).extend(part.joins)
+        elif part.queries is None:
             unevaluated[part.feed] = unevaluated.get(part.feed, 0) + len(part.ids)
         else:
             of_kind = matches if part.queries.kind == MATCH else sets
             of_kind[part.feed] = of_kind[part.feed].with_added(part.queries)
-    return StandingQueries(sets, matches, unevaluated)
+    of_lanes = {lane: _join_sets(queries, axes_of) for lane, queries in joins.items()}
+    return StandingQueries(sets, matches, of_lanes, joined, unevaluated)
+
+
+def _join_sets(
+    queries: Sequence[JoinQuery], axes_of: Mapping[str, Sequence[str]]
+) -> tuple[WindowJoins, BandJoins]:
+    """Make the sets of a lane, by id: rows do not depend on the order of the lines."""
+    left, right = queries[0].left, queries[0].right
+    axes = axes_of[left], axes_of[right]
+    by_id = sorted(queries, key=lambda query: query.id)
+    windows = [query for query in by_id if query.kind == WINDOW_JOIN]
+    bands = [query for query in by_id if query.kind == BAND_JOIN]
+    return (
+        WindowJoins.from_queries((left, right), axes, windows),
+        BandJoins.from_queries((left, right), axes, bands),
+    )
 
 
 def collected(faults: list[Fault], act: Callable[[], T], otherwise: T) -> T:
@@ -142,12 +186,17 @@ def collected(faults: list[Fault], act: Callable[[], T], otherwise: T) -> T:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The queries of one feed and kind in one file; no set where the feed has no tuples."""
+    """The queries of one feed and kind in one file; no set where the feed has no tuples.
+
+    Or joins: `feed` is the first of theirs that has no tuples, `lane` is there if both have some.
+    """
 
     source: str
     feed: str
     ids: pa.StringArray
     queries: QuerySet | None
+    joins: tuple[JoinQuery, ...] = ()
+    lane: str | None = None
 
 
 def _parts(
@@ -156,11 +205,13 @@ def _parts(
     if file.table is not None:
         return _parts_of_table(file.source, file.table, axes_of, only_feed)
     lines = BytesIO(file.content)
-    read = read_queries_jsonl(lines, file.source, axes_of, feeds_may_be_absent=True)
+    watching, joins = parted(
+        read_queries_jsonl(lines, file.source, axes_of, feeds_may_be_absent=True)
+    )
     alike: dict[tuple[str, str], list[StandingQuery]] = {}
-    for query in read:
+    for query in watching:
         alike.setdefault((query.feed, query.kind), []).append(query)
-    return [
+    parts = [
         _Part(
             file.source,
             feed,
@@ -168,6 +219,28 @@ def _parts(
             QuerySet.from_queries(feed, axes_of[feed], queries, kind) if feed in axes_of else None,
         )
         for (feed, kind), queries in alike.items()
+    ]
+    return parts + _parts_of_joins(file.source, joins, axes_of)
+
+
+def _parts_of_joins(
+    source: str, joins: Sequence[JoinQuery], axes_of: Mapping[str, Sequence[str]]
+) -> list[_Part]:
+    alike: dict[tuple[str, str | None], list[JoinQuery]] = {}
+    for query in joins:
+        absent = [feed for feed in (query.left, query.right) if feed not in axes_of]
+        key = (absent[0], None) if absent else (query.left, query.lane)
+        alike.setdefault(key, []).append(query)
+    return [
+        _Part(
+            source,
+            feed,
+            pa.array([query.id for query in queries], pa.string()),
+            None,
+            tuple(queries),
+            lane,
+        )
+        for (feed, lane), queries in alike.items()
     ]
 
 

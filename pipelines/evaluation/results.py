@@ -1,10 +1,11 @@
 """The tables of results, gathered delivery by delivery and put in their order at the end.
 
 Law: rows and their order depend on the deliveries alone. Of several feeds the events have the axes
-of all, in the order in which they appeared, null where an event's feed has no such axis.
+of all, in the order in which they appeared, null where an event's feed has no such axis; so have
+the pairs of several lanes, on either side.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +16,7 @@ from pipelines.evaluation.request import Axes
 from pipelines.reading.malformed import Malformed
 from pipelines.writing.order import ordered
 
-NAMES = ("events", "transitions", "matches", "quarantine")
+NAMES = ("events", "transitions", "matches", "pairs", "band_changes", "quarantine")
 TIME = pa.timestamp("us", "UTC")
 CODED = pa.dictionary(pa.int32(), pa.string())
 
@@ -39,9 +40,28 @@ QUARANTINE = pa.schema(
         "raw": pa.string(),
     }
 )
+WHICH = {"feeds": CODED, "query_id": CODED, "query_version": pa.int32()}
+BAND_CHANGE = pa.schema(
+    {
+        **WHICH,
+        "change": pa.int8(),
+        "left_stream_id": CODED,
+        "right_stream_id": CODED,
+        "left_value": pa.float64(),
+        "right_value": pa.float64(),
+        "ts": TIME,
+    }
+)
+SIDES = ("left", "right")
 EVENT_ORDER = ("ts", "feed", "stream_id", "query_id", "query_version")
 TRANSITION_ORDER = (*EVENT_ORDER, "from_ts", "type")
 MATCH_ORDER = ("feed", "stream_id", "ts", "query_id", "query_version")
+PAIR_ORDER = (
+    *("ts", "feeds", "left_stream_id", "left_ts", "right_stream_id", "right_ts"),
+    *("query_id", "query_version"),
+)
+CHANGE_ORDER = ("feeds",)
+"""Of a lane the changes stand as they came about: one may take back another of the same ts."""
 
 WHY = {
     "duplicate": "the stream has this tuple already: the same ts and the same values",
@@ -62,11 +82,23 @@ def event_columns(axes: Mapping[str, Axes]) -> list[str]:
     return [*WHO, "prev_ts", *union, *(f"prev_{axis}" for axis in union)]
 
 
+def pair_schema(axes: Mapping[str, Axes], lanes: Sequence[tuple[str, str]]) -> pa.Schema:
+    """Lay out the columns of the pairs, with the axes of all lanes on either side."""
+    columns = {**WHICH, "ts": TIME}
+    for place, side in enumerate(SIDES):
+        columns |= {f"{side}_stream_id": CODED, f"{side}_ts": TIME}
+        columns |= {f"{side}_{axis}": pa.float64() for lane in lanes for axis in axes[lane[place]]}
+    return pa.schema(columns)
+
+
 @dataclass(eq=False)
 class Results:
     """What has been found so far."""
 
     axes: Mapping[str, Axes]
+    lanes: Sequence[tuple[str, str]] = ()
+    _pairs: list[pa.Table] = field(default_factory=list)
+    _changes: list[pa.Table] = field(default_factory=list)
     _events: list[pa.Table] = field(default_factory=list)
     _transitions: list[pa.Table] = field(default_factory=list)
     _matches: list[pa.Table] = field(default_factory=list)
@@ -94,6 +126,16 @@ class Results:
         if len(table):
             self._matches.append(_fitted(table, feed, MATCH))
 
+    def add_pairs(self, lane: str, table: pa.Table) -> None:
+        """Add pairs of a lane."""
+        if len(table):
+            self._pairs.append(_fitted(table, lane, pair_schema(self.axes, self.lanes)))
+
+    def add_band_changes(self, lane: str, table: pa.Table) -> None:
+        """Add changes of a lane, in the order in which they came about."""
+        if len(table):
+            self._changes.append(_fitted(table, lane, BAND_CHANGE))
+
     def add_quarantine(
         self, source: str, malformed: Malformed, reasons: pa.StringArray, rejected: Malformed
     ) -> None:
@@ -120,6 +162,8 @@ class Results:
             "events": ordered(events, EVENT_ORDER),
             "transitions": ordered(transitions, TRANSITION_ORDER),
             "matches": ordered(matches, MATCH_ORDER),
+            "pairs": ordered(_whole(self._pairs, pair_schema(self.axes, self.lanes)), PAIR_ORDER),
+            "band_changes": ordered(_whole(self._changes, BAND_CHANGE), CHANGE_ORDER),
             "quarantine": _whole(self._quarantine, QUARANTINE),
         }
 
@@ -128,12 +172,13 @@ def _fitted(table: pa.Table, feed: str, schema: pa.Schema) -> pa.Table:
     """Give a table the columns of a schema: its own, the feed, and nulls for other feeds' axes."""
     columns = []
     for name, kind in zip(schema.names, schema.types, strict=True):
-        if name == "feed":
+        if name in ("feed", "feeds"):
             columns.append(_constant(feed, len(table)))
         elif name not in table.column_names:
             columns.append(pa.nulls(len(table), kind))
         elif kind == CODED:
-            columns.append(pc.dictionary_encode(table[name]))
+            coded = pa.types.is_dictionary(table[name].type)
+            columns.append(table[name] if coded else pc.dictionary_encode(table[name]))
         else:
             columns.append(table[name].cast(kind))
     return pa.table(columns, schema)

@@ -4,10 +4,11 @@ Law: one step a delivery, the state handed on. By the engine's own law the rows 
 deliveries in one step; so only one delivery is held at a time.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -24,12 +25,15 @@ from pipelines.evaluation.plan import Plan, plan
 from pipelines.evaluation.progress import Progress
 from pipelines.evaluation.query_files import collected
 from pipelines.evaluation.request import NOTHING_WRITTEN, EvalRequest
-from pipelines.evaluation.results import Results, in_words
-from pipelines.evaluation.summary import Summary
+from pipelines.evaluation.results import NAMES, Results, in_words
+from pipelines.evaluation.summary import CHANGES, Summary
 from pipelines.reading.delivery import read
 from pipelines.reading.malformed import Malformed
 from pipelines.reading.raw_rows import refuse
 from pipelines.reading.read_rows import ReadDelivery
+
+if TYPE_CHECKING:
+    from pipelines.evaluation.joining import Lane
 
 
 def run(request: EvalRequest, progress: Progress) -> Summary:
@@ -37,12 +41,13 @@ def run(request: EvalRequest, progress: Progress) -> Summary:
     settled = plan(request)
     sizes = [file.size for _, file in settled.deliveries]
     writing = sum(sizes) / 10 + 1
-    progress.total = 2 * sum(sizes) + 3 * writing
+    progress.total = 2 * sum(sizes) + len(NAMES) * writing
     going = _Going(
         request,
         {feed: _Feed.of(qs, settled.matches[feed]) for feed, qs in settled.queries.items()},
-        Results(settled.axes),
+        Results(settled.axes, settled.lanes),
         settled.notes(),
+        _lanes(settled),
     )
     faults: list[Fault] = []
     begins = np.cumsum([0, *sizes]) * 2
@@ -62,6 +67,14 @@ def run(request: EvalRequest, progress: Progress) -> Summary:
     summary = _summary(settled, going, tables)
     settled.out.write(tables, partial(progress.advance, writing))
     return summary
+
+
+def _lanes(settled: Plan) -> "Sequence[Lane]":
+    if not settled.joins:
+        return ()
+    from pipelines.evaluation.joining import lanes_of  # takes Numba along
+
+    return lanes_of(settled.joins)
 
 
 def _tell(progress: Progress, begin: float, size: int, done: float) -> None:
@@ -91,6 +104,7 @@ class _Going:
     feeds: Mapping[str, _Feed]
     results: Results
     notes: list[str]
+    lanes: "Sequence[Lane]" = ()
     read: int = 0
 
     def take(self, name: str, delivery: ReadDelivery) -> None:
@@ -120,6 +134,8 @@ class _Going:
         self.results.add_events(name, outcome.events)
         self.results.add_transitions(name, outcome.transitions)
         self.results.add_matches(name, outcome.matches)
+        for lane in self.lanes:
+            lane.take(batch, self.request.lateness, self.results)
         self._quarantine(delivery, rows, outcome.rejected, np.flatnonzero(ahead))
         for axis in delivery.numberless:
             self.notes.append(
@@ -173,12 +189,21 @@ def _summary(settled: Plan, going: _Going, tables: Mapping[str, pa.Table]) -> Su
         events=_counts(tables["events"]["type"]),
         transitions=_counts(tables["transitions"]["type"]),
         matches=len(tables["matches"]) if any(map(len, settled.matches.values())) else None,
+        pairs=len(tables["pairs"]) if any(len(w) for w, _ in settled.joins.values()) else None,
+        band_changes=_signs(tables["band_changes"]["change"])
+        if any(len(b) for _, b in settled.joins.values())
+        else None,
         unevaluated=settled.standing.unevaluated,
         written=[str(path) for path in settled.out.targets.values()],
         notes=going.notes,
     )
     summary.check()
     return summary
+
+
+def _signs(changes: pa.ChunkedArray) -> dict[str, int]:
+    signs = changes.to_numpy()
+    return {sign: int((signs == int(sign)).sum()) for sign in CHANGES}
 
 
 def _counts(column: pa.ChunkedArray) -> dict[str, int]:

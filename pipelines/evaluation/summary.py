@@ -10,6 +10,7 @@ from fencepost.errors import BrokenIndex
 
 REASONS = ("malformed", "duplicate", "conflict", "late", "future")
 CROSSINGS = ("I", "O")
+CHANGES = ("+1", "-1")
 TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
 
 
@@ -17,7 +18,8 @@ TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
 class Summary:
     """Counts of rows; `written` are the files, `unevaluated` the queries by feed without tuples.
 
-    `matches` is None where no `match` query stands.
+    `matches` is None where no `match` query stands, `pairs` where no window join does, and
+    `band_changes` where no band join does.
     """
 
     deliveries: int
@@ -28,6 +30,8 @@ class Summary:
     events: Mapping[str, int]
     transitions: Mapping[str, int]
     matches: int | None
+    pairs: int | None
+    band_changes: Mapping[str, int] | None
     unevaluated: Mapping[str, int]
     written: Sequence[str]
     notes: Sequence[str] = field(default_factory=list)
@@ -51,8 +55,13 @@ class Summary:
             "events": sum(self.events.values()),
             "transitions": sum(self.transitions.values()),
             "matches": self.matches or 0,
+            "pairs": self.pairs or 0,
+            "band_changes": sum((self.band_changes or {}).values()),
             "events_by_type": {kind: self.events.get(kind, 0) for kind in CROSSINGS},
             "transitions_by_type": {kind: self.transitions.get(kind, 0) for kind in TRANSITIONS},
+            "band_changes_by_sign": {
+                sign: (self.band_changes or {}).get(sign, 0) for sign in CHANGES
+            },
             "unevaluated": sum(self.unevaluated.values()),
             "unevaluated_by_feed": dict(self.unevaluated),
             "seconds": round(seconds, 3),
@@ -69,6 +78,10 @@ class Summary:
         ]
         if self.matches is not None:
             lines.append(f"matches      {self.matches:,}")
+        if self.pairs is not None:
+            lines.append(f"pairs        {self.pairs:,}")
+        if self.band_changes is not None:
+            lines.append(f"band changes {_total(self.band_changes, CHANGES)}")
         if quarantined:
             lines.append(f"quarantine   {_total(self.quarantined, REASONS)}")
         lines.append(f"written      {'  '.join(self.written)}   {seconds:.1f} s")

@@ -36,7 +36,7 @@ from pipelines.settings import Feed
 from schemas import Table
 from schemas.quarantine import QUARANTINE
 from schemas.table import TIME
-from schemas.tuples import tuples
+from schemas.tuples import DELETED, tuples
 
 FORMS = {"csv": Form.CSV, "json": Form.JSON, "parquet": Form.PARQUET, "delta": Form.PARQUET}
 MOST_HELD = 2_000_000
@@ -200,6 +200,7 @@ class _Reading:
             feed.ts_column,
             FORMS.get(feed.form or ""),
             fixed,
+            feed.deleted,
         )
 
     def _parted(self, file: FilePart, piece: TuplePiece) -> _Taken:
@@ -221,7 +222,7 @@ class _Reading:
             malformed=len(piece.malformed),
             future=len(rows),
             max_ts=int(good.times[0].max()) if len(good.line) else None,
-            hash=content_hash(tuples_) if len(good.line) else 0,
+            hash=content_hash(tuples_, self._not_hashed()) if len(good.line) else 0,
             aside=content_hash(aside) if aside.num_rows else 0,
         )
         return _Taken(tuples_, aside, outcome)
@@ -232,8 +233,13 @@ class _Reading:
             "ts": pa.array(piece.times[0]).view(TIME),
             **dict(zip(self.feed.axes, map(pa.array, piece.values), strict=True)),
             **self._place(file, pa.array(piece.line)),
+            DELETED.name: _marks(piece),
         }
         return pa.table(columns)
+
+    def _not_hashed(self) -> tuple[str, ...]:
+        """Name what is null in every row, and had no place in the evidence of older formats."""
+        return (DELETED.name,) if self.feed.deleted is None else ()
 
     def _place(self, file: FilePart, line: pa.Int64Array) -> dict[str, pa.Array]:
         return {
@@ -274,6 +280,13 @@ class _Reading:
             for ts, clock in zip(times, clocks, strict=True)
         ]
         return pa.array(words, pa.string())
+
+
+def _marks(piece: TuplePiece) -> pa.BooleanArray:
+    """Lay out which tuples take their streams out of sets: true, or null."""
+    if piece.deleted is None or not piece.deleted.any():
+        return pa.nulls(len(piece.line), pa.bool_())
+    return pa.array(piece.deleted, mask=~piece.deleted)
 
 
 def _only(piece: TuplePiece, lines: Runs) -> TuplePiece:

@@ -49,11 +49,14 @@ def make_table(folder: Path, table: Table) -> str:
 
 
 def refuse_other_axes(delta: DeltaTable, table: Table) -> None:
-    """Refuse a feed whose axes are not those of its table: boxes go by their order."""
+    """Refuse a feed whose axes are not those of its table: boxes go by their order.
+
+    Columns that came with a later format may be missing: `add_columns` puts them last.
+    """
     if table.name in RESERVED:
         return
     has = [field.name for field in delta.schema().fields]
-    declared = [column.name for column in table.columns]
+    declared = [c.name for c in table.columns if c.name in has or not c.nullable]
     if has != declared:
         of_lake, named = (_axes_among(names) for names in (has, declared))
         raise LakeError(

@@ -179,6 +179,18 @@ class Store:
         self._pieces[name] = pieces
         return pa.concat_tables([table.arrow.empty_table(), *pieces.values()])
 
+    def some_columns(self, name: str, names: Sequence[str]) -> pa.Table:
+        """Read a few columns of a table, and no more of its files than these."""
+        table, known = self.tables[name], self._pieces.get(name, {})
+        schema = pa.schema([table.arrow.field(each) for each in names])
+        pieces = [
+            known[file.path].select(names)
+            if file.path in known
+            else self._read(table, file, schema)
+            for file in self.files(name)
+        ]
+        return pa.concat_tables([schema.empty_table(), *pieces])
+
     def parsed(self, name: str, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:
         """Read a ledger row by row; rows parsed before are not parsed again.
 
@@ -193,24 +205,28 @@ class Store:
         self._parsed[name, parse] = mine
         return [row for rows in mine.values() for row in rows]
 
-    def rows_between(self, name: str, feed: str, column: str, first: int, last: int) -> pa.Table:
-        """Read the files that may hold rows of a feed with first <= column <= last."""
+    def rows_between(self, name: str, lane: str, column: str, first: int, last: int) -> pa.Table:
+        """Read the files that may hold rows of a lane with first <= column <= last."""
         table = self.tables[name]
+        whose = table.whose or ""
         pieces = [
             self._read(table, file)
             for file in self.files(name)
-            if file.partition.get("feed", feed) == feed and file.overlaps(column, first, last)
+            if file.partition.get(whose, lane) == lane and file.overlaps(column, first, last)
         ]
         return pa.concat_tables([table.arrow.empty_table(), *pieces])
 
-    def _read(self, table: Table, file: DataFile) -> pa.Table:
+    def _read(self, table: Table, file: DataFile, schema: pa.Schema | None = None) -> pa.Table:
+        schema = table.arrow if schema is None else schema
         try:
             path = self.folder(table.name) / file.path
-            read = pq.ParquetFile(path, page_checksum_verification=True).read()
+            whole = pq.ParquetFile(path, page_checksum_verification=True)
+            has = set(whole.schema_arrow.names)
+            read = whole.read([name for name in schema.names if name in has])
         except (OSError, pa.ArrowException) as why:
             raise lost_file(table.name, file.path, why) from why
         columns = []
-        for field in table.arrow:
+        for field in schema:
             if field.name in file.partition:
                 value = pa.scalar(file.partition[field.name], pa.string()).cast(field.type)
                 columns.append(pa.repeat(value, read.num_rows))
@@ -218,7 +234,7 @@ class Store:
                 columns.append(read[field.name].cast(field.type))
             else:  # a column that came later
                 columns.append(pa.nulls(read.num_rows, field.type))
-        return pa.table(columns, schema=table.arrow)
+        return pa.table(columns, schema=schema)
 
     def _delta(self, name: str) -> DeltaTable:
         delta = self._open.get(name)

@@ -1,13 +1,17 @@
 """The deliveries of a lane in their order, as the ledger `arrivals` tells them.
 
+A feed's lane has the feed's deliveries, a lane of joins those of both its feeds.
+
 Law: the order is (partition key, n); those found together took their numbers by path. So it depends
 on what arrived and when, never on how it is cut into epochs.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost.lanes import feeds_of
 from fencepost.times import to_microseconds
 from schemas.arrivals import DELIVERY, DONE, PLANNED, REFUSED, REGISTRY
 
@@ -21,6 +25,7 @@ class Delivery:
     """A delivery that has been taken in; `max_ts` in µs, None where it brought no tuple."""
 
     n: int
+    feed: str
     key: str
     rows: int
     tuples: int
@@ -48,10 +53,11 @@ class Arrivals:
 
     def deliveries(self, lane: str) -> list[Delivery]:
         """Give the done deliveries of a lane, in their order."""
+        feeds = feeds_of(lane)
         done = [
             _delivery(row)
             for row in self.latest.values()
-            if row["lane"] == lane and row["kind"] == DELIVERY and row["state"] == DONE
+            if row["lane"] in feeds and row["kind"] == DELIVERY and row["state"] == DONE
         ]
         return sorted(done, key=lambda delivery: (delivery.key, delivery.n))
 
@@ -64,10 +70,40 @@ class Arrivals:
         ]
         return int(max(before)[1]) if before else 0
 
+    def registrations(self, after: int, upto: int) -> dict[int, tuple[int, int]]:
+        """Give the registry commits of some versions: the number of each, and when it came, µs."""
+        return {
+            int(row["registry_version"]): (int(row["n"]), to_microseconds(row["found_at"]) or 0)
+            for row in self.latest.values()
+            if row["kind"] == REGISTRY
+            and row["state"] == DONE
+            and after < row["registry_version"] <= upto
+        }
+
+    def rising_versions(self, deliveries: Sequence[Delivery]) -> dict[int, int]:
+        """Say the same for deliveries in their order, never less than for one before.
+
+        For an old partition that got another delivery later: what a join holds is a sum over all
+        that came before, so a query that stands for one delivery stands for those behind it.
+        """
+        commits = sorted(
+            (row["n"], row["registry_version"])
+            for row in self.latest.values()
+            if row["kind"] == REGISTRY and row["state"] == DONE
+        )
+        numbers = [n for n, _ in commits]
+        versions, newest = {}, 0
+        for delivery in deliveries:
+            before = bisect_left(numbers, delivery.n)
+            newest = max(newest, commits[before - 1][1] if before else 0)
+            versions[delivery.n] = newest
+        return versions
+
 
 def _delivery(row: Row) -> Delivery:
     return Delivery(
         row["n"],
+        row["lane"],
         row["partition_key"],
         row["rows"],
         row["tuples"],

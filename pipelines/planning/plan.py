@@ -36,9 +36,12 @@ class Limits:
 
 @dataclass(frozen=True)
 class Context:
-    """What a plan is made of beside the chain and the deliveries."""
+    """What a plan is made of beside the chain and the deliveries.
 
-    lateness: int
+    marks  the lane's watermark after each delivery, by number
+    """
+
+    marks: Mapping[int, int | None]
     registry_version_at: Callable[[int], int]
     fingerprint: Callable[[int], str]
     bases: Mapping[str, int]
@@ -128,7 +131,7 @@ def _epochs(
     before = base.watermark
     epochs = []
     for number, cut in enumerate(cuts, first):
-        marks = watermarks(before, [delivery.max_ts for delivery in cut], context.lateness)
+        marks = [context.marks[delivery.n] for delivery in cut]
         version = context.registry_version_at(cut[0].n)
         epochs.append(
             Epoch(
@@ -153,15 +156,31 @@ def _epochs(
     return epochs
 
 
-def watermarks(before: int | None, latest: Sequence[int | None], lateness: int) -> list[int | None]:
-    """Say where the watermark stands after each delivery, by the latest ts that each brought.
+def watermarks(
+    deliveries: Sequence[Delivery], lateness: Mapping[str, int]
+) -> dict[int, dict[str, int | None]]:
+    """Say where the watermark of each feed stands after each of a lane's deliveries, in order."""
+    stands: dict[str, int | None] = dict.fromkeys(lateness)
+    marks = {}
+    for delivery in deliveries:
+        feed = delivery.feed
+        stands = {**stands, feed: moved(stands[feed], delivery.max_ts, lateness[feed])}
+        marks[delivery.n] = stands
+    return marks
+
+
+def moved(before: int | None, latest: int | None, lateness: int) -> int | None:
+    """Say where a feed's watermark stands after a delivery, by the latest ts that it brought.
 
     What is turned away later cannot move it: a late tuple is older than one that was taken, a
     duplicate or a conflict as old.
     """
-    marks = []
-    for ts in latest:
-        if ts is not None:
-            before = ts - lateness if before is None else max(before, ts - lateness)
-        marks.append(before)
-    return marks
+    if latest is None:
+        return before
+    return latest - lateness if before is None else max(before, latest - lateness)
+
+
+def of_lane(marks: Mapping[str, int | None]) -> int | None:
+    """Give the watermark of a lane: of two feeds the smaller, None while one has none."""
+    known = [mark for mark in marks.values() if mark is not None]
+    return min(known) if len(known) == len(marks) else None

@@ -1,4 +1,4 @@
-"""From the cells of a column to what the engine takes: stream ids, doubles, microseconds.
+"""From the cells of a column to what the engine takes: stream ids, doubles, microseconds, marks.
 
 Whole columns at once, where that is right beyond doubt; every other cell goes one by one, each
 distinct text once, through `parse_number` and `parse_instant`: they decide, and find the words.
@@ -32,6 +32,12 @@ _DAY = (
 _TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
 INSTANT_WHOLE = f"^{_DAY}[T ]{_TIME}(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$"
 BEYOND_MICROSECONDS = r"(\.[0-9]{6})[0-9]+"
+
+MARKS = {
+    **dict.fromkeys(("true", "t", "yes", "1"), True),
+    **dict.fromkeys(("false", "f", "no", "0", ""), False),
+}
+"""What a mark may be called, in letters of any size; nothing marks nothing."""
 
 Column = TypeVar("Column", Doubles, Int64s)
 
@@ -173,6 +179,23 @@ def _instant(text: str, unit: str | None) -> int:
             f"{_shown(text)} is an integer, and no unit is declared (--ts-unit s, ms or us)"
         )
     return instant_from_integer(count, unit)
+
+
+def marks(cells: pa.Array, name: str) -> tuple[Bools, CellFaults]:
+    """Read marks: true and false, or the words of `MARKS`; a null marks nothing."""
+    if pa.types.is_boolean(cells.type):
+        return _flags(cells), CellFaults.none()
+    coded = pc.dictionary_encode(pc.cast(cells, pa.string()))
+    given = coded.dictionary.to_pylist()
+    read = [MARKS.get(text.lower()) for text in given]
+    codes = _integers(pc.fill_null(coded.indices, len(read)))
+    flags = np.array([*map(bool, read), False])[codes]
+    if None not in read:
+        return flags, CellFaults.none()
+    words = ", ".join(word for word in MARKS if word)
+    details = [f"{name}: {_shown(text)} is none of {words}" for text in given]
+    rows = np.flatnonzero(np.array([*(mark is None for mark in read), False])[codes])
+    return flags, CellFaults(rows, pa.array(details, pa.string()).take(pa.array(codes[rows])))
 
 
 def _one_by_one(

@@ -98,8 +98,9 @@ def rows(
 ) -> Iterator[RawRows]:
     """Read a file piece by piece; the columns asked for, each as text."""
     header = Header(source, content[: 2 * LONGEST])
-    refuse(header.faults(replace(declared, axes=axes)))
-    places = {name: header.names.index(name) for name in (*declared.needed, *axes)}
+    declared = replace(declared, axes=axes)
+    refuse(header.faults(declared))
+    places = {name: header.names.index(name) for name in declared.wanted}
     begin, line = header.rows_begin, header.rows_line
     while begin < len(content):
         records = split(content, begin, line, len(header.names))

@@ -4,12 +4,15 @@ Law: numbers keep the text in which they were written, so that no digit is lost 
 """
 
 import json
+import re
 from typing import Any
 
-from fencepost.queries.wording import wrong_with_id
 from pipelines.reading.raw_rows import Declared
 
 JsonObject = dict[str, Any]
+
+HALF_PAIR = re.compile("[\ud800-\udfff]")
+"""What JSON can escape and no UTF-8 holds."""
 
 _KINDS = {
     dict: "an object",
@@ -60,22 +63,31 @@ def read_object(line: bytes) -> JsonObject:
 
 
 def text_of(found: JsonObject, name: str, declared: Declared) -> str | None:
-    """Give the text of a cell; ValueError says why it can be none. A null has no text."""
-    if name not in found:
+    """Give the text of a cell; ValueError says why it can be none. A null has no text.
+
+    A mark may be left out, which is how most programs write that there is none: it is empty then.
+    """
+    is_mark = name == declared.deleted
+    if name not in found and not is_mark:
         raise ValueError(f"{name} is missing")
-    value = found[name]
+    value = found.get(name)
     if value is None:
-        return None
+        return "" if is_mark else None
+    if is_mark and isinstance(value, bool):
+        return "true" if value else "false"
     if isinstance(value, Literal):
         if name == declared.stream_id and not value.lstrip("-").isdecimal():
             raise ValueError(f"{name}: {shown(value)} is a number, but not an integer")
         return str(value)
-    if isinstance(value, str) and name in declared.needed:
-        if not value.isascii() and (why := wrong_with_id(value)) and "surrogate" in why:
-            raise ValueError(f"{name} {why}")
+    if isinstance(value, str) and (is_mark or name in declared.needed):
+        half = None if value.isascii() else HALF_PAIR.search(value)
+        if half is not None:
+            what = f"U+{ord(half[0]):04X}, as character {half.start() + 1}"
+            raise ValueError(f"{name} holds half a surrogate pair, {what}")
         return value
     times = dict.fromkeys((declared.ts, declared.clock), "a time")
-    expected = {declared.stream_id: "a string", **times}.get(name, "a number")
+    others = {declared.stream_id: "a string", declared.deleted: "true or false"}
+    expected = {**others, **times}.get(name, "a number")
     kind = "a string" if isinstance(value, str) else _KINDS[type(value)]
     raise ValueError(f"{name}: {shown(value)} is {kind}, where {expected} was expected")
 

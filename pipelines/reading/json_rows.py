@@ -10,7 +10,7 @@ Law: the pattern matches only lines that the slow way reads as the same cells.
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
@@ -49,7 +49,7 @@ def named_columns(lines: Iterator[bytes], declared: Declared) -> tuple[str, ...]
 
 def rows(content: bytes, axes: tuple[str, ...], declared: Declared) -> Iterator[RawRows]:
     """Read a file piece by piece; the columns asked for, each as text."""
-    wanted = (*declared.needed, *axes)
+    wanted = replace(declared, axes=axes).wanted
     begin, line = 0, 1
     while begin < len(content):
         stop = content.find(b"\n", min(begin + PIECE, len(content))) + 1 or len(content)
@@ -112,7 +112,8 @@ def _by_pattern(
     """Read the lines that are like the first good one: which they are, and their cells."""
     count = len(bounds) - 1
     first = (_object(content[bounds[row] : bounds[row + 1]]) for row in range(min(count, _TRIED)))
-    like = next((found for found in first if found and found.keys() >= set(wanted)), None)
+    must = set(wanted) - {declared.deleted}
+    like = next((found for found in first if found and found.keys() >= must), None)
     pattern = None if like is None else _pattern(like, wanted, declared)
     if pattern is None:
         return np.zeros(count, np.bool_), dict.fromkeys(wanted, pa.nulls(count, pa.string()))
@@ -128,6 +129,8 @@ def _pattern(example: JsonObject, wanted: tuple[str, ...], declared: Declared) -
     parts = []
     for key, value in example.items():
         cell = _ANY
+        if key == declared.deleted:
+            continue  # it may be left out, so its comma goes with it
         if key in wanted:
             if isinstance(value, Literal):
                 number = _NUMBER if key not in declared.needed else _INTEGER
@@ -136,9 +139,30 @@ def _pattern(example: JsonObject, wanted: tuple[str, ...], declared: Declared) -
                 cell = f'"(?P<c{wanted.index(key)}>{_CHARACTERS})"'
             else:
                 return None
-        name = re.escape(json.dumps(key, ensure_ascii=False))
-        parts.append(f"{_SPACE}{name}{_SPACE}:{_SPACE}{cell}{_SPACE}")
+        parts.append(_keyed(key, cell))
+    if declared.deleted is not None:
+        place = [*example, declared.deleted].index(declared.deleted)
+        cell = _mark(example.get(declared.deleted), f"c{wanted.index(declared.deleted)}")
+        part = _keyed(declared.deleted, cell)
+        if place:
+            parts[place - 1] += f"(?:,{part})?"
+        else:
+            parts[0] = f"(?:{part},)?{parts[0]}"
     return f"^{_SPACE}\\{{{','.join(parts)}\\}}[ \t\r]*\n?$"
+
+
+def _keyed(key: str, cell: str) -> str:
+    name = re.escape(json.dumps(key, ensure_ascii=False))
+    return f"{_SPACE}{name}{_SPACE}:{_SPACE}{cell}{_SPACE}"
+
+
+def _mark(example: object, group: str) -> str:
+    """Make the pattern of a mark like the example; of a null, as of no mark, the text is empty."""
+    if isinstance(example, Literal):
+        return f"(?:null|(?P<{group}>{_INTEGER}))"
+    if isinstance(example, str):
+        return f'(?:null|"(?P<{group}>{_CHARACTERS})")'
+    return f"(?:null|(?P<{group}>true|false))"
 
 
 @dataclass

@@ -7,6 +7,7 @@ timestamp without a time zone is no instant, but INT96 is one: whoever writes it
 import json
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import BinaryIO
 
@@ -65,7 +66,7 @@ def faults(source: str, file: pq.ParquetFile, declared: Declared) -> list[Fault]
     int96 = _int96(file)
     checks = [
         _fault(source, name, schema.field(name).type, declared, is_int96=name in int96)
-        for name in (*declared.needed, *declared.axes_among(names))
+        for name in replace(declared, axes=declared.axes_among(names)).wanted
         if name not in declared.fixed
     ]
     return [fault for fault in checks if fault is not None]
@@ -76,6 +77,8 @@ def _fault(
 ) -> Fault | None:
     if name == declared.stream_id:
         return _id_fault(source, name, kind)
+    if name == declared.deleted:
+        return _mark_fault(source, name, kind)
     if name in declared.needed:
         if is_int96:
             return None
@@ -116,6 +119,14 @@ def _time_fault(source: str, name: str, kind: pa.DataType, unit: str | None) -> 
     return Fault(source, message)
 
 
+def _mark_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    is_flag = pa.types.is_boolean(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)
+    if is_flag or is_text(kind):
+        return None
+    return Fault(source, f"column '{name}' is of type {kind}, where true and false were expected")
+
+
 def _axis_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
     is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
     if is_number or pa.types.is_null(kind):
@@ -145,7 +156,7 @@ def rows(
 ) -> Iterator[RawRows]:
     """Read a million rows at a time; the columns asked for, of the types that they have."""
     groups = range(file.num_row_groups) if groups is None else groups
-    stored = [name for name in _wanted(declared) if name not in declared.fixed]
+    stored = [name for name in declared.wanted if name not in declared.fixed]
     begin = sum(file.metadata.row_group(group).num_rows for group in range(groups.start))
     batches = file.iter_batches(batch_size=ROWS, columns=stored, row_groups=list(groups))
     while True:
@@ -159,15 +170,11 @@ def rows(
         begin += len(batch)
 
 
-def _wanted(declared: Declared) -> tuple[str, ...]:
-    return (*declared.needed, *(declared.axes or ()))
-
-
 def _piece(
     source: str, file: pq.ParquetFile, batch: pa.RecordBatch, begin: int, declared: Declared
 ) -> RawRows:
     cells, refused = {}, {}
-    for name in _wanted(declared):
+    for name in declared.wanted:
         if name in declared.fixed:
             cells[name] = pa.repeat(pa.scalar(declared.fixed[name], pa.string()), len(batch))
         else:

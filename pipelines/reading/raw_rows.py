@@ -23,12 +23,13 @@ TS = "ts"
 class Declared:
     """What a feed's declaration says of its files.
 
-    axes       their columns; None: all columns beside stream_id, ts and the clock
+    axes       their columns; None: all columns beside stream_id, ts, the clock and `deleted`
     clock      the column of the feed's clock, where it has one
     ts_unit    what an integer time counts: s, ms or us; None: integers are no times
     stream_id  the column that says whose tuple it is
     ts         the column that says when
     form       how rows stand in its files; None: each file's content says
+    deleted    the column that marks rows as taking their streams out of sets, where it has one
     fixed      columns that hold the same text in every row, or nothing: they stand beside the file
     """
 
@@ -39,22 +40,30 @@ class Declared:
     ts: str = TS
     form: Form | None = None
     fixed: Mapping[str, str | None] = field(default_factory=dict)
+    deleted: str | None = None
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The columns that a file must have, the axes aside."""
+        """The columns without which a row is no tuple, the axes aside."""
         own = (self.stream_id, self.ts)
         return own if self.clock is None else (*own, self.clock)
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """All columns that are read: those needed, the axes that are known, and the mark."""
+        marks = () if self.deleted is None else (self.deleted,)
+        return (*self.needed, *(self.axes or ()), *marks)
 
     def axes_among(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Say which of a file's columns are axes: the declared ones, or all that remain."""
         if self.axes is not None:
             return self.axes
-        return tuple(column for column in columns if column not in self.needed)
+        own = (*self.needed, self.deleted)
+        return tuple(column for column in columns if column not in own)
 
     def ignored_among(self, columns: Sequence[str]) -> tuple[str, ...]:
         """Say which of a file's columns nobody asked for."""
-        asked = {*self.needed, *self.axes_among(columns)}
+        asked = {*self.wanted, *self.axes_among(columns)}
         return tuple(column for column in columns if column not in asked)
 
 
@@ -79,7 +88,7 @@ class RawRows:
     def none(cls, declared: Declared) -> "RawRows":
         """No row."""
         empty = pa.array([], pa.string())
-        cells = dict.fromkeys((*declared.needed, *(declared.axes or ())), empty)
+        cells = dict.fromkeys(declared.wanted, empty)
         return cls(np.empty(0, np.int64), cells, Malformed.of([]), lambda _: empty)
 
     def told(self, name: str, found: CellFaults) -> CellFaults:
@@ -98,7 +107,7 @@ def missing_columns(
     source: str, columns: Collection[str], declared: Declared, line: int | None = None
 ) -> list[Fault]:
     """List the columns that a file should have and has not."""
-    wanted = dict.fromkeys([*declared.needed, *(declared.axes or ())])
+    wanted = dict.fromkeys(declared.wanted)
     has = ", ".join(columns) if columns else "none"
     faults = [
         Fault(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fencepost.tuples import Doubles, Int64s
+from fencepost.tuples import Bools, Doubles, Int64s
 from pipelines.reading import columns
 from pipelines.reading.malformed import CellFaults, Malformed, RawOf, by_piece
 from pipelines.reading.raw_rows import Declared, RawRows
@@ -20,6 +20,7 @@ class TuplePiece:
     """A piece of a file: its tuples, and its malformed rows.
 
     times   those of ts, and of the clock where there is one
+    deleted whether a tuple takes its stream out of sets; None where no column says
     spoilt  by axis: how many of the piece's `cells_in_each` cells are no numbers
     """
 
@@ -31,6 +32,7 @@ class TuplePiece:
     spoilt: Int64s
     cells_in_each: int
     raw_of: RawOf
+    deleted: Bools | None = None
 
     @classmethod
     def of(cls, rows: RawRows, declared: Declared) -> "TuplePiece":
@@ -49,10 +51,22 @@ class TuplePiece:
             values[place], no_number = columns.doubles(rows.cells[name], name)
             faults.append(rows.told(name, no_number))
         spoilt = np.array([len(found) for found in faults[len(declared.needed) :]], np.int64)
+        deleted = None
+        if declared.deleted is not None:
+            deleted, no_mark = columns.marks(rows.cells[declared.deleted], declared.deleted)
+            faults.append(rows.told(declared.deleted, no_mark))
         bad = CellFaults.by_row(faults)
         count = len(rows.line)
         piece = cls(
-            ids, tuple(times), values, rows.line, rows.malformed, spoilt, count, rows.raw_of
+            ids,
+            tuple(times),
+            values,
+            rows.line,
+            rows.malformed,
+            spoilt,
+            count,
+            rows.raw_of,
+            deleted,
         )
         return piece.without(bad) if len(bad) else piece
 
@@ -71,6 +85,7 @@ class TuplePiece:
             times=tuple(us[rows] for us in self.times),
             values=self.values[:, rows],
             line=self.line[rows],
+            deleted=None if self.deleted is None else self.deleted[rows],
             raw_of=lambda some: raw_of(rows[some]),
         )
 
@@ -84,6 +99,7 @@ class ReadDelivery:
     values      float64[d, n], one row an axis
     line        int64[n], from 1
     numberless  the axes in which not one row of the file held a number
+    deleted     bool[n]: which take their streams out of sets; only where a column says
     raw_of      gives the records of some of the n tuples as they stood
     """
 
@@ -97,6 +113,7 @@ class ReadDelivery:
     malformed: Malformed
     numberless: tuple[str, ...]
     raw_of: RawOf
+    deleted: Bools | None = None
 
     @property
     def rows(self) -> int:
@@ -114,6 +131,7 @@ class ReadDelivery:
         times = [np.concatenate(column) for column in zip(*(p.times for p in pieces), strict=True)]
         spoilt = np.sum([piece.spoilt for piece in pieces], axis=0)
         cells = sum(piece.cells_in_each for piece in pieces)
+        marks = [piece.deleted for piece in pieces if piece.deleted is not None]
         return cls(
             source,
             axes,
@@ -125,4 +143,5 @@ class ReadDelivery:
             Malformed.merged([piece.malformed for piece in pieces]),
             tuple(axis for axis, lost in zip(axes, spoilt, strict=True) if cells and lost == cells),
             by_piece([len(piece.line) for piece in pieces], [piece.raw_of for piece in pieces]),
+            np.concatenate(marks) if marks else None,
         )

@@ -1,9 +1,10 @@
 """What a file of definitions changes in what stands.
 
 Law: a query whose feed, kind, boxes with their tests, streams, within, on_first or validity
-differ, boxes and streams as sets, is a new version, one above the last that its id ever had. Where
-only owner, tags, note or the spelling of `where` differ it is edited: a row of the same version.
-Else there is no row. What is not named stays.
+differ, boxes and streams as sets, is a new version, one above the last that its id ever had; so is
+a join whose feeds, conjuncts, window, axes or band differ. Where only owner, tags, note or the
+spelling of a condition differ it is edited: a row of the same version. Else there is no row. What
+is not named stays.
 """
 
 from dataclasses import dataclass, field
@@ -14,10 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.errors import LakeError
 from fencepost.queries.columns import Bools
 from fencepost.queries.fingerprint import hashes_of
+from fencepost.queries.joins import JOINS, Conjunct
 from fencepost.queries.strings import Int64s
-from pipelines.registry.definitions import DEFINITION, Axes, query_set_of
+from pipelines.registry.definitions import DEFINITION, OF_JOINS, Axes, query_set_of
+from pipelines.registry.joins import joins_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +119,10 @@ def _evaluated_alike(before: pa.Table, given: pa.Table, axes_of: Axes) -> Bools:
     """Tell, row by row, whether two say the same but for owner, tags, note and spelling."""
     same = np.zeros(given.num_rows, np.bool_)
     of_same = pc.and_(*(pc.equal(before[name], given[name]) for name in ("feed", "kind")))
-    feeds, kinds = (pc.unique(given[name]).to_pylist() for name in ("feed", "kind"))
+    joins = pc.and_(of_same, pc.is_in(given["kind"], value_set=pa.array(JOINS)))
+    same[joins.to_numpy()] = _joined_alike(before.filter(joins), given.filter(joins), axes_of)
+    watching = given.filter(pc.invert(pc.is_in(given["kind"], value_set=pa.array(JOINS))))
+    feeds, kinds = (pc.unique(watching[name]).to_pylist() for name in ("feed", "kind"))
     for feed, kind in product(feeds, kinds):
         of_this = pc.and_(pc.equal(given["feed"], feed), pc.equal(given["kind"], kind))
         mine = pc.and_(of_same, of_this)
@@ -127,9 +134,33 @@ def _evaluated_alike(before: pa.Table, given: pa.Table, axes_of: Axes) -> Bools:
     return same
 
 
+def _joined_alike(before: pa.Table, given: pa.Table, axes_of: Axes) -> Bools:
+    """Tell it of joins of the same feeds and kind; texts that differ are read, and folded."""
+    alike = np.ones(given.num_rows, np.bool_)
+    for name in (*OF_JOINS, "valid_from", "valid_to"):
+        if name != "joined_on":
+            alike &= _equal(before[name], given[name])
+    spelt = _equal(before["joined_on"], given["joined_on"])
+    spelt &= _equal(before["where"], given["where"])
+    for row in np.flatnonzero(alike & ~spelt).tolist():
+        one, other = (_conjuncts(rows.slice(row, 1), axes_of) for rows in (before, given))
+        alike[row] = one == other
+    return alike
+
+
+def _conjuncts(row: pa.Table, axes_of: Axes) -> tuple[Conjunct, ...] | None:
+    """Read what a join asks for; None where its feeds have other axes by now."""
+    try:
+        (query,) = joins_of(row, axes_of)
+    except LakeError:
+        return None
+    return query.conjuncts
+
+
 def _free_alike(before: pa.Table, given: pa.Table) -> Bools:
     """Tell whether the free columns are the same; where no spelling is given any will do."""
     alike = _equal(before["owner"], given["owner"]) & _equal(before["note"], given["note"])
+    alike &= _equal(before["joined_on"], given["joined_on"])
     alike &= given["where"].is_null().to_numpy() | _equal(before["where"], given["where"])
     return alike & _lists_equal(before["tags"], given["tags"])
 

@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.doubles import NUMBER
 from fencepost.errors import Fault, Faults
 from fencepost.queries import CROSSING, MATCH, check_query, read_queries_jsonl
 from fencepost.queries.columns import Bools
 from fencepost.queries.conversions import is_text
+from fencepost.queries.fields import Unheld
 from fencepost.queries.strings import repeated
 from fencepost.queries.wording import did_you_mean, shortened
 from pipelines.evaluation.query_files import FEED, QueryFile, collected, read_queries
@@ -156,6 +158,23 @@ def given_one(obj: object, source: str, axes_of: Axes) -> pa.Table:
     if query is None:
         raise Faults([Fault.of(source, None, fault) for fault in faults], NOTHING_IMPORTED)
     return rows_of_each([query])
+
+
+def given_words(words: Mapping[str, object], source: str, axes_of: Axes) -> pa.Table:
+    """Take one query as it is typed: a window of digits is a count, `A,B` are the ends of a band.
+
+    An end that is left out is open; what is no number is told when the query is read.
+    """
+    fields = dict(words)
+    window, between = fields.get("window"), fields.get("between")
+    if isinstance(window, str) and window.isascii() and window.isdecimal():
+        fields["window"] = int(window[:20])
+    if isinstance(between, str):
+        ends = (end.strip() for end in between.split(","))
+        fields["between"] = [
+            Unheld.or_double(end) if NUMBER.fullmatch(end) else end or None for end in ends
+        ]
+    return given_one(fields, source, axes_of)
 
 
 def given_line(line: str, source: str, axes_of: Axes) -> pa.Table:

@@ -5,7 +5,7 @@ Law: nothing here writes to the lake, holds its lock, or asks who does.
 
 import fnmatch
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -15,7 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import InputError
+from fencepost.lanes import sides_of
 from fencepost.queries.columns import CROSSING, Bools
+from fencepost.queries.joins import BAND_JOIN, JOINS, WINDOW_JOIN
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.registry.actions import unknown_id
@@ -27,6 +29,7 @@ from pipelines.registry.texts import (
     aligned,
     as_json,
     axes_known,
+    condition_text,
     duration_text,
     in_one,
     instant_text,
@@ -35,19 +38,29 @@ from pipelines.registry.texts import (
     number_text,
     plain,
     tests_by_box,
-    where_text,
+    window_text,
 )
 from schemas.arrivals import DONE, REGISTRY
 
 HEADER = ("id", "version", "kind", "feed", "where", "streams", "within", "owner", "tags")
 WIDEST = 48
+_NAMED = {
+    **dict.fromkeys(("lo", "hi", "tests"), "where"),
+    "joined_on": "on",
+    **dict.fromkeys(("window_us", "window_count"), "window"),
+    "left_axis": "left",
+    "right_axis": "right",
+    **dict.fromkeys(("at_least", "at_most"), "between"),
+}
+"""The fields that columns keep, where they go by another name."""
+
 MOST_BOXES = 20
 """Boxes that are printed of one query."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Which queries are asked for; None: whatever it is."""
+    """Which queries are asked for; None: whatever it is. A join is of both of its feeds."""
 
     feed: str | None = None
     owner: str | None = None
@@ -57,7 +70,13 @@ class Asked:
 
     def among(self, queries: pa.Table) -> pa.Table:
         """Give the rows that were asked for. O(n)."""
-        plainly = {"feed": self.feed, "kind": self.kind, "owner": self.owner}
+        if self.feed is not None:
+            named = pc.unique(queries["feed"]).to_pylist()
+            lanes = [lane for lane in named if self.feed in (lane, *(sides_of(lane) or ()))]
+            queries = queries.filter(
+                pc.is_in(queries["feed"], value_set=pa.array(lanes, pa.string()))
+            )
+        plainly = {"kind": self.kind, "owner": self.owner}
         for name, wanted in plainly.items():
             if wanted is not None:
                 queries = queries.filter(pc.fill_null(pc.equal(queries[name], wanted), False))
@@ -78,7 +97,7 @@ def listed(store: Store, asked: Asked, axes_of: Axes, limit: int, *, in_json: bo
         return list(in_one(json_lines(shown, axes_of), total=len(order)))
     if not len(order):
         return ["no such query stands"]
-    lines = list(aligned(HEADER, [_cells(row, axes_of) for row in shown.to_pylist()]))
+    lines = list(_as_table(shown.to_pylist(), axes_of))
     if len(shown) < len(order):
         lines.append(f"… {len(shown):,} of {len(order):,}; --limit 0 lists all")
     return lines
@@ -143,6 +162,19 @@ def done(registered: Registered) -> str:
     )
 
 
+def _as_table(rows: Sequence[Row], axes_of: Axes) -> Iterator[str]:
+    """Lay queries out; a column `window` stands only where some have one."""
+    cells = [_cells(row, axes_of) for row in rows]
+    windows = [window_text(row) for row in rows]
+    if not any(windows):
+        return aligned(HEADER, cells)
+    place = HEADER.index("within") + 1
+    header = (*HEADER[:place], "window", *HEADER[place:])
+    for each, window in zip(cells, windows, strict=True):
+        each.insert(place, window or "")
+    return aligned(header, cells)
+
+
 def _cells(row: Row, axes_of: Axes) -> list[str]:
     streams, within = row["streams"], row["within"]
     return [
@@ -150,7 +182,7 @@ def _cells(row: Row, axes_of: Axes) -> list[str]:
         str(row["version"]),
         row["kind"],
         row["feed"],
-        plain(_where(row, axes_of), WIDEST),
+        plain(condition_text(row, axes_of), WIDEST),
         "all" if streams is None else plain(", ".join(streams), WIDEST // 2),
         "" if within is None else duration_text(within),
         plain(row["owner"] or "", WIDEST // 2),
@@ -158,20 +190,13 @@ def _cells(row: Row, axes_of: Axes) -> list[str]:
     ]
 
 
-def _where(row: Row, axes_of: Axes) -> str:
-    where: str | None = row["where"]
-    if where is not None:
-        return where
-    return where_text(axes_known(row, axes_of), row["lo"], row["hi"], row["tests"])
-
-
 def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
-    streams, within = row["streams"], row["within"]
+    streams, within, join = row["streams"], row["within"], row["kind"] in JOINS
     words = {
         "kind": row["kind"],
-        "feed": row["feed"],
-        "where": _where(row, axes_of),
-        "streams": "all" if streams is None else ", ".join(streams),
+        "lane" if join else "feed": row["feed"],
+        **_asked(row, axes_of),
+        "streams": None if join else "all" if streams is None else ", ".join(streams),
         "within": None if within is None else duration_text(within),
         "on_first": row["on_first"] if row["kind"] == CROSSING else None,
         "valid_from": instant_text(row["valid_from"]),
@@ -183,12 +208,21 @@ def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
     for name, word in words.items():
         if word is not None:
             yield f"  {name:<11} {plain(word)}"
+    if join:
+        return
     boxes = list(_boxes(axes_known(row, axes_of), row))
     for place, box in enumerate(boxes[:MOST_BOXES], 1):
         name = f"box {place}" if len(boxes) > 1 else "box"
         yield f"  {name:<11} {box}"
     if len(boxes) > MOST_BOXES:
         yield f"  … {len(boxes):,} boxes"
+
+
+def _asked(row: Row, axes_of: Axes) -> dict[str, str | None]:
+    """Give the words of the condition, by their fields."""
+    if row["kind"] == WINDOW_JOIN:
+        return {"on": row["joined_on"], "where": row["where"], "window": window_text(row)}
+    return {"band" if row["kind"] == BAND_JOIN else "where": condition_text(row, axes_of)}
 
 
 def _boxes(axes: tuple[str, ...], row: Row) -> Iterator[str]:
@@ -226,7 +260,7 @@ def _what_changed(before: Row | None, row: Row) -> str:
 
 
 def _named(column: str) -> str:
-    return "where" if column in ("lo", "hi", "tests") else column
+    return _NAMED.get(column, column)
 
 
 def _tagged(tags: pa.ChunkedArray, tag: str) -> Bools:

@@ -33,7 +33,7 @@ QUERIES = "queries"
 _TEXTS = ("ids", "streams")
 _FLAGS = ("everywhere", "enters_on_first")
 _SAYS = b"fencepost"
-_TORN = (OSError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError)
+TORN = (OSError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError)
 """What a file raises that is not the one that was written."""
 
 _checked: dict[Path, tuple[int, int, int]] = {}
@@ -42,12 +42,12 @@ _checked: dict[Path, tuple[int, int, int]] = {}
 def version_at(arrivals: pa.Table, n: int) -> int:
     """Give the registry version that delivery n is evaluated with; 0: no query was registered."""
     before = pc.less(arrivals["n"], n)
-    return int(pc.max(_done(arrivals.filter(before))).as_py() or 0)
+    return int(pc.max(done_versions(arrivals.filter(before))).as_py() or 0)
 
 
 def newest_version(store: Store) -> int:
     """Give the newest registry version; 0: no query was ever registered."""
-    return int(pc.max(_done(store.rows(ARRIVALS))).as_py() or 0)
+    return int(pc.max(done_versions(store.rows(ARRIVALS))).as_py() or 0)
 
 
 def newest(store: Store, version: int | None = None) -> pa.Table:
@@ -72,32 +72,40 @@ def standing_rows(rows: pa.Table) -> pa.Table:
 
     O(n log n): (measured) a million ids of two commits 0.8 s.
     """
+    found, _ = standing_since(rows)
+    return found
+
+
+def standing_since(rows: pa.Table) -> tuple[pa.Table, Int64s]:
+    """Give the same, and with which registry version each row's version began."""
     if rows.num_rows == 0:
-        return rows
+        return rows, np.empty(0, np.int64)
     codes, order = _by_commit(rows)
     last = _last_of_each(codes, order)
     removed, versions = rows["removed"].to_numpy(), rows["version"].to_numpy()
-    numbers = rows["n"].to_numpy()
     of_current = (versions[order] == versions[last[codes[order]]]) & ~removed[order]
     earliest_last = order[of_current][::-1]
-    begun = np.zeros_like(last)
-    begun[codes[earliest_last]] = numbers[earliest_last]
+    first = np.zeros_like(last)
+    first[codes[earliest_last]] = earliest_last
     stand = np.flatnonzero(~removed[last])
+    begun = first[stand]
     found = rows.take(pa.array(last[stand]))
-    keys = pa.table({"begun": pa.array(begun[stand]), "id": found["id"]})
-    return found.take(pc.sort_indices(keys, [("begun", "ascending"), ("id", "ascending")]))
+    keys = pa.table({"begun": pa.array(rows["n"].to_numpy()[begun]), "id": found["id"]})
+    by_commit = pc.sort_indices(keys, [("begun", "ascending"), ("id", "ascending")])
+    since = rows["registry_version"].to_numpy()[begun][by_commit.to_numpy()]
+    return found.take(by_commit), since
 
 
 def history(store: Store, version: int | None = None) -> pa.Table:
     """Give all rows that count, up to a registry version."""
-    done = _done(store.rows(ARRIVALS))
+    done = done_versions(store.rows(ARRIVALS))
     if version is not None:
         done = done.filter(pc.less_equal(done, version))
     rows = store.rows(QUERIES)
     return rows.filter(pc.is_in(rows["registry_version"], value_set=pc.unique(done)))
 
 
-def _done(arrivals: pa.Table) -> pa.ChunkedArray:
+def done_versions(arrivals: pa.Table) -> pa.ChunkedArray:
     """List the versions of the registry commits that are done."""
     mine = pc.and_(pc.equal(arrivals["kind"], REGISTRY), pc.equal(arrivals["state"], DONE))
     return arrivals["registry_version"].filter(mine)
@@ -143,7 +151,7 @@ def cached(store: Store, settings: Settings, feed: str, version: int, kind: str 
     }
     if not _is_right(path, told):
         _write(path, query_set(store, settings, feed, version, kind), told)
-        _checked[path] = _stamp(path)
+        _checked[path] = stamp(path)
     return path
 
 
@@ -156,20 +164,21 @@ def load(path: Path) -> QuerySet:
 def _is_right(path: Path, told: dict[str, object]) -> bool:
     """Say whether a file is there, whole, of this registry, and holds what its head says."""
     try:
-        stamp = _stamp(path)
+        now = stamp(path)
         queries, says = _open(path)
         if {name: says[name] for name in told} != told:
             return False
-        if _checked.get(path) != stamp:
+        if _checked.get(path) != now:
             if sums_of(queries.columns()) != queries.sums:
                 return False
-            _checked[path] = stamp
-    except _TORN:
+            _checked[path] = now
+    except TORN:
         return False
     return True
 
 
-def _stamp(path: Path) -> tuple[int, int, int]:
+def stamp(path: Path) -> tuple[int, int, int]:
+    """Tell a file from what may come to lie at its path."""
     stat = path.stat()
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
@@ -178,8 +187,12 @@ def _write(path: Path, queries: QuerySet, told: dict[str, object]) -> None:
     """Write a set as one row of lists, one list a column, so that each lies in one piece."""
     sums = sums_of(queries.columns())
     says = json.dumps({**told, "sums": list(sums)}).encode()
-    lists = {name: _as_list(column) for name, column in queries.columns()._asdict().items()}
-    row = pa.table(lists).replace_schema_metadata({_SAYS: says})
+    lists = {name: as_list(column) for name, column in queries.columns()._asdict().items()}
+    write_row(path, pa.table(lists).replace_schema_metadata({_SAYS: says}))
+
+
+def write_row(path: Path, row: pa.Table) -> None:
+    """Write a file that is whole or not there."""
     path.parent.mkdir(exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -190,7 +203,8 @@ def _write(path: Path, queries: QuerySet, told: dict[str, object]) -> None:
         aside.unlink(missing_ok=True)
 
 
-def _as_list(column: pa.Array | np.ndarray) -> pa.Array:
+def as_list(column: pa.Array | np.ndarray) -> pa.Array:
+    """Lay a column out as one list."""
     if isinstance(column, np.ndarray):
         flat = column.ravel()
         column = pa.array(flat.view(np.uint8) if flat.dtype == np.bool_ else flat)

@@ -16,7 +16,9 @@ import pyarrow as pa
 
 from fencepost.doubles import EXACT_UP_TO
 from fencepost.errors import LakeError
+from fencepost.lanes import sides_of
 from fencepost.queries import CROSSING, OPS
+from fencepost.queries.joins import BAND_JOIN, JOINS
 from fencepost.times import SECOND, format_instant
 from pipelines.registry.definitions import SILENT, Axes
 
@@ -65,10 +67,15 @@ def write_lines(path: Path, lines: Iterator[str]) -> None:
 
 def as_json(row: Row, axes_of: Axes) -> dict[str, Any]:
     """Give a query as the object that registers it; what is as if absent is left out."""
+    fields = _of_join(row) if row["kind"] in JOINS else _of_watching(row, axes_of)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _of_watching(row: Row, axes_of: Axes) -> dict[str, Any]:
     where = row["where"]
     if where is None:
         where = where_text(axes_known(row, axes_of), row["lo"], row["hi"], row["tests"])
-    fields = {
+    return {
         "id": row["id"],
         "feed": row["feed"],
         "kind": None if row["kind"] == CROSSING else row["kind"],
@@ -76,13 +83,80 @@ def as_json(row: Row, axes_of: Axes) -> dict[str, Any]:
         "streams": row["streams"],
         "within": None if row["within"] is None else duration_text(row["within"]),
         "on_first": None if row["on_first"] == SILENT else row["on_first"],
+        **_of_all(row),
+    }
+
+
+def _of_join(row: Row) -> dict[str, Any]:
+    left, right = sides_of(row["feed"]) or (row["feed"], "")
+    fields = {"id": row["id"], "kind": row["kind"]}
+    if row["kind"] == BAND_JOIN:
+        return {
+            **fields,
+            "left": f"{left}.{row['left_axis']}",
+            "right": f"{right}.{row['right_axis']}",
+            "between": [_number_of_json(row[name]) for name in ("at_least", "at_most")],
+            **_of_all(row),
+        }
+    time = row["window_us"]
+    return {
+        **fields,
+        "left": left,
+        "right": right,
+        "on": row["joined_on"],
+        "where": row["where"],
+        "window": row["window_count"] if time is None else duration_text(time),
+        **_of_all(row),
+    }
+
+
+def _of_all(row: Row) -> dict[str, Any]:
+    return {
         "valid_from": instant_text(row["valid_from"]),
         "valid_to": instant_text(row["valid_to"]),
         "owner": row["owner"],
         "tags": row["tags"],
         "note": row["note"],
     }
-    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _number_of_json(value: float | None) -> float | None:
+    """Give a double so that it is read back; large ones with all their digits."""
+    if value is None or value != int(value) or abs(value) <= EXACT_UP_TO:
+        return value
+    return int(value)
+
+
+def condition_text(row: Row, axes_of: Axes) -> str:
+    """Say in one line what a query asks for."""
+    if row["kind"] == BAND_JOIN:
+        left, right = sides_of(row["feed"]) or (row["feed"], "")
+        return f"{left}.{row['left_axis']} - {right}.{row['right_axis']} {_band_text(row)}"
+    if row["kind"] in JOINS:
+        where = "" if row["where"] is None else f" WHERE {row['where']}"
+        return f"ON {row['joined_on']}{where}"
+    where = row["where"]
+    if where is not None:
+        return str(where)
+    return where_text(axes_known(row, axes_of), row["lo"], row["hi"], row["tests"])
+
+
+def _band_text(row: Row) -> str:
+    least, most = row["at_least"], row["at_most"]
+    if least is None:
+        return "is any" if most is None else f"<= {number_text(most)}"
+    if most is None:
+        return f">= {number_text(least)}"
+    return f"BETWEEN {number_text(least)} AND {number_text(most)}"
+
+
+def window_text(row: Row) -> str | None:
+    """Say how long a tuple can be paired; None where no window is asked for."""
+    if row["window_us"] is not None:
+        return duration_text(row["window_us"])
+    if row["window_count"] is None:
+        return None
+    return f"{row['window_count']:,} tuple{'' if row['window_count'] == 1 else 's'}"
 
 
 def json_line(fields: Mapping[str, Any]) -> str:

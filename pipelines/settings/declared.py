@@ -16,6 +16,7 @@ class Feed:
     source             the folder that deliveries land in; of the form delta, the source table
     form               csv, json, parquet or delta; None: each file by its content
     ts_unit            what an integer time counts; None: integers are no times
+    deleted            the column that marks a row as taking its stream out of band joins' sets
     settle             how long a file must have been left alone before it is taken
     partition          hour or day: what a time partition of this feed is
     partition_in_path  whether a delivery's path says its hour or day; else its arrival does
@@ -33,6 +34,7 @@ class Feed:
     ts_column: str = keys.TS_COLUMN.default
     ts_unit: str | None = None
     clock_column: str | None = None
+    deleted: str | None = None
     allowed_lateness: int = keys.ALLOWED_LATENESS.default
     max_skew: int = keys.MAX_SKEW.default
     settle: int = keys.SETTLE.default
@@ -54,6 +56,7 @@ class Settings:
     epoch_rows      at most so many rows in an epoch, a single larger delivery aside
     group           at most so many epochs are committed together
     snapshot_every  after so many epochs the whole state is written
+    joins           the lanes of joins that Dagster shows; a run evaluates all that there are
     runner          spark, or here: in this process
     read_path       who reads the tables' files: files (PyArrow), spark, or auto
     cores, memory   what a run may use; None: what there is
@@ -67,6 +70,7 @@ class Settings:
     epoch_rows: int = keys.EPOCH_ROWS.default
     group: int = keys.GROUP.default
     snapshot_every: int = keys.SNAPSHOT_EVERY.default
+    joins: tuple[str, ...] = keys.JOINS.default
     runner: str = keys.RUNNER.default
     read_path: str = keys.READ_PATH.default
     cores: int | None = None

@@ -18,6 +18,7 @@ from pipelines.settings.values import (
     FLAG,
     NAMES,
     OWNERS,
+    PAIRS,
     PATH,
     SIZE,
     TEXT,
@@ -114,6 +115,16 @@ SNAPSHOT_EVERY = _key(
     "After so many epochs the last tuple of every stream is written, not only of those that moved. "
     "Less often is less to write, and more to read when a run begins.",
 )
+JOINS = _key(
+    "joins",
+    PAIRS,
+    "[]",
+    'pairs of feeds whose joins Dagster shows: "bids~asks"',
+    'The ordered pairs of feeds whose joins Dagster shows, each as `"left~right"`. Both feeds must '
+    "have the same `partition`, `partitions_from` and `partitions_to`. What is evaluated does not "
+    "depend on it: `fencepost run` evaluates every pair that a query joins.",
+    example='["bids~asks"]',
+)
 
 # The table [run].
 RUNNER = _key(
@@ -208,6 +219,17 @@ CLOCK_COLUMN = _may(
     "clock is the time at which the delivery was found.",
     example='"sent_at"',
 )
+DELETED = _may(
+    "deleted",
+    TEXT,
+    "true in it takes the stream out of the sets of band joins",
+    "The column that marks a row as taking its stream out of the sets of band joins; the row is a "
+    "tuple like any other, with all its axes and a time of its own. It holds true or false, in "
+    "text also t, f, yes, no, 1, 0, as integers 1 and 0; an empty cell, a null, and in JSON a key "
+    "left out, mark nothing. Another word makes the row malformed; a file without the column is "
+    "refused. Without this key no row is marked.",
+    example='"gone"',
+)
 MAX_SKEW = _key(
     "max_skew",
     DURATION,
@@ -283,7 +305,15 @@ FRESH_WITHIN = _may(
     example='"3h"',
 )
 
-OF_LAKE: tuple[Key[Any], ...] = (LAKE, QUERIES, BUCKETS, EPOCH_ROWS, GROUP, SNAPSHOT_EVERY)
+OF_LAKE: tuple[Key[Any], ...] = (
+    LAKE,
+    QUERIES,
+    BUCKETS,
+    EPOCH_ROWS,
+    GROUP,
+    SNAPSHOT_EVERY,
+    JOINS,
+)
 OF_RUN: tuple[Key[Any], ...] = (RUNNER, READ_PATH, CORES, MEMORY)
 OF_FEED: tuple[Key[Any], ...] = (
     AXES,
@@ -293,6 +323,7 @@ OF_FEED: tuple[Key[Any], ...] = (
     TS_COLUMN,
     TS_UNIT,
     CLOCK_COLUMN,
+    DELETED,
     ALLOWED_LATENESS,
     MAX_SKEW,
     SETTLE,

@@ -10,12 +10,13 @@ with its place, and nothing is begun.
 import os
 import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fencepost.errors import Fault, Faults, InputError
+from fencepost.lanes import sides_of
 from fencepost.queries.wording import did_you_mean, shortened
 from fencepost.times import format_instant, parse_instant
 from pipelines.settings import keys
@@ -121,20 +122,24 @@ class _Reading:
         lake = self._section("lake", declared)
         run = self._section("run", declared)
         root = self._root(lake)
+        feeds = self._feeds(declared, root)
         settings = Settings(
             file=self.file,
             root=root,
-            feeds=self._feeds(declared, root),
+            feeds=feeds,
             queries=lake.path_if_any(keys.QUERIES, self.file.parent),
             buckets=lake.value(keys.BUCKETS),
             epoch_rows=lake.value(keys.EPOCH_ROWS),
             group=lake.value(keys.GROUP),
             snapshot_every=lake.value(keys.SNAPSHOT_EVERY),
+            joins=lake.value(keys.JOINS),
             runner=run.value(keys.RUNNER),
             read_path=run.value(keys.READ_PATH),
             cores=run.value(keys.CORES),
             memory=run.value(keys.MEMORY),
         )
+        for why in _wrong_joins(settings.joins, feeds):
+            lake.wrong(keys.JOINS, why)
         lake.end()
         run.end()
         return settings
@@ -181,6 +186,7 @@ class _Reading:
             ts_column=section.value(keys.TS_COLUMN),
             ts_unit=section.value(keys.TS_UNIT),
             clock_column=section.value(keys.CLOCK_COLUMN),
+            deleted=section.value(keys.DELETED),
             allowed_lateness=section.value(keys.ALLOWED_LATENESS),
             max_skew=section.value(keys.MAX_SKEW),
             settle=section.value(keys.SETTLE),
@@ -230,12 +236,42 @@ def _wrong_columns(feed: Feed) -> Iterator[str]:
         elif axis in feed.axes[:place]:
             yield f"axes: '{axis}' stands twice"
     own = {"stream_column": feed.stream_column, "ts_column": feed.ts_column}
-    own |= {} if feed.clock_column is None else {"clock_column": feed.clock_column}
+    may = {"clock_column": feed.clock_column, "deleted": feed.deleted}
+    own |= {key: column for key, column in may.items() if column is not None}
     for key, column in own.items():
         also = [other for other, named in own.items() if named == column and other < key]
         also += ["axes"] if column in feed.axes else []
         if also:
             yield f"{key}: {told(column)} is in {' and '.join(also)} too; each has its own column"
+
+
+def _wrong_joins(joins: Sequence[str], feeds: Mapping[str, Feed]) -> Iterator[str]:
+    for place, lane in enumerate(joins):
+        sides = sides_of(lane) or ()
+        unknown = [name for name in sides if name not in feeds]
+        if lane in joins[:place]:
+            yield f"{told(lane)} stands twice"
+        elif unknown:
+            near = did_you_mean(unknown[0], feeds)
+            yield f"{told(lane)}: no feed {told(unknown[0])} is declared.{near}"
+        elif len({*sides}) == 1:
+            yield f"{told(lane)} joins a feed with itself, where two feeds were expected"
+        else:
+            why = _why_apart(*(feeds[name] for name in sides))
+            yield from [] if why is None else [f"{told(lane)}: {why}"]
+
+
+def _why_apart(left: Feed, right: Feed) -> str | None:
+    """Say why a job of Dagster's cannot have partitions of both; None where it can."""
+    for key in (keys.PARTITION, keys.PARTITIONS_FROM, keys.PARTITIONS_TO):
+        has = {feed.name: getattr(feed, key.name) for feed in (left, right)}
+        if has[left.name] != has[right.name]:
+            said = " and ".join(
+                f"{'not given' if value is None else told(value)} with {name}"
+                for name, value in has.items()
+            )
+            return f"{key.name} is {said}; both feeds must have the same partitions"
+    return None
 
 
 def _badly_placed(feed: Feed, feeds: Iterable[Feed], root: Path) -> Iterator[str]:

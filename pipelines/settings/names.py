@@ -20,6 +20,8 @@ VIEWS = (
     "epoch_accounting",
     "done_epochs",
     "query_versions",
+    "band_pairs",
+    "affected_queries",
 )
 """Names of published views, which no feed may have either."""
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
 
+from fencepost.lanes import sides_of
 from fencepost.queries.wording import did_you_mean, shortened
 from fencepost.times import parse_duration
 
@@ -106,6 +107,15 @@ def _owners(given: object) -> tuple[str, ...]:
     return tuple(given)
 
 
+def _pairs(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise unlike(given, PAIRS.expected)
+    for pair in given:
+        if not isinstance(pair, str) or not all(sides_of(pair) or ("",)):
+            raise ValueError(f'{told(pair)} is no pair of feeds like "bids~asks"')
+    return tuple(given)
+
+
 def _size(given: object) -> str:
     if isinstance(given, str) and _SIZE.fullmatch(given):
         return given.lower()
@@ -118,6 +128,8 @@ DURATION = Read('a duration like "90s" or "3m"', _duration)
 """In µs."""
 NAMES = Read("a list of texts", _names)
 OWNERS = Read("a list of owners", _owners)
+PAIRS = Read("a list of pairs of feeds", _pairs)
+"""Each as a lane is called; whether there are such feeds is for the one who asks."""
 SIZE = Read('a size like "4g" or "800m"', _size)
 PATH = Read("a path", lambda given: Path(_text(given)))
 """As it is written; where it begins is for the one who asks."""

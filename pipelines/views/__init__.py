@@ -12,6 +12,7 @@ from collections.abc import Mapping
 
 from pipelines.views.activity import EPOCH_ACCOUNTING, QUERY_ACTIVITY, STREAM_ACTIVITY
 from pipelines.views.daily import DAILY_SUMMARY
+from pipelines.views.joins import joined
 from pipelines.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS
 from pipelines.views.presence import INSIDE_NOW, VISITS
 from pipelines.views.published import published
@@ -31,6 +32,7 @@ def views(tables: Mapping[str, Table]) -> tuple[View, ...]:
         QUERIES,
         QUERY_VERSIONS,
         *published(tables),
+        *joined(tables),
         VISITS,
         INSIDE_NOW,
         DAILY_SUMMARY,

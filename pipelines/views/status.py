@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+from fencepost.lanes import feeds_of
 from pipelines.lake.lock import holder
 from pipelines.settings import Settings
 from pipelines.views.cells import as_json
@@ -24,10 +25,24 @@ LATEST = 5
 Row = dict[str, Any]
 
 _TAKEN = "SELECT d.lane, EXPLODE(d.arrivals) AS n FROM done_epochs d"
+_PAIRED = """SELECT DISTINCT q.feed AS lane FROM raw_queries q
+    JOIN arrivals r ON r.n = q.n AND r.state = 'done' WHERE STRPOS(q.feed, '~') > 0"""
 
 ASKED = {
     "lanes": """SELECT d.lane, MAX(d.epoch) AS epoch, MAX(d.watermark) AS watermark
         FROM done_epochs d GROUP BY d.lane""",
+    # A lane of joins takes the deliveries of both its feeds, once a join is registered.
+    "behind": f"""SELECT l.lane,
+            COUNT(CASE WHEN a.state = 'done' AND t.n IS NULL THEN 1 END) AS lag,
+            COUNT(CASE WHEN a.state = 'planned' THEN 1 END) AS arriving
+        FROM ({_PAIRED}) l
+        LEFT JOIN arrivals a ON a.kind = 'delivery'
+            AND a.lane IN (SPLIT_PART(l.lane, '~', 1), SPLIT_PART(l.lane, '~', 2))
+        LEFT JOIN ({_TAKEN}) t ON t.lane = l.lane AND t.n = a.n
+        GROUP BY l.lane""",
+    "members": "SELECT m.lane, COUNT(*) AS streams FROM set_members m GROUP BY m.lane",
+    "held back": """SELECT w.lane, COUNT(*) AS waiting FROM live_windows w
+        WHERE w.place IS NULL GROUP BY w.lane""",
     "lags": f"""SELECT a.lane, COUNT(CASE WHEN a.state = 'done' THEN 1 END) AS lag,
             COUNT(CASE WHEN a.state = 'planned' THEN 1 END) AS arriving
         FROM arrivals a LEFT JOIN ({_TAKEN}) t ON t.lane = a.lane AND t.n = a.n
@@ -46,7 +61,8 @@ ASKED = {
     "streams": "SELECT s.feed AS lane, COUNT(*) AS streams FROM stream_state s GROUP BY s.feed",
     "waiting": "SELECT r.feed AS lane, COUNT(*) AS waiting FROM reorder r GROUP BY r.feed",
     "pendings": "SELECT p.feed AS lane, COUNT(*) AS pending FROM pending p GROUP BY p.feed",
-    "kinds": "SELECT q.kind, COUNT(*) AS standing FROM queries q GROUP BY q.kind ORDER BY 2 DESC",
+    "kinds": """SELECT q.kind, COUNT(*) AS standing FROM queries q GROUP BY q.kind
+        ORDER BY 2 DESC, 1""",
     "registry": """SELECT MAX(a.registry_version) AS version FROM arrivals a
         WHERE a.kind = 'registry' AND a.state = 'done'""",
     "last": """SELECT d.lane, MIN(d.epoch) AS first, MAX(d.epoch) AS last, MAX(d.at) AS at,
@@ -55,6 +71,8 @@ ASKED = {
             CAST(SUM(d.pass_through + d.short_absence + d.stay + d.departure) AS BIGINT)
                 AS transitions,
             CAST(SUM(COALESCE(d.matched, 0)) AS BIGINT) AS matches,
+            CAST(SUM(COALESCE(d.paired, 0)) AS BIGINT) AS pairs,
+            CAST(SUM(COALESCE(d.came_in + d.went_out, 0)) AS BIGINT) AS band_changes,
             MAX(d.seconds) AS seconds
         FROM done_epochs d GROUP BY d.lane, d.plan ORDER BY MAX(d.at) DESC, 1 LIMIT 1""",
     "reasons": """SELECT q.reason, COUNT(*) AS many FROM quarantine q GROUP BY q.reason
@@ -68,8 +86,8 @@ ASKED = {
 
 
 @dataclass(frozen=True)
-class FeedStatus:
-    """How far a feed is.
+class LaneStatus:
+    """How far a feed is, or a pair of feeds that are joined.
 
     lag       deliveries that have arrived and are not evaluated, stale ones among them
     arriving  deliveries whose arrival was begun and is not done
@@ -77,9 +95,10 @@ class FeedStatus:
     open      epochs that were planned and are not done
     waiting   tuples that wait for the watermark
     pending   crossings that have become no transition yet
+    missing   its feeds that fencepost.toml does not declare: nothing of it is evaluated
     """
 
-    feed: str
+    lane: str
     epoch: int = 0
     watermark: str | None = None
     lag: int = 0
@@ -89,6 +108,7 @@ class FeedStatus:
     streams: int = 0
     waiting: int = 0
     pending: int = 0
+    missing: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -97,7 +117,7 @@ class Status:
 
     lake: str
     writer: Row | None
-    feeds: Sequence[FeedStatus]
+    lanes: Sequence[LaneStatus]
     standing: Mapping[str, int]
     registry_version: int
     last_run: Row | None
@@ -117,7 +137,7 @@ def status_of(settings: Settings) -> Status:
     return Status(
         lake=str(settings.root),
         writer=None if writer is None else {**asdict(writer), "words": str(writer)},
-        feeds=[_feed(feed, told) for feed in settings.feeds],
+        lanes=[_lane(lane, told, settings) for lane in (*settings.feeds, *_joined(told))],
         standing={row["kind"]: row["standing"] for row in told["kinds"]},
         registry_version=told["registry"][0]["version"] or 0,
         last_run=_last_run(told["last"]),
@@ -136,13 +156,25 @@ def _rows(session: "duckdb.DuckDBPyConnection", sql: str) -> list[Row]:
     ]
 
 
-def _feed(feed: str, told: Mapping[str, list[Row]]) -> FeedStatus:
+_PARTS = (
+    *("lanes", "lags", "behind", "stales", "opens"),
+    *("streams", "members", "waiting", "held back", "pendings"),
+)
+
+
+def _joined(told: Mapping[str, list[Row]]) -> list[str]:
+    """Name the pairs of feeds that a join was ever registered for."""
+    return sorted(row["lane"] for row in told["behind"])
+
+
+def _lane(lane: str, told: Mapping[str, list[Row]], settings: Settings) -> LaneStatus:
     found: Row = {}
-    for name in ("lanes", "lags", "stales", "opens", "streams", "waiting", "pendings"):
+    for name in _PARTS:
         for row in told[name]:
-            if row["lane"] == feed:
+            if row["lane"] == lane:
                 found |= {key: value for key, value in row.items() if key != "lane"}
-    return FeedStatus(feed, **found)
+    missing = [feed for feed in feeds_of(lane) if feed not in settings.feeds]
+    return LaneStatus(lane, **found, missing=missing)
 
 
 def _last_run(rows: list[Row]) -> Row | None:

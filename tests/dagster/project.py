@@ -64,6 +64,41 @@ RULES = """\
 {"id": "thin", "feed": "ticks", "kind": "match", "where": "price <= volume"}
 {"id": "east", "feed": "locations", "where": "x >= 4", "within": "10m"}
 """
+JOINED_TOML = """\
+[lake]
+path = "lake"
+queries = "rules"
+joins = ["bids~asks"]
+group = 2
+
+[run]
+runner = "{runner}"
+
+[feeds.bids]
+axes = ["price"]
+source = "landing/bids"
+settle = "0s"
+partition = "hour"
+partition_in_path = true
+partitions_from = "2026-01-05"
+owners = ["team:bids"]
+
+[feeds.asks]
+axes = ["price", "volume"]
+source = "landing/asks"
+settle = "0s"
+partition = "hour"
+partition_in_path = true
+partitions_from = "2026-01-05"
+owners = ["team:asks", "team:bids"]
+"""
+JOINED_RULES = """\
+{"id": "low", "feed": "bids", "where": "price < 3"}
+{"id": "near", "kind": "window_join", "left": "bids", "right": "asks", \
+"on": "left.price >= right.price", "window": "2m"}
+{"id": "spread", "kind": "band_join", "left": "bids.price", "right": "asks.price", \
+"between": [-1, 1]}
+"""
 DAY = "2026-01-05"
 LONG_AGO = 1_767_700_000
 """When every file landed, in seconds: 2026-01-06."""
@@ -83,14 +118,16 @@ def at(hour: int) -> str:
     return hours(hour, hour)[0]
 
 
-def made(folder: Path, runner: str = "here", more: str = "") -> Path:
+def made(
+    folder: Path, runner: str = "here", more: str = "", toml: str = TOML, rules: str = RULES
+) -> Path:
     """Make a project with an empty lake and rules that nobody has registered."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "fencepost.toml").write_text(TOML.format(runner=runner) + more)
+    (folder / "fencepost.toml").write_text(toml.format(runner=runner) + more)
     for name in FOR_DAGSTER:
         (folder / name).write_text(content(name))
     (folder / "rules").mkdir()
-    (folder / "rules" / "bands.jsonl").write_text(RULES)
+    (folder / "rules" / "bands.jsonl").write_text(rules)
     settings = load(folder)
     for feed in settings.feeds.values():
         feed.source.mkdir(parents=True)

@@ -52,7 +52,7 @@ def made_in(folder: Path) -> list[Path]:
         ("sql --frmat csv", "no such option: --frmat (Possible options: --format)\nHow to use it:"),
         ("ui --port 99999", "--port: '99999' was given, where 65535 or less was expected"),
         ("eval -q rule.jsonl", "fencepost eval: missing option '--tuples' / '-t'.\nHow to use it"),
-        ("partitions", "missing argument 'FEED'"),
+        ("partitions", "missing argument 'LANE'"),
         ("maintain --keep-files 3", "'3' is not a duration like '90s', '3m'"),
         ("watch --every 0s", "'0s' was given, where something longer than 0s was expected"),
         ("status", "there is no fencepost.toml in {odd} or in a folder above it: `fencepost init`"),

@@ -37,7 +37,10 @@ PLAYED_PAGES = [page for page in PAGES_FOR_USERS if any(b.language in PLAYED for
 COOKBOOK = DOCS / "sql-cookbook.md"
 MAKEFILE = (REPOSITORY / "Makefile").read_text()
 ROOMS = "assets|benchmarks|docs|examples|fencepost|pipelines|schemas|tests"
-A_FEED = '[feeds.ticks]\naxes = ["price"]\nsource = "landing/ticks"\n'
+FEEDS = "".join(
+    f'[feeds.{name}]\naxes = ["price"]\nsource = "landing/{name}"\n'
+    for name in ("ticks", "bids", "asks")
+)
 ONLY_DUCKDB = "date_diff("
 
 
@@ -122,7 +125,7 @@ def of_all_pages(language: str) -> list[Block]:
 
 @pytest.mark.parametrize("block", of_all_pages("toml"), ids=lambda block: block.place)
 def test_settings_that_a_page_shows_are_taken(block: Block) -> None:
-    text = block.text if "feeds" in tomllib.loads(block.text) else block.text + A_FEED
+    text = block.text if "feeds" in tomllib.loads(block.text) else block.text + FEEDS
     assert understood(text, Path("/project/fencepost.toml")).feeds
 
 

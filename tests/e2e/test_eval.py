@@ -12,6 +12,7 @@ import pytest
 
 from fencepost.times import format_instant
 from pipelines.evaluation import progress
+from pipelines.evaluation.results import NAMES
 from tests.commands import BAND, TICKS, T, evaluated, fencepost, python, rows, spawned, ticks
 from tests.files import written
 
@@ -91,8 +92,11 @@ def test_the_summary_is_one_json_object_whose_numbers_add_up(folder):
         "events": 2,
         "transitions": 1,
         "matches": 0,
+        "pairs": 0,
+        "band_changes": 0,
         "events_by_type": {"I": 1, "O": 1},
         "transitions_by_type": {"pass_through": 0, "short_absence": 0, "stay": 1, "departure": 0},
+        "band_changes_by_sign": {"+1": 0, "-1": 0},
         "unevaluated": 0,
         "unevaluated_by_feed": {},
     }
@@ -128,7 +132,7 @@ def test_the_three_formats_hold_the_same_rows(folder, form):
     written(folder, "day.csv", ticks(1, 3, "x", 9, 0.1))
     assert evaluated(folder, "ticks=day.csv", more=("--format", form)).code == 0
     (path,) = (folder / "out").glob(f"events.{form}")
-    assert len(list((folder / "out").iterdir())) == 4
+    assert len(list((folder / "out").iterdir())) == len(NAMES)
     found = found_in(path)
     times = [T.format(n).replace("Z", ".000000Z") for n in (0, 1, 3)]
     assert [list(row.values()) for row in found] == [
@@ -270,7 +274,7 @@ def test_a_second_run_takes_the_place_of_the_first(folder):
     before = (folder / "out" / "events.csv").read_bytes()
     assert evaluated(folder, "ticks=day.csv").code == 0
     assert (folder / "out" / "events.csv").read_bytes() == before
-    assert len(list((folder / "out").iterdir())) == 4
+    assert len(list((folder / "out").iterdir())) == len(NAMES)
 
 
 def test_a_bar_is_shown_on_a_terminal_and_only_to_who_waits(folder):

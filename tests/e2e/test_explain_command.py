@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,7 +71,7 @@ def test_it_tells_each_feed_its_indexes_and_the_last_epochs(project):
 
 
 def test_the_cheapest_is_taken_and_the_costs_of_all_are_told(project):
-    (ticks,) = json.loads(explained(project, "ticks", "--json").out)["feeds"]
+    (ticks,) = json.loads(explained(project, "ticks", "--json").out)["lanes"]
     everyone, named = ticks["parts"]
     assert (everyone["named"], named["named"]) == (False, True)
     assert everyone["index"] == min(everyone["costs"], key=everyone["costs"].__getitem__)
@@ -80,7 +81,7 @@ def test_the_cheapest_is_taken_and_the_costs_of_all_are_told(project):
 
 
 def test_an_index_may_be_asked_for_by_name(project):
-    (ticks,) = json.loads(explained(project, "ticks", "--index", "vcr_od", "--json").out)["feeds"]
+    (ticks,) = json.loads(explained(project, "ticks", "--index", "vcr_od", "--json").out)["lanes"]
     assert ticks["parts"][0]["index"] == "vcr_od"
     refused = explained(project, "ticks", "--index", "lci")
     assert refused.code == 2
@@ -100,3 +101,24 @@ def test_what_is_wrong_with_a_file_is_told(project):
     assert told.code == 2
     assert "nowhere" in told.err
     assert "ticks, places" in told.err
+
+
+def test_a_pair_of_feeds_is_explained_by_its_windows_and_its_groups(project):
+    joins: list[dict[str, Any]] = [
+        {"id": f"b{n}", "kind": "band_join", "left": "ticks.price", "right": "places.x",
+         "between": [n % 3 * 100, n % 3 * 100 + 1 + n]}
+        for n in range(30)
+    ]  # fmt: skip
+    window = {"id": "w", "kind": "window_join", "left": "ticks", "right": "places", "window": "5m"}
+    joins.append(window | {"on": "left.price >= right.x - 1"})
+    (project / "joins.jsonl").write_text("".join(json.dumps(join) + "\n" for join in joins))
+    told = explained(project, "ticks~places", "--queries", "joins.jsonl")
+    assert (told.code, told.err) == (0, "")
+    lines = told.out.splitlines()
+    assert lines[0] == "ticks~places"
+    assert lines[1].startswith("  windows     1 window join, ")
+    bands = "  bands       price - x: 30 band joins in 3 groups (3 at the fewest)"
+    assert lines[3].startswith(bands)
+    refused = explained(project, "ticks~nowhere")
+    assert refused.code == 2
+    assert "unknown lane 'ticks~nowhere'" in refused.err

@@ -10,6 +10,7 @@ import pytest
 from fencepost.errors import InputError, LakeError
 from pipelines.epochs.drive import Lake, advance, chain_of
 from pipelines.epochs.partitions import keys_of, partitions, stale_keys
+from pipelines.epochs.share import LOGS
 from pipelines.lake.store import Store
 from pipelines.maintain import maintain, tidy
 from pipelines.planning.plan import Limits
@@ -164,6 +165,21 @@ def test_maintenance_changes_no_row_and_old_states_are_refused_in_words(tmp_path
         list(partitions(lake, "ticks", [first], again=True))
     (report,) = partitions(lake, "ticks", [last], again=True)
     assert report.proved or report.changed
+
+
+def test_a_log_that_was_written_anew_in_part_is_read_like_any_other(tmp_path: Path) -> None:
+    way = Way(run_every=1, limits=Limits(snapshot_every=2))
+    lake = play(tmp_path, HereRunner(), way, LATENESS)
+    before = tables_of(lake)
+    for name in LOGS:
+        lake.store.delta(name).optimize.compact()
+        lake.store.delta(name).delete("epoch < 6")
+        assert len(lake.store.delta(name).file_uris()) == 1
+    lake = opened_anew(lake)
+    assert tables_of(lake) == before
+    *_, last = keys_of(lake, "ticks")
+    (report,) = partitions(lake, "ticks", [last], again=True)
+    assert report.proved
 
 
 def test_files_are_put_together_by_the_way(tmp_path: Path, monkeypatch) -> None:

@@ -7,7 +7,7 @@ from unittest import mock
 
 import pytest
 
-from pipelines.epochs import drive, job
+from pipelines.epochs import job, lanes
 from pipelines.epochs.drive import Lake, advance, chain_of, plan
 from pipelines.epochs.job import TARGETS
 from pipelines.lake.layout import CACHE
@@ -80,7 +80,7 @@ def test_a_plan_made_before_there_were_matches_is_carried_out(lake) -> None:
     older = tuple(name for name in TARGETS if name != "matches")
     register(lake, [MATCH], NOW + SECOND)
     landed(lake, 1)
-    with mock.patch.object(drive, "TARGETS", older):
+    with mock.patch.object(lanes, "TARGETS", older):
         planned = plan(lake, "ticks")
     assert "matches" not in planned[0].bases
     assert sum(row["matched"] for row in evaluated(lake)) == lake.store.rows("matches").num_rows > 0

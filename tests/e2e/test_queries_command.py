@@ -172,7 +172,10 @@ def test_a_match_is_registered_listed_by_its_kind_shown_and_exported(folder):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("list", "--kind", "mach"), "unknown kind 'mach'; there are: crossing, match."),
+        (
+            ("list", "--kind", "mach"),
+            "unknown kind 'mach'; there are: crossing, match, window_join, band_join.",
+        ),
         (
             ("add", "--id", "m", "--feed", "ticks", "--kind", "match", "--where", "ALL",
              "--within", "3m"),
@@ -184,7 +187,17 @@ def test_a_match_is_registered_listed_by_its_kind_shown_and_exported(folder):
         ),
         (
             ("add", "--id", "m", "--feed", "ticks", "--kind", "band_join", "--where", "ALL"),
-            "this version evaluates `crossing` and `match` queries only",
+            "a `band_join` has no `where`",
+        ),
+        (
+            ("add", "--id", "m", "--kind", "band_join", "--left", "ticks.price", "--right",
+             "locations.x", "--between=1,a"),
+            "the upper end of `between` must be a number, not text",
+        ),
+        (
+            ("add", "--id", "m", "--kind", "window_join", "--left", "ticks", "--right",
+             "locations", "--on", "left.price > 5", "--window", "5 minutes"),
+            "what is compared with a number belongs in `where`",
         ),
     ],
 )  # fmt: skip

@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.lake.lock import hold
 from tests.asked_lakes import EVIL, PROJECT, SECONDS, made, said
-from tests.hand_made_lakes import Ledger
+from tests.hand_made_lakes import Ledger, at
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +35,7 @@ def test_status_tells_how_the_lake_stands(project):
 
 def test_status_as_json_is_one_object(project):
     told = said(project, "status", "--json").summary
-    ticks, locations = told["feeds"]
+    ticks, locations = told["lanes"]
     assert (ticks["epoch"], ticks["lag"], ticks["stale"], ticks["streams"]) == (2, 1, 1, 1)
     assert (locations["epoch"], locations["arriving"]) == (0, 1)
     assert told["standing"] == {"crossing": 2}
@@ -113,3 +113,33 @@ def test_what_was_turned_away_is_taken_up_again_once_the_declaration_is_mended(
     wrong = said(tmp_path, "quarantine", "retry", "--reason", "late")
     assert wrong.code == 2
     assert "cannot be retried" in wrong.err
+
+
+def test_a_pair_of_feeds_that_is_joined_has_a_line_of_its_own(tmp_path):
+    lane = "ticks~locations"
+    ledger = Ledger()
+    ledger.register({"id": "b", "kind": "band_join", "feed": lane}, {"id": "q"})
+    one, two, three = (ledger.arrive(feed) for feed in ("ticks", "locations", "ticks"))
+    ledger.arrive("locations", "planned")
+    ledger.epoch("ticks", 1, [one, three], watermark=at(9))
+    ledger.epoch(lane, 1, [one], watermark=None)
+    ledger.epoch(lane, 2, [two], generation=2, watermark=at(5), at=at(60), paired=7, came_in=2)
+    row = {"lane": lane, "epoch": 2, "generation": 2}
+    for feed, stream in (("ticks", "a"), ("locations", "a"), ("locations", "b")):
+        ledger.add("set_members", **row, feed=feed, stream_id=stream, member=True)
+    ledger.add("live_windows", **row, feed="ticks", stream_id="a", place=4)
+    ledger.add("live_windows", **row, feed="ticks", stream_id="c")
+    ledger.register({"id": "x", "kind": "band_join", "feed": "locations~ticks"}, state="planned")
+    ledger.written(tmp_path / "lake")
+    (tmp_path / "fencepost.toml").write_text(PROJECT)
+    lines = said(tmp_path, "status").out.splitlines()
+    (told,) = (line for line in lines if line.startswith("joins"))
+    assert told == (
+        "joins       ticks~locations  epoch 2 · watermark 2026-11-18 00:00:05Z · lag 1 delivery · "
+        "3 streams · 1 tuple waiting · 1 delivery not wholly taken in"
+    )
+    assert "queries     2 standing (1 band_join · 1 crossing), registry version 1" in lines
+    assert (
+        "last run    ticks~locations epoch 2 at 2026-11-18 00:01:00Z: 0 rows, 7 pairs, "
+        "2 changes of bands"
+    ) in lines

@@ -1,8 +1,9 @@
-"""A small story on a real lake, stage by stage: what is to be the same however often it is cut off.
+"""Two small stories on real lakes, stage by stage: the same rows however often they are cut off.
 
 Queries are registered; files land, with malformed rows, rows from the future, duplicates, conflicts
 and late ones; epochs go in several groups, with tuples that wait and crossings that pend; the
-registry changes; a delivery comes late into an old partition; the lake is maintained.
+registry changes; a delivery comes late into an old partition; the lake is maintained. In the one
+story a feed is crossed and matched, in the other two feeds are joined.
 
 Law: every stage may be done again after a crash, as a user would.
 """
@@ -12,6 +13,7 @@ import random
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -20,10 +22,12 @@ import pyarrow as pa
 
 from fencepost.times import format_instant, parse_instant
 from pipelines.epochs import evaluate
+from pipelines.epochs.joined import evaluate as joined
+from pipelines.epochs.lanes import lanes
 from pipelines.lake.points import on_point
 from pipelines.lake.store import Store
 from pipelines.maintain import maintain
-from pipelines.registry import standing
+from pipelines.registry import joins, standing
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
 from pipelines.registry.given import given_one
@@ -32,39 +36,107 @@ from pipelines.runner import HereRunner
 from pipelines.settings import Settings, load
 
 NOW = parse_instant("2026-01-09T00:00:00Z")
-TOML = """\
+LAKE = """\
 [lake]
 path = "lake"
 buckets = 2
-epoch_rows = 24
+epoch_rows = {rows}
 group = 2
 snapshot_every = 2
 
 [run]
 runner = "{runner}"
-
-[feeds.ticks]
+"""
+FEED = """
+[feeds.{name}]
 axes = ["price"]
-source = "landing"
+source = "landing/{name}"
 settle = "0s"
 partition_in_path = true
-allowed_lateness = "2m"
+{more}
 """
-BANDS = {
-    "low": {"where": "price < 3", "within": "2m"},
-    "middle": {"where": "price >= 3 AND price < 6", "within": "4m", "on_first": "enter"},
-    "high": {"where": "price >= 6"},
-    "even": {"kind": "match", "where": "price = 2 OR price = 4"},
-}
-CHANGED = {
-    "low": {"where": "price < 2", "within": "2m"},
-    "edge": {"where": "price = 5"},
-    "even": {"kind": "match", "where": "price = 4 OR price = 6"},
-}
-LANDINGS: dict[str, tuple[str, ...]] = {
-    "taken-in": tuple(f"2026-01-0{day}-{part}.csv" for day in (1, 2) for part in "ab"),
-    "late": ("2026-01-02-c.csv", "2026-01-01-late.csv", "2026-01-03-a.csv"),
-}
+Rules = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Story:
+    """What is told: of which feeds, with which rules, and which files land in which stage."""
+
+    feeds: Mapping[str, str]  # and what is declared of each beside the usual
+    rules: Rules
+    changed: Rules
+    removed: tuple[str, ...]
+    landings: Mapping[str, Sequence[str]]
+    epoch_rows: int = 24
+
+    @property
+    def toml(self) -> str:
+        """The declaration; who does the work is left open."""
+        feeds = [FEED.format(name=name, more=more) for name, more in self.feeds.items()]
+        return LAKE.replace("{rows}", str(self.epoch_rows)) + "".join(feeds)
+
+
+CROSSED = Story(
+    {"ticks": 'allowed_lateness = "2m"'},
+    {
+        "low": {"feed": "ticks", "where": "price < 3", "within": "2m"},
+        "middle": {
+            "feed": "ticks",
+            "where": "price >= 3 AND price < 6",
+            "within": "4m",
+            "on_first": "enter",
+        },
+        "high": {"feed": "ticks", "where": "price >= 6"},
+        "even": {"feed": "ticks", "kind": "match", "where": "price = 2 OR price = 4"},
+    },
+    {
+        "low": {"feed": "ticks", "where": "price < 2", "within": "2m"},
+        "edge": {"feed": "ticks", "where": "price = 5"},
+        "even": {"feed": "ticks", "kind": "match", "where": "price = 4 OR price = 6"},
+    },
+    ("high",),
+    {
+        "taken-in": tuple(f"ticks/2026-01-0{day}-{part}.csv" for day in (1, 2) for part in "ab"),
+        "late": (
+            "ticks/2026-01-02-c.csv",
+            "ticks/2026-01-01-late.csv",
+            "ticks/2026-01-03-a.csv",
+        ),
+    },
+)
+PAIRED: dict[str, Any] = {"kind": "window_join", "left": "bids", "right": "asks"}
+BANDED: dict[str, Any] = {"kind": "band_join", "left": "bids.price", "right": "asks.price"}
+JOINED = Story(
+    {"bids": 'allowed_lateness = "2m"', "asks": 'deleted = "gone"'},
+    {
+        "near": {**PAIRED, "on": "left.price <= right.price + 2", "window": "9m"},
+        "last": {**PAIRED, "on": "left.price > right.price", "window": 3},
+        "spread": {**BANDED, "between": [-1, 1]},
+        "over": {**BANDED, "between": [2, None]},
+    },
+    {
+        "near": {**PAIRED, "on": "left.price <= right.price + 2", "window": "2m"},
+        "spread": {**BANDED, "between": [0, 1]},
+        "under": {**BANDED, "between": [None, -2]},
+    },
+    ("over",),
+    {
+        "taken-in": tuple(
+            f"{feed}/2026-01-0{day}-{part}.csv"
+            for day in (1, 2)
+            for feed in ("bids", "asks")
+            for part in "ab"
+        ),
+        "late": (
+            "bids/2026-01-02-c.csv",
+            "asks/2026-01-01-late.csv",
+            "bids/2026-01-03-a.csv",
+            "asks/2026-01-03-a.csv",
+        ),
+    },
+    epoch_rows=40,
+)
+STORIES = {"crossed": CROSSED, "joined": JOINED}
 STAGES = ("registered", "taken-in", "registered-again", "late", "maintained")
 OWN = ("plan", "bases", "at", "seconds", "code", "found_at", "mtimes", "fingerprint", "choice")
 """Columns that say when, by whom and from where a row was written."""
@@ -77,34 +149,44 @@ class Crash(BaseException):
     """The process ends here."""
 
 
-def make(folder: Path, runner: str = "here") -> Settings:
+def make(folder: Path, runner: str = "here", story: Story = CROSSED) -> Settings:
     """Make a project with an empty lake."""
     folder.mkdir(parents=True)
-    (folder / "landing").mkdir()
-    (folder / "fencepost.toml").write_text(TOML.format(runner=runner))
+    for feed in story.feeds:
+        (folder / "landing" / feed).mkdir(parents=True)
+    (folder / "fencepost.toml").write_text(story.toml.replace("{runner}", runner))
     settings = load(folder)
     Store.create(settings.root, settings.tables, buckets=settings.buckets)
     return settings
 
 
+def told_in(settings: Settings) -> Story:
+    """Say which story a project is of."""
+    return next(each for each in STORIES.values() if [*each.feeds] == [*settings.feeds])
+
+
 def do(folder: Path, stage: str) -> None:
     """Do a stage, as a process of its own would: nothing is left over from before."""
-    standing._checked.clear()
-    evaluate._indexes.clear()
-    evaluate._matchers.clear()
+    for kept in (standing._checked, joins._checked):
+        kept.clear()
+    for built in (evaluate._indexes, evaluate._matchers, joined._indexes):
+        built.clear()
     settings, runner = load(folder), HereRunner()
     if stage.startswith("registered"):
-        bands, gone = (BANDS, ()) if stage == "registered" else (CHANGED, ("high",))
+        story = told_in(settings)
+        first = stage == "registered"
+        rules, gone = (story.rules, ()) if first else (story.changed, story.removed)
         rows = [
-            given_one({"id": name, "feed": "ticks", **fields}, "test", settings.axes)
-            for name, fields in bands.items()
+            given_one({"id": name, **fields}, "test", settings.axes)
+            for name, fields in rules.items()
         ]
         changes = Changes(pa.concat_tables(rows), pa.array(gone, pa.string()))
         with writing(settings, "test", runner) as (lake, _):
             register(lake.store, settings, changes, NOW)
     elif stage == "maintained":
         with writing(settings, "test", runner) as (lake, _):
-            maintain(lake.store, ["ticks"], keep_states=1, keep_files=timedelta(days=7))
+            every = lanes(lake.store, settings)
+            maintain(lake.store, every, keep_states=1, keep_files=timedelta(days=7))
     else:
         land(folder, stage)
         run(settings, runner)
@@ -112,28 +194,30 @@ def do(folder: Path, stage: str) -> None:
 
 def land(folder: Path, stage: str) -> None:
     """Let the files of a stage land; those that are there are left alone."""
-    for name in LANDINGS[stage]:
+    for name in told_in(load(folder)).landings[stage]:
         path = folder / "landing" / name
         if not path.exists():
-            path.write_text("".join(_lines(name)))
+            path.write_text("".join(_lines(*name.split("/"))))
             os.utime(path, ns=(NOW * 1000, NOW * 1000))
 
 
-def _lines(name: str) -> Iterator[str]:
-    """Write a file's rows: most are good, some in every way not."""
-    draw = random.Random(name)  # noqa: S311  the same file each time
+def _lines(feed: str, name: str) -> Iterator[str]:
+    """Write a file's rows: most are good, some in every way not; of asks some end their stream."""
+    draw = random.Random(name if feed == "ticks" else feed + name)  # noqa: S311  the same each time
     begin = parse_instant(f"{name[:10]}T09:00:00Z") + (ord(name[11]) % 4) * 180_000_000
-    yield "stream_id,ts,price\n"
+    marked = feed == "asks"
+    yield "stream_id,ts,price" + ",gone" * marked + "\n"
     for k in range(5):
         stream, price = draw.choice("uvw"), draw.randint(0, 8)
         ts = format_instant(begin + draw.randint(-2, 5) * 60_000_000)
-        yield f"{stream},{ts},{price}\n"
+        gone = f",{str(draw.random() < 0.2).lower()}" if marked else ""
+        yield f"{stream},{ts},{price}{gone}\n"
         if k == 1:
-            yield f"{stream},{ts},{price}\n"  # a duplicate
-            yield f"{stream},{ts},{price + 1}\n"  # a conflict
+            yield f"{stream},{ts},{price}{gone}\n"  # a duplicate
+            yield f"{stream},{ts},{price + 1}{gone}\n"  # a conflict
         if k == 2:
-            yield f"{stream},{ts},no number\n"
-            yield f"{stream},2100-01-01T00:00:00Z,1\n"
+            yield f"{stream},{ts},no number{gone}\n"
+            yield f"{stream},2100-01-01T00:00:00Z,1{gone}\n"
 
 
 def rows_of(folder: Path) -> dict[str, list[str]]:
@@ -171,8 +255,9 @@ class _Counted:
                 row[name] = self.numbers[row[name]]
         if "arrivals" in row:
             row["arrivals"] = [self.numbers[n] for n in row["arrivals"]]
-        if "registry_version" in row:
-            row["registry_version"] = self.versions[row["registry_version"]]
+        for name in ("registry_version", "registry"):
+            if name in row:
+                row[name] = self.versions[row[name]]
         return repr(row)
 
 

@@ -7,9 +7,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.story import STAGES, Crash, copied, differing, do, make, rows_of, watched
+from tests.faults.story import (
+    STAGES,
+    STORIES,
+    Crash,
+    copied,
+    differing,
+    do,
+    make,
+    rows_of,
+    watched,
+)
 
 LEAST = 40
+FOUND = ("events", "transitions", "matches", "pending")
+JOINED = ("pairs", "band_changes", "set_members", "live_windows")
 PAIRS = 4
 
 
@@ -26,11 +38,11 @@ class Uncut:
         return copied(self.folder / stage, target)
 
 
-@pytest.fixture(scope="module")
-def uncut(tmp_path_factory) -> Uncut:
+@pytest.fixture(scope="module", params=STORIES)
+def uncut(request, tmp_path_factory) -> Uncut:
     uncut = Uncut(tmp_path_factory.mktemp("uncut"))
     project = uncut.folder / "project"
-    make(project)
+    make(project, story=STORIES[request.param])
     for stage in STAGES:
         copied(project, uncut.folder / stage)
         uncut.points[stage] = []
@@ -42,14 +54,19 @@ def uncut(tmp_path_factory) -> Uncut:
 
 def test_the_story_passes_every_point_and_leaves_rows_in_every_table(uncut) -> None:
     points = [name for passed in uncut.points.values() for name in passed]
+    rows = uncut.rows["late"]
+    are_joined = "bids" in rows
+    committed = JOINED if are_joined else FOUND
     assert len(points) >= LEAST
     assert {name.split(".")[0] for name in points} == {"registry", "ingest", "epochs", "maintain"}
-    assert min(map(len, uncut.rows["late"].values())) > 0
-    assert "'generation': 2" in "".join(uncut.rows["late"]["events"])
-    assert "'snapshot': True" in "".join(uncut.rows["late"]["stream_state"])
-    reasons = ("malformed", "future", "late", "duplicate", "conflict")
-    for reason in reasons:
-        assert f"'{reason}'" in "".join(uncut.rows["late"]["quarantine"])
+    assert {f"epochs.{name}" for name in (*committed, "stream_state", "reorder")} <= {*points}
+    nothing = {name for name in rows if not rows[name]}
+    assert nothing == {*(FOUND if are_joined else JOINED)}
+    logged = "live_windows" if are_joined else "stream_state"
+    assert "'generation': 2" in "".join(rows[committed[0]])
+    assert "'snapshot': True" in "".join(rows[logged])
+    for reason in ("malformed", "future", "late", "duplicate", "conflict"):
+        assert f"'{reason}'" in "".join(rows["quarantine"])
 
 
 @pytest.mark.parametrize("stage", STAGES)

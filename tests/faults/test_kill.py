@@ -19,7 +19,7 @@ from pipelines.run import run
 from pipelines.runner import HereRunner
 from pipelines.settings import load
 from tests.commands import REPOSITORY
-from tests.faults.story import copied, differing, do, land, make, rows_of
+from tests.faults.story import JOINED, copied, differing, do, land, make, rows_of
 
 FENCEPOST = "from pipelines.cli import main; main()"
 SAID = "said.txt"
@@ -35,6 +35,15 @@ KILLS = (
     "epochs.transitions:1",
     "epochs.matches:1",
     "epochs.done:1",
+)
+KILLS_OF_JOINS = (
+    "epochs.pairs:1",
+    "epochs.evaluated:1",  # the same group again: the feeds' own lanes are done by now
+    "epochs.band_changes:1",
+    "epochs.live_windows:1",
+    "epochs.set_members:1",
+    "epochs.done:1",
+    "epochs.planned:1",
 )
 KILLS_ON_SPARK = ("ingest.tuples:1", "epochs.events:1", "epochs.stream_state:1")
 DIES_IN_A_JOB = """
@@ -110,6 +119,21 @@ def test_killed_ten_times_in_a_row_a_run_changes_no_row(uncut, tmp_path, record_
     record_property("kills", len(KILLS))
     finished(project)
     assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
+
+
+def test_killed_again_and_again_a_run_of_joins_changes_no_row(tmp_path, record_property) -> None:
+    uncut, project = tmp_path / "uncut", tmp_path / "project"
+    make(uncut, story=JOINED)
+    for stage in ("registered", "taken-in", "registered-again"):
+        do(uncut, stage)
+    copied(uncut, project)
+    do(uncut, "late")
+    land(project, "late")
+    for at in KILLS_OF_JOINS:
+        killed(project, at)
+    record_property("kills of joins", len(KILLS_OF_JOINS))
+    finished(project)
+    assert differing(rows_of(project), rows_of(uncut)) == []
 
 
 @pytest.mark.spark

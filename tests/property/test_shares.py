@@ -17,7 +17,7 @@ from fencepost.matches import Matcher
 from fencepost.order import NEVER
 from fencepost.reference import Delivery, Registration, Rows, Sighting
 from fencepost.tuples import Int64s, TupleBatch
-from pipelines.planning.plan import watermarks
+from pipelines.planning.plan import moved
 from tests.oracles import (
     assert_same_rows,
     batch_of,
@@ -107,7 +107,7 @@ def played(story: Story, share_of: Mapping[str, int], share: int, cuts: set[int]
 def marks_of(story: Story, before: int | None, deliveries: Sequence[Delivery]) -> Int64s:
     """The watermark after each delivery, as the planner foretells it."""
     latest = [max((seen.ts for seen in each.tuples), default=None) for each in deliveries]
-    marks = watermarks(before, latest, story.lateness)
+    marks = [before := moved(before, ts, story.lateness) for ts in latest]
     return np.array([NEVER if mark is None else mark for mark in marks], np.int64)
 
 

@@ -99,8 +99,10 @@ def a_plan_is_not_written_down() -> Any:
     def plan_only(lake: Any, lane: str, until: Any = None, again_from: Any = None) -> Any:
         store = lake.store
         arrivals = drive.arrivals_of(store)
+        deliveries = arrivals.deliveries(lane)
+        marks = plan.watermarks(deliveries, {lane: lake.settings.feeds[lane].allowed_lateness})
         context = plan.Context(
-            lake.settings.feeds[lane].allowed_lateness,
+            {n: each[lane] for n, each in marks.items()},
             arrivals.registry_version_at,
             lambda registry: f"r{registry}",
             {name: store.version(name) for name in (job.EPOCHS, *job.TARGETS)},
@@ -108,7 +110,6 @@ def a_plan_is_not_written_down() -> Any:
             uuid.uuid4().hex,
         )
         chain = drive.chain_of(store, lane)
-        deliveries = arrivals.deliveries(lane)
         group = NEXT_GROUP(chain, deliveries, context, lake.limits, until, again_from)
         return tuple(group)
 

@@ -19,7 +19,7 @@ from unittest import mock
 import pyarrow as pa
 
 from fencepost.errors import LakeError
-from pipelines.epochs import drive, job
+from pipelines.epochs import drive, job, lanes
 from pipelines.epochs.drive import Lake
 from pipelines.ingest import carrying
 from pipelines.ingest import run as ingest_run
@@ -269,9 +269,9 @@ def simulated(seed: int = 0) -> Iterator[None]:
         (registry, "compare", compared),
         (registry, "newest", lambda store: registered(store.disk)),
         (registry, "by_feed_and_id", lambda rows: rows),
-        (drive, "_queries", lambda _lake, _lane, version: f"r{version}" if version else None),
-        (drive, "_matches", lambda _lake, _lane, _version: None),
-        (drive, "_fingerprint", lambda _lake, _lane, version: f"r{version}"),
+        (lanes, "_queries", lambda _s, _t, _lane, version: f"r{version}" if version else None),
+        (lanes, "_matches", lambda _s, _t, _lane, _version: None),
+        (lanes, "fingerprint", lambda _s, _t, _lane, version: f"r{version}"),
         (drive, "code_version", lambda: "simulated"),
         (carrying, "_files", lambda _feed, planned, _again: (FilePart(0, planned.path, 1, 0),)),
         (uuid, "uuid4", lambda: uuid.UUID(int=names.getrandbits(128))),

@@ -22,7 +22,7 @@ from pipelines.planning.plan import Limits
 from pipelines.runner import HereRunner, SparkRunner
 from pipelines.views.duckdb_session import duckdb_session
 from pipelines.watch import Watch
-from tests import landed_lakes
+from tests import landed_joins, landed_lakes
 from tests.commands import REPOSITORY
 from tests.landed_lakes import LEFT_OUT, SECOND, Way, play, tables_of
 
@@ -49,6 +49,16 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 def on_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     way = Way(run_every=4, limits=Limits(snapshot_every=2, epoch_deliveries=2))
     return play(tmp_path_factory.mktemp("spark"), SparkRunner(lambda: spark), way, LATENESS)
+
+
+@pytest.fixture(scope="module")
+def joined_on_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
+    """Two feeds and their joins, shared out to three tasks of Spark."""
+    way = landed_joins.Way(run_every=4, limits=Limits(snapshot_every=2), tasks=3)
+    runner = SparkRunner(lambda: spark)
+    return landed_joins.play(
+        tmp_path_factory.mktemp("joined"), landed_joins.past(), way, runner=runner
+    )
 
 
 def published(spark: SparkSession, lake: Lake, name: str) -> DataFrame:
@@ -92,15 +102,24 @@ def sums(table: pa.Table) -> dict[str, float]:
     return told
 
 
-def test_every_engine_reads_every_table_alike(spark: SparkSession, on_spark: Lake) -> None:
-    with duckdb_session(on_spark.store.root, on_spark.store.tables) as session:
-        for name in on_spark.store.tables:
-            path = str(on_spark.store.folder(name))
-            expected = sums(DeltaTable(path).to_pyarrow_table())
-            assert sums(spark.read.format("delta").load(path).toArrow()) == expected, name
-            assert sums(session.sql(f"from raw_{name}").to_arrow_table()) == expected, name
-            assert sums(pl.scan_delta(path).collect().to_arrow()) == expected, name
-            assert expected["rows"] > 0 or name in {"reorder", "pending"}, name
+def test_every_engine_reads_every_table_alike(
+    spark: SparkSession, on_spark: Lake, joined_on_spark: Lake
+) -> None:
+    filled = set()
+    for lake in (on_spark, joined_on_spark):
+        with duckdb_session(lake.store.root, lake.store.tables) as session:
+            for name in lake.store.tables:
+                path = str(lake.store.folder(name))
+                expected = sums(DeltaTable(path).to_pyarrow_table())
+                assert sums(spark.read.format("delta").load(path).toArrow()) == expected, name
+                assert sums(session.sql(f"from raw_{name}").to_arrow_table()) == expected, name
+                assert sums(pl.scan_delta(path).collect().to_arrow()) == expected, name
+                filled |= {name} if expected["rows"] else set()
+    assert {*on_spark.store.tables, *joined_on_spark.store.tables} - filled <= {"reorder"}
+
+
+def test_joins_by_tasks_of_spark_are_those_of_the_reference(joined_on_spark: Lake) -> None:
+    landed_joins.assert_told(joined_on_spark, landed_joins.past())
 
 
 def test_spark_refuses_a_row_that_breaks_a_constraint(spark, on_spark: Lake) -> None:

@@ -61,7 +61,30 @@ def rich() -> Ledger:
         ledger.add("ticks", stream_id="a", arrival=k, price=1.5)
         ledger.add("quarantine", feed="ticks", arrival=k, reason="malformed")
         ledger.add("quarantine", feed="ticks", arrival=k, reason="late", epoch=2, generation=1)
+    joined(ledger, n)
     return ledger
+
+
+def joined(ledger: Ledger, delivery: int) -> None:
+    """Rows of joins: pairs, changes in and out, and what is remembered."""
+    lane = "ticks~locations"
+    ledger.register({"id": "b", "kind": "band_join", "feed": lane})
+    ledger.epoch(lane, 1, [delivery], snapshot=True)
+    ledger.epoch(lane, 2, [ledger.arrive("locations")])
+    own: dict[str, Any] = {"lane": lane, "epoch": 1, "generation": 1}
+    found = {**own, "query_version": 1, "left_stream_id": "a", "right_stream_id": "ü"}
+    ledger.add("pairs", **found, query_id="w", ts=at(1), left_price=0.1, right_x=-1e300)
+    changed = {**found, "query_id": "b", "left_value": 0.1, "right_value": 0.2}
+    for sign, ts, arrival in ((1, 5, delivery), (-1, 6, delivery)):
+        ledger.add("band_changes", **changed, change=sign, ts=at(ts), arrival=arrival)
+    changed |= {"epoch": 2, "arrival": ledger.n, "ts": at(1.5)}
+    ledger.add("band_changes", **changed, change=1)
+    ledger.add("band_changes", **{**changed, "left_stream_id": "b"}, change=-1)
+    log = {**own, "feed": "ticks", "stream_id": "a", "snapshot": True}
+    ledger.add("set_members", **log, member=True, price=0.1)
+    ledger.add("set_members", **{**log, "stream_id": "gone"}, member=False)
+    ledger.add("live_windows", **log, place=3, price=0.1)
+    ledger.add("live_windows", **{**log, "epoch": 2, "snapshot": False}, price=2.0)
 
 
 def in_order(table: pa.Table) -> list[str]:

@@ -61,7 +61,7 @@ def test_contracts_are_held_too_and_all_of_it_is_told_as_json(tmp_path):
     promised = [each for c in contracts("ticks", AXES).values() for each in c.expectations]
     assert told["passed"]
     assert len(told["checks"]) == len(OWN) + len(promised)
-    assert {each["feed"] for each in told["checks"]} == {"ticks"}
+    assert {each["lane"] for each in told["checks"]} == {"ticks"}
     assert (tmp_path / "reports" / "checks" / "index.html").is_file()
 
 

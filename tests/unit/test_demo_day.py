@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from fencepost.errors import StateError
-from fencepost.queries import QuerySet, read_queries_jsonl
+from fencepost.queries import QuerySet, parted, read_queries_jsonl
 from fencepost.times import parse_instant
 from fencepost.workloads import TownDay, town
 from pipelines import demo_day, demo_rules
@@ -140,7 +140,7 @@ def test_every_rule_is_one_that_can_be_registered(laid_down, feed):
     settings, made = laid_down
     path = settings.queries / f"{feed}.jsonl"
     with path.open("rb") as file:
-        queries = read_queries_jsonl(file, path.name, AXES)
+        queries, _ = parted(read_queries_jsonl(file, path.name, AXES))
     assert len({query.id for query in queries}) == len(queries) == made.feeds[feed].rules
     assert len(QuerySet.from_queries(feed, AXES[feed], queries).ids) == len(queries)
 

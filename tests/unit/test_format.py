@@ -7,11 +7,16 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from threading import Barrier
+from typing import Any
 
 import pytest
 
 from assets.resources import LakeAccess
 from fencepost.errors import LakeError
+from fencepost.reference import Delivery, Sighting
+from fencepost.times import to_microseconds
+from pipelines.epochs import drive
+from pipelines.epochs.lanes import lanes
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import NOTE, Note
 from pipelines.lake.lock import hold
@@ -27,12 +32,33 @@ from schemas import FORMAT, Table, all_tables
 from schemas.epochs import COUNTS
 from tests.commands import fencepost
 from tests.files import written
-from tests.hand_made_lakes import Ledger
+from tests.hand_made_lakes import Ledger, at
+from tests.lake_play import deliver
 from tests.registry_lake import AXES, Lake, query, said
 
-ADDED = {"queries": {"tests"}, "epochs": {"matched", "choice"}}
-"""Columns that format 2 added, beside the table `matches`."""
+ADDED: dict[int, dict[str, set[str]]] = {
+    2: {"queries": {"tests"}, "epochs": {"matched", "choice"}},
+    3: {
+        "queries": {
+            "joined_on",
+            "window_us",
+            "window_count",
+            "left_axis",
+            "right_axis",
+            "at_least",
+            "at_most",
+        },
+        "epochs": {"paired", "came_in", "went_out"},
+        "ticks": {"deleted"},
+        "locations": {"deleted"},
+    },
+}
+"""Columns that each format added to tables that were there."""
 
+MADE = {2: ("matches",), 3: ("pairs", "band_changes", "live_windows", "set_members")}
+"""Tables that each format added."""
+
+TUPLES = 7
 TOML = """
 [run]
 runner = "here"
@@ -59,34 +85,85 @@ READERS = [
 ]
 
 
-def tables_of_format_1() -> dict[str, Table]:
+def tables_of(older: int) -> dict[str, Table]:
+    """The tables as a format had them."""
     tables = all_tables(AXES)
-    del tables["matches"]
-    for name, added in ADDED.items():
-        kept = tuple(c for c in tables[name].columns if c.name not in added)
-        tables[name] = replace(tables[name], columns=kept)
+    for later in range(older + 1, FORMAT + 1):
+        for name in MADE[later]:
+            del tables[name]
+        for name, added in ADDED[later].items():
+            kept = tuple(c for c in tables[name].columns if c.name not in added)
+            tables[name] = replace(tables[name], columns=kept)
     return tables
 
 
-@pytest.fixture
-def old(tmp_path):
-    """A lake of format 1 with a query, and a delivery evaluated in an epoch."""
-    tables = tables_of_format_1()
-    root = tmp_path / "lake"
+def lake_of(folder: Path, older: int) -> Path:
+    """A lake of an older format with a query, and a delivery evaluated in an epoch."""
+    tables = tables_of(older)
+    root = folder / "lake"
     store = Store.create(root, tables, buckets=4)
     ledger = Ledger(AXES)
     ledger.tables = tables
     ledger.register({"id": "q", "lo": [2.0, float("-inf")], "hi": [5.0, float("inf")]})
-    key, counts = "2026-11-18", dict.fromkeys(set(COUNTS) - ADDED["epochs"], 0) | {"accepted": 7}
-    taken = [ledger.arrive("ticks", partition_key=key, rows=7)]
+    known = {column.name for column in tables["epochs"].columns}
+    key, counts = "2026-11-18", dict.fromkeys(known & set(COUNTS), 0) | {"accepted": TUPLES}
+    told: dict[str, Any] = {"rows": TUPLES, "tuples": TUPLES, "malformed": 0, "future": 0}
+    taken = [ledger.arrive("ticks", partition_key=key, max_ts=at(TUPLES), **told)]
+    for k in range(TUPLES):
+        ledger.add(
+            "ticks", stream_id=f"s{k}", ts=at(k + 1), price=float(k), arrival=taken[0], line=k + 1
+        )
     done = {"state": "done", "bases": "{}", "partition_key": key, "arrivals": taken, **counts}
     ledger.add("epochs", lane="ticks", epoch=1, generation=1, first=1, last=1, **done)
     for name, rows in ledger.rows.items():
         evidence = Evidence("made", "by hand", name, 1, 1, 0, len(rows), 0)
         store.append(name, store.version(name), store.write_rows(name, rows), evidence)
-    note = json.loads((root / NOTE).read_text()) | {"format": 1}
+    note = json.loads((root / NOTE).read_text()) | {"format": older}
     (root / NOTE).write_text(json.dumps(note))
     return root
+
+
+@pytest.fixture
+def old(tmp_path):
+    """A lake of format 1."""
+    return lake_of(tmp_path, 1)
+
+
+@pytest.mark.parametrize("older", [1, 2])
+def test_an_upgraded_lake_joins_what_it_held_with_what_comes(older, tmp_path):
+    root = lake_of(tmp_path, older)
+    lake = Lake(root)
+    assert Note.read(root).format == FORMAT
+    assert set(MADE[3]) <= set(Note.read(root).ids)
+    for later in range(older + 1, FORMAT + 1):
+        for name, added in ADDED[later].items():
+            assert added <= {field.name for field in lake.store.delta(name).schema().fields}
+    assert lake.store.rows("ticks")["deleted"].to_pylist() == [None] * TUPLES
+    band = {"left": "ticks.price", "right": "locations.x", "between": [0, 1]}
+    window = {"left": "ticks", "right": "locations", "on": "left.price >= right.x", "window": "1h"}
+    lake.put(
+        query("b", feed=None, where=None, kind="band_join", **band),
+        query("w", feed=None, where=None, kind="window_join", **window),
+    )
+    assert lake.ids() == ["q", "b", "w"]
+    driven = drive.Lake(lake.store, lake.settings, HereRunner())
+    for feed, value in (("locations", 2.0), ("ticks", 3.5)):
+        values = (value,) * len(AXES[feed])
+        seen = Sighting("new", to_microseconds(at(60)) or 0, values)
+        deliver(driven, Delivery((seen,)), "2026-11-19", feed)
+        deliver(driven, Delivery((seen,)), "2026-11-19", feed)  # again: it is a duplicate
+    for lane in lanes(lake.store, lake.settings):
+        list(drive.advance(driven, lane))
+    with duckdb_session(root, lake.settings.tables) as session:
+        told = "SELECT change, left_stream_id, left_value FROM band_changes ORDER BY 2"
+        assert session.execute(told).fetchall() == [(1, "s2", 2.0), (1, "s3", 3.0)]
+        pairs = session.execute("SELECT left_stream_id, left_price, right_x FROM pairs").fetchall()
+        assert pairs == [("new", 3.5, 2.0)]
+        waiting = "SELECT lane, accepted, duplicate FROM epoch_accounting WHERE balanced"
+        assert session.execute(f"{waiting} AND lane = 'ticks~locations'").fetchall() == [
+            ("ticks~locations", 7, 0),
+            ("ticks~locations", 2, 2),
+        ]
 
 
 def test_a_lake_of_format_1_gets_what_it_lacks_and_keeps_its_rows(old):
@@ -97,8 +174,9 @@ def test_a_lake_of_format_1_gets_what_it_lacks_and_keeps_its_rows(old):
     assert (row["id"], row["kind"], row["tests"]) == ("q", "crossing", None)
     (epoch,) = store.rows("epochs").to_pylist()
     assert (epoch["accepted"], epoch["matched"], epoch["choice"]) == (7, None, None)
-    for name, added in ADDED.items():
-        assert added <= {field.name for field in store.delta(name).schema().fields}
+    for later in (2, 3):
+        for name, added in ADDED[later].items():
+            assert added <= {field.name for field in store.delta(name).schema().fields}
 
 
 def test_an_upgraded_lake_takes_matches_beside_the_crossings_it_had(old):
@@ -197,14 +275,14 @@ def test_of_writers_at_once_one_upgrades_and_the_others_find_it_done(settings):
             each.result(timeout=60)
         assert [each.result(timeout=60) for each in registering] == [1, 1]
     store = Store.to_read(settings.root, settings.tables)
-    added = {name: store.delta(name).history() for name in ADDED}
+    added = {name: store.delta(name).history() for name in (*ADDED[2], *ADDED[3])}
     for commits in added.values():
         assert [commit["operation"] for commit in commits].count("ADD COLUMN") == 1
     assert Note.read(settings.root).format == FORMAT
 
 
 def test_a_lake_cut_off_in_its_upgrade_is_upgraded_by_the_next_who_opens_it(old):
-    partly = all_tables(AXES) | {"epochs": tables_of_format_1()["epochs"]}
+    partly = all_tables(AXES) | {"epochs": tables_of(1)["epochs"]}
     Store.open(old, partly)
     Note(1, 4, Note.read(old).ids).write(old)
     store = Store.open(old, all_tables(AXES))

@@ -15,7 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from fencepost.errors import InputError
-from fencepost.queries import QuerySet, read_queries_jsonl
+from fencepost.queries import QuerySet, parted, read_queries_jsonl
 from fencepost.times import parse_instant
 from fencepost.workloads import Garages, MovingObjects, PriceBands, PriceWalks, Squares, town
 from pipelines import workload_files
@@ -94,7 +94,7 @@ def test_the_queries_as_text_are_the_same_boxes_as_in_columns(tmp_path):
         )
     axes = ("price", "volume")
     with (tmp_path / "q.jsonl").open("rb") as lines:
-        text = read_queries_jsonl(lines, "q.jsonl", {"ticks": axes})
+        text, _ = parted(read_queries_jsonl(lines, "q.jsonl", {"ticks": axes}))
     table = pq.read_table(tmp_path / "q.parquet")
     assert set(table["feed"].to_pylist()) == {"ticks"}
     columnar = QuerySet.from_table("ticks", axes, table.drop_columns("feed"))

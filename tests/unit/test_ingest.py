@@ -29,9 +29,11 @@ def test_a_file_is_taken_once_and_its_rows_say_where_they_stood(place):
     report = place.ingest()
     us = T0 - MINUTE
     where = {"arrival": 1, "file": 0}
+    two = {**where, "line": 2, "deleted": None}
+    four = {**where, "line": 4, "deleted": None}
     assert place.tuples() == [
-        {"stream_id": "s", "ts": us + 1_000_000, "price": 2.5, "volume": 7.0, **where, "line": 2},
-        {"stream_id": "t", "ts": us, "price": 0.0, "volume": 1000.0, **where, "line": 4},
+        {"stream_id": "s", "ts": us + 1_000_000, "price": 2.5, "volume": 7.0, **two},
+        {"stream_id": "t", "ts": us, "price": 0.0, "volume": 1000.0, **four},
     ]
     assert place.aside() == [
         {

@@ -18,7 +18,9 @@ from pipelines.planning.plan import (
     Context,
     Limits,
     first_difference,
+    moved,
     next_group,
+    of_lane,
     watermarks,
 )
 from schemas.arrivals import ARRIVALS, DONE, PLANNED
@@ -30,21 +32,31 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KEYS = ("2026-01-01", "2026-01-02", "2026-01-03")
 
 
-def delivery(n: int, key: str = KEYS[0], tuples: int = 1, max_ts: int | None = 0) -> Delivery:
-    return Delivery(n, key, tuples, tuples, 0, 0, max_ts, (f"{n}.csv",))
+def delivery(
+    n: int, key: str = KEYS[0], tuples: int = 1, max_ts: int | None = 0, feed: str = LANE
+) -> Delivery:
+    return Delivery(n, feed, key, tuples, tuples, 0, 0, max_ts, (f"{n}.csv",))
 
 
 def ordered(deliveries: Sequence[Delivery]) -> list[Delivery]:
     return sorted(deliveries, key=lambda d: (d.key, d.n))
 
 
-def context(commits: Sequence[int] = (), lateness: int = 0, plan: str = "p") -> Context:
+def context(
+    commits: Sequence[int] = (),
+    lateness: int = 0,
+    plan: str = "p",
+    deliveries: Sequence[Delivery] = (),
+) -> Context:
     """A registry commit stands at each of these numbers."""
+    feeds = {d.feed for d in deliveries}
+    marks = watermarks(deliveries, dict.fromkeys(feeds, lateness))
 
     def version_at(n: int) -> int:
         return sum(commit < n for commit in commits)
 
-    return Context(lateness, version_at, lambda version: f"f{version}", {"epochs": 7}, "c", plan)
+    known = {n: of_lane(each) for n, each in marks.items()}
+    return Context(known, version_at, lambda version: f"f{version}", {"epochs": 7}, "c", plan)
 
 
 class Ledger:
@@ -65,8 +77,9 @@ class Ledger:
         self.plans += 1
         names = ("commits", "lateness")
         own = {name: more.pop(name) for name in names if name in more}
-        made = context(plan=f"p{self.plans}", **own)
-        group = next_group(self.chain, ordered(deliveries), made, limits, **more)
+        in_order = ordered(deliveries)
+        made = context(plan=f"p{self.plans}", deliveries=in_order, **own)
+        group = next_group(self.chain, in_order, made, limits, **more)
         self.rows += group
         return group
 
@@ -108,7 +121,8 @@ def test_every_delivery_is_taken_once_in_order_whatever_the_limits(
     assert chain.covered == [d.n for d in in_order]
     assert [e.epoch for e in chain.epochs] == list(range(1, len(chain) + 1))
     marks = [mark for epoch in chain.epochs for mark in epoch.watermarks]
-    assert marks == watermarks(None, [d.max_ts for d in in_order], lateness)
+    expected = watermarks(in_order, {LANE: lateness})
+    assert marks == [expected[d.n][LANE] for d in in_order]
     befores = [epoch.watermark_before for epoch in chain.epochs]
     assert befores == [None, *(epoch.watermark for epoch in chain.epochs)][: len(chain)]
     for group in groups:
@@ -334,4 +348,38 @@ def test_a_delivery_goes_by_the_last_registry_that_was_done_before_it() -> None:
     ],
 )
 def test_the_watermark_never_falls(before, latest, lateness, after) -> None:
-    assert watermarks(before, latest, lateness) == after
+    marks = [before := moved(before, ts, lateness) for ts in latest]
+    assert marks == after
+
+
+def test_a_lane_of_two_feeds_has_a_watermark_when_both_have_and_it_is_the_smaller() -> None:
+    told = [(1, "bids", 5), (2, "asks", None), (3, "asks", 9), (4, "bids", 20), (5, "asks", 30)]
+    marks = watermarks(
+        [delivery(n, feed=feed, max_ts=ts) for n, feed, ts in told], {"bids": 0, "asks": 3}
+    )
+    assert [of_lane(marks[n]) for n, _, _ in told] == [None, None, 5, 6, 20]
+
+
+def test_a_lane_of_two_feeds_has_the_deliveries_of_both_in_one_order() -> None:
+    arrivals = ledger_of(
+        arrival(1, DONE, lane="bids", partition_key=KEYS[1]),
+        arrival(2, DONE, lane="asks", partition_key=KEYS[0]),
+        arrival(3, DONE, lane="fish", partition_key=KEYS[0]),
+        arrival(4, DONE, lane="asks", partition_key=KEYS[1]),
+    )
+    taken = [(d.n, d.feed) for d in arrivals.deliveries("bids~asks")]
+    assert taken == [(2, "asks"), (1, "bids"), (4, "asks")]
+
+
+def test_what_stands_for_one_delivery_of_a_lane_stands_for_those_behind_it() -> None:
+    registry = {"kind": "registry", "lane": "queries", "partition_key": ""}
+    arrivals = ledger_of(
+        arrival(1, DONE, lane="bids", partition_key=KEYS[1]),
+        arrival(2, DONE, **registry, registry_version=1),
+        arrival(3, DONE, lane="bids", partition_key=KEYS[0]),
+        arrival(4, DONE, lane="asks", partition_key=KEYS[1]),
+    )
+    in_order = arrivals.deliveries("bids~asks")
+    assert [d.n for d in in_order] == [3, 1, 4]
+    assert arrivals.rising_versions(in_order) == {3: 1, 1: 1, 4: 1}
+    assert arrivals.registrations(0, 1) == {1: (2, int(NOW.timestamp()) * 1_000_000)}

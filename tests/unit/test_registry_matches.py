@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import Faults
-from fencepost.queries import MATCH, QuerySet, StandingQuery, read_queries_jsonl
+from fencepost.queries import MATCH, QuerySet, StandingQuery, parted, read_queries_jsonl
 from pipelines.evaluation.query_files import QueryFile, read_queries
 from pipelines.registry.definitions import query_set_of, rows_of, rows_of_each
 from pipelines.registry.given import read_given
@@ -105,7 +105,7 @@ def test_matches_become_rows_and_come_back_to_the_bit(drawn):
         assert again.fingerprint == whole.fingerprint
         assert again.tests.tolist() == whole.tests.tolist()
         lines = [line.encode() for line in json_lines(rows, {FEED: axes})]
-        read = read_queries_jsonl(lines, "exported", {FEED: axes})
+        read, _ = parted(read_queries_jsonl(lines, "exported", {FEED: axes}))
         assert [(q.boxes, q.tests) for q in read] == [(q.boxes, q.tests) for q in queries]
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fencepost.errors import Faults
 from fencepost.times import DAY, SECOND
 from pipelines.project_files import first_settings
-from pipelines.settings import VIEWS, Feed, Settings, keys, understood
+from pipelines.settings import VIEWS, Feed, Settings, keys
 from schemas import RESERVED
+from tests.settled import faults, understood_in
 
 FEED = '[feeds.ticks]\naxes = ["price"]\nsource = "landing"\n'
 EVERYTHING = """
@@ -33,6 +33,7 @@ stream_column = "Vehicle ID"
 ts_column = "at"
 ts_unit = "ms"
 clock_column = "sent"
+deleted = "Left"
 allowed_lateness = "90s"
 max_skew = "PT5M"
 settle = "0s"
@@ -43,19 +44,6 @@ partitions_to = "2026-11-30"
 owners = ["desk@example.com", "team:fleet"]
 fresh_within = "2h"
 """
-
-
-def understood_in(folder: Path, text: str) -> Settings:
-    return understood(text, folder / "fencepost.toml")
-
-
-def faults(text: str, folder: Path = Path("/project")) -> list[str]:
-    """What is said of a file, line by line, the last line aside."""
-    with pytest.raises(Faults) as told:
-        understood_in(folder, text)
-    *lines, last = str(told.value).replace("/project/fencepost.toml: ", "").splitlines()
-    assert last.endswith(", nothing done.")
-    return lines
 
 
 def about_feed(*lines: str) -> list[str]:
@@ -80,6 +68,7 @@ def test_what_is_not_said_has_its_default():
                 ts_column="ts",
                 ts_unit=None,
                 clock_column=None,
+                deleted=None,
                 allowed_lateness=0,
                 max_skew=DAY,
                 settle=2 * SECOND,
@@ -96,6 +85,7 @@ def test_what_is_not_said_has_its_default():
         epoch_rows=10_000_000,
         group=32,
         snapshot_every=50,
+        joins=(),
         runner="spark",
         read_path="auto",
         cores=None,
@@ -117,6 +107,7 @@ def test_everything_can_be_said():
                 ts_column="at",
                 ts_unit="ms",
                 clock_column="sent",
+                deleted="Left",
                 allowed_lateness=90 * SECOND,
                 max_skew=300 * SECOND,
                 settle=0,
@@ -202,9 +193,9 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         sorce = "x"
         """
     keys = (
-        "axes, source, format, stream_column, ts_column, ts_unit, clock_column, allowed_lateness, "
-        "max_skew, settle, partition, partition_in_path, partitions_from, partitions_to, "
-        "owners, fresh_within"
+        "axes, source, format, stream_column, ts_column, ts_unit, clock_column, deleted, "
+        "allowed_lateness, max_skew, settle, partition, partition_in_path, partitions_from, "
+        "partitions_to, owners, fresh_within"
     )
     path = "a path with ' ': take one of letters, digits and . _ - / only"
     runner = "'Spark' was given, where one of spark, here was expected"
@@ -280,6 +271,19 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         ('format = "delta"\npartition_in_path = true', "partition_in_path: a version of a"),
         ('ts_column = "stream_id"', "ts_column: 'stream_id' is in stream_column too"),
         ('clock_column = "price"', "clock_column: 'price' is in axes too; each has its own column"),
+        ('deleted = "price"', "deleted: 'price' is in axes too; each has its own column"),
+        ('deleted = "ts"', "ts_column: 'ts' is in deleted too; each has its own column"),
+        (
+            'deleted = "stream_id"',
+            "stream_column: 'stream_id' is in deleted too; each has its own column",
+        ),
+        (
+            'clock_column = "at"\ndeleted = "at"',
+            "deleted: 'at' is in clock_column too; each has its own column",
+        ),
+        ("deleted = true", "deleted: true was given, where a text was expected"),
+        ('deleted = ""', "deleted: is empty"),
+        ('axes = ["deleted"]', "axes: 'deleted' is a column of "),
     ],
 )
 def test_a_wrong_value_is_told_with_what_was_expected(line, told):

@@ -66,6 +66,29 @@ def test_a_tuple_knows_the_row_that_it_was_read_from() -> None:
     assert origin["price"].to_pylist() == second.batch.values[0].tolist()
 
 
+@pytest.mark.parametrize("kind", [pa.array, lambda marks: pa.chunked_array([marks[:7], marks[7:]])])
+def test_marks_stand_beside_the_tuples_of_their_rows(kind) -> None:
+    marks = [(None, True, False)[k % 3] for k in range(len(ROWS))]
+    for seed in range(5):
+        chosen = np.random.default_rng(seed).permutation(len(ROWS))
+        rows = read([ROWS[k] for k in chosen]).append_column(
+            "deleted", kind([marks[k] for k in chosen])
+        )
+        whole = Tuples.of(("price",), "ticks", rows, ARRIVALS)
+        for tuples in (whole, whole.of_deliveries(1, 2)):
+            assert tuples.deleted is not None
+            origin = tuples.origin(np.arange(len(tuples)))
+            assert tuples.deleted.tolist() == [bool(m) for m in origin["deleted"].to_pylist()]
+
+
+def test_where_no_row_is_marked_none_is_and_where_marks_were_not_read_there_are_none() -> None:
+    nulls = read(ROWS).append_column("deleted", pa.nulls(len(ROWS), pa.bool_()))
+    marks = Tuples.of(("price",), "ticks", nulls, ARRIVALS).deleted
+    assert marks is not None
+    assert marks.tolist() == [False] * len(ROWS)
+    assert Tuples.of(("price",), "ticks", read(ROWS), ARRIVALS).deleted is None
+
+
 def test_no_rows_are_no_tuples() -> None:
     assert len(Tuples.of(("price",), "ticks", read(ROWS).slice(0, 0), ARRIVALS)) == 0
 

@@ -121,10 +121,6 @@ def test_any_other_id_is_refused(name, why):
         ({"kind": "crossings"}, "unknown `kind` 'crossings'"),
         ({"kind": ""}, "unknown `kind` ''"),
         ({"kind": 1}, "`kind` must be text, not a number"),
-        (
-            {"kind": "band_join"},
-            "`kind` is 'band_join': this version evaluates `crossing` and `match` queries only",
-        ),
         ({"where": None}, "`where` is missing"),
         ({"where": True}, "`where` must be text, not true"),
         ({"where": "price >"}, "`price >` ends where a number was expected (column 8)"),
@@ -201,24 +197,24 @@ def test_a_query_is_an_object(obj):
     assert fault.message.startswith("a query is a JSON object, not ")
 
 
-def test_a_join_is_refused_for_its_kind_and_not_for_its_fields():
-    join = {
-        "id": "j",
-        "kind": "window_join",
-        "left": "ticks",
-        "right": "orders",
-        "on": "",
-        "window": 5,
-    }
-    _, (fault,) = check_query(join, AXES_OF)
-    assert "this version evaluates `crossing` and `match` queries only" in fault.message
+def test_what_only_joins_have_is_no_field_of_a_query_of_one_feed():
+    only = "only joins have it: `kind` is `window_join` or `band_join`"
+    for field in ("left", "right", "on", "window", "between"):
+        _, (fault,) = check_query({**PLAIN, field: "x"}, AXES_OF)
+        assert (fault.message, fault.hint) == (f"unknown field `{field}`", only)
+
+
+def test_of_an_unknown_kind_its_fields_are_not_told_too():
+    _, (fault,) = check_query({"id": "j", "kind": "window_jion", "left": "a", "on": ""}, AXES_OF)
+    assert fault.hint is not None
+    assert fault.hint.endswith("Did you mean 'window_join'?")
 
 
 def test_where_feeds_may_be_absent_the_syntax_counts_and_the_boxes_wait():
     other = {"id": "q", "feed": "orders", "where": 'limit > 5 AND "n o" < 2'}
     query, faults = check_query(other, AXES_OF, feeds_may_be_absent=True)
     assert faults == []
-    assert query is not None
+    assert isinstance(query, StandingQuery)
     assert (query.boxes, query.where) == ((), 'limit > 5 AND "n o" < 2')
     _, (fault,) = check_query({**other, "where": "limit >"}, {}, feeds_may_be_absent=True)
     assert fault.column == 8
@@ -328,6 +324,7 @@ def test_a_match_has_nothing_of_crossings(field):
 def test_the_syntax_of_a_match_of_an_absent_feed_is_checked():
     elsewhere = {**MATCH, "feed": "elsewhere", "where": "p > q"}
     query, faults = check_query(elsewhere, AXES_OF, feeds_may_be_absent=True)
-    assert (faults, query is not None and query.boxes) == ([], ())
+    assert isinstance(query, StandingQuery)
+    assert (faults, query.boxes) == ([], ())
     _, (fault,) = check_query({**elsewhere, "kind": None}, AXES_OF, feeds_may_be_absent=True)
     assert "a number was expected" in fault.message

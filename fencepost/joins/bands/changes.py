@@ -1,0 +1,51 @@
+"""What updates did to the results of band joins, and what those results are, as columns.
+
+Law: a change is net: −1 for a pair in before the update and not after it, +1 for one in after and
+not before. Changes stand by update, then −1 before +1, then by query, then by the other's stream.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fencepost.matches.found import Found
+from fencepost.tuples import Doubles, Int8s, Int32s, Int64s
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """k changes, 37 bytes each. Values are those with which the pair is in, or was."""
+
+    updates: int  # how many there were
+    update: Int64s
+    query: Int32s
+    change: Int8s
+    left_stream: Int32s
+    right_stream: Int32s
+    left_value: Doubles
+    right_value: Doubles
+
+    def __len__(self) -> int:
+        """How many changes."""
+        return len(self.update)
+
+    def affected(self) -> Found:
+        """Give the queries that each update changed, ascending, each once (Q2). O(k log k)."""
+        keys = np.unique(self.update << 32 | self.query)
+        ptr = np.searchsorted(keys >> 32, np.arange(self.updates + 1))
+        return Found(ptr.astype(np.int64), keys.astype(np.int32))
+
+
+@dataclass(frozen=True, eq=False)
+class HeldPairs:
+    """k pairs that are in, by query, then left stream, then right stream. 28 bytes each."""
+
+    query: Int32s
+    left_stream: Int32s
+    right_stream: Int32s
+    left_value: Doubles
+    right_value: Doubles
+
+    def __len__(self) -> int:
+        """How many pairs."""
+        return len(self.query)

@@ -1,0 +1,1 @@
+"""Keys of pairs, laid out as columns."""

@@ -1,0 +1,1 @@
+"""Which groups need a look at all."""

@@ -1,0 +1,5 @@
+"""Where entries are, coarsely."""
+
+from fencepost.joins.bands.points.cells.grid import Cells
+
+__all__ = ["Cells"]

@@ -1,0 +1,244 @@
+"""One step of a lane: the deliveries of two feeds to the pairs and band changes they lead to.
+
+A delivery is of one feed, so that while it is taken the other side stands still: its tuples are
+held against the other side's live ones and against the current values of its streams. The state is
+what was taken, and nothing that was found; so pairs and changes are found when they are asked for,
+a piece after the other.
+
+Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.errors import InputError, StateError
+from fencepost.joins.finding import Bands, Planes, Step, Windows, grown, remaining
+from fencepost.joins.index import LaneIndex
+from fencepost.joins.laying import BandPiece, no_changes, no_pairs
+from fencepost.joins.state import LaneState, SideState
+from fencepost.joins.taking import Taking, Turns, take
+from fencepost.order import NEVER, REASONS
+from fencepost.tuples import Bools, Int8s, Int32s, Int64s, TupleBatch
+
+FIRST_PIECE = 1 << 12  # tuples joined before it is known how many rows they lead to
+
+Piece = TypeVar("Piece", pa.Table, BandPiece)
+
+
+@dataclass(frozen=True, eq=False)
+class JoinOutcome:
+    """What a step took; pairs and changes are found, and laid out as tables, when asked for.
+
+    taken  of each side what became of its tuples      newly  the band joins newly in force
+    """
+
+    step: Step
+    taken: tuple[Taking, Taking]
+    newly: Int32s
+
+    @property
+    def index(self) -> LaneIndex:
+        """The joins that the step was taken under."""
+        return self.step.index
+
+    @property
+    def state(self) -> LaneState:
+        """The state after the step."""
+        return self.step.after
+
+    @property
+    def watermarks(self) -> Int64s:
+        """The lane's after each delivery, the smaller of both feeds'; NEVER while one has none."""
+        return self.step.marks[1:]
+
+    @property
+    def accepted(self) -> tuple[int, int]:
+        """How many tuples of each side were taken, of the batches and of those that waited."""
+        left, right = self.step.taken
+        return len(left), len(right)
+
+    @property
+    def waiting(self) -> tuple[int, int]:
+        """How many tuples of each side wait after the step."""
+        left, right = self.state.sides
+        return len(left.waiting), len(right.waiting)
+
+    def rejected(self, side: int) -> pa.Table:
+        """The rows of a side's batch that were turned away, in their order, and why."""
+        turned = self.taken[side].rejected
+        order = np.argsort(turned.row)
+        reasons = pa.array(REASONS).take(pa.array(turned.reason[order]))
+        return pa.table({"row": turned.row[order], "reason": reasons})
+
+    def moved(self, side: int) -> pa.Table:
+        """The last tuples that this step put over others: what a log of the state needs."""
+        return self.state.sides[side].heads_table(self.taken[side].moved)
+
+    def lived(self, side: int) -> pa.Table:
+        """The tuples that this step took and that still live: what a log of the live ones needs."""
+        return self.state.sides[side].live_table(self.step.before.sides[side].taken)
+
+    @property
+    def pairs(self) -> pa.Table:
+        """The window joins' pairs, each with both tuples, ids coded."""
+        found = list(self.pair_pieces(sys.maxsize))
+        if found:
+            return pa.concat_tables(found)
+        return no_pairs(self.index.windows, self.state.sides)
+
+    @property
+    def band_changes(self) -> pa.Table:
+        """The band joins' changes, those of `newly` first, ids coded."""
+        return pa.concat_tables([piece.changes for piece in self._band_pieces()])
+
+    @property
+    def affected(self) -> pa.Table:
+        """The queries that each update changed, each once for the update."""
+        return pa.concat_tables([piece.affected for piece in self._band_pieces()])
+
+    def pair_pieces(self, most: int) -> Iterator[pa.Table]:
+        """Find the pairs, about so many at a time, in their order."""
+        if len(self.index.windows):
+            find = Windows(self.step).find
+            yield from _pieces(len(self.step.turns), most, find, pa.Table.__len__)
+
+    def band_pieces(self, most: int, planes: Planes | None = None) -> Iterator[BandPiece]:
+        """Find the changes and whom they affect, about so many at a time, in their order.
+
+        `planes` are those of the state before, if someone kept them: they are moved on to the one
+        after. Without them they are laid out anew, in O(m log m) for m streams.
+        """
+        if planes is None:
+            planes = Planes(self.index, self.step.before)
+        bands = Bands(self.step, planes)
+        if bands.planes:
+            register = _rows_of(bands, self.newly)
+            yield from _pieces(len(self.newly), most, register, _changes)
+            yield from _pieces(len(self.step.turns), most, bands.find, _changes)
+        planes.state = self.state
+
+    def _band_pieces(self) -> list[BandPiece]:
+        nothing = no_changes(self.index.bands, self.state.sides)
+        return list(self.band_pieces(sys.maxsize)) or [nothing]
+
+
+def step(  # noqa: PLR0913  the lane's four, and how they are to be taken, by name
+    state: LaneState,
+    batches: tuple[TupleBatch, TupleBatch],
+    sides: Int8s,
+    index: LaneIndex,
+    *,
+    lateness: tuple[int, int] = (0, 0),
+    registry: int = 0,
+    newly: Int32s | Int64s | None = None,
+    gone: tuple[Bools | None, Bools | None] = (None, None),
+) -> JoinOutcome:
+    """Take deliveries, 0 to len(sides) - 1: `sides` says whose each is, some may be empty.
+
+    A batch holds the deliveries of its own side; `gone` marks rows that take their stream out of
+    the band joins. `lateness` is what each feed allows, in µs; `registry` the version in force;
+    `newly` the band joins, by their rows, that came into force with it and since the step before.
+    O(streams + n log n) for n tuples; what pairs and changes cost is spent when they are asked for.
+    """
+    _refuse_strangers(state, batches, index)
+    _refuse_false_rows(batches, sides, gone, lateness)
+    left, right = (
+        take(
+            state.sides[side],
+            batches[side],
+            np.flatnonzero(sides == side),
+            len(sides),
+            lateness[side],
+            gone[side],
+        )
+        for side in (0, 1)
+    )
+    first = NEVER if state.watermark is None else state.watermark
+    marks = np.append(first, np.minimum(left.watermarks, right.watermarks))
+    after = LaneState(
+        (
+            _lived(state.sides[0], left, index, int(marks[-1]), registry),
+            _lived(state.sides[1], right, index, int(marks[-1]), registry),
+        )
+    )
+    turns = Turns.of(left.tuples, right.tuples)
+    taken = (left.tuples, right.tuples)
+    done = Step(state, after, taken, turns, marks, index, registry)
+    rows = np.empty(0, np.int32) if newly is None else np.unique(newly).astype(np.int32)
+    return JoinOutcome(done, (left, right), rows)
+
+
+def _lived(
+    before: SideState, taking: Taking, index: LaneIndex, mark: int, registry: int
+) -> SideState:
+    """Add what was taken to what lives, and drop what no window join can reach any more."""
+    live = grown(before.live, taking.tuples, before.taken, registry)
+    return replace(taking.state, live=remaining(live, index, mark, taking.state.taken))
+
+
+def _pieces(
+    total: int, most: int, find: Callable[[int, int], Piece], count: Callable[[Piece], int]
+) -> Iterator[Piece]:
+    """Find what `total` lead to, the first few first, then as many as `most` results allow."""
+    begin, size = 0, min(most, FIRST_PIECE)
+    while begin < total:
+        end = min(begin + size, total)
+        piece = find(begin, end)
+        yield piece
+        rate = max(count(piece), 1) / (end - begin)
+        begin, size = end, max(1, min(int(most / rate), 4 * (end - begin)))
+
+
+def _rows_of(bands: Bands, newly: Int32s) -> Callable[[int, int], BandPiece]:
+    return lambda begin, end: bands.registered(newly[begin:end])
+
+
+def _changes(piece: BandPiece) -> int:
+    return int(piece.changes.num_rows)
+
+
+def _refuse_strangers(
+    state: LaneState, batches: tuple[TupleBatch, TupleBatch], index: LaneIndex
+) -> None:
+    given = (batches[0].feed, batches[1].feed)
+    of_index = (index.windows.left, index.windows.right)
+    if not state.feeds == given == of_index:
+        raise StateError(
+            f"a step takes one lane; the state is of {'~'.join(state.feeds)}, the tuples of "
+            f"{'~'.join(given)}, the queries of {index.lane}"
+        )
+    axes = (batches[0].axes, batches[1].axes)
+    if not state.axes == axes == index.windows.axes:
+        raise StateError(
+            f"lane {index.lane}: the state has the axes {state.axes}, the tuples {axes}, "
+            f"the queries {index.windows.axes}"
+        )
+
+
+def _refuse_false_rows(
+    batches: tuple[TupleBatch, TupleBatch],
+    sides: Int8s,
+    gone: tuple[Bools | None, Bools | None],
+    lateness: tuple[int, int],
+) -> None:
+    if ((sides != 0) & (sides != 1)).any():
+        raise InputError("a delivery is of the side 0, the left one, or 1")
+    for side, (batch, marked) in enumerate(zip(batches, gone, strict=True)):
+        if len(batch) and not 0 <= batch.delivery[-1] < len(sides):
+            raise InputError(
+                f"a tuple of delivery {batch.delivery[-1]}, expected 0 to {len(sides) - 1}"
+            )
+        for row in np.flatnonzero(sides[batch.delivery] != side)[:1]:
+            raise InputError(
+                f"feed '{batch.feed}' has a tuple of delivery {batch.delivery[row]}, which is of "
+                "the other side"
+            )
+        if marked is not None and len(marked) != len(batch):
+            raise InputError(f"{len(marked)} rows are marked gone or not, of {len(batch)}")
+    if min(lateness) < 0:
+        raise InputError(f"an allowed lateness of {min(lateness)} µs, expected 0 or more")

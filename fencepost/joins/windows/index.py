@@ -1,0 +1,164 @@
+"""The window joins of a lane (S3): which pairs do new tuples of one side make with the other's?
+
+Law: for a new tuple l and an old one e, D = max(|l.ts - e.ts|, mark - e.ts), and C is how many
+tuples of e's feed were taken from e on, e among them. The pair satisfies a query iff one of its
+conjuncts holds for the values, D <= window, C <= last, e was taken under a registry not older than
+the query, and valid_from <= l.ts < valid_to. Whichever method is taken, the pairs are the same.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+from fencepost.errors import InputError
+from fencepost.joins.windows import bitmaps, ranges, scan
+from fencepost.joins.windows.asked import Held, New, Standing, held_of, new_of, standing_of
+from fencepost.joins.windows.choosing import Choice, choose
+from fencepost.joins.windows.conjuncts import Conjuncts
+from fencepost.joins.windows.live import Live
+from fencepost.joins.windows.pairs import Pairs
+from fencepost.joins.windows.pieces import PIECES
+from fencepost.joins.windows.spatial import SpatialPairs
+from fencepost.matches import Regions
+from fencepost.matches.auto import choose as choose_index
+from fencepost.queries.joins import WindowJoins
+from fencepost.queries.wording import did_you_mean, shortened
+from fencepost.tuples import Doubles, Int64s
+
+LEFT, RIGHT = 0, 1
+AUTO = "auto"
+METHODS = {
+    "scan": scan.probe,
+    "runs": ranges.runs,
+    "ranges": ranges.probe,
+    "bitmaps": bitmaps.probe,
+}
+SPATIAL = "spatial_join"
+
+
+@dataclass(frozen=True, eq=False)
+class WindowIndex:
+    """The conjuncts of q window joins, seen from both sides.
+
+    build   O(c d log c): an index of `matches` over each side's own axes
+    probe   that index's, for the new tuples; then the method's: see ranges, bitmaps, spatial
+    size    the two indexes, and 80 + 16 d bytes a conjunct
+    """
+
+    queries: WindowJoins
+    method: str
+    sides: tuple[Conjuncts, Conjuncts]
+    own: tuple[Regions, Regions]
+    spatial: SpatialPairs | None
+
+    @classmethod
+    def build(cls, queries: WindowJoins, pieces: int = PIECES, method: str = AUTO) -> Self:
+        """Lay the conjuncts out; `pieces` is how many a join condition is cut into by S3's join."""
+        names = (AUTO, *METHODS, SPATIAL)
+        if method not in names:
+            raise InputError(
+                f"no way to join windows is called '{shortened(method)}'; there are: "
+                f"{', '.join(names)}.{did_you_mean(method, names)}"
+            )
+        if pieces < 1:
+            raise InputError(f"a join condition cannot be cut into {pieces} pieces, 1 at least")
+        sides = (Conjuncts.seen_from(LEFT, queries), Conjuncts.seen_from(RIGHT, queries))
+        spatial = None
+        if method == SPATIAL:
+            sought = sides[LEFT].sought
+            spatial = SpatialPairs.build(queries, sought.term, sought.terms, pieces)
+        return cls(queries, method, sides, (_laid(sides[LEFT]), _laid(sides[RIGHT])), spatial)
+
+    def __len__(self) -> int:
+        """How many queries."""
+        return len(self.queries)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of its own."""
+        own = sum(each.nbytes for each in (*self.sides, *self.own))
+        return own + (0 if self.spatial is None else self.spatial.nbytes)
+
+    def probe(
+        self,
+        side: int,
+        ts: Int64s,
+        values: Doubles,
+        live: Live,
+        mark: Int64s | int,
+        taken: Int64s | int,
+    ) -> Pairs:
+        """Pair new tuples of a side with the other side's window, `old` being rows of `live`.
+
+        `mark` is the lane's before the delivery, NEVER where there is none; `taken` how many of the
+        other feed were taken before it. Either may be given for each new tuple: tuples of several
+        deliveries are asked together, and what `live` holds beyond `taken` stands not there yet.
+        """
+        if not len(ts) or not len(live) or not len(self.queries):
+            return Pairs.nothing()
+        new, standing = self._asked(side, ts, values, live, mark, taken)
+        if self.spatial is not None:
+            return self.spatial.probe(side, new, standing, self.sides[side].sought.terms)
+        held = self._held(side, new)
+        name = self.method
+        if name == AUTO:
+            name = choose(new, standing, self.sides[side].sought, held).name
+        return METHODS[name](new, standing, self.sides[side].sought, held)
+
+    def choice(
+        self,
+        side: int,
+        ts: Int64s,
+        values: Doubles,
+        live: Live,
+        mark: Int64s | int,
+        taken: Int64s | int,
+    ) -> Choice:
+        """Say what `auto` takes for such a probe, and why."""
+        new, standing = self._asked(side, ts, values, live, mark, taken)
+        return choose(new, standing, self.sides[side].sought, self._held(side, new))
+
+    def _asked(
+        self,
+        side: int,
+        ts: Int64s,
+        values: Doubles,
+        live: Live,
+        mark: Int64s | int,
+        taken: Int64s | int,
+    ) -> tuple[New, Standing]:
+        mine, other = self.queries.axes[side], self.queries.axes[1 - side]
+        for whose, given, axes in (("new", values, mine), ("old", live.values, other)):
+            if len(given) != len(axes):
+                raise InputError(f"{whose} tuples of {len(given)} axes, {len(axes)} expected")
+        new = new_of(ts, values, mark, taken)
+        return new, standing_of(live, self.sides[side].sought.terms)
+
+    def _held(self, side: int, new: New) -> Held:
+        return held_of(self.own[side].probe(new.values), len(self.sides[side].sought.query))
+
+    def check(self) -> None:
+        """Raise BrokenIndex unless every index beneath holds what it was built of."""
+        for own in self.own:
+            own.check()
+        if self.spatial is not None:
+            self.spatial.check()
+
+    def told(self) -> str:
+        """Say how the conjuncts stand, by what new tuples find theirs, and how pairs are made."""
+        sought = self.sides[LEFT].sought
+        sides = "; ".join(
+            f"{name}: {own.index.name}, {own.index.told()}"
+            for name, own in zip((self.queries.left, self.queries.right), self.own, strict=True)
+        )
+        method = self.method if self.spatial is None else f"{SPATIAL}, {self.spatial.told()}"
+        windows = len(sought.terms.last) - sought.terms.wide
+        return (
+            f"{method}; {len(self):,} joins, {len(sought.query):,} conjuncts, "
+            f"{windows:,} windows, {len(sought.tests.code):,} tests; {sides}"
+        )
+
+
+def _laid(side: Conjuncts) -> Regions:
+    """Lay one side's own conditions out in the index that suits them."""
+    choice = choose_index(side.own)
+    return Regions.build(side.own, choice.name, exact=side.own_tests)

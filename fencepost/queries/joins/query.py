@@ -1,0 +1,71 @@
+"""One standing join, of either kind.
+
+A window join's `on` and `where` come to conjuncts: boxes over the axes of both feeds, those of the
+left feed first, each with the comparisons that no box can say. A band join names one axis of each
+feed and the least and the largest difference.
+
+Law: a pair of tuples satisfies a window join iff one of its conjuncts holds for the values of both:
+lo <= v < hi on every axis, and every test. A test (a, p, op, b, q) is `v[a] + p op v[b] + q`, where
+`v + p` is one float64 operation rounded to nearest; with p = 0 it is v itself.
+"""
+
+from dataclasses import dataclass
+from math import inf
+from typing import NamedTuple
+
+from fencepost.lanes import lane_of
+from fencepost.queries.condition import Box
+
+WINDOW_JOIN, BAND_JOIN = "window_join", "band_join"
+JOINS = (WINDOW_JOIN, BAND_JOIN)
+
+
+class JoinTest(NamedTuple):
+    """`v[axis] + plus op v[other] + other_plus`; op one of OPS, axes counted over both feeds."""
+
+    axis: int
+    plus: float
+    op: str
+    other: int
+    other_plus: float
+
+
+class Conjunct(NamedTuple):
+    """One way to satisfy a window join: a box over the axes of both feeds, and tests beside it."""
+
+    box: Box
+    tests: tuple[JoinTest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinQuery:
+    """One version of one join, times in µs. Without the axes of its feeds, conjuncts are ().
+
+    A window join has `on`, perhaps `where`, `conjuncts`, and either `window` (a time) or `last` (a
+    count). A band join has axes and bounds: both ends closed, open ends infinite.
+    """
+
+    id: str
+    kind: str
+    left: str
+    right: str
+    on: str | None = None
+    where: str | None = None
+    conjuncts: tuple[Conjunct, ...] = ()
+    window: int | None = None
+    last: int | None = None
+    left_axis: str | None = None
+    right_axis: str | None = None
+    low: float = -inf
+    high: float = inf
+    valid_from: int | None = None
+    valid_to: int | None = None
+    owner: str | None = None
+    tags: tuple[str, ...] = ()
+    note: str | None = None
+    version: int = 1
+
+    @property
+    def lane(self) -> str:
+        """The ordered pair of feeds that it joins."""
+        return lane_of(self.left, self.right)

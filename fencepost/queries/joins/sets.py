@@ -1,0 +1,226 @@
+"""All the joins of one ordered pair of feeds, as columns: one set for each kind.
+
+`registered` says with which registry version each came to stand: a window join takes no tuple that
+was taken under an earlier one.
+
+Law: a set never changes. Ids are distinct within it, no box is empty, and no band has its ends the
+wrong way round.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.errors import InputError
+from fencepost.lanes import lane_of
+from fencepost.queries.columns import Doubles, Int32s
+from fencepost.queries.condition import OPS
+from fencepost.queries.joins.query import BAND_JOIN, WINDOW_JOIN, JoinQuery
+from fencepost.queries.strings import Int64s
+from fencepost.queries.wording import shortened
+from fencepost.times import ALWAYS_FROM, ALWAYS_TO
+
+FOREVER = np.iinfo(np.int64).max
+"""A window without an end: of time where tuples are counted, of tuples where time is."""
+
+
+@dataclass(frozen=True, eq=False)
+class WindowJoins:
+    """q window joins with c conjuncts. 56 bytes a query, 16 + 16 an axis for a conjunct.
+
+    Query k has the conjuncts ptr[k]:ptr[k + 1]; conjunct j the box lo[:, j], hi[:, j] over the left
+    feed's axes and then the right feed's, and the tests test_ptr[j]:test_ptr[j + 1]: `tests` holds
+    (axis, place of the op in OPS, other axis), `plus` what is added to the one and to the other.
+    The earlier of a pair must be within `window` µs and among the `last` tuples of its feed.
+    """
+
+    left: str
+    right: str
+    axes: tuple[tuple[str, ...], tuple[str, ...]]
+    ids: pa.StringArray
+    versions: Int32s
+    registered: Int64s
+    window: Int64s
+    last: Int64s
+    valid_from: Int64s
+    valid_to: Int64s
+    ptr: Int64s
+    lo: Doubles
+    hi: Doubles
+    test_ptr: Int64s
+    tests: Int32s  # [test, 3]
+    plus: Doubles  # [test, 2]
+
+    @classmethod
+    def from_queries(
+        cls,
+        feeds: tuple[str, str],
+        axes: tuple[Sequence[str], Sequence[str]],
+        queries: Iterable[JoinQuery],
+        registered: Sequence[int] | Int64s | None = None,
+    ) -> "WindowJoins":
+        """Take queries one by one; `registered` is 0 for all where it is not given."""
+        taken = _taken(feeds, WINDOW_JOIN, queries)
+        d = len(axes[0]) + len(axes[1])
+        conjuncts = list(chain.from_iterable(q.conjuncts for q in taken))
+        for query in taken:
+            if not query.conjuncts or any(len(each.box) != d for each in query.conjuncts):
+                raise InputError(f"{_told(query)} was read without the axes of its feeds")
+        ends = np.array([each.box for each in conjuncts], np.float64).reshape(-1, d, 2)
+        lo, hi = np.ascontiguousarray(ends.transpose(2, 1, 0)) + 0.0
+        tests = list(chain.from_iterable(each.tests for each in conjuncts))
+        return cls(
+            *feeds,
+            (tuple(axes[0]), tuple(axes[1])),
+            pa.array([q.id for q in taken], pa.string()),
+            np.array([q.version for q in taken], np.int32),
+            _registered(taken, registered),
+            _or([q.window for q in taken], FOREVER),
+            _or([q.last for q in taken], FOREVER),
+            _or([q.valid_from for q in taken], ALWAYS_FROM),
+            _or([q.valid_to for q in taken], ALWAYS_TO),
+            _ptr([len(q.conjuncts) for q in taken]),
+            lo,
+            hi,
+            _ptr([len(each.tests) for each in conjuncts]),
+            np.array([(t.axis, OPS.index(t.op), t.other) for t in tests], np.int32).reshape(-1, 3),
+            np.array([(t.plus, t.other_plus) for t in tests], np.float64).reshape(-1, 2) + 0.0,
+        )
+
+    def __len__(self) -> int:
+        """How many queries."""
+        return len(self.ids)
+
+    def take(self, rows: Int64s) -> "WindowJoins":
+        """Give some of the queries, in the order of `rows`. O(what they say)."""
+        ptr, conjuncts = _chosen(self.ptr, rows)
+        test_ptr, tests = _chosen(self.test_ptr, conjuncts)
+        return replace(
+            self,
+            ids=self.ids.take(pa.array(rows)),
+            ptr=ptr,
+            lo=np.ascontiguousarray(self.lo[:, conjuncts]),
+            hi=np.ascontiguousarray(self.hi[:, conjuncts]),
+            test_ptr=test_ptr,
+            tests=self.tests[tests],
+            plus=self.plus[tests],
+            versions=self.versions[rows],
+            registered=self.registered[rows],
+            window=self.window[rows],
+            last=self.last[rows],
+            valid_from=self.valid_from[rows],
+            valid_to=self.valid_to[rows],
+        )
+
+    @property
+    def lane(self) -> str:
+        """The ordered pair of feeds."""
+        return lane_of(self.left, self.right)
+
+
+@dataclass(frozen=True, eq=False)
+class BandJoins:
+    """q band joins: low <= left axis - right axis <= high, both ends closed. 44 bytes each."""
+
+    left: str
+    right: str
+    axes: tuple[tuple[str, ...], tuple[str, ...]]
+    ids: pa.StringArray
+    versions: Int32s
+    registered: Int64s
+    left_axis: Int32s  # its place among the left feed's axes
+    right_axis: Int32s
+    low: Doubles
+    high: Doubles
+
+    @classmethod
+    def from_queries(
+        cls,
+        feeds: tuple[str, str],
+        axes: tuple[Sequence[str], Sequence[str]],
+        queries: Iterable[JoinQuery],
+        registered: Sequence[int] | Int64s | None = None,
+    ) -> "BandJoins":
+        """Take queries one by one; `registered` is 0 for all where it is not given."""
+        taken = _taken(feeds, BAND_JOIN, queries)
+        for query in taken:
+            if query.left_axis not in axes[0] or query.right_axis not in axes[1]:
+                raise InputError(f"{_told(query)} joins axes that its feeds do not have")
+            if not query.low <= query.high:
+                raise InputError(f"{_told(query)} has the band [{query.low}, {query.high}]")
+        return cls(
+            *feeds,
+            (tuple(axes[0]), tuple(axes[1])),
+            pa.array([q.id for q in taken], pa.string()),
+            np.array([q.version for q in taken], np.int32),
+            _registered(taken, registered),
+            np.array([list(axes[0]).index(q.left_axis or "") for q in taken], np.int32),
+            np.array([list(axes[1]).index(q.right_axis or "") for q in taken], np.int32),
+            np.array([q.low for q in taken], np.float64) + 0.0,
+            np.array([q.high for q in taken], np.float64) + 0.0,
+        )
+
+    def __len__(self) -> int:
+        """How many queries."""
+        return len(self.ids)
+
+    def take(self, rows: Int64s) -> "BandJoins":
+        """Give some of the queries, in the order of `rows`. O(rows)."""
+        return replace(
+            self,
+            ids=self.ids.take(pa.array(rows)),
+            versions=self.versions[rows],
+            registered=self.registered[rows],
+            left_axis=self.left_axis[rows],
+            right_axis=self.right_axis[rows],
+            low=self.low[rows],
+            high=self.high[rows],
+        )
+
+    @property
+    def lane(self) -> str:
+        """The ordered pair of feeds."""
+        return lane_of(self.left, self.right)
+
+
+def _taken(feeds: tuple[str, str], kind: str, queries: Iterable[JoinQuery]) -> list[JoinQuery]:
+    """Refuse queries that cannot stand in a set of this kind over these feeds."""
+    taken = list(queries)
+    for query in taken:
+        if query.kind != kind:
+            raise InputError(f"{_told(query)} is of the kind '{query.kind}', the set of '{kind}'")
+        if (query.left, query.right) != feeds:
+            raise InputError(f"{_told(query)} joins {query.lane}, the set {lane_of(*feeds)}")
+    if len({query.id for query in taken}) < len(taken):
+        raise InputError(f"the joins of {lane_of(*feeds)} are given an id twice")
+    return taken
+
+
+def _told(query: JoinQuery) -> str:
+    return f"the query '{shortened(query.id)}'"
+
+
+def _registered(queries: Sequence[JoinQuery], registered: Sequence[int] | Int64s | None) -> Int64s:
+    return (
+        np.zeros(len(queries), np.int64) if registered is None else np.array(registered, np.int64)
+    )
+
+
+def _or(numbers: Sequence[int | None], absent: int) -> Int64s:
+    return np.fromiter((absent if n is None else n for n in numbers), np.int64, len(numbers))
+
+
+def _ptr(lengths: Sequence[int] | Int64s) -> Int64s:
+    ptr = np.zeros(len(lengths) + 1, np.int64)
+    np.cumsum(lengths, out=ptr[1:])
+    return ptr
+
+
+def _chosen(ptr: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
+    """Give the members of some of the runs that `ptr` bounds, and where each run then begins."""
+    lengths = np.diff(ptr)[rows]
+    chosen = _ptr(lengths)
+    return chosen, np.repeat(ptr[:-1][rows] - chosen[:-1], lengths) + np.arange(chosen[-1])

@@ -1,0 +1,295 @@
+"""Two feeds against each other: their deliveries and registrations in, pairs and changes out.
+
+Law: one delivery after the other, one tuple after the other. A new tuple is held against every
+earlier-taken tuple of the other feed under every window join; the result of every band join is
+found anew, whole, after every update, and what differs from before are its changes.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, Conjunct, JoinQuery
+from fencepost.reference import order
+from fencepost.reference.crossings import COMPARES
+from fencepost.reference.order import Arrival, Delivery, Sighting
+
+LEFT, RIGHT = 0, 1
+
+
+@dataclass(frozen=True)
+class SideDelivery:
+    """A delivery of one of the two feeds; `gone` are its rows that take their stream out."""
+
+    side: int
+    delivery: Delivery
+    gone: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True)
+class JoinRegistration:
+    """A registry commit: the whole set of joins in force for the deliveries after it."""
+
+    queries: tuple[JoinQuery, ...]
+
+
+class Taken(NamedTuple):
+    """An accepted tuple, its place among those of its feed, and the registry it was taken under."""
+
+    sighting: Sighting
+    place: int
+    registry: int
+
+
+class Pair(NamedTuple):
+    """A window join's pair, reported at the ts of the later-taken of the two."""
+
+    query_id: str
+    version: int
+    ts: int
+    left: Sighting
+    right: Sighting
+    delivery: int
+
+
+class Change(NamedTuple):
+    """A pair that came into a band join's result (+1), or left it (-1), with its values then.
+
+    Of a registration there is no ts, and the delivery is -1.
+    """
+
+    query_id: str
+    version: int
+    change: int
+    left: str
+    right: str
+    left_value: float
+    right_value: float
+    ts: int | None
+    delivery: int
+
+
+BandPair = tuple[str, int, str, str]
+"""Query id and version, left stream, right stream."""
+
+Result = dict[BandPair, tuple[float, float]]
+"""The pairs in the band joins' results, and the values of both streams."""
+
+
+@dataclass
+class Feed:
+    """One of the two feeds on its way. `members`: the current values, by stream."""
+
+    axes: tuple[str, ...]
+    lateness: int
+    heads: dict[str, Sighting] = field(default_factory=dict)
+    members: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    waiting: list[Arrival] = field(default_factory=list)
+    gone: set[tuple[int, int]] = field(default_factory=set)
+    taken: list[Taken] = field(default_factory=list)
+    watermark: int | None = None
+
+
+@dataclass
+class JoinRows:
+    """What a run leaves behind, in the order in which it came about.
+
+    accepted, rejected  by side: (delivery, tuple), (delivery, row, reason)
+    affected            (delivery, ts, side, stream, query id): an update and whom it changed
+    """
+
+    feeds: tuple[Feed, Feed]
+    pairs: list[Pair] = field(default_factory=list)
+    changes: list[Change] = field(default_factory=list)
+    affected: list[tuple[int, int, int, str, str]] = field(default_factory=list)
+    accepted: tuple[list[tuple[int, Sighting]], ...] = field(default_factory=lambda: ([], []))
+    rejected: tuple[list[tuple[int, int, str]], ...] = field(default_factory=lambda: ([], []))
+    watermarks: list[int | None] = field(default_factory=list)
+    result: Result = field(default_factory=dict)
+
+
+def run_joins(
+    axes: tuple[Sequence[str], Sequence[str]],
+    script: Iterable[SideDelivery | JoinRegistration],
+    lateness: tuple[int, int] = (0, 0),
+) -> JoinRows:
+    """Take a script in order, in O(tuples² × queries) and no hurry."""
+    left, right = (Feed(tuple(a), late) for a, late in zip(axes, lateness, strict=True))
+    rows = JoinRows((left, right))
+    queries: tuple[JoinQuery, ...] = ()
+    registered: dict[tuple[str, int], int] = {}
+    registry = number = 0
+    for item in script:
+        if isinstance(item, JoinRegistration):
+            registry += 1
+            queries = item.queries
+            known = {(q.id, q.version): registry for q in queries}
+            registered = {name: registered.get(name, now) for name, now in known.items()}
+            register(rows, queries)
+            continue
+        mark = lowest(rows.feeds)
+        before = tuple(len(feed.taken) for feed in rows.feeds)
+        judge(rows, item, number)
+        for sighting, is_gone in release(rows.feeds[item.side]):
+            taken = Taken(sighting, len(rows.feeds[item.side].taken), registry)
+            others = rows.feeds[1 - item.side].taken
+            rows.pairs += [
+                pair_of(query, item.side, taken, other, number)
+                for other in others
+                for query in queries
+                if query.kind == WINDOW_JOIN
+                and joins(query, item.side, taken, other)
+                and other.registry >= registered[query.id, query.version]
+                and in_window(query, taken, other, mark, before[1 - item.side])
+            ]
+            rows.feeds[item.side].taken.append(taken)
+            rows.accepted[item.side].append((number, sighting))
+            update(rows, queries, item.side, sighting, number, is_gone=is_gone)
+        rows.watermarks.append(lowest(rows.feeds))
+        number += 1
+    return rows
+
+
+# ── admission ─────────────────────────────────────────────────────────────────────────────────────
+
+
+def judge(rows: JoinRows, item: SideDelivery, number: int) -> None:
+    """A good tuple waits, for those judged after it too; a faulty one is set aside."""
+    feed = rows.feeds[item.side]
+    arrivals = [Arrival(s.ts, number, row, s) for row, s in enumerate(item.delivery.tuples)]
+    for arrival in sorted(arrivals):
+        seen = arrival.sighting
+        reason = order.fault(seen, feed.waiting, feed.heads.get(seen.stream))
+        if reason is not None:
+            rows.rejected[item.side].append((number, arrival.row, reason))
+            continue
+        feed.waiting.append(arrival)
+        if arrival.row in item.gone:
+            feed.gone.add((number, arrival.row))
+    feed.watermark = order.moved(feed.watermark, feed.waiting, feed.lateness)
+
+
+def release(feed: Feed) -> list[tuple[Sighting, bool]]:
+    """What the watermark has reached is taken by ts; at one ts by row, or by stream if it waits."""
+    ready = [a for a in feed.waiting if order.is_released(a, feed.watermark)]
+    feed.waiting = [a for a in feed.waiting if a not in ready]
+    ready.sort(key=lambda a: (a.ts, a.sighting.stream) if feed.lateness else (a.ts, a.row))
+    for arrival in ready:
+        feed.heads[arrival.sighting.stream] = arrival.sighting
+    return [(a.sighting, (a.delivery, a.row) in feed.gone) for a in ready]
+
+
+def lowest(feeds: tuple[Feed, Feed]) -> int | None:
+    """The lane's watermark is the smaller of its feeds', and none before both have one."""
+    marks = [feed.watermark for feed in feeds if feed.watermark is not None]
+    return min(marks) if len(marks) == len(feeds) else None
+
+
+# ── window joins ──────────────────────────────────────────────────────────────────────────────────
+
+
+def joins(query: JoinQuery, side: int, later: Taken, earlier: Taken) -> bool:
+    """A pair joins where the later one is in the query's validity and a conjunct holds for both."""
+    begun = query.valid_from is None or query.valid_from <= later.sighting.ts
+    ended = query.valid_to is not None and query.valid_to <= later.sighting.ts
+    left, right = in_sides(side, later.sighting, earlier.sighting)
+    values = (*left.values, *right.values)
+    return begun and not ended and any(satisfies(each, values) for each in query.conjuncts)
+
+
+def satisfies(conjunct: Conjunct, values: Sequence[float]) -> bool:
+    """A conjunct holds in its box, where each of its comparisons holds of sums rounded once."""
+    return all(lo <= v < hi for (lo, hi), v in zip(conjunct.box, values, strict=True)) and all(
+        COMPARES[t.op](plus(values[t.axis], t.plus), plus(values[t.other], t.other_plus))
+        for t in conjunct.tests
+    )
+
+
+def plus(value: float, number: float) -> float:
+    """With nothing to add a value is itself."""
+    return value + number if number else value
+
+
+def in_window(query: JoinQuery, later: Taken, earlier: Taken, mark: int | None, taken: int) -> bool:
+    """The earlier one is in its window: by time, where the watermark counts too, or by count."""
+    if query.last is not None and taken - earlier.place > query.last:
+        return False
+    if query.window is None:
+        return True
+    apart = abs(later.sighting.ts - earlier.sighting.ts)
+    is_past = mark is not None and mark > earlier.sighting.ts + query.window
+    return apart <= query.window and not is_past
+
+
+def pair_of(query: JoinQuery, side: int, later: Taken, earlier: Taken, number: int) -> Pair:
+    """A pair names its left tuple first, whichever came later."""
+    left, right = in_sides(side, later.sighting, earlier.sighting)
+    return Pair(query.id, query.version, later.sighting.ts, left, right, number)
+
+
+def in_sides(side: int, own: Sighting, other: Sighting) -> tuple[Sighting, Sighting]:
+    """The tuple of the left feed first."""
+    return (own, other) if side == LEFT else (other, own)
+
+
+# ── band joins ────────────────────────────────────────────────────────────────────────────────────
+
+
+def register(rows: JoinRows, queries: Sequence[JoinQuery]) -> None:
+    """Who is new begins with every pair then in; the result of who is gone goes without a word."""
+    names = {(q.id, q.version) for q in queries}
+    before = {pair: values for pair, values in rows.result.items() if pair[:2] in names}
+    rows.result = result_of(rows.feeds, queries)
+    rows.changes += changes(before, rows.result, None, -1)
+
+
+def update(
+    rows: JoinRows,
+    queries: Sequence[JoinQuery],
+    side: int,
+    now: Sighting,
+    number: int,
+    *,
+    is_gone: bool,
+) -> None:
+    """A tuple puts its stream at a new value, or takes it out; the results tell what that did."""
+    members = rows.feeds[side].members
+    members.pop(now.stream, None)
+    if not is_gone:
+        members[now.stream] = now.values
+    before, rows.result = rows.result, result_of(rows.feeds, queries)
+    found = changes(before, rows.result, now.ts, number)
+    rows.changes += found
+    changed = dict.fromkeys(change.query_id for change in found)
+    rows.affected += [(number, now.ts, side, now.stream, query) for query in changed]
+
+
+def result_of(feeds: tuple[Feed, Feed], queries: Sequence[JoinQuery]) -> Result:
+    """Every pair of current values whose difference lies in the band, both ends closed."""
+    result: Result = {}
+    for query in queries:
+        if query.kind != BAND_JOIN:
+            continue
+        rs = current(feeds[LEFT], query.left_axis)
+        ss = current(feeds[RIGHT], query.right_axis)
+        for left, r in rs.items():
+            for right, s in ss.items():
+                if query.low <= r - s <= query.high:
+                    result[query.id, query.version, left, right] = (r, s)
+    return result
+
+
+def current(feed: Feed, axis: str | None) -> Mapping[str, float]:
+    """The current value of every stream on one axis."""
+    place = feed.axes.index(axis or "")
+    return {stream: values[place] for stream, values in feed.members.items()}
+
+
+def changes(before: Result, after: Result, ts: int | None, number: int) -> list[Change]:
+    """What was in and is not any more, and what is in and was not; what stayed is no change."""
+    lost = [(-1, pair, before[pair]) for pair in before if pair not in after]
+    gained = [(+1, pair, after[pair]) for pair in after if pair not in before]
+    return [
+        Change(id, version, change, left, right, r, s, ts, number)
+        for change, (id, version, left, right), (r, s) in lost + gained
+    ]

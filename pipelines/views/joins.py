@@ -1,0 +1,118 @@
+"""What joins found and hold: pairs, changes, the results they add up to, and who made them change.
+
+Law: `band_pairs` is the sum of `band_changes` over the joins that stand; `affected_queries` has a
+query once for each tuple that changed its result, and none else.
+"""
+
+# ruff: noqa: S608  a view's text is put together from declared names alone
+
+from collections.abc import Iterator, Mapping
+
+from pipelines.views.view import View, chosen, count, select_list, without
+from schemas import Column, Table
+
+FOUND = {
+    "pairs": "Pairs of tuples that satisfied a window join, each once.",
+    "band_changes": "Changes of the results of band joins: +1, a pair came in; -1, it went out.",
+}
+IN_FORCE = """EXISTS (
+    SELECT 1 FROM done_epochs d
+    WHERE d.lane = {0}.lane AND d.epoch = {0}.epoch AND d.generation = {0}.generation
+)"""
+HELD = """held AS (
+    SELECT e.lane, e.epoch, e.generation, e.epoch = s.since AS whole FROM done_epochs e
+    JOIN (
+        SELECT d.lane, COALESCE(MAX(CASE WHEN d.snapshot THEN d.epoch END), 0) AS since
+        FROM done_epochs d GROUP BY d.lane
+    ) s ON s.lane = e.lane AND e.epoch >= s.since
+)"""
+IS_HELD = """EXISTS (
+    SELECT 1 FROM held h
+    WHERE h.lane = r.lane AND h.epoch = r.epoch AND h.generation = r.generation
+        AND h.whole = r.snapshot
+)"""
+
+
+def joined(tables: Mapping[str, Table]) -> Iterator[View]:
+    """Declare the views over what lanes of joins write."""
+    for name, comment in FOUND.items():
+        columns = tables[name].columns
+        sql = f"SELECT {select_list('t', columns)} FROM raw_{name} t\nWHERE {IN_FORCE.format('t')}"
+        yield View(name, comment, columns, sql)
+    yield _band_pairs(tables["band_changes"])
+    yield _affected_queries(tables["band_changes"])
+    yield _set_members(tables["set_members"])
+    yield _live_windows(tables["live_windows"])
+
+
+def _band_pairs(changes: Table) -> View:
+    key = chosen(
+        changes.columns, "lane", "query_id", "query_version", "left_stream_id", "right_stream_id"
+    )
+    by = select_list("c", key)
+    return View(
+        "band_pairs",
+        "The results of the band joins that stand: the pairs of streams that are in.",
+        (*key, Column("since", "timestamp", "the change that brought it in")),
+        # A pair goes in and out by turns, so the sum of its changes is 1 where the last one is +1.
+        f"""SELECT {by}, c.ts AS since FROM (
+    SELECT b.*, ROW_NUMBER() OVER (
+        PARTITION BY {select_list("b", key)} ORDER BY b.epoch DESC, b.arrival DESC, b.ts DESC
+    ) AS nth
+    FROM band_changes b
+) c
+JOIN queries q ON q.id = c.query_id AND q.version = c.query_version
+WHERE c.nth = 1 AND c.change = 1""",
+    )
+
+
+def _affected_queries(changes: Table) -> View:
+    which = chosen(changes.columns, "query_id", "query_version", "ts", "arrival", "epoch")
+    stream = """CASE WHEN a.lane || '~' = SUBSTRING(c.lane, 1, LENGTH(a.lane) + 1)
+        THEN c.left_stream_id ELSE c.right_stream_id END"""
+    return View(
+        "affected_queries",
+        "Which band joins' results a tuple changed: each once for a tuple, whatever the pairs.",
+        (
+            *chosen(changes.columns, "lane"),
+            Column("feed", "string", "the feed of the tuple"),
+            Column("stream_id", "string", "its stream"),
+            *which,
+            count("came_in", "pairs that came in"),
+            count("went_out", "pairs that went out"),
+        ),
+        f"""SELECT c.lane, a.lane AS feed, {stream} AS stream_id, {select_list("c", which)},
+    COUNT(CASE WHEN c.change = 1 THEN 1 END) AS came_in,
+    COUNT(CASE WHEN c.change = -1 THEN 1 END) AS went_out
+FROM band_changes c JOIN arrivals a ON a.n = c.arrival AND a.kind = 'delivery'
+GROUP BY c.lane, a.lane, {stream}, {select_list("c", which)}""",
+    )
+
+
+def _set_members(table: Table) -> View:
+    columns = without(table.columns, "snapshot", "member")
+    sql = f"""WITH {HELD}
+SELECT {select_list("t", columns)} FROM (
+    SELECT r.*, ROW_NUMBER() OVER (
+        PARTITION BY r.lane, r.feed, r.stream_id ORDER BY r.epoch DESC
+    ) AS nth
+    FROM raw_set_members r WHERE {IS_HELD}
+) t WHERE t.nth = 1 AND t.member"""
+    comment = "The dynamic sets of band joins: the last tuple of every stream that is in one."
+    return View("set_members", comment, columns, sql)
+
+
+def _live_windows(table: Table) -> View:
+    columns = without(table.columns, "snapshot", "deleted")
+    sql = f"""WITH {HELD}, newest AS (
+    SELECT d.lane, MAX(d.epoch) AS epoch FROM done_epochs d GROUP BY d.lane
+)
+SELECT {select_list("r", columns)} FROM raw_live_windows r
+JOIN newest w ON w.lane = r.lane AND (r.place IS NOT NULL OR r.epoch = w.epoch)
+WHERE {IS_HELD}"""
+    comment = (
+        "The tuples that windows held after their epoch, and with no place those that wait for "
+        "the watermark. Those that have left their window since stay until the state is next "
+        "written whole."
+    )
+    return View("live_windows", comment, columns, sql)

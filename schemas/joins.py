@@ -1,0 +1,107 @@
+"""What joins found, and what they remember between epochs: windows, and the members of the sets."""
+
+from schemas.events import DAY
+from schemas.logs import EPOCH, SNAPSHOT, STREAM, Axes
+from schemas.table import Column, Table, axis_columns
+from schemas.tuples import ARRIVAL
+
+LANE = Column("lane", "string", "the ordered pair of feeds: left~right")
+FOUND = (
+    " This raw table also holds rows of epochs that are not done or were evaluated anew; the view "
+    "of the same name does not."
+)
+LOG = " A raw log, with rows of epochs not done or evaluated anew; see the views."
+QUERY = (
+    Column("query_id", "string", "the query"),
+    Column("query_version", "integer", "its version"),
+)
+FEED = Column("feed", "string", "the feed, one of the lane's two")
+
+
+def pairs(axes: Axes) -> Table:
+    """Declare the pairs of window joins."""
+    return Table(
+        "pairs",
+        "Pairs of tuples that satisfied a window join, each once." + FOUND,
+        (
+            LANE,
+            *QUERY,
+            Column("ts", "timestamp", "of the one that was taken later, and made the pair"),
+            Column("left_stream_id", "string", "the stream of the left feed"),
+            Column("left_ts", "timestamp", "of its tuple"),
+            *axis_columns(axes, "left_"),
+            Column("right_stream_id", "string", "the stream of the right feed"),
+            Column("right_ts", "timestamp", "of its tuple"),
+            *axis_columns(axes, "right_"),
+            ARRIVAL,
+            *EPOCH,
+            DAY,
+        ),
+        partitioned_by=("day",),  # delta-rs finds no file below a folder named left~right
+        sorted_by=("query_id", "ts"),
+    )
+
+
+def band_changes() -> Table:
+    """Declare the changes of the results of band joins."""
+    return Table(
+        "band_changes",
+        "Changes of the results of band joins: a pair of streams came in (+1) or went out (-1); "
+        "their sum is the result." + FOUND,
+        (
+            LANE,
+            *QUERY,
+            Column("change", "integer", "+1: the pair came in, -1: it went out"),
+            Column("left_stream_id", "string", "the stream of the left feed"),
+            Column("right_stream_id", "string", "the stream of the right feed"),
+            Column("left_value", "double", "the left value with which it is, or was, in"),
+            Column("right_value", "double", "the right value likewise"),
+            Column("ts", "timestamp", "of the tuple that changed it, or of the registration"),
+            Column("arrival", "long", "the delivery or registry commit that did it: arrivals.n"),
+            *EPOCH,
+            DAY,
+        ),
+        partitioned_by=("day",),
+        sorted_by=("query_id", "ts"),
+        checks={"change_is_known": "change = 1 OR change = -1"},
+    )
+
+
+def live_windows(axes: Axes) -> Table:
+    """Declare the log of tuples that later ones may still be joined with."""
+    return Table(
+        "live_windows",
+        "Tuples in the windows of joins, and those that wait for the watermark." + LOG,
+        (
+            LANE,
+            FEED,
+            STREAM,
+            Column("ts", "timestamp", "of the tuple"),
+            *axis_columns(axes),
+            Column("place", "long", "counts its feed's tuples as taken; null: it waits", True),
+            Column("registry", "long", "the registry version in force when it was taken"),
+            Column("deleted", "boolean", "true: it takes its stream out of the sets", True),
+            *EPOCH,
+            SNAPSHOT,
+        ),
+        sorted_by=("epoch",),
+    )
+
+
+def set_members(axes: Axes) -> Table:
+    """Declare the log of each stream's last tuple: the dynamic sets of band joins."""
+    return Table(
+        "set_members",
+        "The current value of every stream of a lane's feeds: what band joins join." + LOG,
+        (
+            LANE,
+            FEED,
+            STREAM,
+            Column("ts", "timestamp", "of its last tuple"),
+            *axis_columns(axes),
+            Column("member", "boolean", "false: its last tuple took it out of the sets"),
+            *EPOCH,
+            SNAPSHOT,
+        ),
+        sorted_by=("epoch",),
+    )

@@ -1,0 +1,211 @@
+"""Scripts of two feeds and their joins, drawn; join_play.py plays them.
+
+Law: values, ends of boxes and bands, times and windows come from one coarse grid, so that in every
+few examples a pair is exactly a window apart, a difference exactly a bound, a tuple comes twice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import inf, nextafter
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+
+from fencepost.queries.joins import (
+    BAND_JOIN,
+    WINDOW_JOIN,
+    Conjunct,
+    JoinQuery,
+    JoinTest,
+)
+from fencepost.reference import (
+    Delivery,
+    JoinRegistration,
+    SideDelivery,
+    Sighting,
+)
+
+FEEDS = ("bids", "asks")
+TICK = 1_000_000
+ORIGIN = 1_790_000_000 * TICK
+STREAMS = (("a", "b", "ü c"), ("a", "z", "b"))
+GRID = (-1.0, 0.0, 1.0, 2.0)
+MANY = 10**9
+
+Axes = tuple[tuple[str, ...], tuple[str, ...]]
+Item = SideDelivery | JoinRegistration
+
+
+@dataclass(frozen=True)
+class JoinStory:
+    """All that `run_joins(story.axes, story.script, story.lateness)` takes."""
+
+    axes: Axes
+    script: tuple[Item, ...]
+    lateness: tuple[int, int]
+
+
+def window_join(id: str, axes: Axes, **more: Any) -> JoinQuery:
+    """A window join of the two feeds; without conjuncts every pair satisfies it."""
+    every = ((-inf, inf),) * (len(axes[0]) + len(axes[1]))
+    given = {"conjuncts": (Conjunct(every),), "on": "ALL", **more}
+    return JoinQuery(id=id, kind=WINDOW_JOIN, left=FEEDS[0], right=FEEDS[1], **given)
+
+
+def band_join(id: str, low: float, high: float, **more: Any) -> JoinQuery:
+    """A band join of the first axis of both feeds, unless others are named."""
+    given = {"left_axis": "x", "right_axis": "x", **more}
+    return JoinQuery(
+        id=id, kind=BAND_JOIN, left=FEEDS[0], right=FEEDS[1], low=low, high=high, **given
+    )
+
+
+WINDOWS = st.sampled_from(
+    [
+        *(("window", ticks * TICK) for ticks in (3, 1, 0)),
+        *(("last", count) for count in (4, 1, 2, MANY)),
+    ]
+)
+
+# ── drawing ───────────────────────────────────────────────────────────────────────────────────────
+
+ends = st.sampled_from([(a, b) for a in (*GRID, -inf) for b in (inf, *GRID[::-1]) if a <= b])
+
+
+@st.composite
+def conjuncts(draw: st.DrawFn, axes: Axes) -> Conjunct:
+    """A box, most axes of it unbounded, and up to two tests; both ends of a range count."""
+    d = len(axes[0]) + len(axes[1])
+    box = []
+    for _ in range(d):
+        lo, hi = draw(ends) if draw(st.integers(0, 3)) == 3 else (-inf, inf)
+        box.append((lo, hi if hi == inf else nextafter(hi, inf)))
+    number = st.sampled_from((0.0, 0.0, 1.0, -1.0, 0.1))
+    test = st.builds(
+        JoinTest,
+        st.integers(0, d - 1),
+        number,
+        st.sampled_from(("<", "<=", "=")),
+        st.integers(0, d - 1),
+        number,
+    )
+    return Conjunct(tuple(box), tuple(draw(st.lists(test, max_size=1))))
+
+
+@st.composite
+def joins(draw: st.DrawFn, axes: Axes, id: str, version: int = 1) -> JoinQuery:
+    """A join of either kind."""
+    if draw(st.booleans()):
+        low, high = draw(ends)
+        if draw(st.integers(0, 4)) == 0:
+            low, high = (0.1, 0.30000000000000004) if low == high else (low / 3, high)
+        left, right = draw(st.sampled_from(axes[0])), draw(st.sampled_from(axes[1]))
+        return band_join(
+            id, min(low, high), high, left_axis=left, right_axis=right, version=version
+        )
+    begin = draw(st.sampled_from((None, None, None, 0, 2)))
+    length = draw(st.sampled_from((None, None, None, 1, 4)))
+    kind, size = draw(WINDOWS)
+    return window_join(
+        id,
+        axes,
+        conjuncts=tuple(draw(st.lists(conjuncts(axes), min_size=1, max_size=2))),
+        valid_from=None if begin is None else ORIGIN + begin * TICK,
+        valid_to=None if length is None else ORIGIN + ((begin or 0) + length) * TICK,
+        version=version,
+        **{kind: size},
+    )
+
+
+@st.composite
+def side_deliveries(
+    draw: st.DrawFn, axes: Axes, side: int, tick: int, known: Sequence[Sighting]
+) -> SideDelivery:
+    """Up to six tuples round the tick, some repeated, some of them gone."""
+    rows: list[Sighting] = []
+    for _ in range(draw(st.sampled_from((4, 3, 5, 6, 0)))):
+        before = [*known, *rows]
+        values = tuple(draw(st.sampled_from((*GRID, 0.1, 0.3, -0.0))) for _ in axes[side])
+        if before and draw(st.integers(0, 9)) == 9:
+            again = before[draw(st.integers(0, len(before) - 1))]
+            rows.append(replace(again, values=values) if draw(st.booleans()) else again)
+        else:
+            ts = ORIGIN + (tick + draw(st.sampled_from((1, 2, 0, 1, 2, -1)))) * TICK
+            rows.append(Sighting(draw(st.sampled_from(STREAMS[side])), ts, values))
+    gone = frozenset(row for row in range(len(rows)) if draw(st.integers(0, 9)) == 9)
+    return SideDelivery(side, Delivery(tuple(rows)), gone)
+
+
+@st.composite
+def join_stories(draw: st.DrawFn) -> JoinStory:
+    """A registration, then deliveries of both sides, or of one alone, and more registrations."""
+    d = draw(st.tuples(st.integers(1, 2), st.integers(1, 2)))
+    axes = (("x", "y")[: d[0]], ("x", "w")[: d[1]])
+
+    versions = {f"q{n}": 1 for n in range(draw(st.sampled_from((5, 6, 4, 3, 1))))}
+
+    def edited(present: dict[str, JoinQuery], changes: int) -> JoinRegistration:
+        for _ in range(changes):
+            id = f"q{draw(st.integers(0, 7))}"
+            if id in present and draw(st.integers(0, 2)) == 2:
+                del present[id]
+            else:
+                versions[id] = versions.get(id, 0) + 1
+                present[id] = draw(joins(axes, id, versions[id]))
+        return JoinRegistration(tuple(present.values()))
+
+    queries = {id: draw(joins(axes, id)) for id in versions}
+    script: list[Item] = [JoinRegistration(tuple(queries.values()))]
+    known: tuple[list[Sighting], list[Sighting]] = ([], [])
+    whose = draw(st.sampled_from(((0, 1), (1, 0), (0, 1), (1, 0), (0, 1), (0,), (1,))))
+    tick = 0
+    for n in range(draw(st.sampled_from((9, 8, 7, 5, 3, 1)))):
+        if draw(st.integers(0, 5)) == 5:
+            script.append(edited(queries, draw(st.integers(1, 2))))
+            continue
+        side = whose[n % len(whose)] if draw(st.booleans()) else draw(st.sampled_from(whose))
+        delivery = draw(side_deliveries(axes, side, tick, known[side]))
+        known[side].extend(delivery.delivery.tuples)
+        script.append(delivery)
+        tick += draw(st.integers(0, 2))
+    late = st.sampled_from((0, 0, TICK, 3 * TICK))
+    return JoinStory(axes, tuple(script), (draw(late), draw(late)))
+
+
+def long_story(seed: int, lateness: tuple[int, int] = (0, 0)) -> JoinStory:
+    """A history longer than what is drawn: forty deliveries over one axis, many of each thing."""
+    random = Random(seed)  # noqa: S311  the same story each time
+    versions = {f"q{n}": 1 for n in range(12)}
+    axes: Axes = (("x",), ("x",))
+
+    def query(id: str) -> JoinQuery:
+        low = random.randint(-8, 8) / 4
+        if random.random() < 0.5:
+            return band_join(id, low, low + random.randint(0, 4) / 4, version=versions[id])
+        apart = random.choice((0.0, 0.25, 1.0))
+        tests = (JoinTest(0, apart, "<=", 1, 0.0), JoinTest(1, 0.0, "<=", 0, apart + 0.5))
+        within = {"window": random.randint(0, 6) * TICK} if low < 0 else {"last": 1 + int(low * 4)}
+        box = Conjunct(((-inf, inf), (-inf, inf)), tests)
+        return window_join(id, axes, conjuncts=(box,), version=versions[id], **within)
+
+    def rows(side: int, tick: int) -> SideDelivery:
+        seen = []
+        for _ in range(random.randint(0, 12)):
+            stream = f"{FEEDS[side][0]}{random.randint(0, 9)}"
+            ts = ORIGIN + (tick + random.randint(-2, 3)) * TICK
+            seen.append(Sighting(stream, ts, (random.randint(-8, 8) / 4,)))
+        gone = frozenset(row for row in range(len(seen)) if random.random() < 0.1)
+        return SideDelivery(side, Delivery(tuple(seen)), gone)
+
+    queries = {id: query(id) for id in versions}
+    script: list[Item] = [JoinRegistration(tuple(queries.values()))]
+    for tick in range(40):
+        if random.random() < 0.1:
+            for id in random.sample(sorted(versions), 3):
+                versions[id] += 1
+                queries[id] = query(id)
+            queries.pop(random.choice(sorted(queries)))
+            script.append(JoinRegistration(tuple(queries.values())))
+        script.append(rows(random.randint(0, 1), tick))
+    return JoinStory(axes, tuple(script), lateness)
