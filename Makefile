@@ -15,7 +15,7 @@ PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=load
 FITS    := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 
-.PHONY: help setup check lint format test test-all bench-engine bench-lake bench-matches mutants demo dev docs images lock clean
+.PHONY: help setup check lint format test test-all bench-engine bench-lake bench-matches bench-joins mutants demo dev docs images lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -77,6 +77,9 @@ bench-lake: $(READY)  ## the lake's benchmarks
 
 bench-matches: $(READY)  ## the benchmarks of matches, against the papers' rivals and today's
 	$(BIN)/python -m benchmarks.matches $(ARGS)
+
+bench-joins: $(READY)  ## the benchmarks of joins, against the papers' rivals and today's
+	$(BIN)/python -m benchmarks.joins $(ARGS)
 
 mutants: $(READY)  ## break the kernels one sign at a time: do the tests notice?
 	$(BIN)/python -m tests.mutants $(ARGS)

@@ -5,11 +5,7 @@ rivals in turns, the least time of each. With `--write` the figures go to
 docs/performance-matches.md; with `--quick` all sections run at their smallest and judge no bar.
 """
 
-import argparse
-import os
-import platform
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from benchmarks import (
@@ -20,8 +16,7 @@ from benchmarks import (
     matches_peers,
     matches_rectangles,
 )
-from benchmarks.matches_made import Scale
-from benchmarks.report import Line
+from benchmarks.sections import Book
 
 PAGE = Path("docs/performance-matches.md")
 
@@ -67,44 +62,7 @@ W: of the values of an attribute a condition holds 44% on average.
 """
 
 
-def main(arguments: list[str]) -> int:
-    """Run the sections asked for; 1 if a bar is missed."""
-    asked = _parser().parse_args(arguments)
-    about = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}"
-    print(about)
-    sections: list[tuple[str, list[Line]]] = []
-    for name in asked.sections or SECTIONS:
-        title, section = SECTIONS[name]
-        sections.append((title, []))
-        print(f"\n{title}")
-        for line in section(Scale(asked.quick)):
-            sections[-1][1].append(replace(line, bar=None) if asked.quick else line)
-            print(f"  {sections[-1][1][-1]}", flush=True)
-    if asked.write:
-        PAGE.write_text(_page(about, sections), encoding="utf-8")
-    if asked.quick:
-        print("\nall answers are equal; --quick judges no bar")
-        return 0
-    met = [line.met for _, found in sections for line in found if line.met is not None]
-    print(f"\n{sum(met)} of {len(met)} bars met")
-    return 0 if all(met) else 1
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.matches", description=__doc__)
-    parser.add_argument("sections", nargs="*", choices=[*SECTIONS, []], metavar="SECTION")
-    parser.add_argument("--quick", action="store_true", help="the smallest of every section")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE}")
-    return parser
-
-
-def _page(about: str, sections: list[tuple[str, list[Line]]]) -> str:
-    rows = [INTRODUCTION.format(about=about)]
-    for title, lines in sections:
-        rows += [f"## {title}", "", "| | figure | bar | | |", "| --- | --- | --- | --- | --- |"]
-        rows += [*(line.row for line in lines), ""]
-    return "\n".join(rows).rstrip() + "\n"
-
+BOOK = Book("matches", PAGE, SECTIONS, INTRODUCTION)
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(BOOK.main(sys.argv[1:], __doc__))
