@@ -49,6 +49,12 @@ EPOCHS = Table(
         *(Column(name, "long", text, nullable=True) for name, text in COUNTS.items()),
         Column("seconds", "string", "how the time divides, JSON; of its whole group", True),
         Column("choice", "string", "how crossings and matches were found, and why, JSON", True),
+        Column(
+            "feed_watermarks",
+            "array<timestamp>",
+            "of two feeds that are joined: the watermark of each after it",
+            nullable=True,
+        ),
     ),
     checks={
         "an_epoch_is_not_negative": "epoch >= 0",

@@ -78,7 +78,7 @@ def live_windows(axes: Axes) -> Table:
             STREAM,
             Column("ts", "timestamp", "of the tuple"),
             *axis_columns(axes),
-            Column("place", "long", "counts its feed's tuples as taken; null: it waits", True),
+            Column("place", "long", "rises as its feed's tuples are taken; null: it waits", True),
             Column("registry", "long", "the registry version in force when it was taken"),
             Column("deleted", "boolean", "true: it takes its stream out of the sets", True),
             *EPOCH,

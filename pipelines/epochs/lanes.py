@@ -4,7 +4,7 @@ Law: both are planned by the same function and committed by the same; here is al
 in.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fencepost.lanes import feeds_of, sides_of
@@ -18,7 +18,7 @@ from pipelines.epochs.share import LOGS, Answer, Share
 from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Arrivals, Delivery
-from pipelines.planning.plan import Context, of_lane, watermarks
+from pipelines.planning.plan import Context
 from pipelines.registry import joins
 from pipelines.registry.standing import cached, load
 from pipelines.runner import Runner
@@ -51,9 +51,8 @@ def context_of(  # noqa: PLR0913  the lake's two, and what of its ledgers was re
     """Gather what a plan is made of."""
     sides = sides_of(lane)
     rising = arrivals.rising_versions(deliveries) if sides else {}
-    marks = watermarks(deliveries, _lateness(settings, lane))
     return Context(
-        {n: of_lane(each) for n, each in marks.items()},
+        _lateness(settings, lane),
         rising.__getitem__ if sides else arrivals.registry_version_at,
         lambda version: fingerprint(store, settings, lane, version),
         {table: store.version(table) for table in (EPOCHS, *targets(lane))},
@@ -119,7 +118,7 @@ def job_of(
         deliveries,
         slots,
         _lateness(settings, lane),
-        _marks_before(settings, lane, in_order, group[0].arrivals[0]),
+        before.feed_watermarks,
         {version: _joins(store, settings, lane, version) for version in {stood, *versions}},
         stood,
         arrivals.registrations(stood, max(versions)),
@@ -144,17 +143,6 @@ def answers_of(
 
 def _lateness(settings: Settings, lane: str) -> dict[str, int]:
     return {feed: settings.feeds[feed].allowed_lateness for feed in sides_of(lane) or (lane,)}
-
-
-def _marks_before(
-    settings: Settings, lane: str, deliveries: Sequence[Delivery], first: int
-) -> Mapping[str, int | None]:
-    """Give each feed's watermark before a delivery."""
-    lateness = _lateness(settings, lane)
-    place = next(k for k, delivery in enumerate(deliveries) if delivery.n == first)
-    if place == 0:
-        return dict.fromkeys(lateness)
-    return watermarks(deliveries[:place], lateness)[deliveries[place - 1].n]
 
 
 def _queries(store: Store, settings: Settings, lane: str, version: int) -> str | None:

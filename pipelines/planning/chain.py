@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from fencepost.errors import LakeError
+from fencepost.lanes import feeds_of
 from fencepost.times import to_microseconds
 from pipelines.planning.deliveries import Row
 from schemas.arrivals import DONE
@@ -44,6 +45,7 @@ class Epoch:
     done: bool = False
     horizon: bool = False  # no epoch, but the word that older states are gone
     choice: str | None = None  # how crossings and matches were found, JSON
+    feed_watermarks: tuple[int | None, ...] = ()  # of two feeds that are joined: after it
 
     @property
     def watermark(self) -> int | None:
@@ -74,6 +76,7 @@ class Epoch:
             **{name: self.counts.get(name) for name in COUNTS},
             "seconds": None if seconds is None else json.dumps(dict(seconds)),
             "choice": self.choice,
+            "feed_watermarks": list(self.feed_watermarks) or None,
         }
 
     @classmethod
@@ -99,6 +102,7 @@ class Epoch:
             row["state"] == DONE,
             row["state"] == HORIZON,
             row["choice"],
+            tuple(to_microseconds(mark) for mark in row["feed_watermarks"] or ()),
         )
 
 
@@ -189,6 +193,18 @@ class Chain:
     def snapshot(self) -> int:
         """The last epoch with which the whole state was written; 0: there is none."""
         return max((epoch.epoch for epoch in self.epochs if epoch.snapshot), default=0)
+
+    @property
+    def feed_watermarks(self) -> dict[str, int | None]:
+        """The watermark of each feed of the lane after the last epoch.
+
+        As it was written down: a feed may have been given another lateness since.
+        """
+        feeds = feeds_of(self.lane)
+        if not self.epochs:
+            return dict.fromkeys(feeds)
+        last = self.epochs[-1]
+        return dict(zip(feeds, last.feed_watermarks or (last.watermark,), strict=True))
 
     @property
     def watermark(self) -> int | None:

@@ -36,12 +36,9 @@ class Limits:
 
 @dataclass(frozen=True)
 class Context:
-    """What a plan is made of beside the chain and the deliveries.
+    """What a plan is made of beside the chain and the deliveries; `lateness` is by feed."""
 
-    marks  the lane's watermark after each delivery, by number
-    """
-
-    marks: Mapping[int, int | None]
+    lateness: Mapping[str, int]
     registry_version_at: Callable[[int], int]
     fingerprint: Callable[[int], str]
     bases: Mapping[str, int]
@@ -128,10 +125,14 @@ def _epochs(
     limits: Limits,
 ) -> list[Epoch]:
     first, last = len(base) + 1, len(base) + len(cuts)
-    before = base.watermark
+    before, stands = base.watermark, base.feed_watermarks
     epochs = []
     for number, cut in enumerate(cuts, first):
-        marks = [context.marks[delivery.n] for delivery in cut]
+        marks = []
+        for delivery in cut:
+            feed = delivery.feed
+            stands[feed] = moved(stands[feed], delivery.max_ts, context.lateness[feed])
+            marks.append(of_lane(stands))
         version = context.registry_version_at(cut[0].n)
         epochs.append(
             Epoch(
@@ -150,23 +151,11 @@ def _epochs(
                 number == last and last - base.snapshot >= limits.snapshot_every,
                 context.bases,
                 context.code,
+                feed_watermarks=tuple(stands.values()) if len(stands) > 1 else (),
             )
         )
         before = marks[-1]
     return epochs
-
-
-def watermarks(
-    deliveries: Sequence[Delivery], lateness: Mapping[str, int]
-) -> dict[int, dict[str, int | None]]:
-    """Say where the watermark of each feed stands after each of a lane's deliveries, in order."""
-    stands: dict[str, int | None] = dict.fromkeys(lateness)
-    marks = {}
-    for delivery in deliveries:
-        feed = delivery.feed
-        stands = {**stands, feed: moved(stands[feed], delivery.max_ts, lateness[feed])}
-        marks[delivery.n] = stands
-    return marks
 
 
 def moved(before: int | None, latest: int | None, lateness: int) -> int | None:

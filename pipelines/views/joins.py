@@ -103,16 +103,16 @@ SELECT {select_list("t", columns)} FROM (
 
 
 def _live_windows(table: Table) -> View:
-    columns = without(table.columns, "snapshot", "deleted")
+    columns = without(table.columns, "snapshot", "deleted", "place")
     sql = f"""WITH {HELD}, newest AS (
     SELECT d.lane, MAX(d.epoch) AS epoch FROM done_epochs d GROUP BY d.lane
 )
-SELECT {select_list("r", columns)} FROM raw_live_windows r
+SELECT {select_list("r", columns)}, r.place IS NULL AS waits FROM raw_live_windows r
 JOIN newest w ON w.lane = r.lane AND (r.place IS NOT NULL OR r.epoch = w.epoch)
 WHERE {IS_HELD}"""
     comment = (
-        "The tuples that windows held after their epoch, and with no place those that wait for "
-        "the watermark. Those that have left their window since stay until the state is next "
-        "written whole."
+        "The tuples that windows held after their epoch, and those that wait for the watermark. "
+        "Those that have left their window since stay until the state is next written whole."
     )
-    return View("live_windows", comment, columns, sql)
+    waits = Column("waits", "boolean", "it is not taken yet: it waits for the watermark")
+    return View("live_windows", comment, (*columns, waits), sql)

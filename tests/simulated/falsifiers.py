@@ -100,9 +100,8 @@ def a_plan_is_not_written_down() -> Any:
         store = lake.store
         arrivals = drive.arrivals_of(store)
         deliveries = arrivals.deliveries(lane)
-        marks = plan.watermarks(deliveries, {lane: lake.settings.feeds[lane].allowed_lateness})
         context = plan.Context(
-            {n: each[lane] for n, each in marks.items()},
+            {lane: lake.settings.feeds[lane].allowed_lateness},
             arrivals.registry_version_at,
             lambda registry: f"r{registry}",
             {name: store.version(name) for name in (job.EPOCHS, *job.TARGETS)},

@@ -20,8 +20,6 @@ from pipelines.planning.plan import (
     first_difference,
     moved,
     next_group,
-    of_lane,
-    watermarks,
 )
 from schemas.arrivals import ARRIVALS, DONE, PLANNED
 from schemas.epochs import COUNTS, EPOCHS
@@ -49,14 +47,12 @@ def context(
     deliveries: Sequence[Delivery] = (),
 ) -> Context:
     """A registry commit stands at each of these numbers."""
-    feeds = {d.feed for d in deliveries}
-    marks = watermarks(deliveries, dict.fromkeys(feeds, lateness))
+    late = dict.fromkeys({LANE, *(d.feed for d in deliveries)}, lateness)
 
     def version_at(n: int) -> int:
         return sum(commit < n for commit in commits)
 
-    known = {n: of_lane(each) for n, each in marks.items()}
-    return Context(known, version_at, lambda version: f"f{version}", {"epochs": 7}, "c", plan)
+    return Context(late, version_at, lambda version: f"f{version}", {"epochs": 7}, "c", plan)
 
 
 class Ledger:
@@ -121,8 +117,8 @@ def test_every_delivery_is_taken_once_in_order_whatever_the_limits(
     assert chain.covered == [d.n for d in in_order]
     assert [e.epoch for e in chain.epochs] == list(range(1, len(chain) + 1))
     marks = [mark for epoch in chain.epochs for mark in epoch.watermarks]
-    expected = watermarks(in_order, {LANE: lateness})
-    assert marks == [expected[d.n][LANE] for d in in_order]
+    stands = None
+    assert marks == [stands := moved(stands, d.max_ts, lateness) for d in in_order]
     befores = [epoch.watermark_before for epoch in chain.epochs]
     assert befores == [None, *(epoch.watermark for epoch in chain.epochs)][: len(chain)]
     for group in groups:
@@ -354,10 +350,25 @@ def test_the_watermark_never_falls(before, latest, lateness, after) -> None:
 
 def test_a_lane_of_two_feeds_has_a_watermark_when_both_have_and_it_is_the_smaller() -> None:
     told = [(1, "bids", 5), (2, "asks", None), (3, "asks", 9), (4, "bids", 20), (5, "asks", 30)]
-    marks = watermarks(
-        [delivery(n, feed=feed, max_ts=ts) for n, feed, ts in told], {"bids": 0, "asks": 3}
-    )
-    assert [of_lane(marks[n]) for n, _, _ in told] == [None, None, 5, 6, 20]
+    deliveries = [delivery(n, feed=feed, max_ts=ts) for n, feed, ts in told]
+    made = replace(context(), lateness={"bids": 0, "asks": 3})
+    for cut in (1, 2, 5):
+        chain = Chain("bids~asks", (), 1, 0, ())
+        while group := next_group(chain, deliveries, made, Limits(epoch_deliveries=cut)):
+            done = [replace(epoch, done=True) for epoch in group]
+            chain = Chain.of("bids~asks", [*chain.epochs, *done])
+        marks = [mark for epoch in chain.epochs for mark in epoch.watermarks]
+        assert marks == [None, None, 5, 6, 20]
+        assert chain.feed_watermarks == {"bids": 20, "asks": 27}
+
+
+def test_a_watermark_does_not_fall_where_more_lateness_is_allowed() -> None:
+    ledger = Ledger()
+    ledger.advance([delivery(1, max_ts=100)])
+    ledger.advance([delivery(1, max_ts=100), delivery(2, max_ts=110)], lateness=60)
+    later = [delivery(1, max_ts=100), delivery(2, max_ts=110), delivery(3, max_ts=190)]
+    ledger.advance(later, lateness=60)
+    assert [epoch.watermark for epoch in ledger.chain.epochs] == [100, 100, 130]
 
 
 def test_a_lane_of_two_feeds_has_the_deliveries_of_both_in_one_order() -> None:

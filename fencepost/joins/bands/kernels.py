@@ -317,7 +317,7 @@ def apply(
         if not is_leap:
             if stamp[own, s] != version[other]:
                 stamp[own, s], lo[own, s], hi[own, s] = version[other], INF, -INF
-            elif not (lo[own, s] <= v and w <= hi[own, s]):
+            elif not (lo[own, s] < v and w < hi[own, s]):
                 # It moves again while the other side stands still: that is worth a stretch.
                 ahead = AHEAD / scale[other] if scale[other] > 0.0 else 0.0
                 from_, to = v - ahead, w + ahead
@@ -328,7 +328,7 @@ def apply(
                             tally[other], v, w, from_, to,
                         )  # fmt: skip
                 lo[own, s], hi[own, s] = from_, to
-            if lo[own, s] <= v and w <= hi[own, s]:
+            if lo[own, s] < v and w < hi[own, s]:
                 now[own, s] = new
                 queued_up(is_queued, queue, queued, own, s)
                 continue

@@ -33,7 +33,7 @@ Members = tuple[Int32s, Doubles]
 
 @dataclass(eq=False)
 class BandPlane:
-    """n bands in τ groups over m streams. 40 bytes a band, 110 to 160 a stream, whatever τ is.
+    """n bands in τ groups over m streams. 40 bytes a band, 70 to 110 a stream, whatever τ is.
 
     build     O(n log n + m log m)
     apply     O(τ + g log m + k log k + e log n) an update of k changes; g groups that are near, e

@@ -44,7 +44,7 @@ class Live:
 
     stream    int32[n], in the codes of whoever keeps it
     ts        int64[n], µs               values    float64[d, n]
-    place     int64[n], how many of the feed's tuples were taken in the lane before it
+    place     int64[n], rises by one with each tuple of the feed that is taken, from any number on
     registry  int64[n], the version of the registry that was in force when it was taken
     """
 

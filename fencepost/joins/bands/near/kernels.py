@@ -32,7 +32,9 @@ def passed(bounds, counts, origin, scale, side, v, w, some):
 def stretch(
     bounds, counts, origin, scale, side, values, fill, order, last, places, v, w, lo, hi
 ):  # fmt: skip
-    """Cut lo and hi, about v <= w, to where a value may move with no entry passing these bounds.
+    """Cut lo and hi, about v <= w, to between where a value may move with no entry passing these.
+
+    Strictly between: at an end it may stand on a bound.
 
     From above to below where an entry may between v and w. O(τ), and O(log m) for each group that
     is near one.
@@ -52,4 +54,4 @@ def stretch(
         if index > 0 or place > 0:
             t = values[order[side, place], index - 1] if index > 0 else last[side, place - 1]
             hi = min(hi, (least - t) - (abs(least) + abs(t)) * SLACK)
-    return (lo, hi) if lo <= v and w <= hi else (INF, -INF)
+    return (lo, hi) if lo < v and w < hi else (INF, -INF)

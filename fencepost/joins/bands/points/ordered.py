@@ -53,6 +53,7 @@ class Points:
     now: Signed  # [side, stream]; NaN: not there
     cells: Cells
     moving: Moving
+    laid_for: int = 0  # entries
     served: object = None
 
     @classmethod
@@ -75,6 +76,7 @@ class Points:
             now[side, streams] = values
             points.moving.listed[side, streams] = values
             points._fill(side, streams, values, sizes[side])
+        points.laid_for = len(points)
         return points
 
     @property
@@ -112,10 +114,18 @@ class Points:
             self.moving = Moving.of(grown)._replace(version=version)
 
     def serve(self, bands: object) -> None:
-        """Forget how far streams may go, where that was known of other bands than these."""
+        """Get ready to be searched under bands. O(1), or O(m) where m has doubled.
+
+        How far streams may go is forgotten where it was known of other bands; cells are laid anew
+        where there are twice the entries that they were laid for.
+        """
         if self.served is not bands:
             self.moving.version[:] += 1
             self.served = bands
+        if len(self) > 2 * self.laid_for:
+            left, right = (side[~np.isnan(side)] for side in self.now)
+            self.cells, self.laid_for = Cells.over((left, right)), len(self)
+            self.moving.version[:] += 1
 
     def with_leaves(self) -> None:
         """Add half as many leaves as there are, all to spare."""

@@ -5,8 +5,8 @@ place among the entries when the other side's turn comes: once, however often it
 And as long as the other side stands still, a stream that no bound is near may move within a stretch
 without a look at the groups.
 
-Law: a side whose queue is empty has its entries where `now` says. Between lo and hi of a stream
-whose stamp is the other side's version, and of these bands, no move changes a pair.
+Law: a side whose queue is empty has its entries where `now` says. Strictly between lo and hi of a
+stream whose stamp is the other side's version, and of these bands, no move changes a pair.
 """
 
 from typing import NamedTuple
