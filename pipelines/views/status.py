@@ -42,7 +42,7 @@ ASKED = {
         GROUP BY l.lane""",
     "members": "SELECT m.lane, COUNT(*) AS streams FROM set_members m GROUP BY m.lane",
     "held back": """SELECT w.lane, COUNT(*) AS waiting FROM live_windows w
-        WHERE w.place IS NULL GROUP BY w.lane""",
+        WHERE w.waits GROUP BY w.lane""",
     "lags": f"""SELECT a.lane, COUNT(CASE WHEN a.state = 'done' THEN 1 END) AS lag,
             COUNT(CASE WHEN a.state = 'planned' THEN 1 END) AS arriving
         FROM arrivals a LEFT JOIN ({_TAKEN}) t ON t.lane = a.lane AND t.n = a.n
