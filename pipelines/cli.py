@@ -4,6 +4,7 @@ How it ends is in ending.py, how its help is laid out in manual.py. Nothing heav
 a command needs it: the help is there in a fifth of a second.
 """
 
+import os
 import sys
 from typing import Annotated, ClassVar
 
@@ -144,6 +145,16 @@ def fencepost(
     """  # noqa: D301  \b is a character: the lines after it stay lines
     if not HELP.intersection(sys.argv):
         keep_arrow_alone()
+        _take_compiled_kernels()
+
+
+def _take_compiled_kernels() -> None:
+    """Have Numba look where set-up left the kernels' machine code: else joins wait 15 s for it."""
+    from pipelines.environment.place import Place
+
+    kernels = Place.of_this_python().kernels
+    if os.access(kernels, os.W_OK):
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels))
 
 
 def main() -> None:
