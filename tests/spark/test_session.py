@@ -95,9 +95,10 @@ def test_a_worker_begins_with_the_kernels_loaded_and_is_kept(spark):
         )
         return rows
 
-    first, again = ask()[0], ask()[0]
-    assert first[:3] == [True, 1, sys.executable]
-    assert again == first
+    asked = [ask()[0] for _ in range(8)]
+    assert all(each[:3] == [True, 1, sys.executable] for each in asked)
+    # Those that are idle take turns, and one that has just answered may not be idle yet.
+    assert len({each[3] for each in asked}) <= len(asked) // 2
 
 
 def test_nothing_is_bound_but_loopback(spark):
