@@ -43,6 +43,7 @@ class Store:
         self._absent = self.tables.keys() - note.ids.keys()
         self._open: dict[str, DeltaTable] = {}
         self._pieces: dict[str, dict[str, pa.Table]] = {}
+        self._some: dict[tuple[str, ...], dict[str, pa.Table]] = {}
         self._parsed: dict[tuple[str, object], dict[str, list[Any]]] = {}
 
     @classmethod
@@ -180,16 +181,18 @@ class Store:
         return pa.concat_tables([table.arrow.empty_table(), *pieces.values()])
 
     def some_columns(self, name: str, names: Sequence[str]) -> pa.Table:
-        """Read a few columns of a table, and no more of its files than these."""
-        table, known = self.tables[name], self._pieces.get(name, {})
+        """Read a few columns of a table, and no more of its files than these; once a file."""
+        table, asked = self.tables[name], (name, *names)
+        known = {**self._some.get(asked, {}), **self._pieces.get(name, {})}
         schema = pa.schema([table.arrow.field(each) for each in names])
-        pieces = [
-            known[file.path].select(names)
+        pieces = {
+            file.path: known[file.path].select(names)
             if file.path in known
             else self._read(table, file, schema)
             for file in self.files(name)
-        ]
-        return pa.concat_tables([schema.empty_table(), *pieces])
+        }
+        self._some[asked] = pieces
+        return pa.concat_tables([schema.empty_table(), *pieces.values()])
 
     def parsed(self, name: str, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:
         """Read a ledger row by row; rows parsed before are not parsed again.

@@ -8,6 +8,7 @@ query once for each tuple that changed its result, and none else.
 
 from collections.abc import Iterator, Mapping
 
+from pipelines.views.published import HELD, IS_HELD, of_epochs
 from pipelines.views.view import View, chosen, count, select_list, without
 from schemas import Column, Table
 
@@ -15,30 +16,13 @@ FOUND = {
     "pairs": "Pairs of tuples that satisfied a window join, each once.",
     "band_changes": "Changes of the results of band joins: +1, a pair came in; -1, it went out.",
 }
-IN_FORCE = """EXISTS (
-    SELECT 1 FROM done_epochs d
-    WHERE d.lane = {0}.lane AND d.epoch = {0}.epoch AND d.generation = {0}.generation
-)"""
-HELD = """held AS (
-    SELECT e.lane, e.epoch, e.generation, e.epoch = s.since AS whole FROM done_epochs e
-    JOIN (
-        SELECT d.lane, COALESCE(MAX(CASE WHEN d.snapshot THEN d.epoch END), 0) AS since
-        FROM done_epochs d GROUP BY d.lane
-    ) s ON s.lane = e.lane AND e.epoch >= s.since
-)"""
-IS_HELD = """EXISTS (
-    SELECT 1 FROM held h
-    WHERE h.lane = r.lane AND h.epoch = r.epoch AND h.generation = r.generation
-        AND h.whole = r.snapshot
-)"""
 
 
 def joined(tables: Mapping[str, Table]) -> Iterator[View]:
     """Declare the views over what lanes of joins write."""
     for name, comment in FOUND.items():
         columns = tables[name].columns
-        sql = f"SELECT {select_list('t', columns)} FROM raw_{name} t\nWHERE {IN_FORCE.format('t')}"
-        yield View(name, comment, columns, sql)
+        yield View(name, comment, columns, of_epochs(tables[name]))
     yield _band_pairs(tables["band_changes"])
     yield _affected_queries(tables["band_changes"])
     yield _set_members(tables["set_members"])
@@ -96,7 +80,7 @@ SELECT {select_list("t", columns)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
         PARTITION BY r.lane, r.feed, r.stream_id ORDER BY r.epoch DESC
     ) AS nth
-    FROM raw_set_members r WHERE {IS_HELD}
+    FROM raw_set_members r WHERE {IS_HELD.format("r", table.whose)}
 ) t WHERE t.nth = 1 AND t.member"""
     comment = "The dynamic sets of band joins: the last tuple of every stream that is in one."
     return View("set_members", comment, columns, sql)
@@ -109,7 +93,7 @@ def _live_windows(table: Table) -> View:
 )
 SELECT {select_list("r", columns)}, r.place IS NULL AS waits FROM raw_live_windows r
 JOIN newest w ON w.lane = r.lane AND (r.place IS NOT NULL OR r.epoch = w.epoch)
-WHERE {IS_HELD}"""
+WHERE {IS_HELD.format("r", table.whose)}"""
     comment = (
         "The tuples that windows held after their epoch, and those that wait for the watermark. "
         "Those that have left their window since stay until the state is next written whole."

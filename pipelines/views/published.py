@@ -13,7 +13,23 @@ from schemas import RESERVED, Column, Table
 
 IN_FORCE = """EXISTS (
     SELECT 1 FROM done_epochs d
-    WHERE d.lane = {0}.feed AND d.epoch = {0}.epoch AND d.generation = {0}.generation
+    WHERE d.lane = {0}.{1} AND d.epoch = {0}.epoch AND d.generation = {0}.generation
+)"""
+"""Of a row's alias, and the column that names its lane."""
+
+HELD = """held AS (
+    SELECT e.lane, e.epoch, e.generation, e.epoch = s.since AS whole FROM done_epochs e
+    JOIN (
+        SELECT d.lane, COALESCE(MAX(CASE WHEN d.snapshot THEN d.epoch END), 0) AS since
+        FROM done_epochs d GROUP BY d.lane
+    ) s ON s.lane = e.lane AND e.epoch >= s.since
+)"""
+"""The epochs whose rows of a log tell how things stand: the last snapshot, and those behind it."""
+
+IS_HELD = """EXISTS (
+    SELECT 1 FROM held h
+    WHERE h.lane = {0}.{1} AND h.epoch = {0}.epoch AND h.generation = {0}.generation
+        AND h.whole = {0}.snapshot
 )"""
 DELIVERED = "SELECT a.n FROM raw_arrivals a WHERE a.state = 'done'"
 
@@ -38,7 +54,7 @@ def published(tables: Mapping[str, Table]) -> Iterator[View]:
     yield _quarantine(tables["quarantine"])
     for name, comment in FOUND.items():
         columns = tables[name].columns
-        yield View(name, comment, columns, _of_epochs(name, columns))
+        yield View(name, comment, columns, of_epochs(tables[name]))
     for name, (key, comment) in LOGS.items():
         yield _current(tables[name], key, comment)
     for feed in feeds(tables):
@@ -52,9 +68,10 @@ def feeds(tables: Mapping[str, Table]) -> list[str]:
     return [name for name in tables if name not in RESERVED]
 
 
-def _of_epochs(name: str, columns: tuple[Column, ...]) -> str:
-    return f"""SELECT {select_list("t", columns)} FROM raw_{name} t
-WHERE {IN_FORCE.format("t")}"""
+def of_epochs(table: Table) -> str:
+    """Select the rows of a table whose epochs are in force."""
+    return f"""SELECT {select_list("t", table.columns)} FROM raw_{table.name} t
+WHERE {IN_FORCE.format("t", table.whose)}"""
 
 
 def _of_arrivals(name: str, columns: tuple[Column, ...]) -> str:
@@ -66,7 +83,7 @@ def _quarantine(table: Table) -> View:
     sql = f"""SELECT {select_list("t", table.columns)} FROM raw_quarantine t
 WHERE t.epoch IS NULL AND t.arrival IN ({DELIVERED})
 UNION ALL
-{_of_epochs("quarantine", table.columns)}"""
+{of_epochs(table)}"""
     comment = "Rows that were not taken, and why; nothing that arrived is lost."
     return View("quarantine", comment, table.columns, sql)
 
@@ -80,22 +97,12 @@ def _current(table: Table, key: tuple[str, ...], comment: str) -> View:
     columns = without(table.columns, "snapshot", "gone")
     newest = "r.epoch DESC, r.gone" if can_go else "r.epoch DESC"
     still = " AND NOT t.gone" if can_go else ""
-    sql = f"""WITH held AS (
-    SELECT e.lane, e.epoch, e.generation, e.epoch = s.since AS whole FROM done_epochs e
-    JOIN (
-        SELECT d.lane, COALESCE(MAX(CASE WHEN d.snapshot THEN d.epoch END), 0) AS since
-        FROM done_epochs d GROUP BY d.lane
-    ) s ON s.lane = e.lane AND e.epoch >= s.since
-)
+    sql = f"""WITH {HELD}
 SELECT {select_list("t", columns)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
         PARTITION BY r.feed, {", ".join(f"r.{name}" for name in key)} ORDER BY {newest}
     ) AS nth
     FROM raw_{table.name} r
-    WHERE EXISTS (
-        SELECT 1 FROM held h
-        WHERE h.lane = r.feed AND h.epoch = r.epoch AND h.generation = r.generation
-            AND h.whole = r.snapshot
-    )
+    WHERE {IS_HELD.format("r", table.whose)}
 ) t WHERE t.nth = 1{still}"""
     return View(table.name, comment, columns, sql)
