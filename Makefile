@@ -91,8 +91,9 @@ dev: $(READY)  ## Dagster's UI on this folder, at http://127.0.0.1:3000 (ARGS="-
 	@$(BIN)/fencepost init >/dev/null
 	@$(BIN)/fencepost ui $(ARGS)
 
-docs: $(READY)  ## write docs/configuration.md and docs/cli.md anew, from what they describe
+docs: $(READY)  ## write docs/configuration.md, cli.md and reliability.md anew, from what they describe
 	$(BIN)/python -m pipelines.handbook
+	$(BIN)/python -m tests.faults.page
 
 images: $(READY)  ## take the pictures of the docs anew (needs chromium)
 	$(BIN)/python docs/images.py $(ARGS)

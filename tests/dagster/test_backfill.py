@@ -103,6 +103,7 @@ def covers(run: dg.DagsterRun) -> tuple[str, ...]:
     return tuple(run.tags[name] for name in RANGE)
 
 
+@pytest.mark.fault(25)
 def test_a_day_of_24_partitions_of_a_feeds_job_is_one_run(daemon: WorkspaceProcessContext) -> None:
     keys = hours(0, 23)
     daemon.instance.add_backfill(of_job(daemon, "evaluate_ticks", keys))

@@ -87,6 +87,7 @@ def test_what_init_makes_is_what_dagster_validates(tmp_path: Path) -> None:
     assert "Validation successful" in done.stdout + done.stderr
 
 
+@pytest.mark.fault(20)
 def test_whatever_writes_to_the_lake_is_in_its_pool_and_tried_again(project: Project) -> None:
     found = {op.name: op for op in ops(project)}
     assert {name for name, op in found.items() if op.pool == "lake"} == WRITERS
@@ -108,6 +109,7 @@ def test_a_run_can_be_told_to_evaluate_again_and_nothing_else(project: Project) 
             assert said == {}, op.name
 
 
+@pytest.mark.fault(65)
 def test_no_resource_can_be_told_anything_by_a_run(project: Project) -> None:
     for job in project.definitions.resolve_all_job_defs():
         for name, resource in job.resource_defs.items():
@@ -124,6 +126,7 @@ def test_no_resource_can_be_told_anything_by_a_run(project: Project) -> None:
         {"resources": {"io_manager": {"config": {"base_dir": "/etc"}}}},
     ],
 )
+@pytest.mark.fault(65)
 def test_a_run_that_is_told_where_to_look_is_refused(
     project: Project, config: dict[str, object]
 ) -> None:
@@ -143,6 +146,7 @@ def test_one_process_does_a_run(project: Project) -> None:
     assert executors == {"in_process"}
 
 
+@pytest.mark.fault(62)
 def test_nothing_is_handed_from_asset_to_asset_but_the_lake(project: Project) -> None:
     project.land("2026-01-05T00")
     result = project.make("2026-01-05T00")

@@ -166,6 +166,7 @@ def test_while_no_query_joins_the_feeds_nothing_is_evaluated(unjoined: Project) 
     assert unjoined.latest(asset("pairs"), at(0))["epochs"] > 0
 
 
+@pytest.mark.fault(6, 26)
 def test_a_pair_once_more_changes_no_row(joined: Project) -> None:
     land_both(joined, 0, 1)
     evaluated(joined, f"evaluate_{GROUP}", 0, 1)

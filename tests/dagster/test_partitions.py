@@ -74,6 +74,7 @@ def test_a_range_is_one_run_that_tells_each_of_its_partitions_once(project: Proj
     assert project.latest("ticks/events", keys[2])["dagster/partition_row_count"] == 0
 
 
+@pytest.mark.fault(25, 26)
 def test_one_by_one_backwards_or_at_once_gives_the_same_tables(
     project: Project, template: Path, tmp_path: Path
 ) -> None:
@@ -88,6 +89,7 @@ def test_one_by_one_backwards_or_at_once_gives_the_same_tables(
     assert one_by_one.shown("ticks/events") == keys  # those before were told, though not asked for
 
 
+@pytest.mark.fault(6, 26)
 def test_a_partition_once_more_changes_no_row(project: Project) -> None:
     keys = hours(0, 1)
     project.land_all(keys)
@@ -98,6 +100,7 @@ def test_a_partition_once_more_changes_no_row(project: Project) -> None:
         assert rows_of(project.folder) == before
 
 
+@pytest.mark.fault(26)
 def test_changed_input_is_evaluated_anew_and_the_partition_says_so(project: Project) -> None:
     hour = at(0)
     project.land(hour)
@@ -118,6 +121,7 @@ def test_a_days_partition_is_a_day(project: Project) -> None:
 
 @pytest.mark.usefixtures("at_once")
 @pytest.mark.parametrize("place", ["epochs.planned", "epochs.events", "epochs.done"])
+@pytest.mark.fault(6, 26)
 def test_a_step_that_failed_and_is_repeated_leaves_what_an_undisturbed_one_leaves(
     project: Project, undisturbed: Project, place: str
 ) -> None:
@@ -154,6 +158,7 @@ def test_a_range_that_fails_in_the_middle_tells_what_was_done_and_no_more(
 
 
 @pytest.mark.usefixtures("at_once")
+@pytest.mark.fault(20)
 def test_who_finds_the_lake_locked_says_by_whom_and_tries_again(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,7 @@ class TestLanding:
         assert asked(after) == []
         assert "asked for already" in after.skip_message
 
+    @pytest.mark.fault(26)
     def test_a_restart_that_forgot_all_asks_under_the_same_run_key(self, project: Project) -> None:
         project.land_all(hours(2, 4))
         keys = {asked(project.tick("landing_ticks"))[0].run_key for _ in range(3)}
@@ -263,6 +264,7 @@ class TestLedger:
         project.tick("ledger", cursor)
         assert set(looked) == {"2026-01-06T00", "2026-01-06T01"}
 
+    @pytest.mark.fault(26)
     def test_a_run_that_was_killed_long_ago_does_not_silence_it(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -323,6 +325,7 @@ class TestSchedules:
         assert "2026-01-04T23 is none of the partitions" in ticked.skip_message
 
     @pytest.mark.parametrize("status", ["NOT_STARTED", "STARTED"])
+    @pytest.mark.fault(20)
     def test_every_minute_skips_while_it_is_still_at_it(
         self, on_disk: Project, status: str
     ) -> None:

@@ -63,6 +63,7 @@ def stale(project: Project) -> Project:
     return project
 
 
+@pytest.mark.fault(26)
 def test_the_check_names_the_partitions_that_are_stale(stale: Project) -> None:
     found = staleness_of(stale)
     assert not found.passed

@@ -76,6 +76,7 @@ def test_without_a_lake_nothing_is_started(tmp_path):
         ("localhost.example", False, "http://localhost.example:3000"),
     ],
 )
+@pytest.mark.fault(65)
 def test_whom_an_address_lets_in_and_how_it_is_reached(host, private, url):
     assert (Address(host, 3000).is_private, Address(host, 3000).url) == (private, url)
 

@@ -94,6 +94,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     return folder, out
 
 
+@pytest.mark.fault(7)
 def test_what_demos_left_that_were_ended_is_played_to_its_end_and_every_row_is_accounted_for(
     played,
 ):

@@ -47,6 +47,7 @@ def uncrashed(tmp_path_factory) -> Place:
 
 
 @pytest.mark.parametrize(("name", "time"), [*((name, 1) for name in POINTS), ("ingest.tuples", 2)])
+@pytest.mark.fault(1, 4, 5)
 def test_killed_at_any_point_and_recovered_the_tables_are_those_of_a_run_without(
     tmp_path, uncrashed, name, time
 ):
@@ -62,6 +63,7 @@ def test_killed_at_any_point_and_recovered_the_tables_are_those_of_a_run_without
     assert place.content() == uncrashed.content()
 
 
+@pytest.mark.fault(7)
 def test_killed_again_and_again_while_recovering_it_ends_the_same(tmp_path, uncrashed):
     place = landed(tmp_path)
     with killed_at("ingest.planned"), pytest.raises(Killed):
@@ -73,6 +75,7 @@ def test_killed_again_and_again_while_recovering_it_ends_the_same(tmp_path, uncr
     assert place.content() == uncrashed.content()
 
 
+@pytest.mark.fault(2)
 def test_what_landed_after_the_crash_gets_later_numbers(tmp_path, uncrashed):
     place = landed(tmp_path)
     with killed_at("ingest.tuples"), pytest.raises(Killed):
@@ -99,6 +102,7 @@ def test_a_plan_that_is_written_twice_has_the_same_rows_and_hash(tmp_path):
     assert place.tuples() == []
 
 
+@pytest.mark.fault(12)
 def test_the_evidence_of_a_commit_is_the_hash_of_the_rows_that_stand(uncrashed):
     own = ("bucket", "deleted")
     for table, beside in (("ticks", own), ("places", own), ("quarantine", ())):
@@ -249,6 +253,7 @@ def test_a_large_delivery_damaged_in_one_file_leaves_no_row_of_the_others(tmp_pa
     assert place.aside() == []
 
 
+@pytest.mark.fault(3)
 def test_a_delivery_of_more_rows_than_are_held_leaves_no_row_when_it_breaks_off(
     tmp_path, monkeypatch
 ):

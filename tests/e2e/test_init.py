@@ -203,6 +203,7 @@ def test_a_file_of_ones_own_with_faults_is_told_and_nothing_is_made(here):
     assert sorted(everything(here)) == ["fencepost.toml", "in"]
 
 
+@pytest.mark.fault(19)
 def test_where_one_may_not_write_it_is_told_and_nothing_is_made():
     folder = Path(tempfile.mkdtemp())
     try:

@@ -36,6 +36,7 @@ def in_one(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
+@pytest.mark.fault(52)
 def test_the_cut_into_epochs_changes_no_row(way: Way, in_one, tmp_path: Path) -> None:
     lateness, expected = in_one
     lake = play(tmp_path, HereRunner(), way, lateness)
@@ -59,6 +60,7 @@ def test_random_cuts_change_no_row(in_one, tmp_path: Path) -> None:
         assert tables_of(play(tmp_path / str(k), HereRunner(), way, lateness)) == expected, way
 
 
+@pytest.mark.fault(25)
 def test_partition_by_partition_gives_the_rows_of_a_live_run(in_one, tmp_path: Path) -> None:
     lateness, expected = in_one
     lake = play(tmp_path, HereRunner(), Way(), lateness)
@@ -148,6 +150,7 @@ def without_arrival(rows: list[str]) -> list[str]:
     return sorted(row.split("'arrival'")[0] + row.split("'day'")[-1] for row in rows)
 
 
+@pytest.mark.fault(3, 23)
 def test_maintenance_changes_no_row_and_old_states_are_refused_in_words(tmp_path: Path) -> None:
     way = Way(run_every=1, limits=Limits(snapshot_every=2))
     lake = play(tmp_path, HereRunner(), way, LATENESS)

@@ -61,6 +61,7 @@ def quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"'
 
 
+@pytest.mark.fault(44, 60, 61)
 def test_hostile_ids_are_data_and_stay_as_they_are(lake: Lake) -> None:
     rules = [
         {"id": name, "feed": "ticks", "where": "price >= 10", "note": name, "within": "1s"}
@@ -79,6 +80,7 @@ def test_hostile_ids_are_data_and_stay_as_they_are(lake: Lake) -> None:
     assert not [name for name in folders if any(h in name for h in HOSTILE if h != "AAPL")]
 
 
+@pytest.mark.fault(44)
 def test_a_stream_id_that_is_none_goes_to_quarantine(lake: Lake) -> None:
     ts = instant(BEGIN)
     evaluated(
@@ -88,6 +90,7 @@ def test_a_stream_id_that_is_none_goes_to_quarantine(lake: Lake) -> None:
     assert [(row["reason"], row["line"]) for row in rows] == [("malformed", k) for k in (2, 3, 4)]
 
 
+@pytest.mark.fault(49)
 def test_one_tuple_that_crosses_every_border_is_many_events_and_nothing_else(lake: Lake) -> None:
     many = 100_000
     table = pa.table(
@@ -109,6 +112,7 @@ def test_one_tuple_that_crosses_every_border_is_many_events_and_nothing_else(lak
     assert row == {"n": many, "d": many}
 
 
+@pytest.mark.fault(50, 51)
 def test_empty_and_bad_deliveries_move_the_lake_on(lake: Lake) -> None:
     rule = {"id": "q", "feed": "ticks", "where": "price >= 10", "within": "1s"}
     landed_lakes.register(lake, [rule], NOW)
@@ -123,6 +127,7 @@ def test_empty_and_bad_deliveries_move_the_lake_on(lake: Lake) -> None:
     assert not asked(lake, "select * from epoch_accounting where not balanced")
 
 
+@pytest.mark.fault(36)
 def test_a_tuple_far_ahead_moves_no_watermark(lake: Lake) -> None:
     ahead = instant(NOW + 10 * 365 * 86_400 * SECOND)
     evaluated(lake, "a.csv", f"a,{ahead},1,1", f"a,{instant(BEGIN)},1,1")
@@ -140,6 +145,7 @@ def test_a_tuple_far_ahead_moves_no_watermark(lake: Lake) -> None:
         ("STREAM_ID,ts,price,volume", "no column 'stream_id'"),
     ],
 )
+@pytest.mark.fault(46)
 def test_a_delivery_without_an_axis_is_refused_and_the_next_one_taken(
     lake: Lake, header: str, told: str
 ) -> None:
@@ -150,6 +156,7 @@ def test_a_delivery_without_an_axis_is_refused_and_the_next_one_taken(
     assert told in str(rows[0]["detail"])
 
 
+@pytest.mark.fault(46)
 def test_columns_in_another_order_and_one_too_many_are_no_fault(lake: Lake) -> None:
     land(
         lake.settings,
@@ -179,6 +186,7 @@ def copied(past: Lake, tmp_path: Path) -> Lake:
 
 @pytest.mark.parametrize("content", ["", '{"commitInfo": {"timest'], ids=["empty", "torn"])
 @pytest.mark.parametrize("table", ["events", "epochs", "stream_state", "ticks", "arrivals"])
+@pytest.mark.fault(13, 14)
 def test_a_commit_that_a_power_cut_tore_is_named_and_nothing_goes_on(
     copied: Lake, table: str, content: str
 ) -> None:
@@ -189,6 +197,7 @@ def test_a_commit_that_a_power_cut_tore_is_named_and_nothing_goes_on(
         run(copied.settings, HereRunner(), patient=False)
 
 
+@pytest.mark.fault(14)
 def test_a_torn_commit_moved_away_is_made_anew(copied: Lake, past: Lake) -> None:
     """The last words of the last epoch are lost: it is evaluated again, and all is as it was."""
     last = max((copied.store.folder("epochs") / "_delta_log").glob("*.json"))
@@ -198,6 +207,7 @@ def test_a_torn_commit_moved_away_is_made_anew(copied: Lake, past: Lake) -> None
     assert tables_of(lake) == tables_of(past)
 
 
+@pytest.mark.fault(15)
 def test_a_lost_checkpoint_note_costs_nothing(copied: Lake, past: Lake) -> None:
     for name in copied.store.tables:
         copied.store.delta(name).create_checkpoint()
@@ -209,6 +219,7 @@ def test_a_lost_checkpoint_note_costs_nothing(copied: Lake, past: Lake) -> None:
 
 @pytest.mark.parametrize("how", ["missing", "cut off", "flipped"])
 @pytest.mark.parametrize("table", ["stream_state", "ticks", "pending"])
+@pytest.mark.fault(16)
 def test_a_lost_data_file_is_named_and_no_wrong_row_comes_of_it(
     copied: Lake, table: str, how: str
 ) -> None:
@@ -246,6 +257,7 @@ def landed_lakes_again(lake: Lake) -> list[object]:
     return list(partitions(lake, "ticks", keys_of(lake, "ticks")[-1:], again=True))
 
 
+@pytest.mark.fault(30)
 def test_a_table_dropped_and_made_anew_is_refused(copied: Lake) -> None:
     shutil.rmtree(copied.store.folder("events"))
     from pipelines.lake.making import make_table
@@ -255,6 +267,7 @@ def test_a_table_dropped_and_made_anew_is_refused(copied: Lake) -> None:
         opened_anew(copied)
 
 
+@pytest.mark.fault(31)
 def test_a_lake_of_a_newer_format_is_refused(copied: Lake) -> None:
     note = copied.store.root / "_fencepost.json"
     newer = note.read_text().replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
@@ -263,6 +276,7 @@ def test_a_lake_of_a_newer_format_is_refused(copied: Lake) -> None:
         opened_anew(copied)
 
 
+@pytest.mark.fault(27)
 def test_ledger_rows_that_are_missing_are_noticed(copied: Lake) -> None:
     rows = copied.store.rows("epochs")
     first = rows.filter(pc.not_equal(rows["epoch"], 1))

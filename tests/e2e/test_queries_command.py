@@ -337,6 +337,7 @@ def test_the_list_is_narrowed_and_cut(folder):
     assert (said.code, "Did you mean 'ticks'?" in said.err) == (2, True)
 
 
+@pytest.mark.fault(68)
 def test_what_is_exported_imports_to_the_same_and_moves_no_cursor(folder):
     note = "a\n\x1b[2J\x9b31m\u202e'; DROP TABLE queries; --"
     hostile = json.dumps({"id": "'\u202ex\u2028", "feed": "ticks", "where": "ALL", "note": note})

@@ -148,6 +148,7 @@ def test_who_was_inside_before_the_range_began_is_inside_in_it(project):
         assert levels(rule["held"], told["steps"])[0] == held(rule["id"], 70)
 
 
+@pytest.mark.fault(40)
 def test_times_are_half_open(project):
     bounds = ("--since", "2026-11-18T00:00:10Z", "--until", "2026-11-18T00:00:20Z")
     said = report(project, *bounds, "--feed", "ticks", "--json", "-o", "ten.html")
@@ -244,6 +245,7 @@ class TestSeen:
             assert seen.errors == []
             assert seen.asked == [page_file.as_uri()]
 
+    @pytest.mark.fault(68)
     def test_a_stream_with_markup_in_its_name_is_text(self, chromium, page_file):
         with opened(chromium, page_file.as_uri()) as (page, seen):
             assert page.get_by_text(EVIL).count() >= 1

@@ -76,6 +76,7 @@ def test_an_answer_is_the_same_in_every_form(project, tmp_path):
     assert table["valid_to"].to_pylist() == [None, at(30)]
 
 
+@pytest.mark.fault(68)
 def test_what_is_printed_moves_no_cursor(project):
     for arguments in (("sql", "select note from queries"), ("status",), ("quarantine", "show")):
         told = said(project, *arguments)
@@ -164,6 +165,7 @@ def test_without_a_statement_what_can_be_asked_is_listed(project):
         ("prepare p as select 1", "PREPARE"),
     ],
 )
+@pytest.mark.fault(60)
 def test_what_would_change_something_is_refused_in_words(project, statement, kind):
     before = sorted(project.rglob("*"))
     told = said(project, "sql", statement.format(lake=project / "lake"))

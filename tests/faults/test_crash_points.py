@@ -70,6 +70,7 @@ def test_the_story_passes_every_point_and_leaves_rows_in_every_table(uncut) -> N
 
 
 @pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.fault(1, 2, 4, 5)
 def test_a_crash_at_any_point_changes_no_row(uncut, tmp_path, stage, record_property) -> None:
     for k in range(1, len(uncut.points[stage]) + 1):
         project = uncut.before(stage, tmp_path / "project")
@@ -83,6 +84,7 @@ def test_a_crash_at_any_point_changes_no_row(uncut, tmp_path, stage, record_prop
 
 
 @pytest.mark.parametrize("stage", STAGES[:4])
+@pytest.mark.fault(7)
 def test_a_crash_in_the_recovery_of_a_crash_changes_no_row(uncut, tmp_path, stage) -> None:
     draw = random.Random(stage)  # noqa: S311  the same pairs each time
     crashes = 0
@@ -100,6 +102,7 @@ def test_a_crash_in_the_recovery_of_a_crash_changes_no_row(uncut, tmp_path, stag
     assert crashes > PAIRS
 
 
+@pytest.mark.fault(7)
 def test_whoever_goes_on_after_a_crash_ends_where_nobody_crashed(uncut, tmp_path) -> None:
     draw = random.Random(0)  # noqa: S311
     project = uncut.before(STAGES[0], tmp_path / "project")

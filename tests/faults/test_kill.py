@@ -111,6 +111,7 @@ def finished(folder: Path, **environ: str) -> dict[str, list[object]]:
     return told
 
 
+@pytest.mark.fault(1, 2, 4, 5, 7)
 def test_killed_ten_times_in_a_row_a_run_changes_no_row(uncut, tmp_path, record_property) -> None:
     project = copied(uncut / "taken-in", tmp_path / "project")
     land(project, "taken-in")
@@ -121,6 +122,7 @@ def test_killed_ten_times_in_a_row_a_run_changes_no_row(uncut, tmp_path, record_
     assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
 
 
+@pytest.mark.fault(2, 5, 7)
 def test_killed_again_and_again_a_run_of_joins_changes_no_row(tmp_path, record_property) -> None:
     uncut, project = tmp_path / "uncut", tmp_path / "project"
     make(uncut, story=JOINED)
@@ -138,6 +140,7 @@ def test_killed_again_and_again_a_run_of_joins_changes_no_row(tmp_path, record_p
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
+@pytest.mark.fault(4, 5)
 def test_killed_three_times_a_run_on_spark_changes_no_row(uncut, tmp_path, record_property) -> None:
     project = copied(uncut / "late", tmp_path / "project")
     land(project, "late")
@@ -150,6 +153,7 @@ def test_killed_three_times_a_run_on_spark_changes_no_row(uncut, tmp_path, recor
 
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
+@pytest.mark.fault(3, 10)
 def test_an_orphaned_jvm_changes_no_row(uncut, tmp_path) -> None:
     project = copied(uncut / "taken-in", tmp_path / "project")
     land(project, "taken-in")
@@ -179,6 +183,7 @@ def is_gone(pid: int, patience: float = 30.0) -> bool:
     return False
 
 
+@pytest.mark.fault(20)
 def test_of_two_runs_at_once_one_waits_and_no_row_comes_twice(uncut, tmp_path) -> None:
     project = copied(uncut / "taken-in", tmp_path / "project")
     land(project, "taken-in")
@@ -188,6 +193,7 @@ def test_of_two_runs_at_once_one_waits_and_no_row_comes_twice(uncut, tmp_path) -
     assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
 
 
+@pytest.mark.fault(20, 22)
 def test_who_cannot_wait_is_told_who_writes_and_changes_nothing(uncut, tmp_path) -> None:
     project = copied(uncut / "taken-in", tmp_path / "project")
     land(project, "taken-in")

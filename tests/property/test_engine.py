@@ -34,6 +34,7 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 @given(story=stories())
+@pytest.mark.fault(34, 40, 42)
 def test_oracle_engine_equals_reference(way: Way, story: Story) -> None:
     expected = run(FEED, story.axes, story.script, story.lateness)
     assert_same_rows(expected, play(story, way), ALL)

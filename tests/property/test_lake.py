@@ -3,6 +3,7 @@
 import tempfile
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -40,6 +41,7 @@ ways = st.builds(
 
 @settings(max_examples=25)
 @given(stories(), ways)
+@pytest.mark.fault(32, 35)
 def test_a_lake_gives_the_rows_of_the_reference(story: Story, way: LakeWay) -> None:
     with tempfile.TemporaryDirectory() as folder:
         lake = lake_of(Path(folder), story, way)

@@ -5,6 +5,7 @@ from dataclasses import replace
 from math import inf
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,6 +27,7 @@ from tests.strategies import Story, matches, queries, stories
 
 @HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
+@pytest.mark.fault(52)
 def test_any_grouping_of_the_same_deliveries_gives_the_same_rows(
     story: Story, one: Way, other: Way, data: Any
 ) -> None:
@@ -68,6 +70,7 @@ def test_the_order_in_which_queries_are_registered_changes_nothing(
 
 @HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
+@pytest.mark.fault(43)
 def test_a_query_that_comes_and_goes_leaves_no_trace_on_the_others(
     story: Story, one: Way, other: Way, data: Any
 ) -> None:
@@ -99,6 +102,7 @@ def test_a_query_that_comes_and_goes_leaves_no_trace_on_the_others(
 
 @HALF
 @given(story=stories(), one=ways(), other=ways())
+@pytest.mark.fault(32)
 def test_a_delivery_with_every_tuple_twice_gives_the_same_rows_and_that_many_duplicates(
     story: Story, one: Way, other: Way
 ) -> None:

@@ -7,6 +7,7 @@ from itertools import chain, pairwise, product
 from math import inf, isinf
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -254,6 +255,7 @@ def test_a_tuple_that_every_query_sees_like_the_one_before_changes_nothing_but_w
 
 @HALF
 @given(story=stories(), one=ways(), other=ways(), data=st.data())
+@pytest.mark.fault(44, 60)
 def test_names_are_only_names(story: Story, one: Way, other: Way, data: Any) -> None:
     fresh = ("a", "ü c", "b", "'; DROP", "\U0001f6a6", " ", "x" * 256)
     called = dict(zip(STREAMS, data.draw(st.permutations(fresh)), strict=False))
@@ -288,6 +290,7 @@ def test_to_watch_everywhere_is_to_name_every_stream(story: Story, one: Way, oth
 
 @HALF
 @given(story=stories(), way=ways(), threads=st.sampled_from((1, 2, 3)))
+@pytest.mark.fault(55)
 def test_differential_kernels_and_twins_and_any_number_of_threads_give_the_same_rows(
     story: Story, way: Way, threads: int
 ) -> None:

@@ -16,6 +16,7 @@ ENOUGH = 500
 
 
 @pytest.mark.parametrize("first", range(0, EACH * TESTS, EACH))
+@pytest.mark.fault(1, 2, 4, 5, 7, 10, 11, 21, 24)
 def test_exactly_once_whatever_befalls_the_processes(first, record_property) -> None:
     ran = [run(seed) for seed in range(first, first + EACH)]
     assert len({one.seed for one in ran}) == EACH
@@ -31,6 +32,7 @@ def test_a_seed_is_the_same_run_again(seed) -> None:
 
 
 @pytest.mark.parametrize("broken", BROKEN, ids=lambda broken: broken.__name__)
+@pytest.mark.fault(12, 21, 28, 72)
 def test_a_broken_protocol_is_noticed(broken: Broken) -> None:
     for seed in range(ENOUGH):
         try:

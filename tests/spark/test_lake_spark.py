@@ -187,6 +187,7 @@ def _done(store: Store, deliveries: int, patience: float = 90) -> bool:
     return False
 
 
+@pytest.mark.fault(9)
 def test_a_failing_run_ends_the_watch_with_its_error(tmp_path: Path) -> None:
     settings = landed_lakes.settings_of(tmp_path)
     store = Store.create(settings.root, settings.tables, buckets=4)
@@ -199,6 +200,7 @@ def test_a_failing_run_ends_the_watch_with_its_error(tmp_path: Path) -> None:
         watch.until_stopped()
 
 
+@pytest.mark.fault(54)
 def test_rows_are_the_same_under_another_time_zone(tmp_path: Path, here: Lake) -> None:
     """A process in New York, over the hours of a change of clocks, as under UTC."""
     code = (
@@ -217,6 +219,7 @@ def test_rows_are_the_same_under_another_time_zone(tmp_path: Path, here: Lake) -
     assert said.stdout.strip() == repr(tables_of(here))
 
 
+@pytest.mark.fault(51)
 def test_a_stream_that_falls_silent_is_settled_by_the_watermark(here: Lake) -> None:
     transitions = tables_of(here)["transitions"]
     silent = [row for row in transitions if "'SILENT'" in row]

@@ -58,6 +58,7 @@ def test_the_process_has_one_session(spark):
     assert session.spark(quick=False, memory="3g") is spark
 
 
+@pytest.mark.fault(54)
 def test_time_is_utc_wherever_one_looks(spark):
     read = spark.sql("SELECT current_timezone() AS zone, timestamp'2026-11-18 14:00:00' AS ts")
     assert read.collect()[0].zone == "UTC"
@@ -101,6 +102,7 @@ def test_a_worker_begins_with_the_kernels_loaded_and_is_kept(spark):
     assert len({each[3] for each in asked}) <= len(asked) // 2
 
 
+@pytest.mark.fault(66)
 def test_nothing_is_bound_but_loopback(spark):
     assert spark.sparkContext.getConf().get("spark.driver.host") == "127.0.0.1"
     assert spark.sparkContext.uiWebUrl is None
@@ -205,6 +207,7 @@ def gone(process: int) -> bool:
     return False
 
 
+@pytest.mark.fault(8)
 def test_the_jvm_does_not_outlive_a_process_that_is_killed(tmp_path):
     code = (
         "import os, signal\nfrom pipelines import session\nsession.spark()\n"
@@ -233,6 +236,7 @@ def test_a_session_that_is_not_ours_is_left_as_it_is(tmp_path):
     assert said.stdout.splitlines() == ["StateError True", "5"]
 
 
+@pytest.mark.fault(8)
 def test_a_java_that_fails_is_said_with_its_own_words(tmp_path):
     code = (
         "from pipelines import session\n"

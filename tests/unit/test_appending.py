@@ -70,6 +70,7 @@ def keys(store: Store) -> list[tuple[str, str]]:
         ("nnnu", False),
     ],
 )
+@pytest.mark.fault(11)
 def test_whatever_befalls_it_a_commit_is_made_once(store, fates, had_to) -> None:
     since = store.version(NAME)
     store.fates = fates
@@ -87,6 +88,7 @@ def test_whatever_befalls_it_a_commit_is_made_once(store, fates, had_to) -> None
     assert (lines(store), keys(store).count(MINE.key)) == ([1], 1)
 
 
+@pytest.mark.fault(4, 10)
 def test_what_another_process_committed_meanwhile_is_found(store) -> None:
     since = store.version(NAME)
     other = Store.open(store.root, TABLES)
@@ -95,6 +97,7 @@ def test_what_another_process_committed_meanwhile_is_found(store) -> None:
     assert lines(store) == [1]
 
 
+@pytest.mark.fault(10)
 def test_a_zombie_that_names_an_old_version_commits_nothing(store) -> None:
     at = store.version(NAME)
     zombie = Store.open(store.root, TABLES)
@@ -105,6 +108,7 @@ def test_a_zombie_that_names_an_old_version_commits_nothing(store) -> None:
     assert (lines(store), keys(store)) == ([1], [THEIRS.key])
 
 
+@pytest.mark.fault(10, 21)
 def test_two_who_name_the_same_version_cannot_both_make_it(store, monkeypatch) -> None:
     at = store.version(NAME)
     late = Store.open(store.root, TABLES)
@@ -129,6 +133,7 @@ class Stuck:
         return getattr(self.delta, name)
 
 
+@pytest.mark.fault(4, 12)
 def test_the_same_evidence_with_other_rows_stops_everything(store) -> None:
     since = store.version(NAME)
     append_once(store, NAME, MINE, lambda: rows_of(store), since)
@@ -138,6 +143,7 @@ def test_the_same_evidence_with_other_rows_stops_everything(store) -> None:
     assert lines(store) == [1]
 
 
+@pytest.mark.fault(28)
 def test_evidence_goes_by_step_and_plan_and_by_nothing_else(store) -> None:
     since = store.version(NAME)
     append_once(store, NAME, MINE, lambda: rows_of(store), since)
@@ -148,6 +154,7 @@ def test_evidence_goes_by_step_and_plan_and_by_nothing_else(store) -> None:
     assert committed(store, NAME, later, since)
 
 
+@pytest.mark.fault(28)
 def test_evidence_from_before_the_plan_is_not_asked(store) -> None:
     append_once(store, NAME, MINE, lambda: rows_of(store), store.version(NAME))
     now = store.version(NAME)
@@ -163,6 +170,7 @@ def test_who_is_always_beaten_gives_up_in_words(store) -> None:
     assert len(store.fates) == 1
 
 
+@pytest.mark.fault(14)
 def test_a_commit_that_is_cut_off_is_refused_and_told(store) -> None:
     append_once(store, NAME, MINE, lambda: rows_of(store), 0)
     path = commit_path(store.folder(NAME), store.version(NAME))

@@ -33,6 +33,7 @@ def of_spoilt(tmp_path_factory) -> list[Checked]:
     return contract_checks(settings_of(folder), "ticks")
 
 
+@pytest.mark.fault(72)
 def test_every_expectation_can_fail(of_spoilt):
     assert [(each.table, each.name) for each in of_spoilt] == PROMISED
     assert [(each.table, each.name) for each in of_spoilt if each.passed] == []

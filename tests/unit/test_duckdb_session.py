@@ -12,6 +12,7 @@ from tests.hand_made_lakes import AXES, Ledger
 NOTHING = Evidence("by hand", "more", "", 1, 1, 1, 1, 0)
 
 
+@pytest.mark.fault(60)
 def test_words_of_sql_may_be_names_of_feeds_and_axes(tmp_path):
     axes = {"select": ("order", "group"), "table": ("left",)}
     ledger = Ledger(axes)
@@ -45,6 +46,7 @@ def test_a_feed_declared_and_not_yet_in_the_lake_has_no_rows(tmp_path):
         "INSTALL httpfs",
     ],
 )
+@pytest.mark.fault(60, 67)
 def test_a_session_that_is_told_to_reach_out_does_not(tmp_path, statement):
     ledger = Ledger()
     root = tmp_path / "lake"

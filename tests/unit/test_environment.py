@@ -113,6 +113,7 @@ def test_what_is_no_java_is_passed_over(place, tmp_path, body):
     assert "does not run, or does not say what it is" in passed_over
 
 
+@pytest.mark.fault(55, 67)
 def test_what_the_shell_holds_for_any_java_reaches_none_of_ours(place, tmp_path, monkeypatch):
     for name in (*java.AMBIENT, "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS"):
         monkeypatch.setenv(name, "-Xfoo")
@@ -156,12 +157,14 @@ def test_an_ssl_cert_file_without_certificates_is_said(place, tmp_path):
             trust.download_options(place, {"SSL_CERT_FILE": str(tmp_path / named)})
 
 
+@pytest.mark.fault(71)
 def test_the_jars_go_with_the_packages():
     minor = version("pyspark").rsplit(".", 1)[0]
     assert jars.DELTA_SPARK.artifact == f"delta-spark_{minor}_2.13"
     assert {jar.version for jar in jars.JARS} == {version("delta-spark")}
 
 
+@pytest.mark.fault(71)
 def test_no_byte_of_a_jar_is_taken_that_is_not_the_pinned_one(place, tmp_path):
     jar = Jar("a", "b", "1", 3, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
     assert jar.fault(tmp_path) == f"{tmp_path}/b-1.jar is not there"
@@ -197,6 +200,7 @@ def test_where_the_jars_cannot_be_fetched_it_is_said_what_to_do(place, tmp_path)
 
 
 @pytest.mark.usefixtures("no_downloads")
+@pytest.mark.fault(71)
 def test_a_jar_that_came_with_another_checksum_is_refused(place, tmp_path):
     wrong = (
         'for a in "$@"; do case $a in spark.jars.ivy=*) to=${a#*=}/jars;; esac; done; mkdir $to\n'
@@ -361,6 +365,7 @@ def test_the_doctor_names_the_java_that_was_passed_over(place, tmp_path, monkeyp
     assert "Java 25, and Spark takes 17 or 21" in found[1].found
 
 
+@pytest.mark.fault(19)
 def test_the_doctor_minds_a_folder_that_cannot_be_written_to(place, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))

@@ -130,6 +130,7 @@ def old(tmp_path):
 
 
 @pytest.mark.parametrize("older", [1, 2])
+@pytest.mark.fault(31)
 def test_an_upgraded_lake_joins_what_it_held_with_what_comes(older, tmp_path):
     root = lake_of(tmp_path, older)
     lake = Lake(root)
@@ -166,6 +167,7 @@ def test_an_upgraded_lake_joins_what_it_held_with_what_comes(older, tmp_path):
         ]
 
 
+@pytest.mark.fault(31)
 def test_a_lake_of_format_1_gets_what_it_lacks_and_keeps_its_rows(old):
     store = Store.open(old, all_tables(AXES))
     assert Note.read(old).format == FORMAT
@@ -179,6 +181,7 @@ def test_a_lake_of_format_1_gets_what_it_lacks_and_keeps_its_rows(old):
             assert added <= {field.name for field in store.delta(name).schema().fields}
 
 
+@pytest.mark.fault(31)
 def test_an_upgraded_lake_takes_matches_beside_the_crossings_it_had(old):
     Store.open(old, all_tables(AXES))
     lake = Lake(old)
@@ -256,6 +259,7 @@ def test_a_watch_upgrades_only_once_it_holds_the_lake(settings):
     assert Note.read(settings.root).format == FORMAT
 
 
+@pytest.mark.fault(31)
 def test_of_writers_at_once_one_upgrades_and_the_others_find_it_done(settings):
     begun = Barrier(4, timeout=30)
 
@@ -281,6 +285,7 @@ def test_of_writers_at_once_one_upgrades_and_the_others_find_it_done(settings):
     assert Note.read(settings.root).format == FORMAT
 
 
+@pytest.mark.fault(31)
 def test_a_lake_cut_off_in_its_upgrade_is_upgraded_by_the_next_who_opens_it(old):
     partly = all_tables(AXES) | {"epochs": tables_of(1)["epochs"]}
     Store.open(old, partly)
@@ -290,6 +295,7 @@ def test_a_lake_cut_off_in_its_upgrade_is_upgraded_by_the_next_who_opens_it(old)
     assert Note.read(old).format == FORMAT
 
 
+@pytest.mark.fault(31)
 def test_a_lake_of_a_newer_format_is_refused_in_words(old):
     Note(FORMAT + 1, 4, Note.read(old).ids).write(old)
     with pytest.raises(LakeError, match=f"format {FORMAT + 1}, this Fencepost knows up to"):

@@ -112,6 +112,7 @@ def test_a_pointer_is_the_rank_of_the_head_on_each_axis(axes: int) -> None:
         assert np.array_equal([heads.begun[posts.axis], heads.ended[posts.axis]], ranks)
 
 
+@pytest.mark.fault(31, 57)
 def test_pointers_into_another_index_are_forgotten_and_a_registration_keeps_them() -> None:
     outcome, built = seen()
     heads = outcome.state.heads
@@ -125,6 +126,7 @@ def test_pointers_into_another_index_are_forgotten_and_a_registration_keeps_them
     assert (Heads.from_table(AXES, table, other.base).begun == UNKNOWN).all()
 
 
+@pytest.mark.fault(31, 57)
 def test_false_pointers_of_a_foreign_index_change_no_event() -> None:
     """They are not even looked at: the fingerprint says whose they are."""
     outcome, built = seen()
@@ -144,6 +146,7 @@ def test_false_pointers_of_a_foreign_index_change_no_event() -> None:
 
 @pytest.mark.parametrize("false", [0, 1, 7, 10**9, -9])
 @pytest.mark.parametrize("side", ["begun", "ended", "both"])
+@pytest.mark.fault(57)
 def test_a_false_pointer_of_the_very_index_changes_no_event_either(false: int, side: str) -> None:
     """Where hardly a step passes a post pointers are followed; a state may be tampered with."""
     people = crowd(Shape(queries=40, streams=40, tuples=400, still=0.9))

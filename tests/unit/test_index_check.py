@@ -116,6 +116,7 @@ def emptied(layer: Layer) -> Layer:
 
 
 @pytest.mark.parametrize("name", INDEXES)
+@pytest.mark.fault(57)
 def test_check_tells_what_is_broken_in_an_index(name: str) -> None:
     tamper, told = INDEXES[name]
     built = BorderIndex.build(one_axis(*((float(n), n + 2.0) for n in range(40))))

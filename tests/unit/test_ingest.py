@@ -134,6 +134,7 @@ def test_a_repeat_and_new_content_under_an_old_name_are_refused_with_a_number(pl
     assert place.ingest().refused == []
 
 
+@pytest.mark.fault(45)
 def test_what_cannot_be_read_is_refused_whole_and_nothing_else_with_it(place):
     packed = gzip.compress(("".join(f"s,{AT.format(0)},{k},1\n" for k in range(9999))).encode())
     place.land("a.csv", ticks(1))
@@ -157,6 +158,7 @@ def test_what_cannot_be_read_is_refused_whole_and_nothing_else_with_it(place):
     assert place.aside() == []
 
 
+@pytest.mark.fault(46)
 def test_drift_that_adds_or_reorders_columns_is_taken_and_told(place):
     place.land("a.csv", f"volume,x,ts,stream_id,price,Price\n1,2,{AT.format(0)},s,3,4\n")
     place.land("b.jsonl", as_json_lines([
@@ -171,6 +173,7 @@ def test_drift_that_adds_or_reorders_columns_is_taken_and_told(place):
     assert [(row["price"], row["volume"]) for row in place.tuples()] == [(3.0, 1.0)] * 3
 
 
+@pytest.mark.fault(46)
 def test_drift_that_renames_or_retypes_stops_the_file_and_not_the_feed(place):
     stored = io.BytesIO()
     pq.write_table(pa.table({"stream_id": ["s"], "ts": [AT.format(0)], "price": [True]}), stored)
@@ -218,6 +221,7 @@ def test_a_declared_form_stands_over_what_a_file_looks_like(tmp_path):
     assert len(place.tuples()) == 1
 
 
+@pytest.mark.fault(36)
 def test_a_time_too_far_ahead_is_set_aside_and_the_others_are_not(place):
     times = ("2036-11-18T12:00:00Z", AT.format(1), "2026-11-19T12:00:00Z")
     lines = [f"s,{ts},{k},1" for k, ts in enumerate((*times, "2026-11-19T12:00:00.000001Z"))]
@@ -248,6 +252,7 @@ def test_the_feeds_own_clock_says_what_is_too_far_ahead(tmp_path):
     assert place.reasons()[0][2].startswith("ts is 0:01:01 ahead of the clock, 2050")
 
 
+@pytest.mark.fault(37, 38, 39)
 def test_times_and_numbers_beyond_what_is_taken_are_set_aside_with_words(place):
     lines = [
         "s,,1,1", "s,9999-01-01T00:00:00Z,1,1", "s,1899-12-31T23:59:59Z,1,1", "s,1795003200,1,1",
@@ -262,6 +267,7 @@ def test_times_and_numbers_beyond_what_is_taken_are_set_aside_with_words(place):
     assert [(row["price"], row["volume"]) for row in place.tuples()] == [(-1e15, 5e-324)]
 
 
+@pytest.mark.fault(44)
 def test_hostile_ids_are_kept_verbatim_or_set_aside_and_never_merged(place):
     taken = [
         "'; DROP TABLE ticks; --", '"quoted"', "../../etc", "%2e", "é", "e\u0301", "A", "a",
@@ -281,6 +287,7 @@ def test_hostile_ids_are_kept_verbatim_or_set_aside_and_never_merged(place):
     assert max(len(row["raw"]) for row in place.aside()) > 1 << 20
 
 
+@pytest.mark.fault(45)
 def test_a_byte_order_mark_and_bytes_of_another_encoding_cost_no_other_row(place):
     rows = [b"s,%s,1,1\n" % AT.format(0).encode(), b"\xe9,%s,2,1\n" % AT.format(0).encode()]
     place.land("a.csv", b"\xef\xbb\xbf" + HEAD.encode() + b"".join([*rows, rows[0]]))
@@ -290,6 +297,7 @@ def test_a_byte_order_mark_and_bytes_of_another_encoding_cost_no_other_row(place
     assert place.aside()[0]["raw"].startswith("\\xe9,")
 
 
+@pytest.mark.fault(50)
 def test_a_delivery_without_rows_or_without_good_ones_is_done(place):
     place.land("a.csv", HEAD)
     place.land("b.csv", HEAD + "only\nnonsense\n")

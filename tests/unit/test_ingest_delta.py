@@ -145,6 +145,7 @@ def test_a_deletion_vector_takes_rows_away(place):
     assert prices(place) == [(1, 1.0)]
 
 
+@pytest.mark.fault(61)
 def test_no_file_outside_of_the_table_is_read(place):
     append(place, rows(1))
     append(place, rows(2))
@@ -159,6 +160,7 @@ def test_no_file_outside_of_the_table_is_read(place):
     assert prices(place) == [(1, 1.0)]
 
 
+@pytest.mark.fault(59)
 def test_a_log_that_was_cleaned_up_between_is_told(place):
     append(place, rows(1))
     place.ingest()
@@ -176,6 +178,7 @@ def test_no_table_yet_is_no_fault_but_is_told(place):
     assert "cannot be opened as a Delta table" in report.passed_over["ticks"][0]
 
 
+@pytest.mark.fault(4)
 def test_a_crash_between_reading_and_commit_takes_a_version_once(place):
     append(place, rows(1, 2))
     with killed_at("ingest.tuples"), pytest.raises(Killed):
@@ -186,6 +189,7 @@ def test_a_crash_between_reading_and_commit_takes_a_version_once(place):
     assert prices(place) == [(1, 1.0), (1, 2.0), (2, 3.0)]
 
 
+@pytest.mark.fault(59)
 def test_a_data_file_that_was_vacuumed_away_refuses_its_version(place):
     append(place, rows(1))
     append(place, rows(2))

@@ -42,6 +42,7 @@ def test_rows_turned_away_are_taken_under_a_new_number_and_only_these(place):
     assert second["content"] == first["content"]
 
 
+@pytest.mark.fault(32)
 def test_no_row_is_taken_twice_however_often_it_is_asked_for(place):
     place.declare("ticks", ts_unit="s")
     place.retry()
@@ -53,6 +54,7 @@ def test_no_row_is_taken_twice_however_often_it_is_asked_for(place):
     assert place.ingest().taken == []
 
 
+@pytest.mark.fault(5)
 def test_a_crash_while_it_is_taken_up_takes_nothing_twice(place):
     place.declare("ticks", ts_unit="s")
     with killed_at("ingest.tuples"), pytest.raises(Killed):

@@ -38,6 +38,7 @@ def lake_with_files(folder: Path) -> tuple[Store, Settings]:
     return store, settings
 
 
+@pytest.mark.fault(9, 47)
 def test_a_file_that_kills_its_reader_is_refused_and_the_others_are_taken(tmp_path: Path) -> None:
     store, settings = lake_with_files(tmp_path)
     runner = Deadly("b.csv")
@@ -51,6 +52,7 @@ def test_a_file_that_kills_its_reader_is_refused_and_the_others_are_taken(tmp_pa
     assert not ingest(store, settings, runner, NOW).refused, "it is not tried again and again"
 
 
+@pytest.mark.fault(9)
 def test_where_no_worker_can_work_nothing_is_refused(tmp_path: Path) -> None:
     store, settings = lake_with_files(tmp_path)
     with pytest.raises(RuntimeError, match="Job aborted"):

@@ -117,6 +117,7 @@ def test_a_file_waits_until_it_was_left_alone(feed):
     assert look(at_once, Known(), NOON - 1).found == []
 
 
+@pytest.mark.fault(53)
 def test_a_file_whose_time_lies_ahead_of_the_clock_waits_as_long_as_any(feed):
     written = time.time_ns() // 1000
     land(feed, "a.csv", at=written + 400 * DAY)
@@ -193,6 +194,7 @@ def test_a_file_that_changes_while_it_is_read_waits(feed):
 # What is passed over
 
 
+@pytest.mark.fault(61)
 def test_what_is_no_file_of_the_folder_is_passed_over_and_told(feed):
     os.mkfifo(feed.source / "pipe.csv")
     (feed.source / "out.csv").symlink_to(feed.source.parent / "secret.csv")
@@ -287,6 +289,7 @@ def test_without_a_key_in_the_path_it_is_that_of_the_arrival(feed):
     assert found.partition_key == "2026-11-18T12"
 
 
+@pytest.mark.fault(53)
 def test_the_partition_never_goes_back_though_the_clock_does(feed):
     land(feed, "a.csv")
     first = look(feed, Known(), NOON)

@@ -68,6 +68,7 @@ def until(true, seconds=10.0):
         time.sleep(0.01)
 
 
+@pytest.mark.fault(20)
 def test_two_processes_never_hold_at_a_time(tmp_path):
     (tmp_path / "n").write_text("0")
     counting = [started(COUNTS, tmp_path) for _ in range(2)]
@@ -77,6 +78,7 @@ def test_two_processes_never_hold_at_a_time(tmp_path):
     assert (tmp_path / "n").read_text() == "50"
 
 
+@pytest.mark.fault(20)
 def test_two_threads_never_hold_at_a_time_whatever_they_call_the_folder(tmp_path):
     (tmp_path / "lake").mkdir()
     (tmp_path / "link").symlink_to("lake")
@@ -100,6 +102,7 @@ def test_two_threads_never_hold_at_a_time_whatever_they_call_the_folder(tmp_path
     assert most == [1] * 15
 
 
+@pytest.mark.fault(22)
 def test_a_killed_holder_frees_the_lock_at_once(tmp_path):
     with another(tmp_path) as process:
         os.kill(process.pid, signal.SIGKILL)
@@ -149,6 +152,7 @@ def test_who_waits_gets_the_lock_when_it_is_released(tmp_path):
         done.join()
 
 
+@pytest.mark.fault(22)
 def test_a_ticket_of_a_process_that_reuses_an_id_or_waits_no_more_does_not_count(tmp_path):
     with hold(tmp_path, "mine") as held:
         this = json.loads((tmp_path / HOLDER).read_text())
@@ -203,6 +207,7 @@ def test_what_fails_while_it_is_held_is_raised_as_it_is_and_frees_the_lock(tmp_p
         pass
 
 
+@pytest.mark.fault(19)
 def test_what_cannot_be_locked_is_told_in_words(tmp_path):
     with (
         pytest.raises(LakeError, match=r"there is no lake at .*none: `fencepost init`"),

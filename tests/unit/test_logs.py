@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -91,6 +92,7 @@ def test_oracle_a_log_as_of_an_epoch_is_what_its_words_say(rows, as_of) -> None:
 
 
 @given(rows, points(), st.data())
+@pytest.mark.fault(3)
 def test_what_is_written_later_or_under_another_generation_changes_nothing(
     rows, as_of, data
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_mart_may_be_made_by_two_at_once(town):
 
 
 @pytest.mark.parametrize("place", ["marts.visits.written", "marts.visits.committed"])
+@pytest.mark.fault(5)
 def test_a_refresh_killed_on_its_way_shows_all_of_the_old_or_all_of_the_new(town, place):
     refreshed(town)
     old = town.holds("visits", TICKS)
@@ -120,6 +121,7 @@ def test_a_refresh_killed_on_its_way_shows_all_of_the_old_or_all_of_the_new(town
     assert town.agree()
 
 
+@pytest.mark.fault(11)
 def test_a_commit_of_unknown_outcome_is_made_once(town):
     refreshed(town)
     town.enter("c", 100, 110)
@@ -139,6 +141,7 @@ def test_a_commit_of_unknown_outcome_is_made_once(town):
     assert town.agree()
 
 
+@pytest.mark.fault(59)
 def test_files_that_were_replaced_stay_for_their_readers_and_then_go(town):
     refreshed(town)
     town.enter("c", 100, 110)
@@ -170,6 +173,7 @@ def test_a_mart_whose_making_was_cut_off_is_finished(town):
     assert town.agree()
 
 
+@pytest.mark.fault(16)
 def test_a_mart_whose_file_is_lost_or_damaged_is_written_anew(town):
     refreshed(town)
     for place, path in enumerate(files_of(town)):

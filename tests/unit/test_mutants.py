@@ -54,6 +54,7 @@ def test_every_sign_in_a_function_is_changed_once_and_nothing_outside_or_fetched
         compile(text, "kernel.py", "exec")
 
 
+@pytest.mark.fault(72)
 def test_every_kernel_has_mutants_and_what_is_listed_as_unseen_is_there_and_little() -> None:
     texts = read()
     mutants = all_mutants(texts)
@@ -73,6 +74,7 @@ def test_a_sample_is_spread_from_the_first_file_to_the_last(sample: int) -> None
     assert sample == 1 or {mutant.source for mutant in chosen} == set(SOURCES)
 
 
+@pytest.mark.fault(72)
 def test_the_checks_notice_a_dozen_mutants() -> None:
     command = [sys.executable, "-m", "tests.mutants", "--sample", "12"]
     done = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, check=False)

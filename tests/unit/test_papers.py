@@ -137,6 +137,7 @@ def test_s0_definition_1_the_first_tuple_enters_where_that_is_asked_for(way: Way
     assert (event.type, event.prev_ts, event.prev_values) == ("I", None, None)
 
 
+@pytest.mark.fault(41)
 def test_a_range_leapt_over_cancels_out(way: Way) -> None:
     """The query is in both unions of +DQSets and -DQSets."""
     assert walked(way, FIVE, 0, 8).events == []
@@ -144,6 +145,7 @@ def test_a_range_leapt_over_cancels_out(way: Way) -> None:
     assert differential_sets(walked(way, FIVE, 0, 6)) == ({"Q4", "Q5"}, set())
 
 
+@pytest.mark.fault(40)
 def test_both_ends_of_a_range_are_where_the_law_says(way: Way) -> None:
     q = [standing_query("q", "x >= 2 AND x < 5")]
     before = float(np.nextafter(5, 0))
@@ -156,6 +158,7 @@ def test_both_ends_of_a_range_are_where_the_law_says(way: Way) -> None:
 # ── S0 Fig. 5, S1 Fig. 6: the cross-check ─────────────────────────────────────────────────────────
 
 
+@pytest.mark.fault(42)
 def test_entering_x_while_y_sits_on_its_lower_border_is_an_event(way: Way) -> None:
     """The figures test yl < vy < yh, which would lose it."""
     rows = walked(way, [PARK], (0, 1), (3, 1))
@@ -171,18 +174,21 @@ def test_y_on_its_upper_border_is_outside(way: Way) -> None:
     assert walked(way, [PARK], (0, 4), (3, 4), (0, 4)).events == []
 
 
+@pytest.mark.fault(42)
 def test_a_corner_cut_in_one_step_is_one_event(way: Way) -> None:
     """Both axes find the query; it is reported once."""
     rows = walked(way, [PARK], (0, 0), (3, 2), (9, 9))
     assert [e.type for e in rows.events] == ["I", "O"]
 
 
+@pytest.mark.fault(42)
 def test_a_corner_passed_by_is_no_event(way: Way) -> None:
     """From left of the box to above it: x came in, y went out."""
     assert walked(way, [PARK], (0, 2), (3, 9)).events == []
     assert walked(way, [PARK], (3, 9), (0, 2)).events == []
 
 
+@pytest.mark.fault(41, 42)
 def test_a_box_leapt_over_across_one_axis_or_both_is_no_event(way: Way) -> None:
     assert walked(way, [PARK], (0, 2), (9, 2)).events == []
     assert walked(way, [PARK], (0, 0), (9, 9)).events == []

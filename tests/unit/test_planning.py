@@ -165,6 +165,7 @@ def test_what_arrives_late_is_taken_in_its_place_and_all_behind_it_anew(
 
 
 @given(arrived, limits)
+@pytest.mark.fault(2)
 def test_a_plan_depends_on_the_ledgers_alone(deliveries, limits) -> None:
     one, other = Ledger(), Ledger()
     assert one.advance(deliveries, limits) == other.advance(deliveries, limits)
@@ -245,6 +246,7 @@ def test_what_lies_before_the_horizon_cannot_be_evaluated_anew() -> None:
     assert [e.epoch for e in ledger.plan(later)] == [3, 4]
 
 
+@pytest.mark.fault(27)
 def test_of_a_chain_with_a_hole_it_is_said_where() -> None:
     ledger = Ledger()
     ledger.advance([delivery(n, key) for n, key in enumerate(KEYS, 1)], Limits(group=1))
@@ -322,6 +324,7 @@ def test_only_what_is_done_counts_and_the_last_word_tells() -> None:
     assert (mine.rows, mine.tuples, mine.malformed, mine.files) == (3, 2, 1, ("4.csv",))
 
 
+@pytest.mark.fault(24)
 def test_a_delivery_goes_by_the_last_registry_that_was_done_before_it() -> None:
     registry = {"kind": "registry", "lane": "queries", "partition_key": ""}
     arrivals = ledger_of(

@@ -69,6 +69,7 @@ def test_differential_a_column_of_times_is_read_as_each_time_is(texts):
 
 @pytest.mark.parametrize(("unit", "factor"), [("s", 1_000_000), ("ms", 1000), ("us", 1)])
 @pytest.mark.parametrize("kind", [pa.string(), pa.int64()])
+@pytest.mark.fault(37)
 def test_an_integer_counts_the_declared_unit(unit, factor, kind):
     counts = [
         0,
@@ -97,6 +98,7 @@ def test_an_integer_without_a_unit_is_told_how_to_declare_one():
     ]
 
 
+@pytest.mark.fault(37)
 def test_nanoseconds_are_cut_towards_the_past():
     cells = pa.array([1999, -1, None], pa.timestamp("ns", "Europe/Paris"))
     us, faults = instants(cells, "ts", None)
@@ -104,6 +106,7 @@ def test_nanoseconds_are_cut_towards_the_past():
     assert told(faults) == [(2, "ts is null")]
 
 
+@pytest.mark.fault(37)
 def test_a_timestamp_outside_the_years_taken_is_refused():
     cells = pa.array([EARLIEST - 1, LATEST, 2**62], pa.timestamp("us", "UTC"))
     _, faults = instants(cells, "ts", None)
@@ -114,6 +117,7 @@ def test_a_timestamp_outside_the_years_taken_is_refused():
 INTEGERS = [2**53, 2**53 + 1, -(2**53) - 1, 2**60, 2**63 - 1, None]
 
 
+@pytest.mark.fault(39)
 def test_an_integer_that_no_double_holds_is_refused():
     values, faults = doubles(pa.array(INTEGERS, pa.int64()), "volume")
     assert faults.rows.tolist() == [1, 2, 4, 5]
@@ -130,6 +134,7 @@ def test_unsigned_and_small_types_are_read_exactly():
     assert (faults.rows.tolist(), values[1]) == ([0], 2.0**63)
 
 
+@pytest.mark.fault(38)
 def test_a_float_that_is_no_number_is_refused_and_minus_zero_is_zero():
     values, faults = doubles(pa.array([math.nan, math.inf, -math.inf, None, -0.0, 5e-324]), "x")
     assert told(faults) == [
@@ -142,6 +147,7 @@ def test_a_float_that_is_no_number_is_refused_and_minus_zero_is_zero():
 
 
 @pytest.mark.parametrize("kind", [pa.decimal128(38, 10), pa.decimal256(50, 10)])
+@pytest.mark.fault(39)
 def test_a_decimal_is_the_nearest_double_and_exact_beyond_2_53(kind):
     given_ = [
         Decimal("0.1"),
@@ -166,6 +172,7 @@ LONG = "é" * 256
 @pytest.mark.parametrize(
     "kind", [pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())]
 )
+@pytest.mark.fault(44)
 def test_an_id_has_1_to_256_characters_and_no_control_character(kind):
     given_ = ["AAPL", "", LONG, LONG + "é", "a\x07b", "a\x85", 'q"u, o', None, "AAPL", " ", "NA"]
     ids, faults = stream_ids(pa.array(given_).cast(kind), "stream_id")

@@ -47,6 +47,7 @@ def test_blank_lines_are_no_rows_but_count_as_lines(tmp_path):
     assert (read.line.tolist(), faulty(read)) == ([3, 8], [(6, "price: 'x' is not a number")])
 
 
+@pytest.mark.fault(45)
 def test_a_byte_order_mark_is_passed_over(tmp_path):
     read = delivery(tmp_path, f"a,{T},1\n", header=b"\xef\xbb\xbfstream_id,ts,price\r\n")
     assert rows_of(read) == [("a", US, (1.0,))]
@@ -67,6 +68,7 @@ STRAYS = [f'"a,{T},2', f'a"b,{T},2', f'a,{T},"2', f'"a"b,{T},2', f'a,"{T},2', '"
 
 @pytest.mark.parametrize("stray", STRAYS)
 @pytest.mark.parametrize("neighbour", ['"{}",{},{}', "{},{},{}", '{},"{}","{}"'])
+@pytest.mark.fault(45)
 def test_a_stray_quotation_mark_costs_its_own_row_and_no_other(tmp_path, stray, neighbour):
     good = [neighbour.format(name, T, 1) for name in "pqrs"]
     read = delivery(tmp_path, "\n".join([*good[:2], stray, *good[2:]]) + "\n")
@@ -99,6 +101,7 @@ def test_a_stray_quotation_mark_costs_its_own_row_and_no_other(tmp_path, stray, 
         ),
     ],
 )
+@pytest.mark.fault(45)
 def test_a_malformed_row_says_what_is_wrong_and_stands_as_it_was(tmp_path, row, detail):
     read = delivery(tmp_path, f"p,{T},1\n{row}\r\nq,{T},2\n")
     assert faulty(read) == [(3, detail)]
@@ -107,6 +110,7 @@ def test_a_malformed_row_says_what_is_wrong_and_stands_as_it_was(tmp_path, row, 
     assert read.rows == 3
 
 
+@pytest.mark.fault(45)
 def test_bytes_that_are_not_utf8_cost_their_own_row(tmp_path):
     body = f"é,{T},1\n".encode() + b"a\xff\xed\xa0\x80," + f"{T},1\nü,{T},2\n".encode()
     read = delivery(tmp_path, body)
@@ -152,6 +156,7 @@ def test_a_column_without_a_number_is_told_apart(tmp_path):
         (b"stream_id,ts,pr\xffice\n", "the header is not UTF-8"),
     ],
 )
+@pytest.mark.fault(46)
 def test_a_header_at_fault_is_a_fault_of_the_file(tmp_path, header, message):
     path = written(tmp_path, "day.csv", header)
     with pytest.raises(Faults) as refused:
@@ -216,6 +221,7 @@ def split_all(content, fields) -> Split:
 @example('a,"\n",\n"a', 1)
 @example('"a\n","\r\n",a', 7)
 @example("a,a,a\r", 1)
+@pytest.mark.fault(45)
 def test_oracle_records_are_those_of_the_grammar_tried_line_by_line(text, piece):
     content = text.encode()
     with pytest.MonkeyPatch.context() as patch:

@@ -94,6 +94,7 @@ def test_gzip_of_several_parts_is_read_whole(tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("kept", [0.9, 0.5, 0.1])
+@pytest.mark.fault(45)
 def test_gzip_cut_off_is_a_fault_that_names_the_file(tmp_path, form, kept):
     packed = gzip.compress(FORMS[form](SOME * 50))
     path = written(tmp_path, f"day.{form}.gz", packed[: int(len(packed) * kept)])
@@ -103,6 +104,7 @@ def test_gzip_cut_off_is_a_fault_that_names_the_file(tmp_path, form, kept):
     assert "packed with gzip, but cut off or damaged" in str(refused.value)
 
 
+@pytest.mark.fault(45)
 def test_gzip_with_a_flipped_byte_is_a_fault(tmp_path):
     packed = bytearray(gzip.compress(as_csv(SOME * 50)))
     packed[-6] ^= 1
@@ -137,6 +139,7 @@ def test_the_form_is_told_by_a_first_brace_or_else_by_the_name(tmp_path):
     assert look_at(str(written(tmp_path, "day.ndjson", b"junk\n")), Declared()).form == "JSON lines"
 
 
+@pytest.mark.fault(50)
 def test_a_file_without_rows_is_a_delivery_without_tuples(tmp_path):
     for name, content in {
         "a.csv": "stream_id,ts,x\n",

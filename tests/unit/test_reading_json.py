@@ -71,6 +71,7 @@ def test_rows_are_read_with_their_lines(tmp_path):
         (row("1", '""', "0"), f"stream_id is empty; ts: {NO_UNIT}"),
     ],
 )  # fmt: skip
+@pytest.mark.fault(45)
 def test_a_malformed_line_says_what_is_wrong_and_stands_as_it_was(tmp_path, line, detail):
     read = delivery(tmp_path, GOOD, line + "\r", GOOD)
     assert faulty(read) == [(2, detail)]
@@ -78,6 +79,7 @@ def test_a_malformed_line_says_what_is_wrong_and_stands_as_it_was(tmp_path, line
     assert read.line.tolist() == [1, 3]
 
 
+@pytest.mark.fault(39)
 def test_integers_beyond_2_53_must_be_exact_and_no_digit_is_lost_before(tmp_path):
     prices = ["9007199254740993", "9007199254740994", "9007199254740993.0", "0.1000000000000000055"]
     read = delivery(tmp_path, *map(row, prices))
@@ -85,6 +87,7 @@ def test_integers_beyond_2_53_must_be_exact_and_no_digit_is_lost_before(tmp_path
     assert [line for line, _ in faulty(read)] == [1, 3]
 
 
+@pytest.mark.fault(45)
 def test_bytes_that_are_not_utf8_cost_their_own_row(tmp_path):
     bad = GOOD.encode().replace(b"p", b"\xff", 1)
     read = delivery(tmp_path, GOOD, bad, GOOD.replace('"p"', '"é"'))
@@ -92,6 +95,7 @@ def test_bytes_that_are_not_utf8_cost_their_own_row(tmp_path):
     assert raws(read)[0].startswith(r'{"stream_id": "\xff"') or r"\xff" in raws(read)[0]
 
 
+@pytest.mark.fault(45)
 def test_a_line_never_takes_part_of_the_next(tmp_path):
     read = delivery(tmp_path, GOOD[:-1] + ",", '"x": 1}', GOOD + GOOD, GOOD)
     assert ([line for line, _ in faulty(read)], read.line.tolist()) == ([1, 2, 3], [4])

@@ -38,6 +38,7 @@ def test_rows_are_read_with_their_numbers_as_lines(tmp_path):
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.fault(37, 54)
 def test_timestamps_of_any_unit_and_zone_are_taken(tmp_path, unit):
     times = pa.array([0, 7], pa.timestamp(unit, "Asia/Kolkata"))
     each = {"s": 1_000_000, "ms": 1000, "us": 1, "ns": 0}[unit]
@@ -86,6 +87,7 @@ def test_a_type_that_holds_no_cell_is_a_fault_of_the_file(tmp_path, column, cell
     assert message in refused(tmp_path, {column: cells})
 
 
+@pytest.mark.fault(46)
 def test_columns_that_are_not_there_are_named(tmp_path):
     pq.write_table(pa.table({"id": ["a"], "ts": TIMES[:1]}), tmp_path / "day.parquet")
     with pytest.raises(Faults, match="no column 'stream_id'"):
@@ -101,6 +103,7 @@ def test_text_ids_of_any_type_are_taken(tmp_path, kind):
     assert read.ids.to_pylist() == ["é", "b"]
 
 
+@pytest.mark.fault(44)
 def test_ids_that_are_not_utf8_are_malformed(tmp_path):
     read = delivery(tmp_path, {"stream_id": pa.array([b"\xff", b"b"])})
     assert faulty(read) == [(1, "stream_id has bytes that are not UTF-8")]
@@ -155,6 +158,7 @@ def test_rows_are_found_again_in_whatever_group_they_stand(tmp_path):
 @pytest.mark.parametrize(
     "spoil", [lambda b: b[:-30], lambda _: b"PAR1junk", lambda b: b[:20] + b"\0" * 90 + b[110:]]
 )
+@pytest.mark.fault(63)
 def test_a_damaged_file_is_a_fault(tmp_path, spoil):
     delivery(tmp_path, {"price": pa.array([1.25, 7.75])}, writing={"compression": "snappy"})
     whole = (tmp_path / "day.parquet").read_bytes()
@@ -163,6 +167,7 @@ def test_a_damaged_file_is_a_fault(tmp_path, spoil):
         taken(path)
 
 
+@pytest.mark.fault(63)
 def test_what_is_called_parquet_must_be_parquet(tmp_path):
     with pytest.raises(Faults, match="does not begin as Parquet does"):
         taken(written(tmp_path, "day.parquet", "stream_id,ts,price\n"))

@@ -14,12 +14,14 @@ def test_a_delivery_is_taken_in_the_order_of_ts():
     assert crossed(rows) == [("I", "q", 2), ("O", "q", 3)]
 
 
+@pytest.mark.fault(33)
 def test_of_two_rows_with_one_ts_the_first_in_the_file_wins():
     rows = told(q(), seen(("s", 2, IN), ("s", 1, OUT), ("s", 2, OUT), ("s", 2, IN)))
     assert crossed(rows) == [("I", "q", 2)]
     assert rows.rejected == [(0, 2, "conflict"), (0, 3, "duplicate")]
 
 
+@pytest.mark.fault(32, 33, 35)
 def test_across_deliveries_a_repeat_is_told_from_a_contradiction_and_from_a_late_tuple():
     rows = told(
         q(), seen(("s", 5, OUT)), seen(("s", 5, OUT)), seen(("s", 5, IN)), seen(("s", 4, IN))
@@ -28,6 +30,7 @@ def test_across_deliveries_a_repeat_is_told_from_a_contradiction_and_from_a_late
     assert (rows.events, rows.heads) == ([], {"s": (5, (0.0,))})
 
 
+@pytest.mark.fault(35)
 def test_a_tuple_taken_long_ago_comes_again_as_late():
     assert ran(*walk(1, 2), seen(("s", 1, 1))).rejected == [(2, 0, "late")]
 
@@ -42,6 +45,7 @@ def test_lateness_is_per_stream_without_allowance_a_slower_stream_is_not_late():
     assert crossed(rows) == [("I", "q", 2)]
 
 
+@pytest.mark.fault(34)
 def test_within_the_allowance_a_tuple_out_of_order_finds_its_place():
     rows = told(
         q(),
@@ -89,6 +93,7 @@ def test_among_arrivals_of_one_delivery_the_first_waits_and_the_second_is_its_re
     assert len(rows.waiting) == 1
 
 
+@pytest.mark.fault(34)
 def test_released_tuples_are_taken_by_ts_then_delivery_then_row():
     first = seen(("a", 4, 0), ("b", 2, 0), ("c", 4, 0))
     rows = ran(first, seen(("d", 4, 0), ("e", 3, 0)), seen(("f", 4 + 9, 0)), lateness=9)
@@ -96,6 +101,7 @@ def test_released_tuples_are_taken_by_ts_then_delivery_then_row():
     assert {n for n, _ in rows.accepted} == {2}
 
 
+@pytest.mark.fault(36)
 def test_a_rejected_tuple_does_not_move_the_watermark():
     rows = ran(seen(("s", 5, 0)), seen(("s", 4, 0), ("s", 5, 1)), Delivery(()))
     assert rows.watermark == 5

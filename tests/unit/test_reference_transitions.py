@@ -16,6 +16,7 @@ from tests.strategies import standing_query
         (5, [("stay", 6, 2, None)]),
     ],
 )
+@pytest.mark.fault(52)
 def test_an_entry_and_an_exit_within_t_pass_through_and_at_t_still_do(gap, pairs):
     rows = told(q(within=4), seen(("s", 1, OUT)), seen(("s", 2, IN)), seen(("s", 2 + gap, OUT)))
     assert became(rows) == pairs
@@ -29,6 +30,7 @@ def test_an_entry_and_an_exit_within_t_pass_through_and_at_t_still_do(gap, pairs
         (5, [("departure", 6, 2, None)]),
     ],
 )
+@pytest.mark.fault(52)
 def test_an_exit_and_an_entry_within_t_are_a_short_absence_and_at_t_still_are(gap, pairs):
     rows = told(q(within=4), seen(("s", 1, IN)), seen(("s", 2, OUT)), seen(("s", 2 + gap, IN)))
     assert became(rows) == pairs
@@ -47,18 +49,21 @@ def test_every_crossing_of_one_delivery_is_decided_in_it():
 
 
 @pytest.mark.parametrize(("other", "fired"), [(6, False), (7, True)])
+@pytest.mark.fault(51)
 def test_a_silent_streams_stay_fires_once_the_watermark_is_past_its_time(other, fired):
     rows = told(q(within=4), seen(("s", 1, OUT)), seen(("s", 2, IN)), seen(("r", other, OUT)))
     assert became(rows) == ([("stay", 6, 2, None)] if fired else [])
     assert rows.pending == ([] if fired else [("q", 1, "s", "I", 2)])
 
 
+@pytest.mark.fault(51)
 def test_a_silent_streams_departure_fires_from_the_watermark_alone():
     rows = told(q(within=4), seen(("s", 1, IN)), seen(("s", 2, OUT)), seen(("r", 7, OUT)))
     assert became(rows) == [("departure", 6, 2, None)]
     assert rows.transitions[0].delivery == 2
 
 
+@pytest.mark.fault(52)
 def test_the_watermark_decides_after_the_crossings_of_its_delivery():
     rows = told(
         q(within=4), seen(("s", 1, OUT)), seen(("s", 2, IN)), seen(("r", 99, OUT), ("s", 5, OUT))
@@ -87,6 +92,7 @@ def test_the_allowed_lateness_holds_the_watermark_back():
     ]
 
 
+@pytest.mark.fault(52)
 def test_within_zero_makes_every_crossing_a_stay_or_a_departure():
     rows = told(q(within=0), *walk(OUT, IN, OUT))
     assert became(rows) == [("stay", 2, 2, None)]

@@ -29,6 +29,7 @@ def evaluated_and_free(row: Row) -> Row:
 
 
 @pytest.mark.parametrize("place", POINTS)
+@pytest.mark.fault(5)
 def test_killed_anywhere_and_repeated_the_registry_is_the_same(lake, tmp_path, place):
     unharmed = Lake.new(tmp_path / "unharmed")
     steps = [
@@ -53,6 +54,7 @@ def test_killed_anywhere_and_repeated_the_registry_is_the_same(lake, tmp_path, p
     assert lake.store.version(ARRIVALS) == version
 
 
+@pytest.mark.fault(28)
 def test_what_was_not_done_does_not_stand_and_its_version_is_not_given_again(lake):
     lake.put(query("a"))
     with killed_at("registry.appended"), pytest.raises(Killed):
@@ -96,6 +98,7 @@ def arrival(store: Store, n: int) -> pa.Table:
     return store.as_table(ARRIVALS, [row])
 
 
+@pytest.mark.fault(21)
 def test_a_number_is_taken_once_however_many_want_it(lake):
     raced = raced_of(lake)
     other = lake.store

@@ -55,6 +55,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.fault(44, 60)
 def test_hostile_ids_and_notes_come_back_verbatim(lake, tmp_path):
     note = '\'; DROP\n\r\t\x00\x1b[31m\x9b2J\u2028 ö 😀 \\n "quoted"'
     given = [query(id, owner=id, tags=[id, note], note=note, streams=[id, "s"]) for id in HOSTILE]
@@ -108,6 +109,7 @@ def refused(*files: Path, feed: str | None = None) -> list[str]:
     return [f"{Path(f.source).name}:{f.line}: {f.message}" for f in caught.value.faults]
 
 
+@pytest.mark.fault(69)
 def test_every_fault_of_every_file_is_told(tmp_path):
     bad = written(tmp_path, "bad.jsonl", lines_of(query("a"), query("b", where="prize > 1")))
     worse = written(tmp_path, "worse.jsonl", lines_of(query("a"), query("b", feed="tick")))

@@ -127,6 +127,7 @@ def test_a_feed_with_places_is_a_map():
 
 
 @given(st.text())
+@pytest.mark.fault(68)
 def test_no_text_ends_the_block_that_it_stands_in(text):
     block = as_block({"id": text, text: ["</script>", "\u2028"]})
     assert not re.search("[<>&\u2028\u2029]", block)
@@ -151,6 +152,7 @@ def test_the_policy_allows_this_style_and_this_script_and_nothing_else():
     assert "<title>Fencepost report: a &lt;lake&gt;</title>" in said
 
 
+@pytest.mark.fault(67)
 def test_the_page_asks_nobody_for_anything():
     parts = [part(f"{name}.js") for name in SCRIPTS] + [part("page.css"), part("page.html")]
     for asking in (r"https?://", r"\bsrc\s*=", r"url\(", "@import", r"\bfetch\(", "innerHTML"):

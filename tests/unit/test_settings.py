@@ -294,6 +294,7 @@ def test_a_wrong_value_is_told_with_what_was_expected(line, told):
 @pytest.mark.parametrize(
     "name", [*RESERVED, *VIEWS, "landing", "marts", "raw_ticks", "Ticks", "a.b", "1a", "", "a" * 64]
 )
+@pytest.mark.fault(60, 61)
 def test_a_name_that_the_lake_or_sql_has_already_or_cannot_have_is_refused(name):
     (fault,) = faults(FEED.replace("ticks", f'"{name}"', 1))
     assert "name" in fault.removeprefix("[feeds.")
@@ -369,6 +370,7 @@ def test_without_a_feed_there_is_nothing_to_do():
         (".", "the lake /project/lake lies in /project"),
     ],
 )
+@pytest.mark.fault(61)
 def test_a_landing_folder_keeps_clear_of_the_lake(source, told):
     assert f"source: {told}" in about_feed(f'source = "{source}"')
 

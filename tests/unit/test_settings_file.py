@@ -138,6 +138,7 @@ def test_a_mark_of_the_byte_order_and_windows_line_ends_are_no_fault(here):
     assert list(load().feeds) == ["ticks"]
 
 
+@pytest.mark.fault(61)
 def test_a_path_that_leads_in_a_circle_is_told(here):
     (here / "circle").symlink_to("circle")
     written(here, "fencepost.toml", FEED.replace("landing", "circle/in"))

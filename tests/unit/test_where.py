@@ -28,6 +28,7 @@ def refusal(text, axes=("price", "volume"), feed=None):
 
 
 @pytest.mark.parametrize("a", [200.0, 0.0, -0.1, 5e-324, -5e-324, 2.0**53])
+@pytest.mark.fault(40)
 def test_every_comparison_is_a_half_open_range(a):
     text = f"{a!r}"
     assert parse_where(f"x >= {text}", ("x",)) == (((a, INF),),)
@@ -49,6 +50,7 @@ def test_the_ends_of_the_doubles():
     assert "holds for no value" in str(refusal(f"x < -{largest}", ("x",)))
 
 
+@pytest.mark.fault(38)
 def test_minus_zero_is_zero():
     for text in ("x >= -0.0", "x >= -0", "x >= -0e5"):
         (((lo, _),),) = parse_where(text, ("x",))
@@ -115,6 +117,7 @@ def test_the_boxes_of_the_first_screen():
     assert parse_where("ALL", axes) == (((-INF, INF), (-INF, INF)),)
 
 
+@pytest.mark.fault(40)
 def test_an_empty_box_and_a_second_one_of_the_same_are_dropped():
     assert parse_where("x > 5 AND x < 3 OR x = 1", ("x",)) == (((1.0, next_of(1.0)),),)
     assert parse_where("x BETWEEN 5 AND 3 OR x = 1", ("x",)) == (((1.0, next_of(1.0)),),)
@@ -182,6 +185,7 @@ def test_an_empty_box_and_a_second_one_of_the_same_are_dropped():
         ("price BETWEEN 5 AND 3", "`where` holds for no value", 1, 21, "lower bound first"),
     ],
 )
+@pytest.mark.fault(60)
 def test_what_is_not_the_language_is_refused_at_its_column(text, message, column, width, hint):
     fault = refusal(text)
     assert message in fault.message
@@ -211,6 +215,7 @@ def test_without_axes_any_name_is_one_and_the_rest_of_the_language_holds():
 # ── nothing exhausts it ───────────────────────────────────────────────────────────────────────────
 
 
+@pytest.mark.fault(69)
 def test_nesting_is_bounded_and_never_exhausts_the_stack():
     assert parse_where("(" * 200 + "x > 1" + ")" * 200, ("x",)) == (((next_of(1.0), INF),),)
     assert parse_where("NOT " * 200 + "x > 1", ("x",)) == (((next_of(1.0), INF),),)
@@ -254,12 +259,14 @@ def test_a_disjunction_of_a_megabyte_that_says_little_is_taken():
     assert parse_where(text, ("x",)) == (((next_of(1.0), INF),),)
 
 
+@pytest.mark.fault(69)
 def test_up_to_a_thousand_boxes_are_taken():
     text = " OR ".join(f"x = {k}" for k in range(1000))
     assert len(parse_where(text, ("x",))) == 1000
     assert "1,001 boxes; at most 1,000 are taken" in refusal(f"{text} OR x = -1", ("x",)).message
 
 
+@pytest.mark.fault(69)
 def test_alternatives_that_multiply_are_refused_before_they_take_long():
     axes = tuple(f"a{k}" for k in range(40))
     pairs = " AND ".join(f"({axis} < 0 OR {axis} > 1)" for axis in axes)
