@@ -21,13 +21,18 @@ def doctor(
     start: Annotated[
         bool, typer.Option("--start", help="Also start a session and run a job: ten seconds.")
     ] = False,
+    prepare: Annotated[
+        bool,
+        typer.Option("--prepare", help="First fetch and compile what Spark needs: a minute, once."),
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Say whether Spark can run here, and if not, what to do.
 
     It looks at Java, jars, memory, disk, ports, at fencepost.toml and at the lake. Each line begins
     with ok, with ! where something only costs time or is worth knowing, or with ✗ where a run
-    would stop; what to do about it follows. Nothing is changed.
+    would stop; what to do about it follows. Nothing is changed, unless --prepare is given: then the
+    jars are fetched and the kernels compiled beside the Python environment, as `make setup` does.
 
     \b
     Ends with 0 when a run can start, 1 when something would stop it.
@@ -36,11 +41,15 @@ def doctor(
     Examples:
       fencepost doctor
       fencepost doctor --start
+      fencepost doctor --prepare
       fencepost doctor --json | jq '.findings[] | select(.mark != "ok")'
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.environment.diagnosis import Mark, findings, started
     from pipelines.environment.place import Place
+    from pipelines.environment.preparing import prepare as make_ready
 
+    if prepare:
+        make_ready(Place.of_this_python(), lambda line: typer.echo(line, err=True))
     declared, root = project(config, lake)
     found = [*findings(Place.of_this_python(), root), *declared, *lake_lines(root)]
     if start:

@@ -237,7 +237,7 @@ def _settings(tasks: int, folder: Path, place: Place) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         "spark.default.parallelism": str(tasks),
         "spark.python.worker.reuse": "true",
-        "spark.python.daemon.module": "pipelines.spark_daemon",
+        "spark.python.daemon.module": apart.module("spark_daemon"),
         "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
         "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
         "spark.sql.catalogImplementation": "in-memory",

@@ -21,6 +21,7 @@ def taken(path: Path, axes: tuple[str, ...] | None = None, **declared: Any) -> R
 def written(folder: Path, name: str, content: str | bytes) -> Path:
     """Write a file, byte by byte as given."""
     path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
     return path
 

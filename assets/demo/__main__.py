@@ -8,6 +8,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from pipelines.ending import Code, ended
+from pipelines.environment import apart
 
 
 def demo(
@@ -41,7 +42,7 @@ def leave(code: int) -> NoReturn:
 
     Python's own end crashes then.
     """
-    if "pipelines.session" in sys.modules:
+    if apart.module("session") in sys.modules:
         from pipelines import session
 
         session.stop(0.0)

@@ -32,11 +32,17 @@ def run(arguments: Sequence[str], **environ: str) -> str | None:
     return lines[-1] if lines else f"it ended with {done.returncode}"
 
 
+def module(name: str) -> str:
+    """Name a module of this room of ours as it is called here: in the wheel it stands deeper."""
+    return f"{__name__.removesuffix('.environment.apart')}.{name}"
+
+
 def import_settings() -> dict[str, str]:
     """Return what a Python of its own must know to import our packages, and only ours.
 
     The working folder may hold a `pipelines` of the user's.
     """
-    ours = str(Path(__file__).resolve().parents[2])
+    top = sys.modules[__name__.partition(".")[0]]
+    ours = str(Path(str(top.__file__)).resolve().parents[1])
     paths = [ours, *filter(None, [os.environ.get("PYTHONPATH")])]
     return {"PYTHONPATH": os.pathsep.join(paths), "PYTHONSAFEPATH": "1"}

@@ -50,7 +50,7 @@ def make(place: Place, java: Java, class_path: Sequence[Path], say: Callable[[st
         old.unlink()
     fresh = archive.with_suffix(".part")
     record = [*_on_base(java, archive), f"-XX:ArchiveClassesAtExit={fresh}"]
-    fault = apart.run(["-m", "pipelines.environment.rehearsal", *record])
+    fault = apart.run(["-m", apart.module("environment.rehearsal"), *record])
     if fault or not fresh.is_file():
         told = fault or "Java wrote no archive"
         say(f"the rehearsal failed, and Spark will start more slowly: {told}")

@@ -22,7 +22,7 @@ from pipelines.environment.preparing import compiled
 
 GB = 10**9
 PAIR = {"pyspark": "4.1.", "delta-spark": "4.4."}
-PREPARE = "python -m pipelines.environment"
+PREPARE = "`fencepost doctor --prepare`"
 
 
 class Mark(StrEnum):

@@ -93,7 +93,7 @@ def here(place: Place) -> list[Path]:
     for jar, path in zip(JARS, paths, strict=True):
         if not path.is_file() or path.stat().st_size != jar.size:
             raise SetupError(
-                f"{path} is not there, or not whole. `python -m pipelines.environment` fetches "
+                f"{path} is not there, or not whole. `fencepost doctor --prepare` fetches "
                 f"what Spark needs to read Delta tables ({SIZE}, once)."
             )
     return paths

@@ -1,6 +1,6 @@
 """Where the things that Spark needs are kept: beside the Python environment that uses them.
 
-Law: all of it may be deleted at any time; `python -m pipelines.environment` makes it again.
+Law: all of it may be deleted at any time; `fencepost doctor --prepare` makes it again.
 """
 
 import sys

@@ -39,7 +39,7 @@ def compile_kernels(place: Place, say: Say) -> None:
         return
     say("compiling the engine's kernels; once, 15 seconds")
     place.made(place.kernels)
-    program = "from pipelines.spark_daemon import warm; warm()"
+    program = f"from {apart.module('spark_daemon')} import warm; warm()"
     if fault := apart.run(["-c", program], NUMBA_CACHE_DIR=str(place.kernels)):
         say(f"that failed, and workers will compile for themselves: {fault}")
         return

@@ -53,4 +53,4 @@ def named(text: str) -> str:
 
 def part(name: str) -> str:
     """Read a part of the page."""
-    return (files("pipelines.report") / "parts" / name).read_text(encoding="utf-8")
+    return (files(__package__) / "parts" / name).read_text(encoding="utf-8")

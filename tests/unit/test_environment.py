@@ -351,10 +351,10 @@ def test_the_doctor_says_what_would_stop_a_run_and_what_to_do(tmp_path, monkeypa
     assert set(stops) == {"Java", "Delta jars"}
     assert "Java 11, and Spark takes 17 or 21" in stops["Java"]["found"]
     assert "Install Java 17 or 21" in stops["Java"]["found"]
-    assert stops["Delta jars"]["do"] == "python -m pipelines.environment fetches 9.6 MB"
+    assert stops["Delta jars"]["do"] == "`fencepost doctor --prepare` fetches 9.6 MB"
     said = CliRunner().invoke(asked, ["--lake", str(tmp_path)])
     assert "✗   Delta jars" in said.stdout
-    assert "to do: python -m pipelines.environment fetches 9.6 MB" in said.stdout
+    assert "to do: `fencepost doctor --prepare` fetches 9.6 MB" in said.stdout
 
 
 def test_the_doctor_names_the_java_that_was_passed_over(place, tmp_path, monkeypatch):

@@ -1,0 +1,10 @@
+"""`python -m fencepost`, and the command `fencepost`: the door to the command line.
+
+One of two doors that lead out of the engine, `dagster.py` is the other. Both stay where they are in
+the repository and in the wheel, where the rooms they lead to stand below `fencepost/_app`.
+"""
+
+from pipelines.cli import main
+
+if __name__ == "__main__":
+    main()
