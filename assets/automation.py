@@ -6,8 +6,10 @@
     landing_F      sensor: files have landed, evaluate the partitions that they are of
     ledger         sensor: tell what commands and watch have evaluated
     marts          sensor: write marts anew when what they read is newer
+    checks         sensor: execute the checks of what was told without them (`unchecked.py`)
 
-The last two, which evaluate nothing, are on from the beginning; the others wait to be switched on.
+The last three, which evaluate nothing, are on from the beginning; the others wait to be switched
+on.
 
 Law: a tick changes nothing but Dagster's own history. A tick that is repeated, or comes after a
 restart, starts no second run for the same files and tells no partition twice.

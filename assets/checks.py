@@ -1,7 +1,9 @@
 """What is asserted of a lane's assets: our own checks, and the contracts by Great Expectations.
 
 One Dagster check for each check and each expectation; those of an asset that have the same source
-are one step. Nothing here imports Great Expectations: a step does, once a process.
+are one step, and each of them can be executed alone. Whether a lane has stale partitions is asked
+once and said of every asset that shows them. Nothing here imports Great Expectations: a step does,
+once a process.
 
 Law: a blocking check is one SQL aggregate. A contract looks at the epochs that were last committed
 together and what has arrived since, never at the whole history.
@@ -15,9 +17,12 @@ import dagster as dg
 
 from assets.graph import key
 from assets.lanes import Lane, lanes
+from assets.planned import forget_planned
 from assets.resources import LakeAccess, told_plainly
+from assets.telling import NOTHING_IS_STALE, shows_partitions, staleness
 from pipelines.checking import Checked, OwnCheck, contract_checks, own_checks, own_checks_of
 from pipelines.checking.scope import latest_run
+from pipelines.epochs.accounts import accounts
 from pipelines.epochs.drive import chain_of
 from pipelines.planning.chain import Epoch
 from pipelines.settings import Settings
@@ -31,7 +36,7 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
     return [
         definition
         for lane in lanes(settings)
-        for definition in (*_own(lane), *_contracts(settings, lane))
+        for definition in (*_own(lane), _staleness(lane), *_contracts(settings, lane))
     ]
 
 
@@ -41,7 +46,7 @@ def _own(lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
     def place(check: OwnCheck) -> tuple[str, bool]:
         return check.table or lane.name, check.blocking
 
-    own = sorted(own_checks_of(lane.lane), key=place)
+    own = sorted((c for c in own_checks_of(lane.lane) if c.name != NOTHING_IS_STALE), key=place)
     for (table, blocking), some in groupby(own, key=place):
         yield _of_table(lane, table, list(some), blocking=blocking)
 
@@ -55,17 +60,47 @@ def _of_table(
         )
         for check in some
     ]
-    names = [check.name for check in some]
     label = "blocking" if blocking else "further"
 
-    @dg.multi_asset_check(name=f"check_{lane.name}_{table}_{label}", specs=specs)
+    @dg.multi_asset_check(name=f"check_{lane.name}_{table}_{label}", specs=specs, can_subset=True)
     def made(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterable[dg.AssetCheckResult]:
         """Ask the published views, an aggregate each."""
+        names = [check.name for check in context.selected_asset_check_keys]
         with told_plainly():
             found = own_checks(lake.settings, lane.lane, _epochs(lake, lane), names)
         yield from _told(context, lane, found)
+
+    return made
+
+
+def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
+    """Ask once whether partitions are stale, and say it of every asset that shows them."""
+    (check,) = (c for c in own_checks_of(lane.lane) if c.name == NOTHING_IS_STALE)
+    specs = [
+        dg.AssetCheckSpec(NOTHING_IS_STALE, asset=asset, description=check.description)
+        for asset in shows_partitions(lane)
+    ]
+
+    @dg.multi_asset_check(name=f"check_{lane.name}_staleness", specs=specs, can_subset=True)
+    def made(
+        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> Iterable[dg.AssetCheckResult]:
+        """Compare the epochs with the deliveries that there are now."""
+        with told_plainly():
+            known = accounts(lake.store(), lane.lane).values()
+        forget_planned(context.instance, context.run.run_id, context.selected_asset_check_keys)
+        for each in staleness(lane, known):
+            if each.asset_check_key in context.selected_asset_check_keys:
+                yield dg.AssetCheckResult(
+                    passed=each.passed,
+                    asset_key=each.asset_key,
+                    check_name=each.check_name,
+                    severity=each.severity,
+                    description=each.description,
+                    metadata=each.metadata,
+                )
 
     return made
 
@@ -88,7 +123,9 @@ def _of_contract(lane: Lane, contract: Contract) -> dg.AssetChecksDefinition:
         for each in contract.expectations
     ]
 
-    @dg.multi_asset_check(name=f"contract_{lane.name}_{contract.table}", specs=specs)
+    @dg.multi_asset_check(
+        name=f"contract_{lane.name}_{contract.table}", specs=specs, can_subset=True
+    )
     def held(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterable[dg.AssetCheckResult]:
@@ -108,10 +145,14 @@ def _epochs(lake: LakeAccess, lane: Lane) -> tuple[Epoch, ...]:
 def _told(
     context: dg.AssetCheckExecutionContext, lane: Lane, found: Sequence[Checked]
 ) -> Iterator[dg.AssetCheckResult]:
-    """Tell what was found, in Dagster's words."""
+    """Tell what was found of the checks that are to be executed, in Dagster's words."""
     seconds = sum(checked.seconds for checked in found)
     context.log.info(f"{len(found)} checks of {lane.lane} in {seconds:.2f} s")
+    executed = context.selected_asset_check_keys
+    forget_planned(context.instance, context.run.run_id, executed)
     for checked in found:
+        if dg.AssetCheckKey(key(lane, checked.table), checked.name) not in executed:
+            continue
         yield dg.AssetCheckResult(
             passed=checked.passed,
             asset_key=key(lane, checked.table),

@@ -6,7 +6,7 @@ and nothing heavy imported.
 
 import dagster as dg
 
-from assets import automation, feeds, graph, jobs, marts, registry
+from assets import automation, feeds, graph, jobs, marts, registry, unchecked
 from assets.checks import checks
 from assets.lanes import joined
 from assets.resources import LakeAccess
@@ -16,6 +16,7 @@ from pipelines.settings import Settings, load
 def definitions(settings: Settings) -> dg.Definitions:
     """Put together what a project has: a group for each feed and each pair, and what has none."""
     each, pairs = settings.feeds.values(), joined(settings)
+    asserted = checks(settings)
     return dg.Definitions(
         assets=[
             registry.queries(settings),
@@ -25,14 +26,15 @@ def definitions(settings: Settings) -> dg.Definitions:
             *(marts.of_feed(settings, feed) for feed in each),
             marts.report(settings),
         ],
-        asset_checks=checks(settings),
+        asset_checks=asserted,
         jobs=[
             *(jobs.of_feed(settings, feed) for feed in each),
             *(jobs.of_joins(lane) for lane in pairs),
             *jobs.jobs(),
+            unchecked.job(asserted),
         ],
         schedules=automation.schedules(settings),
-        sensors=automation.sensors(settings),
+        sensors=[*automation.sensors(settings), unchecked.sensor(settings, asserted)],
         resources=_resources(LakeAccess(settings)),
         executor=dg.in_process_executor,
     )

@@ -150,7 +150,8 @@ def _tell(
         here = [each for each in changed(was, known) if shown(definition, each.key)]
         for told in materializations(lane, here):
             context.log_event(told)
-        context.instance.report_runless_asset_event(staleness(lane, known.values()))
+        for each in staleness(lane, known.values()):
+            context.instance.report_runless_asset_event(each)
 
 
 def changed(before: Mapping[str, Account], now: Mapping[str, Account]) -> Iterable[Account]:

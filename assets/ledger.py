@@ -76,7 +76,9 @@ def ledger(settings: Settings) -> dg.SensorDefinition:
             for each in _untold(context.instance, shown_lanes[name], some)
         ]
         seen |= {" ".join(day): _name(some) for day, some in now.items()}
-        stale = [staleness(lane, known[name]) for name, lane in shown_lanes.items()]
+        stale = [
+            each for name, lane in shown_lanes.items() for each in staleness(lane, known[name])
+        ]
         cursor = {"versions": versions if len(now) == len(other) else None, "days": seen}
         rules = untold(context.instance, store)
         return dg.SensorResult(asset_events=[*rules, *events, *stale], cursor=json.dumps(cursor))

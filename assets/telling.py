@@ -11,7 +11,7 @@ from typing import Any
 
 import dagster as dg
 
-from assets.graph import key
+from assets.graph import MARTS, key
 from assets.lanes import Lane
 from pipelines.epochs.accounts import Account
 from pipelines.settings import Feed
@@ -20,7 +20,8 @@ STANDS = "fencepost/stands"
 """Names what a materialisation shows: two with the same name show the same rows."""
 
 NOTHING_IS_STALE = "nothing_is_stale"
-TO_DO = "evaluate it anew: job reevaluate"
+TO_DO = "the job `reevaluate` evaluates it again"
+TO_DO_ALL = "the job `reevaluate` evaluates them again"
 MOST = 50
 """Stale partitions that are listed."""
 
@@ -127,21 +128,38 @@ def materializations(
                 yield dg.AssetMaterialization(asset, metadata=metadata, partition=account.key)
 
 
-def staleness(lane: Lane, known: Iterable[Account]) -> dg.AssetCheckEvaluation:
-    """Say whether a lane has stale partitions, as the check of that name does within a run."""
+def shows_partitions(lane: Lane) -> list[dg.AssetKey]:
+    """List the assets that show what a lane's epochs found: wrong wherever a partition is stale."""
+    more = () if lane.joins else ("quarantine", *MARTS)
+    return [key(lane, table) for table in (*lane.tables, *more)]
+
+
+def staleness(lane: Lane, known: Iterable[Account]) -> list[dg.AssetCheckEvaluation]:
+    """Say of every asset that shows a lane's partitions whether some of them are stale."""
     stale = [account.key for account in known if account.stale]
-    return dg.AssetCheckEvaluation(
-        asset_key=key(lane, lane.state),
-        check_name=NOTHING_IS_STALE,
-        passed=not stale,
-        severity=dg.AssetCheckSeverity.ERROR,
-        metadata={
-            "faults": len(stale),
-            "stale": table_of(
-                ("partition", "what to do"), [(name, TO_DO) for name in stale[:MOST]]
-            ),
-        },
-    )
+    to_do = [(name, TO_DO) for name in stale[:MOST]]
+    return [
+        dg.AssetCheckEvaluation(
+            asset_key=asset,
+            check_name=NOTHING_IS_STALE,
+            passed=not stale,
+            severity=dg.AssetCheckSeverity.ERROR,
+            description=_stale_in_words(stale),
+            metadata={
+                "faults": len(stale),
+                "stale": table_of(("partition", "what to do"), to_do),
+            },
+        )
+        for asset in shows_partitions(lane)
+    ]
+
+
+def _stale_in_words(stale: Sequence[str]) -> str:
+    if not stale:
+        return "Every partition is evaluated from the deliveries that there are."
+    if len(stale) == 1:
+        return f"1 partition is stale ({stale[0]}): {TO_DO}."
+    return f"{len(stale):,} partitions are stale ({stale[0]} … {stale[-1]}): {TO_DO_ALL}."
 
 
 def seconds_of(phases: Mapping[str, float], epochs: int) -> Metadata:

@@ -353,4 +353,5 @@ class TestSchedules:
             "landing_locations": "STOPPED",
             "ledger": "RUNNING",
             "marts": "RUNNING",
+            "checks": "RUNNING",
         }

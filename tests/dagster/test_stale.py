@@ -7,42 +7,56 @@ parent's, says less: an input that came late has no newer parent.
 import dagster as dg
 import pytest
 
+from assets.checks import checks
+from assets.graph import MARTS
+from assets.partitions import range_tags
 from tests.dagster.project import Project, at, hours, told
 from tests.faults.story import rows_of
 
 pytestmark = pytest.mark.dagster
 
 
-def staleness_of(project: Project) -> dg.AssetCheckEvaluation:
-    """What the check says now, called as a function."""
-    (definition,) = (
-        each
-        for each in project.definitions.asset_checks or ()
-        if isinstance(each, dg.AssetChecksDefinition)
-        and any(key.name == "nothing_is_stale" for key in each.check_keys)
-        and "ticks" in each.node_def.name
+SHOWS = (
+    *("stream_state", "events", "transitions", "matches", "pending", "quarantine"),
+    *("inside_now", "visits", "daily_summary"),
+)
+"""The tables of a feed that are wrong where a partition is stale."""
+
+
+def step_of(project: Project) -> dg.AssetChecksDefinition:
+    """The step that says of all assets of ticks whether their partitions are stale."""
+    (found,) = (
+        each for each in checks(project.settings) if each.node_def.name == "check_ticks_staleness"
     )
+    return found
+
+
+def staleness_of(project: Project, *tables: str) -> dict[str, dg.AssetCheckEvaluation]:
+    """What the check says of each table now; executed for some tables alone, or for all."""
+    step = step_of(project)
+    keys = [key for key in step.check_keys if not tables or key.asset_key.path[-1] in tables]
     result = dg.materialize(
-        [*_alone(project), definition],
-        selection=dg.AssetSelection.checks(definition),
+        [*_alone(project), step],
+        selection=dg.AssetSelection.checks(*keys),
         instance=project.instance,
         resources={"lake": project.lake},
     )
-    (found,) = (
-        each
-        for each in result.get_asset_check_evaluations()
-        if each.check_name == "nothing_is_stale"
-    )
-    return found
+    return {each.asset_key.path[-1]: each for each in result.get_asset_check_evaluations()}
+
+
+def passed(project: Project, *tables: str) -> bool:
+    """Whether the check passes, of all tables alike."""
+    (same,) = {each.passed for each in staleness_of(project, *tables).values()}
+    return same
 
 
 def _alone(project: Project) -> list[dg.AssetsDefinition]:
     return [project.assets("arrivals_of_ticks"), project.assets("crossings_of_ticks")]
 
 
-def shown_check(project: Project) -> tuple[bool, str]:
-    """What Dagster shows of the check: whether it is green, and its words."""
-    key = dg.AssetCheckKey(dg.AssetKey(["ticks", "stream_state"]), "nothing_is_stale")
+def shown_check(project: Project, table: str = "stream_state") -> tuple[bool, str]:
+    """What Dagster shows of the check on a table: whether it is green, and its words."""
+    key = dg.AssetCheckKey(dg.AssetKey(["ticks", table]), "nothing_is_stale")
     records = project.instance.event_log_storage.get_asset_check_execution_history(key, limit=1)
     event = records[0].event
     assert event is not None
@@ -57,21 +71,57 @@ def stale(project: Project) -> Project:
     """Three hours evaluated, then a file more for the first, and that one evaluated anew."""
     project.land_all(hours(0, 2))
     project.make(*hours(0, 2))
-    assert staleness_of(project).passed
+    assert passed(project)
     project.land(at(0), "-late")
     project.make(at(0))
     return project
 
 
 @pytest.mark.fault(26)
-def test_the_check_names_the_partitions_that_are_stale(stale: Project) -> None:
+def test_every_asset_that_shows_partitions_names_those_that_are_stale(stale: Project) -> None:
     found = staleness_of(stale)
-    assert not found.passed
-    assert found.severity is dg.AssetCheckSeverity.ERROR
-    said = str({name: value.value for name, value in found.metadata.items()})
-    assert "2026-01-05T01" in said
-    assert "2026-01-05T02" in said
-    assert "2026-01-05T00" not in said
+    assert set(found) == set(SHOWS)
+    for each in found.values():
+        assert not each.passed
+        assert each.severity is dg.AssetCheckSeverity.ERROR
+        said = str({name: value.value for name, value in each.metadata.items()})
+        assert "2026-01-05T01" in said
+        assert "2026-01-05T02" in said
+        assert "2026-01-05T00" not in said
+        assert each.description == (
+            "2 partitions are stale (2026-01-05T01 … 2026-01-05T02): the job `reevaluate` "
+            "evaluates them again."
+        )
+
+
+def test_the_check_can_be_executed_for_one_asset_alone(stale: Project) -> None:
+    assert list(staleness_of(stale, "events")) == ["events"]
+    assert list(staleness_of(stale, "visits")) == ["visits"]
+
+
+def test_every_check_can_be_executed_alone(project: Project) -> None:
+    for each in checks(project.settings):
+        assert each.can_subset, each.node_def.name
+
+
+def test_a_run_over_partitions_leaves_no_check_planned_for_good(project: Project) -> None:
+    project.land_all(hours(0, 2))
+    step = step_of(project)
+    for hours_of in ({"partition_key": at(0)}, {"tags": range_tags(at(1), at(2))}):
+        result = dg.materialize(
+            [*_alone(project), step],
+            instance=project.instance,
+            resources={"lake": project.lake},
+            **hours_of,
+        )
+        assert result.success
+    for key in step.check_keys:
+        if key.asset_key.path[-1] in MARTS:
+            continue  # not of these runs
+        history = project.instance.event_log_storage.get_asset_check_execution_history(key, 50)
+        assert [(each.status.value, each.partition) for each in history] == [
+            ("SUCCEEDED", None)
+        ] * 2
 
 
 def test_reevaluate_brings_them_up_to_date_and_the_check_is_green(stale: Project) -> None:
@@ -80,9 +130,8 @@ def test_reevaluate_brings_them_up_to_date_and_the_check_is_green(stale: Project
     made = [hour for asset, hour in told(result) if asset == "ticks/events"]
     assert made == hours(1, 2)
     assert stale.latest("ticks/events", "2026-01-05T02")["generation"] > before["generation"]
-    assert staleness_of(stale).passed
-    passed, _ = shown_check(stale)
-    assert passed
+    assert passed(stale)
+    assert all(shown_check(stale, table)[0] for table in SHOWS)
 
 
 def test_reevaluate_with_nothing_stale_changes_nothing(project: Project) -> None:
@@ -100,13 +149,14 @@ def test_what_a_command_made_stale_the_ledger_shows(project: Project) -> None:
     project.make(at(0))
     for event in project.tick("ledger").asset_events:
         project.instance.report_runless_asset_event(event)
-    passed, said = shown_check(project)
-    assert not passed
-    assert "2026-01-05T02" in said
+    for table in SHOWS:
+        green, said = shown_check(project, table)
+        assert not green
+        assert "2026-01-05T02" in said
     project.by_command()
     for event in project.tick("ledger").asset_events:
         project.instance.report_runless_asset_event(event)
-    assert shown_check(project)[0]
+    assert all(shown_check(project, table)[0] for table in SHOWS)
 
 
 def test_run_now_evaluates_whatever_has_arrived_and_tells_it(project: Project) -> None:
