@@ -1,13 +1,25 @@
 """Deliveries as files for the tests: written plainly, read by what is tested, compared as rows."""
 
+import os
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from pipelines.reading.delivery import look_at, read
 from pipelines.reading.raw_rows import Declared
 from pipelines.reading.read_rows import ReadDelivery
 
 Row = tuple[str, int, tuple[float, ...]]
+
+
+def shared(name: str) -> Path:
+    """Find a file of the folder `shared` beside the repository; without it, the test is skipped."""
+    beside = Path(__file__).resolve().parents[2] / "shared"
+    path = Path(os.environ.get("FENCEPOST_SHARED", beside)) / name
+    if not path.exists():
+        pytest.skip(f"there is no {path.name}: FENCEPOST_SHARED says where the folder is")
+    return path
 
 
 def taken(path: Path, axes: tuple[str, ...] | None = None, **declared: Any) -> ReadDelivery:

@@ -240,33 +240,26 @@ def _of_group(
     source: str, file: pq.ParquetFile, fixed: Mapping[str, str | None], group: int, rows: Int64s
 ) -> pa.StringArray:
     try:
-        table = file.read_row_group(group).take(pa.array(rows))
+        table = file.read_row_group(group)
     except BROKEN as failure:
         raise _damaged(source, failure) from None
-    for name, text in fixed.items():
-        column = pa.repeat(pa.scalar(text, pa.string()), table.num_rows)
-        place = table.schema.get_field_index(name)
-        if place >= 0:
-            table = table.set_column(place, name, column)
-        else:
-            table = table.append_column(name, column)
-    return pa.array(_as_json(table), pa.string())
+    columns = {
+        name: _plain_cells(table.column(place), rows)
+        for place, name in enumerate(table.column_names)
+    }
+    columns |= {name: [text] * len(rows) for name, text in fixed.items()}
+    every = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    texts = [json.dumps(row, ensure_ascii=False, default=str) for row in every]
+    return pa.array(texts, pa.string())
 
 
-def _as_json(table: pa.Table) -> list[str]:
-    columns = [_plain_column(table.column(place)) for place in range(table.num_columns)]
-    return [
-        json.dumps(dict(zip(table.column_names, row, strict=True)), ensure_ascii=False, default=str)
-        for row in zip(*columns, strict=True)
-    ]
-
-
-def _plain_column(cells: pa.ChunkedArray) -> list[object]:
+def _plain_cells(cells: pa.ChunkedArray, rows: Int64s) -> list[object]:
+    """Pick cells one by one: Arrow cannot take rows of every type that Parquet holds (views)."""
     if not pa.types.is_timestamp(cells.type):
-        return [_plain(cell) for cell in cells]
+        return [_plain(cells[row]) for row in rows.tolist()]
     zone = "" if cells.type.tz is None else "Z"
     times, per = PER_UNIT[cells.type.unit]
-    counts = pc.cast(cells, pa.int64()).to_pylist()
+    counts = pc.cast(cells, pa.int64()).take(pa.array(rows)).to_pylist()
     return [None if count is None else _time(count * times // per, zone) for count in counts]
 
 

@@ -115,8 +115,8 @@ def _without_empty(
     if len(missing):
         faults.append(Fault(source, "a tag of `tags` is null", missing[0].as_py() + 1))
         return None
-    some = pc.greater(pc.list_value_length(tags), 0)
-    return pc.if_else(pc.fill_null(some, False), tags, pa.scalar(None, tags.type))
+    none = pc.fill_null(pc.list_value_length(tags), 0).to_numpy() == 0
+    return tags.take(pa.array(np.arange(len(tags)), mask=none))
 
 
 def _rows_of_feed(table: pa.Table, feed: str) -> Bools:

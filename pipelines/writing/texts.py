@@ -60,11 +60,12 @@ def csv_field(text: str) -> str:
 def csv_fields(texts: pa.StringArray) -> pa.StringArray:
     """Write fields, in quotes where they hold what would end them, or are empty and no nulls."""
     must = pc.or_(pc.match_substring_regex(texts, '[,"\r\n]'), pc.equal(texts, NOTHING))
+    must = pc.fill_null(must, fill_value=False)
     if not pc.any(must).as_py():
         return texts
-    doubled = pc.replace_substring(texts, '"', '""')
+    doubled = pc.replace_substring(texts.filter(must), '"', '""')
     quoted = pc.binary_join_element_wise(QUOTE, doubled, QUOTE, NOTHING)
-    return pc.if_else(must, quoted, texts)
+    return pc.replace_with_mask(texts, must, quoted)
 
 
 def json_strings(texts: pa.StringArray) -> pa.StringArray:

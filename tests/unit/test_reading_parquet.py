@@ -103,6 +103,18 @@ def test_text_ids_of_any_type_are_taken(tmp_path, kind):
     assert read.ids.to_pylist() == ["é", "b"]
 
 
+@pytest.mark.parametrize("kind", [pa.string_view(), pa.binary_view(), pa.list_(pa.string_view())])
+def test_a_malformed_row_costs_itself_alone_whatever_stands_beside_it(tmp_path, kind):
+    note = ["a note longer than what a view holds", "b"]
+    notes = pa.array([[text] for text in note] if pa.types.is_list(kind) else note, kind)
+    read = delivery(tmp_path, {"price": pa.array([math.nan, 1.0]), "note": notes}, ("price",))
+    assert (faulty(read), rows_of(read)) == (
+        [(1, "price: nan is not a finite number")],
+        [("b", US + 1, (1.0,))],
+    )
+    assert "longer than what a view holds" in raws(read)[0]
+
+
 @pytest.mark.fault(44)
 def test_ids_that_are_not_utf8_are_malformed(tmp_path):
     read = delivery(tmp_path, {"stream_id": pa.array([b"\xff", b"b"])})
