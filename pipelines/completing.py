@@ -75,10 +75,9 @@ def reasons(ctx: typer.Context) -> Iterable[str]:
 @offered
 def relations(ctx: typer.Context) -> Iterable[str]:
     """Name the views, and the tables as they lie in the lake."""
-    from pipelines.views import views
+    from pipelines.views.relations import relations as all_relations
 
-    tables = _settings(ctx).tables
-    return [*(view.name for view in views(tables)), *(f"raw_{name}" for name in tables)]
+    return all_relations(_settings(ctx).tables)
 
 
 @offered

@@ -5,7 +5,6 @@ unless Spark was asked for.
 """
 
 import sys
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from pathlib import Path
@@ -15,15 +14,14 @@ import typer
 
 from fencepost.errors import InputError
 from pipelines import completing
-from pipelines.options import Config, LakeFolder, known, print_json
+from pipelines.options import Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # Arrow and DuckDB are imported where they are needed: --help stays quick
     from pipelines.settings import Settings
     from pipelines.views.answers import Answer, Form
-    from schemas import Column
 
 SHOWN = 1000
-"""Rows that are printed as a table, unless --limit says otherwise."""
+"""Rows that are printed for a person, unless --limit says otherwise (views/printing.py)."""
 
 FORMS: dict[str, "Form"] = {
     ".csv": "csv",
@@ -49,6 +47,7 @@ class Shape(StrEnum):
     """How the rows are given."""
 
     TABLE = "table"
+    LINES = "lines"
     CSV = "csv"
     JSON = "json"
     PARQUET = "parquet"
@@ -75,7 +74,10 @@ def sql(  # noqa: PLR0913  options are many
     shape: Annotated[
         Shape | None,
         typer.Option(
-            "--format", "-f", help="JSON is a line a row; without it --out's name says, else table."
+            "--format",
+            "-f",
+            help="lines: one column a line; json: one row a line. "
+            "Default: by the extension of --out, else table.",
         ),
     ] = None,
     out: Annotated[
@@ -84,7 +86,7 @@ def sql(  # noqa: PLR0913  options are many
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=0, help=f"At most so many rows; 0: all. A table: {SHOWN:,}."),
+        typer.Option(min=0, help=f"At most so many rows; 0: all. For table and lines: {SHOWN:,}."),
     ] = None,
     engine: Annotated[Engine, typer.Option(help="Who answers.")] = Engine.DUCKDB,
     as_json: Annotated[
@@ -96,10 +98,14 @@ def sql(  # noqa: PLR0913  options are many
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Ask the lake in SQL; without a statement, list the views.
+    """Ask the lake in SQL; without a statement, open a prompt.
 
     The views have plain names, and show what is done and in force; raw_<table> is a table as it
     lies in the lake. Times are UTC. Statements only read.
+
+    The prompt has history and completion; a statement ends with ;, Ctrl-C cancels it, Ctrl-D ends
+    the prompt, .help lists its commands. Where input or output is no terminal, the views are listed
+    instead. A table shows the columns that a terminal has room for, and names the others.
 
     \b
     Examples:
@@ -116,11 +122,15 @@ def sql(  # noqa: PLR0913  options are many
     if describe is not None:
         if asked is not None:
             raise InputError("a statement and --describe were given: one of them is enough")
-        _describe(settings, describe, as_json=as_json)
-    elif asked is None:
-        _list(settings, as_json=as_json)
+        from pipelines.views.relations import print_description
+
+        print_description(settings.tables, describe, as_json=as_json)
+        return
+    form = _form(shape, out, as_json=as_json)
+    if asked is None:
+        asks = out is None and engine is Engine.DUCKDB
+        _without_statement(settings, form, limit, asks=asks, as_json=as_json)
     else:
-        form = _form(shape, out, as_json=as_json)
         with _answer(engine, settings, asked) as answer:
             _give(answer, form, out, limit, as_json=as_json)
 
@@ -173,68 +183,33 @@ def _give(
     answer: "Answer", form: "Form", out: Path | None, limit: int | None, *, as_json: bool
 ) -> None:
     """Print the rows or write them, no more than were asked for."""
-    most = limit if limit is not None else SHOWN if form == "table" and out is None else 0
+    from pipelines.views.printing import most_rows, print_answer
+
+    most = most_rows(form, limit) if out is None else limit or 0
     answer = answer.upto(most) if most else answer
-    if out is not None:
-        rows = answer.write(form, out)
-        if as_json:
-            print_json({"out": str(out), "rows": rows})
-        else:
-            typer.echo(f"{out}: {rows:,} rows")
-    elif form == "table":
-        _print_table(answer)
+    if out is None:
+        print_answer(answer, form, most)
+        return
+    rows = answer.write(form, out)
+    if as_json:
+        print_json({"out": str(out), "rows": rows})
     else:
-        for piece in answer.lines(form):
-            sys.stdout.write(piece)
+        typer.echo(f"{out}: {rows:,} rows")
     if answer.cut:
         typer.echo(f"the first {most:,} rows; --limit 0 gives all", err=True)
 
 
-def _print_table(answer: "Answer") -> None:
-    from pipelines.views.answers import rows_of
-    from pipelines.views.cells import print_table
+def _without_statement(
+    settings: "Settings", form: "Form", limit: int | None, *, asks: bool, as_json: bool
+) -> None:
+    """Open the prompt where somebody sits at a terminal; else list what can be asked."""
+    if asks and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+        from pipelines.prompt.loop import prompt
 
-    rows = [row for batch in answer.batches for row in rows_of(batch)]
-    print_table(answer.schema.names, rows)
-    typer.echo(f"{len(rows):,} row{'' if len(rows) == 1 else 's'}", err=True)
-
-
-def _list(settings: "Settings", *, as_json: bool) -> None:
-    """List what can be asked."""
-    from pipelines.views import views
-    from pipelines.views.cells import print_table
-
-    listed = [(view.name, view.comment) for view in views(settings.tables)]
-    if as_json:
-        shown = [{"name": name, "comment": comment} for name, comment in listed]
-        print_json({"views": shown, "raw": [f"raw_{name}" for name in settings.tables]})
+        prompt(settings, form, limit)
         return
-    print_table(("view", "what it shows"), listed, widest=None)
-    raw = ", ".join(f"raw_{name}" for name in settings.tables)
-    typer.echo(f"\nAs they lie in the lake: {raw}")
-    typer.echo("The columns of one: fencepost sql --describe NAME")
+    from pipelines.views.relations import print_relations
 
-
-def _describe(settings: "Settings", name: str, *, as_json: bool) -> None:
-    """Tell the columns of a table or a view."""
-    from pipelines.views.cells import print_table
-
-    there = dict(_described(settings))
-    known(name, there, "table or view")
-    comment, columns = there[name]
-    rows = [(column.name, column.kind, column.comment) for column in columns]
-    if as_json:
-        shown = [dict(zip(("name", "kind", "comment"), row, strict=True)) for row in rows]
-        print_json({"name": name, "comment": comment, "columns": shown})
-        return
-    typer.echo(f"{name}: {comment}\n")
-    print_table(("column", "kind", "what it is"), rows, widest=None)
-
-
-def _described(settings: "Settings") -> Iterator[tuple[str, tuple[str, tuple["Column", ...]]]]:
-    from pipelines.views import views
-
-    for view in views(settings.tables):
-        yield view.name, (view.comment, view.columns)
-    for name, table in settings.tables.items():
-        yield f"raw_{name}", (table.comment, table.columns)
+    print_relations(settings.tables, as_json=as_json)
+    if not as_json:
+        typer.echo("The columns of one: fencepost sql --describe NAME")

@@ -1,4 +1,4 @@
-"""An answer of SQL, and how it is given: a table, CSV, JSON lines or Parquet.
+"""An answer of SQL, and how it is given: a table, a column a line, CSV, JSON lines or Parquet.
 
 Law: each column has a name of its own; a file is whole or not there; the text of a value in CSV is
 the one that `fencepost eval` would write.
@@ -14,12 +14,12 @@ from typing import BinaryIO, Literal
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.views.cells import aligned, as_json, text
+from pipelines.views.cells import aligned, as_json, records, text
 
 BATCH = 1 << 14
 
 
-Form = Literal["table", "csv", "json", "parquet"]
+Form = Literal["table", "lines", "csv", "json", "parquet"]
 """How an answer is given."""
 
 
@@ -62,6 +62,8 @@ class Answer:
         """Give it as text, in pieces that end with a line."""
         if form == "csv":
             return _csv(self)
+        if form == "lines":
+            return _records(self)
         return _json_lines(self) if form == "json" else _table(self)
 
     def write(self, form: Form, path: Path) -> int:
@@ -124,6 +126,11 @@ def _json_lines(answer: Answer) -> Iterator[str]:
         for row in rows_of(batch):
             told = {name: as_json(value) for name, value in zip(names, row, strict=True)}
             yield json.dumps(told, ensure_ascii=False) + "\n"
+
+
+def _records(answer: Answer) -> Iterator[str]:
+    rows = (row for batch in answer.batches for row in rows_of(batch))
+    return (f"{line}\n" for line in records(answer.schema.names, rows))
 
 
 def _table(answer: Answer) -> Iterator[str]:

@@ -5,7 +5,7 @@ Law: a statement that would write, attach, load or set is refused in words befor
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import duckdb
 
@@ -31,15 +31,24 @@ _GUESS = re.compile(r'\nDid you mean "[^"]*"\?')
 @contextmanager
 def from_duckdb(settings: Settings, statement: str) -> Iterator[Answer]:
     """Ask DuckDB, in this process."""
-    session = duckdb_session(settings.root, settings.tables)
+    with (
+        closing(duckdb_session(settings.root, settings.tables)) as session,
+        answered(session, statement, settings.tables) as answer,
+    ):
+        yield answer
+
+
+@contextmanager
+def answered(
+    session: duckdb.DuckDBPyConnection, statement: str, tables: Mapping[str, Table]
+) -> Iterator[Answer]:
+    """Ask an open session; InputError where it refuses, also while the rows are read."""
     try:
         refuse_writing(session, statement)
         batches = session.execute(statement).to_arrow_reader(BATCH)
         yield Answer.of(batches.schema, batches)
     except duckdb.Error as why:
-        raise not_understood(str(why), settings.tables) from None
-    finally:
-        session.close()
+        raise not_understood(str(why), tables) from None
 
 
 def refuse_writing(session: duckdb.DuckDBPyConnection, statement: str) -> None:

@@ -5,13 +5,15 @@ Law: what is printed stands on its line: no value, whatever was put into it, mov
 
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from math import isfinite
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
+
+from pipelines.views.terminal import Cells, print_cells
 
 WIDEST = 100
 """Characters of a cell that are printed; files hold it whole."""
@@ -19,54 +21,50 @@ WIDEST = 100
 Rows = Sequence[Sequence[Any]]
 
 
-def print_table(header: Sequence[str], rows: Rows, widest: int | None = WIDEST) -> None:
-    """Print rows: for a terminal, or for what reads lines. `widest` is the longest cell."""
+def print_table(
+    header: Sequence[str], rows: Rows, widest: int | None = WIDEST, hint: str = ""
+) -> None:
+    """Print rows: for a terminal, or for what reads lines, which gets every column.
+
+    `widest` is the longest cell; `hint` says how to see columns that a terminal has no room for.
+    """
     if sys.stdout.isatty():
-        _print_on_terminal(header, rows, widest)
+        print_cells(_laid_out(header, rows, widest), hint)
         return
     for line in aligned(header, rows, widest):
         sys.stdout.write(f"{line}\n")
 
 
+def records(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Lay rows out one column a line, each row under a line with its number, nothing cut."""
+    names = [plain(name) for name in header]
+    width = max(map(len, names), default=0)
+    for nth, row in enumerate(rows, 1):
+        yield f"── row {nth:,} ──"
+        for name, value in zip(names, row, strict=True):
+            yield f"{name.ljust(width)}  {cell(value, None)}".rstrip()
+
+
 def aligned(header: Sequence[str], rows: Rows, widest: int | None = WIDEST) -> Iterator[str]:
     """Lay rows out in columns, numbers to the right, with a line under the header."""
-    names, texts, right = _laid_out(header, rows, widest)
-    widths = [max(map(len, column)) for column in zip(names, *texts, strict=True)]
-    for line in (names, ["─" * width for width in widths], *texts):
+    told = _laid_out(header, rows, widest)
+    widths = [max(map(len, column)) for column in zip(told.names, *told.texts, strict=True)]
+    for line in (told.names, ["─" * width for width in widths], *told.texts):
         cells = (
-            each.rjust(width) if to_right else each.ljust(width)
-            for each, width, to_right in zip(line, widths, right, strict=True)
+            each.rjust(width) if number else each.ljust(width)
+            for each, width, number in zip(line, widths, told.numbers, strict=True)
         )
         yield "  ".join(cells).rstrip()
 
 
-def _print_on_terminal(header: Sequence[str], rows: Rows, widest: int | None) -> None:
-    """Print rows to a terminal, where a cell may take several lines."""
-    from rich.box import SIMPLE_HEAD
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    names, texts, right = _laid_out(header, rows, widest)
-    table = Table(box=SIMPLE_HEAD, header_style="bold", pad_edge=False)
-    for name, to_right in zip(names, right, strict=True):
-        side: Literal["left", "right"] = "right" if to_right else "left"
-        table.add_column(Text(name), justify=side, overflow="fold", min_width=len(name))
-    for line in texts:
-        table.add_row(*map(Text, line))
-    Console(highlight=False).print(table)
-
-
-def _laid_out(
-    header: Sequence[str], rows: Rows, widest: int | None
-) -> tuple[list[str], list[list[str]], Sequence[bool]]:
-    """Give the names and cells as text, and which columns hold numbers."""
-    numbers = [_is_number(column) for column in zip(*rows, strict=True)]
-    names = [plain(name, WIDEST) for name in header]
-    return (
-        names,
+def _laid_out(header: Sequence[str], rows: Rows, widest: int | None) -> Cells:
+    """Write names and values as text."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(header)
+    return Cells(
+        [plain(name, WIDEST) for name in header],
         [[cell(value, widest) for value in row] for row in rows],
-        numbers or [False] * len(names),
+        [_is_number(column) for column in columns],
+        [bool(column) and all(value is None for value in column) for column in columns],
     )
 
 

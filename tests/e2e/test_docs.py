@@ -20,9 +20,9 @@ from pipelines.handbook import PAGES
 from pipelines.handbook.configuration import ELSEWHERE
 from pipelines.project_files import FOR_DAGSTER, content
 from pipelines.settings import ENVIRONMENT, Settings, keys, load, understood
-from pipelines.sql_command import _print_table
 from pipelines.views.answers import Answer
 from pipelines.views.asking_spark import refuse_writing
+from pipelines.views.printing import print_answer
 from pipelines.views.spark_session import spark_session_views
 from tests.commands import REPOSITORY
 from tests.snippets import PLAYED, READ, SHOWN, Block, Session, alike, blocks, commands
@@ -104,7 +104,7 @@ def answered_by(spark: Any, statement: str) -> str:
     rows = spark.sql(statement).toArrow()
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        _print_table(Answer.of(rows.schema, rows.to_batches()))
+        print_answer(Answer.of(rows.schema, rows.to_batches()), "table", 0)
     return out.getvalue()
 
 

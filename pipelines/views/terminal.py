@@ -1,0 +1,140 @@
+"""Rows on a terminal: as many columns as fit, and a line for those that do not.
+
+Law: no column is left out in silence. One without a single value goes first, then those on the
+right; both are counted and named below the table. A table that fits is printed whole.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+
+FOLDED = 28
+"""Characters that a text column keeps, however many columns stand beside it."""
+
+GAP_TEXT = "  "
+GAP = len(GAP_TEXT)
+"""Characters between two columns."""
+
+NAMED = 2
+"""Lines that the names of left-out columns may take."""
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Which columns a terminal has room for.
+
+    shown   their places, from left to right
+    widths  how wide each of them is
+    empty   places of those left out because no row has a value
+    more    places of those left out for want of room
+    """
+
+    shown: tuple[int, ...]
+    widths: tuple[int, ...]
+    empty: tuple[int, ...]
+    more: tuple[int, ...]
+
+
+def fitted(least: Sequence[int], whole: Sequence[int], empty: Sequence[bool], room: int) -> Fitted:
+    """Choose columns that need `least` characters, better `whole`, on a line of `room`. O(n log n).
+
+    The first column is always shown, if need be narrower than it wants to be.
+    """
+    places = list(range(len(least)))
+    if _across(whole, places) <= room:
+        return Fitted(tuple(places), tuple(whole), (), ())
+    kept = [place for place in places if not empty[place]] or places[:1]
+    without = tuple(place for place in places if place not in kept)
+    shown = list(kept)
+    while len(shown) > 1 and _across(least, shown) > room:
+        shown.pop()
+    widths = {place: min(least[place], room) for place in shown}
+    left = room - _across(widths, shown)
+    wanting = sorted(shown, key=lambda place: whole[place] - widths[place])
+    for nth, place in enumerate(wanting):
+        more = min(whole[place] - widths[place], left // (len(wanting) - nth))
+        widths[place] += max(more, 0)
+        left -= max(more, 0)
+    return Fitted(
+        tuple(shown), tuple(widths[place] for place in shown), without, tuple(kept[len(shown) :])
+    )
+
+
+def _across(widths: Sequence[int] | dict[int, int], places: Sequence[int]) -> int:
+    return sum(widths[place] for place in places) + GAP * (len(places) - 1)
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Rows as text: which columns hold numbers, and which have no value in any row."""
+
+    names: Sequence[str]
+    texts: Sequence[Sequence[str]]
+    numbers: Sequence[bool]
+    empty: Sequence[bool]
+
+
+def print_cells(cells: Cells, hint: str) -> None:
+    """Print rows, a text on several lines if need be; `hint` says how to see what is left out."""
+    from rich.cells import cell_len
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(highlight=False)
+    columns = [
+        list(map(cell_len, column)) for column in zip(cells.names, *cells.texts, strict=True)
+    ]
+    whole = [max(column) for column in columns]
+    least = [
+        wide if number else min(wide, max(FOLDED, column[0]))
+        for wide, number, column in zip(whole, cells.numbers, columns, strict=True)
+    ]
+    fit = fitted(least, whole, cells.empty, console.width)
+    header = [*_lines(cells.names, fit, cells.numbers), GAP_TEXT.join("─" * n for n in fit.widths)]
+    for line in header:
+        console.print(Text(line, style="bold"), soft_wrap=True)
+    for row in cells.texts:
+        for line in _lines(row, fit, cells.numbers):
+            console.print(Text(line), soft_wrap=True)
+    for line in left_out(cells.names, fit, console.width * NAMED, hint):
+        console.print(Text(line, style="dim"))
+
+
+def _lines(row: Sequence[str], fit: Fitted, numbers: Sequence[bool]) -> Iterator[str]:
+    """Lay out the cells of a row that are shown, on as many lines as the longest needs."""
+    from rich.cells import cell_len, chop_cells
+
+    parts = [
+        chop_cells(row[at], width) or [""] for at, width in zip(fit.shown, fit.widths, strict=True)
+    ]
+    for line in zip_longest(*parts, fillvalue=""):
+        yield GAP_TEXT.join(
+            " " * (width - cell_len(part)) + part
+            if numbers[at]
+            else part + " " * (width - cell_len(part))
+            for at, width, part in zip(fit.shown, fit.widths, line, strict=True)
+        ).rstrip()
+
+
+def left_out(names: Sequence[str], fit: Fitted, most: int, hint: str = "") -> list[str]:
+    """Say which columns were left out, and why; each line is `most` characters at most."""
+    lines = []
+    for places, what in (
+        (fit.more, "{} more column{}"),
+        (fit.empty, "{} column{} without a value"),
+    ):
+        if places:
+            said = what.format(len(places), "" if len(places) == 1 else "s")
+            lines.append(_named(f"… {said}: ", [names[place] for place in places], most))
+    return [*lines, hint] if lines and hint else lines
+
+
+def _named(said: str, names: Sequence[str], most: int) -> str:
+    """Add names for as long as there is room; what is cut ends with an ellipsis."""
+    for nth, name in enumerate(names):
+        more = (", " if nth else "") + name
+        rest = 0 if nth + 1 == len(names) else len(", …")
+        if len(said) + len(more) + rest > most:
+            return said + (", …" if nth else "…")
+        said += more
+    return said
