@@ -31,6 +31,7 @@ class Code(IntEnum):
     FAILED = 1
     REFUSED = 2
     LOCKED = 3
+    UNANSWERED = 4
     INTERRUPTED = 130
     NOBODY_READS = 141
     TERMINATED = 143
@@ -41,6 +42,7 @@ MEANING = {
     Code.FAILED: "A check did not pass (check, doctor), or the fault is Fencepost's own.",
     Code.REFUSED: "Input, options, lake or machine are at fault: each fault is told.",
     Code.LOCKED: "Another process writes to the lake and did not end in time: try again.",
+    Code.UNANSWERED: "All was done, but a refused delivery is unanswered: see `fencepost status`.",
     Code.INTERRUPTED: "Ended by Ctrl-C.",
     Code.NOBODY_READS: "Nobody reads the output any more, as after `| head`.",
     Code.TERMINATED: "Ended by SIGTERM.",
