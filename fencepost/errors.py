@@ -8,11 +8,13 @@
     ├── LakeError       a lake that cannot be used as it stands, and what to do about it
     │   └── Diverged    a commit that stands has other rows than the same work gave now
     ├── SetupError      what Spark needs is not there, and how to get it (pipelines/environment)
+    ├── StorageError    a disk that is full, fails or cannot be written to (pipelines/storage.py)
     ├── LockedError     somebody else writes to the lake, and has for longer than one cares to wait
     └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
 
 Law: a message says what was given, what was expected and where. A command prints it and ends with
-2; with 3 where another writer holds the lake, and with 1 where an invariant is broken.
+2; with 3 where another writer holds the lake, with 5 where a disk is full or fails, and with 1
+where an invariant is broken.
 """
 
 from collections.abc import Sequence
@@ -106,6 +108,10 @@ class StateError(FencepostError):
 
 class LakeError(FencepostError):
     """A lake of a newer format, with a torn commit, with a table dropped and made anew."""
+
+
+class StorageError(FencepostError):
+    """A disk that is full, fails, or cannot be written to."""
 
 
 class LockedError(FencepostError):

@@ -21,7 +21,8 @@ from typing import Any, TextIO
 import typer
 from typer.exceptions import TyperException
 
-from fencepost.errors import BrokenIndex, Faults, FencepostError, LockedError
+from fencepost.errors import BrokenIndex, Faults, FencepostError, LockedError, StorageError
+from pipelines.storage import storage_error
 
 
 class Code(IntEnum):
@@ -31,7 +32,7 @@ class Code(IntEnum):
     FAILED = 1
     REFUSED = 2
     LOCKED = 3
-    UNANSWERED = 4
+    STORAGE = 5
     INTERRUPTED = 130
     NOBODY_READS = 141
     TERMINATED = 143
@@ -42,7 +43,7 @@ MEANING = {
     Code.FAILED: "A check did not pass (check, doctor), or the fault is Fencepost's own.",
     Code.REFUSED: "Input, options, lake or machine are at fault: each fault is told.",
     Code.LOCKED: "Another process writes to the lake and did not end in time: try again.",
-    Code.UNANSWERED: "All was done, but a refused delivery is unanswered: see `fencepost status`.",
+    Code.STORAGE: "A disk is full, fails or cannot be written to: mend it, then try again.",
     Code.INTERRUPTED: "Ended by Ctrl-C.",
     Code.NOBODY_READS: "Nobody reads the output any more, as after `| head`.",
     Code.TERMINATED: "Ended by SIGTERM.",
@@ -52,9 +53,6 @@ MEANING = {
 REMEDIES = {
     errno.EACCES: "let this user at it, or name another place",
     errno.EPERM: "let this user at it, or name another place",
-    errno.EROFS: "name a place that can be written to",
-    errno.ENOSPC: "make room there, then try again",
-    errno.EDQUOT: "make room there, then try again",
     errno.ENOENT: "look at the path: something in it is not there",
     errno.EISDIR: "name a file",
     errno.ENOTDIR: "look at the path: a file stands where a folder was expected",
@@ -106,6 +104,9 @@ def ended(command: Callable[[], object], *, debug: bool) -> int:
 def _told(fault: BaseException, *, debug: bool) -> int:
     """Say what went wrong, and what to do about it."""
     code = Code.REFUSED
+    failed = storage_error(fault)
+    if failed is not None:
+        return _said(_of_a_disk(fault, failed), Code.STORAGE)
     match fault:
         case LockedError():
             words, code = str(fault), Code.LOCKED
@@ -124,6 +125,14 @@ def _told(fault: BaseException, *, debug: bool) -> int:
             if not debug:
                 traceback.print_exception(fault)
     return _said(words, code)
+
+
+def _of_a_disk(fault: BaseException, failed: StorageError) -> str:
+    """Say what a disk refused; without a file in the words it was the output."""
+    if isinstance(fault, OSError) and fault.filename is None and fault.errno is not None:
+        _forget(sys.stdout)
+        return f"the output: {failed}"
+    return _plain(str(failed))
 
 
 def _of_the_system(fault: OSError) -> str:

@@ -10,6 +10,9 @@ import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from deltalake import DeltaTable
 
 from pipelines.epochs.drive import chain_of, code_version
 from pipelines.epochs.job import EPOCHS
@@ -54,7 +57,7 @@ def tidy(store: Store) -> None:
     often = (*LEDGERS, *LOGS, *JOINED_LOGS)
     for name in store.tables:
         if len(store.files(name)) > (MANY if name in often else VERY_MANY):
-            store.delta(name).optimize.compact(target_size=FILE_BYTES)
+            store.rewrite(name, _compacted)
             point(f"maintain.{name}")
 
 
@@ -80,11 +83,10 @@ def maintain(
     for name, table in store.tables.items():
         told(f"{name}: putting files together")
         before = len(store.files(name))
-        optimize = store.delta(name).optimize
         if name in FOUND:
-            optimize.z_order(list(FOUND[name]), target_size=FILE_BYTES)
+            store.rewrite(name, partial(_sorted, by=FOUND[name]))
         elif before > max(1, store.buckets if "bucket" in table.partitioned_by else 1):
-            optimize.compact(target_size=FILE_BYTES)
+            store.rewrite(name, _compacted)
         point(f"maintain.{name}")
         after = len(store.files(name))
         if after != before:
@@ -99,6 +101,14 @@ def maintain(
 
     done.deleted += marts.tidy(store.root, keep_files)
     return done
+
+
+def _compacted(delta: DeltaTable) -> None:
+    delta.optimize.compact(target_size=FILE_BYTES)
+
+
+def _sorted(delta: DeltaTable, by: Sequence[str]) -> None:
+    delta.optimize.z_order(by, target_size=FILE_BYTES)
 
 
 def _raise_horizon(store: Store, lane: str, keep: int, done: Maintained) -> None:
@@ -157,6 +167,6 @@ def _forget_old_sets(store: Store, done: Maintained) -> None:
 
 def _delete(store: Store, name: str, condition: str, done: Maintained) -> None:
     """Delete rows by a condition made of numbers and a feed's checked name."""
-    gone = store.delta(name).delete(condition)["num_deleted_rows"]
+    gone = store.rewrite(name, lambda delta: delta.delete(condition))["num_deleted_rows"]
     if gone:
         done.taken_out[name] = done.taken_out.get(name, 0) + int(gone)

@@ -14,13 +14,16 @@ from typing import TYPE_CHECKING, Protocol
 
 from fencepost import errors
 from fencepost.errors import FencepostError
+from pipelines.storage import refuse_failing
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 Work = Callable[[str], str]
 
-OURS = re.compile(r"^fencepost\.errors\.(LakeError|InputError|StateError): (.*)$", re.MULTILINE)
+OURS = re.compile(
+    r"^fencepost\.errors\.(LakeError|InputError|StateError|StorageError): (.*)$", re.MULTILINE
+)
 """How Spark tells an error of ours that a task ended with."""
 
 
@@ -44,7 +47,8 @@ class HereRunner:
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
         """Do the work of every task."""
-        return [work(task) for task in tasks]
+        with said_plainly():
+            return [work(task) for task in tasks]
 
 
 class SparkRunner:
@@ -78,7 +82,10 @@ class SparkRunner:
 
 @contextmanager
 def said_plainly() -> Iterator[None]:
-    """Raise what a task said on purpose as it said it, without Spark's words around it."""
+    """Raise what a task said on purpose as it said it, without Spark's words around it.
+
+    A full or failing disk is said on purpose, whoever met it.
+    """
     try:
         yield
     except FencepostError:
@@ -86,5 +93,6 @@ def said_plainly() -> Iterator[None]:
     except Exception as failure:
         said = OURS.search(str(failure))
         if said is None:
+            refuse_failing(failure)
             raise
         raise getattr(errors, said[1])(said[2]) from failure

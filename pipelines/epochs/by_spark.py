@@ -26,6 +26,7 @@ from pipelines.epochs.reading import KEYS, Rows, empty, in_order, of_share
 from pipelines.epochs.share import LOGS, Answer, Share
 from pipelines.epochs.tuples import ORIGIN
 from pipelines.lake.buckets import MIXED
+from pipelines.lake.data_files import compare
 from pipelines.lake.store import Store
 from pipelines.runner import Runner, SparkRunner
 from pipelines.settings import Settings
@@ -58,7 +59,7 @@ def is_chosen(settings: Settings, store: Store, runner: Runner) -> bool:
 
 
 def _is_plain(store: Store, name: str) -> bool:
-    return bool(store.reader_version(name) <= MOST_READER_VERSION)
+    return bool(store.delta(name).protocol().min_reader_version <= MOST_READER_VERSION)
 
 
 def answers(runner: Runner, shares: Sequence[Share]) -> list[Answer]:
@@ -73,6 +74,10 @@ def answers(runner: Runner, shares: Sequence[Share]) -> list[Answer]:
 
 
 def _answer(spark: "SparkSession", share: Share) -> Answer:
+    """Do the work of a share. Spark compares no checksum, so the files are compared first."""
+    for name, paths in share.files.items():
+        for path in paths:
+            compare(Path(share.root), name, path)
     line = share.to_json()
 
     def through(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:

@@ -13,14 +13,13 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pipelines.epochs.kept import kept
 from pipelines.epochs.logs import newest
 from pipelines.epochs.share import Share
 from pipelines.epochs.tuples import ORIGIN, Tuples, coded
 from pipelines.lake.buckets import buckets_of
-from pipelines.lake.data_files import lost_file
+from pipelines.lake.data_files import lost_file, open_verified
 from schemas import Table, all_tables
 from schemas.tuples import DELETED
 
@@ -176,12 +175,7 @@ def columns_of(share: Reads, table: Table, path: str, columns: Sequence[str]) ->
     A file that delta-rs wrote anew says string_view of its texts, which few kernels know.
     """
     try:
-        file = pq.ParquetFile(
-            Path(share.root) / table.name / path,
-            read_dictionary=["stream_id"],
-            memory_map=True,
-            page_checksum_verification=True,
-        )
+        file = open_verified(Path(share.root) / table.name, path, coded=["stream_id"])
         has = set(file.schema_arrow.names)
         read = file.read([name for name in columns if name in has], use_threads=False)
     except (OSError, pa.ArrowException) as why:

@@ -27,6 +27,7 @@ from pipelines.landing.folder import File
 from pipelines.landing.hashing import hash_of
 from pipelines.runner import Runner
 from pipelines.settings import Feed, Settings
+from pipelines.storage import refuse_failing
 
 WHAT = "ingest"
 LOST = (VANISHED, REWRITTEN)
@@ -133,6 +134,7 @@ def same(source: Path, file: File, content: str) -> int:
         now = File.of(file.path, (source / file.path).stat())
         holds = hash_of(source, now)
     except OSError as failure:
+        refuse_failing(failure, source / file.path)
         detail = f"'{file.path}' was found and is not there any more: {failure.strerror}"
         raise Turned(VANISHED, detail) from None
     if holds != content:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from fencepost.times import to_microseconds
 from pipelines.ingest.outcome import Outcome
@@ -55,6 +54,6 @@ def _read(
         least, most = file.least("arrival"), file.most("arrival")
         if n is not None and least is not None and not least <= n <= most:
             continue
-        rows = pq.ParquetFile(store.folder(table) / file.path).read(columns).cast(wanted)
+        rows = store.columns_of(table, file, wanted)
         parts.append(rows if n is None else rows.filter(pc.equal(rows["arrival"], n)))
     return pa.concat_tables(parts)

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.errors import Faults, FencepostError
+from fencepost.errors import Faults, FencepostError, StorageError
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s
 from pipelines.ingest.files import TupleFiles
@@ -33,6 +33,7 @@ from pipelines.reading.malformed import Malformed
 from pipelines.reading.raw_rows import Declared
 from pipelines.reading.read_rows import TuplePiece
 from pipelines.settings import Feed
+from pipelines.storage import refuse_failing
 from schemas import Table
 from schemas.quarantine import QUARANTINE
 from schemas.table import TIME
@@ -163,7 +164,10 @@ class _Reading:
             _refuse_other(path, file)
             try:
                 yield from self._of_file(file, str(path))
+            except StorageError:
+                raise
             except (FencepostError, pa.ArrowException) as failure:
+                refuse_failing(failure, path)
                 _refuse_other(path, file)
                 raise Turned(UNREADABLE, _in_words(failure, str(path), file.path)) from None
             _refuse_other(path, file)
@@ -309,6 +313,7 @@ def _refuse_other(path: Path, file: FilePart) -> None:
     try:
         now = path.stat()
     except OSError as failure:
+        refuse_failing(failure, path)
         why = failure.strerror or failure
         raise Turned(
             VANISHED, f"'{file.path}' was found and is not there any more: {why}"

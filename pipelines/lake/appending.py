@@ -8,7 +8,7 @@ comes first and is found.
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from fencepost.errors import LakeError
+from fencepost.errors import LakeError, StorageError
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 
@@ -22,7 +22,16 @@ class Conflict(Exception):
 
 
 class Unknown(Exception):
-    """Nobody can say whether the commit came through: the log will."""
+    """Nobody can say whether the commit came through: the log will.
+
+    `failed` is what the disk said, if it was the disk: if the commit is not there, trying again
+    at once helps nobody.
+    """
+
+    def __init__(self, message: str = "", failed: StorageError | None = None) -> None:
+        """Keep the cause."""
+        super().__init__(message)
+        self.failed = failed
 
 
 class Tables(Protocol):
@@ -59,8 +68,14 @@ def append_once(tables: Tables, name: str, evidence: Evidence, files: Files, sin
             written = files()
         try:
             tables.append(name, at, written, evidence)
-        except (Conflict, Unknown):
+        except Conflict:
             continue
+        except Unknown as lost:
+            if lost.failed is None:
+                continue
+            if committed(tables, name, evidence, since):
+                return False
+            raise lost.failed from lost
         return True
     raise LakeError(
         f"the table '{name}' could not be committed to in {TRIES} attempts: each time another "

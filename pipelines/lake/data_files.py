@@ -1,15 +1,16 @@
 """Data files of a table: written by whoever has the rows, committed by the driver alone.
 
 Law: a file that no commit names does not exist for any reader; so a worker may die, repeat itself
-or be a zombie, and no row comes or goes. Statistics are exact, so that readers pass files over.
+or be a zombie, and no row comes or goes. Statistics are exact, so that readers pass files over. The
+name of a file carries the checksum of its bytes (`sums`).
 """
 
 import json
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
-from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -19,8 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from fencepost.errors import LakeError
+from fencepost.errors import FencepostError, LakeError
 from fencepost.queries.strings import UInt64s, finish, mix, mix_strings, seeded
+from pipelines.lake.sums import SummedFile, named, verify
+from pipelines.storage import storage_error
 from schemas.table import TIME, Table
 
 ROW_GROUP = 1 << 17
@@ -56,25 +59,44 @@ class DataFile:
 
     def least(self, column: str) -> Any:  # noqa: ANN401  a statistic has its column's type
         """Give the smallest value of a column; None where the statistics do not say."""
-        return _parsed(self.stats).get("minValues", {}).get(column)
+        return json.loads(self.stats or "{}").get("minValues", {}).get(column)
 
     def most(self, column: str) -> Any:  # noqa: ANN401
         """Give the largest value of a column; None where the statistics do not say."""
-        return _parsed(self.stats).get("maxValues", {}).get(column)
+        return json.loads(self.stats or "{}").get("maxValues", {}).get(column)
 
 
-@lru_cache(maxsize=1 << 12)
-def _parsed(stats: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(stats or "{}")
-    return found
-
-
-def lost_file(table: str, path: str, why: Exception) -> LakeError:
+def lost_file(table: str, path: str, why: Exception) -> FencepostError:
     """Make the error of a data file that a table names and nobody can read."""
+    failed = storage_error(why, f"{table}/{path}", ours=True)
+    if failed is not None:
+        return failed
     said = str(why).splitlines()[0] if str(why) else type(why).__name__
     return LakeError(
         f"the table '{table}' names the file {path}, and it is missing or damaged: {said}. Nothing "
         "was written. Restore it from a copy of the lake, or make a new lake from the landing files"
+    )
+
+
+def compare(root: Path, table: str, path: str) -> bool:
+    """Compare a data file with its checksum, in words; say whether one was recorded. O(bytes)."""
+    try:
+        return verify(root / table, path)
+    except OSError as why:
+        raise lost_file(table, path, why) from why
+
+
+def open_verified(folder: Path, path: str, coded: Sequence[str] = ()) -> pq.ParquetFile:
+    """Open a data file of a table; Damaged if its bytes are not those that were written.
+
+    `coded` names the columns of text to be read as dictionaries. O(bytes).
+    """
+    verify(folder, path)
+    return pq.ParquetFile(
+        folder / path,
+        read_dictionary=list(coded),
+        memory_map=True,
+        page_checksum_verification=True,
     )
 
 
@@ -126,8 +148,9 @@ class GrowingFile:
         self.path = "/".join([*names, f"part-{uuid.uuid4().hex}.parquet"])
         self._target = folder / self.path
         self._held: list[pa.Table] = []
-        self._rows = 0
+        self._rows = self._size = 0
         self._schema = table.in_files
+        self._file: SummedFile | None = None
         self._writer: pq.ParquetWriter | None = None
         self._written: list[pq.FileMetaData] = []
 
@@ -141,11 +164,15 @@ class GrowingFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file; one that failed half-way is no data file, and nobody will name it."""
-        if kind is None:
-            self._flush()
-        if self._writer is not None:
-            self._writer.close()
+        """Close the file; one that failed half-way is deleted, and nobody will name it."""
+        try:
+            if kind is None:
+                self._finish()
+        except BaseException:
+            self._abandon()
+            raise
+        if kind is not None:
+            self._abandon()
 
     def add(self, rows: pa.Table) -> None:
         """Put rows behind those that are there; the partition columns may be among theirs."""
@@ -158,8 +185,29 @@ class GrowingFile:
         """Describe the file, once it is closed."""
         metadata = self._written[0]
         stats = _statistics(metadata, self._schema)
-        size = self._target.stat().st_size
-        return DataFile(self.path, size, metadata.num_rows, self.values, stats)
+        return DataFile(self.path, self._size, metadata.num_rows, self.values, stats)
+
+    def _finish(self) -> None:
+        """Write what is held and the footer; then the file's checksum is known, and its name."""
+        self._flush()
+        if self._writer is None or self._file is None:
+            return
+        self._writer.close()
+        self._file.close()
+        final = named(self._target.name, self._file.crc)
+        self._target.rename(self._target.with_name(final))
+        self.path, self._size = named(self.path, self._file.crc), self._file.size
+
+    def _abandon(self) -> None:
+        """Delete what was written; what failed first is what is reported, not what this meets."""
+        if self._writer is not None:
+            self._writer.is_open = False  # else it would write its footer when it is forgotten
+            self._writer = None
+        if self._file is not None:
+            with suppress(OSError):
+                self._file.close()
+            with suppress(OSError):
+                self._target.unlink(missing_ok=True)
 
     def _flush(self) -> None:
         if not self._held:
@@ -169,8 +217,9 @@ class GrowingFile:
         if self._writer is None:
             self._target.parent.mkdir(parents=True, exist_ok=True)
             self._schema = rows.schema
+            self._file = SummedFile(self._target)
             self._writer = pq.ParquetWriter(
-                self._target,
+                self._file,
                 rows.schema,
                 compression="snappy",
                 use_dictionary=_repetitive(rows),

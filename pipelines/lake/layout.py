@@ -2,25 +2,25 @@
 
 import json
 import re
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
-from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
+from pipelines.lake.aside import write_aside
 from pipelines.lake.data_files import NULL_FOLDER, DataFile
 from schemas import FORMAT, Table
 
 NOTE = "_fencepost.json"
+CHECK = "check"
 CACHE = "_cache"
 READABLE = re.compile(r"[A-Za-z0-9._/-]+")
 VERSION_DIGITS = 20
-_SIDES = ("minValues", "maxValues")
 
 
 def this_format() -> int:
@@ -51,6 +51,11 @@ class Note:
                 f"the lake {root} has format {note.format}, this Fencepost knows up to {FORMAT}: "
                 "use the version that wrote it, or a newer one"
             )
+        if fields.get(CHECK, note.check) != note.check:
+            raise LakeError(
+                f"{root / NOTE} is damaged: its content does not have the checksum that was "
+                "recorded with it. Restore it from a copy of the lake"
+            )
         return note
 
     def with_id(self, name: str, table_id: str) -> "Note":
@@ -61,11 +66,15 @@ class Note:
         """Say that the lake has all that this format adds."""
         return Note(FORMAT, self.buckets, self.ids)
 
+    @property
+    def check(self) -> str:
+        """The checksum of what it says."""
+        return f"{zlib.crc32(json.dumps(asdict(self), sort_keys=True).encode()):08x}"
+
     def write(self, root: Path) -> None:
         """Write it aside and put it in its place."""
-        aside = root / f"{NOTE}.tmp"
-        aside.write_text(json.dumps(asdict(self), indent=1) + "\n")
-        aside.replace(root / NOTE)
+        fields = {**asdict(self), CHECK: self.check}
+        write_aside(root / NOTE, json.dumps(fields, indent=1) + "\n")
 
 
 def refuse_bad_root(root: Path) -> None:
@@ -100,32 +109,18 @@ def commit_path(folder: Path, version: int) -> Path:
     return folder / "_delta_log" / f"{version:0{VERSION_DIGITS}}.json"
 
 
-def checkpointed(folder: Path) -> int:
-    """Give the version of the newest checkpoint; -1 where there is none."""
+def user_metadata(folder: Path, version: int) -> str | None:
+    """Read the userMetadata of a commit; a commit that is cut off is refused."""
+    path = commit_path(folder, version)
     try:
-        return int(json.loads((folder / "_delta_log" / "_last_checkpoint").read_text())["version"])
-    except (FileNotFoundError, ValueError, KeyError, TypeError):
-        return -1  # a torn one as well: readers look for checkpoints by name, then
-
-
-def read_commit(folder: Path, version: int) -> list[dict[str, Any]] | None:
-    """Read the actions of a commit; None where there is no such file. One cut off is refused."""
-    try:
-        text = commit_path(folder, version).read_text()
+        actions = [json.loads(line) for line in path.read_text().splitlines() if line]
     except FileNotFoundError:
-        return None
-    try:
-        actions = [json.loads(line) for line in text.splitlines() if line]
+        return None  # a log that was cleaned up
     except ValueError:
         actions = []
     if not actions:
         raise _torn(folder, version)
-    return actions
-
-
-def user_metadata(folder: Path, version: int) -> str | None:
-    """Read the userMetadata of a commit; None where it has none, or was cleaned up."""
-    for action in read_commit(folder, version) or ():
+    for action in actions:
         if "commitInfo" in action:
             said = action["commitInfo"].get("userMetadata")
             return said if isinstance(said, str) else None
@@ -147,20 +142,10 @@ def _torn(folder: Path, version: int) -> LakeError:
     )
 
 
-def file_of(add: Mapping[str, Any], table: Table) -> DataFile:
-    """Take a file from the action that adds it to a table."""
-    said = json.loads(add.get("stats") or "{}")
-    bounds = {side: _kept(said.get(side) or {}, table) for side in _SIDES}
-    values = add.get("partitionValues") or {}
-    partition = {name: _text(values.get(name)) for name in table.partitioned_by}
-    rows = int(said.get("numRecords") or 0)
-    return DataFile(unquote(add["path"]), int(add["size"]), rows, partition, json.dumps(bounds))
-
-
 def active_files(delta: DeltaTable, table: Table) -> list[DataFile]:
     """List a table's files with partition values and statistics."""
     actions = pa.table(delta.get_add_actions(flatten=False))
-    paths = map(unquote, actions["path"].to_pylist())
+    paths = actions["path"].to_pylist()
     sizes = actions["size_bytes"].to_pylist()
     counts = actions["num_records"].to_pylist()
     bounds = _bounds(actions, table)
@@ -187,21 +172,16 @@ def _text(value: object) -> str | None:
 
 
 def _bounds(actions: pa.Table, table: Table) -> list[str]:
-    told: list[dict[str, dict[str, Any]]] = [
-        {side: {} for side in _SIDES} for _ in range(actions.num_rows)
+    """Keep of the statistics what the lake itself asks for: whole numbers."""
+    wanted = [c.name for c in table.columns if c.kind in ("long", "integer")]
+    told: list[dict[str, dict[str, int]]] = [
+        {"minValues": {}, "maxValues": {}} for _ in range(actions.num_rows)
     ]
-    for column, side in (("min", _SIDES[0]), ("max", _SIDES[1])):
-        if column in actions.column_names:
-            for place, values in enumerate(actions[column].to_pylist()):
-                told[place][side] = _kept(values or {}, table)
+    for side, key in (("min", "minValues"), ("max", "maxValues")):
+        if side not in actions.column_names:
+            continue
+        for place, values in enumerate(actions[side].to_pylist()):
+            for name in wanted:
+                if values and values.get(name) is not None:
+                    told[place][key][name] = values[name]
     return [json.dumps(each) for each in told]
-
-
-def _kept(values: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Keep of the statistics what the lake itself asks for: whole numbers, and whose rows."""
-    return {
-        column.name: values[column.name]
-        for column in table.columns
-        if (column.kind in ("long", "integer") or column.name == "lane")
-        and values.get(column.name) is not None
-    }

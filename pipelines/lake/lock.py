@@ -3,7 +3,8 @@
 The lock is a POSIX record lock on `_lock`: the kernel frees it with the process, however that ends.
 It belongs to a process, not to a thread, and closing any descriptor of the file gives it up; so in
 front of it stands a lock of this process, and nobody else opens `_lock`. Who holds it is written
-beside it, in `_lock.json`; who waits leaves a ticket in `_waiting/`. Readers take no lock.
+beside it, in `_lock.json`; who waits leaves a ticket in `_waiting/`. Readers take no lock. All who
+write are in here, so what a disk refuses them is recognised here.
 
 Law: no two holders at a time, in one process or several. What the files beside it say is for people
 and for courtesy alone: whether one may write depends on the lock only.
@@ -25,6 +26,7 @@ from typing import Any
 from fencepost.errors import LakeError, LockedError
 from fencepost.queries.wording import shortened
 from fencepost.times import SECOND, format_instant
+from pipelines.storage import storage_error, stored
 
 LOCK = "_lock"
 HOLDER = "_lock.json"
@@ -134,7 +136,8 @@ def hold(root: Path, command: str, timeout: float = 30.0) -> Iterator[Held]:
     """
     front, lock = _taken(root, command, timeout)
     try:
-        yield Held(root)
+        with stored(root):
+            yield Held(root)
     finally:
         with suppress(OSError):
             (root / HOLDER).unlink(missing_ok=True)
@@ -169,7 +172,8 @@ def _taken(root: Path, command: str, timeout: float) -> tuple[threading.Lock, in
     except FileNotFoundError:
         raise LakeError(f"there is no lake at {root}: `fencepost init` makes one") from None
     except OSError as why:
-        raise LakeError(
+        failed = storage_error(why, root, ours=True)
+        raise failed or LakeError(
             f"the lake {root} cannot be locked: {why.strerror}. It has to lie where this user may "
             "write, on a file system that knows record locks"
         ) from why

@@ -53,8 +53,10 @@ def take_numbers(
         evidence = _evidence(what, plan, lane, planned)
         try:
             store.append(ARRIVALS, at, store.write(ARRIVALS, planned), evidence)
-        except (Conflict, Unknown):
+        except (Conflict, Unknown) as lost:
             if not committed(store, ARRIVALS, evidence, at):
+                if isinstance(lost, Unknown) and lost.failed is not None:
+                    raise lost.failed from lost
                 continue
         return planned
     raise LakeError(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.queries.wording import shortened, wrong_with_id
+from pipelines.storage import refuse_failing
 
 UNFINISHED = (".tmp", ".part")
 SUCCESS = "_SUCCESS"
@@ -148,6 +149,7 @@ class _Walk:
                 self._pass_over("", "there is no such folder: make it, and put files into it")
             return
         except OSError as why:
+            refuse_failing(why, self.source / folder)
             self._pass_over(folder, f"cannot be read: {why.strerror}")
             return
         for entry in entries:
@@ -158,6 +160,7 @@ class _Walk:
             except FileNotFoundError:  # gone since, or a link to nothing
                 why_not = "is a link to nothing" if entry.is_symlink() else GONE
             except OSError as why:
+                refuse_failing(why, self.source / path)
                 why_not = f"cannot be read: {why.strerror}"
             if why_not is None:
                 yield _Entry(path, status, self._changed(status))

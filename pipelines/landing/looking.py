@@ -15,6 +15,7 @@ from pipelines.landing.hashing import content_of, hash_of
 from pipelines.landing.keys import IN_WORDS, key_in_path, key_of_time
 from pipelines.landing.known import Known, Taken
 from pipelines.settings import Feed
+from pipelines.storage import refuse_failing
 
 MOST_TOLD = 3
 
@@ -68,6 +69,7 @@ class _Looking:
             try:
                 content = hash_of(self.feed.source, file)
             except OSError as why:
+                refuse_failing(why, self.feed.source / file.path)
                 self.looked.passed_over.append(f"{file.path}: cannot be read: {why.strerror}")
                 continue
             if content is None:  # it is not complete after all

@@ -16,6 +16,7 @@ from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import commit_path, open_table, refuse_torn, user_metadata
 from pipelines.lake.making import add_action, make_table
+from pipelines.storage import refuse_failing
 from schemas import Table
 from schemas.marts import MARTS
 
@@ -98,8 +99,12 @@ def put(
         except DeltaError as failure:
             if not commit_path(folder, at + 1).exists():
                 raise LakeError(f"the mart {folder} cannot be committed to: {failure}") from failure
-        except OSError:  # whether it came through, the log will say
-            continue
+        except OSError as failure:  # whether it came through, the log will say
+            ours = _since(folder, evidence, since, at + 1)
+            if ours is None:
+                refuse_failing(failure, commit_path(folder, at + 1))
+                continue
+            return ours
         else:
             return at + 1
     raise crowded(table.name)

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults
 from fencepost.tuples import Bools, Int64s
+from pipelines.storage import refuse_failing
 
 GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
@@ -75,6 +76,7 @@ def opened(source: str, kept: bytes | None = None) -> Iterator[io.BufferedReader
     except (EOFError, zlib.error, gzip.BadGzipFile) as broken:
         raise refusal(source, f"is packed with gzip, but cut off or damaged: {broken}") from None
     except OSError as failure:
+        refuse_failing(failure, source)
         raise refusal(source, f"cannot be read: {failure.strerror or failure}") from None
 
 

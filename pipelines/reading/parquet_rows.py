@@ -22,6 +22,7 @@ from fencepost.tuples import Int64s
 from pipelines.reading.content import refusal
 from pipelines.reading.malformed import CellFaults, Malformed, RawOf, by_piece
 from pipelines.reading.raw_rows import Declared, RawRows, missing_columns
+from pipelines.storage import refuse_failing
 
 ROWS = 1 << 20
 """Rows that are read at a time."""
@@ -280,4 +281,5 @@ def _plain(cell: pa.Scalar) -> object:
 
 
 def _damaged(source: str, failure: Exception) -> Exception:
+    refuse_failing(failure, source)
     return refusal(source, f"cannot be read as Parquet: {str(failure).splitlines()[0]}")

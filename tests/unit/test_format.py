@@ -55,11 +55,7 @@ ADDED: dict[int, dict[str, set[str]]] = {
 }
 """Columns that each format added to tables that were there."""
 
-MADE = {
-    2: ("matches",),
-    3: ("pairs", "band_changes", "live_windows", "set_members"),
-    4: ("dismissals",),
-}
+MADE = {2: ("matches",), 3: ("pairs", "band_changes", "live_windows", "set_members")}
 """Tables that each format added."""
 
 TUPLES = 7
@@ -95,7 +91,7 @@ def tables_of(older: int) -> dict[str, Table]:
     for later in range(older + 1, FORMAT + 1):
         for name in MADE[later]:
             del tables[name]
-        for name, added in ADDED.get(later, {}).items():
+        for name, added in ADDED[later].items():
             kept = tuple(c for c in tables[name].columns if c.name not in added)
             tables[name] = replace(tables[name], columns=kept)
     return tables
@@ -123,6 +119,7 @@ def lake_of(folder: Path, older: int) -> Path:
         evidence = Evidence("made", "by hand", name, 1, 1, 0, len(rows), 0)
         store.append(name, store.version(name), store.write_rows(name, rows), evidence)
     note = json.loads((root / NOTE).read_text()) | {"format": older}
+    del note["check"]  # which older versions did not write
     (root / NOTE).write_text(json.dumps(note))
     return root
 
@@ -133,7 +130,7 @@ def old(tmp_path):
     return lake_of(tmp_path, 1)
 
 
-@pytest.mark.parametrize("older", [1, 2, 3])
+@pytest.mark.parametrize("older", [1, 2])
 @pytest.mark.fault(31)
 def test_an_upgraded_lake_joins_what_it_held_with_what_comes(older, tmp_path):
     root = lake_of(tmp_path, older)
@@ -141,7 +138,7 @@ def test_an_upgraded_lake_joins_what_it_held_with_what_comes(older, tmp_path):
     assert Note.read(root).format == FORMAT
     assert set(MADE[3]) <= set(Note.read(root).ids)
     for later in range(older + 1, FORMAT + 1):
-        for name, added in ADDED.get(later, {}).items():
+        for name, added in ADDED[later].items():
             assert added <= {field.name for field in lake.store.delta(name).schema().fields}
     assert lake.store.rows("ticks")["deleted"].to_pylist() == [None] * TUPLES
     band = {"left": "ticks.price", "right": "locations.x", "between": [0, 1]}
