@@ -8,6 +8,9 @@ DELIVERY, REGISTRY = "delivery", "registry"
 PLANNED, DONE, REFUSED = "planned", "done", "refused"
 """Their states: first the one, then one of the others."""
 
+OF_DELTA = "_delta_log/"
+"""How the path of a delivery begins that is a version of a Delta table; no file's does."""
+
 ARRIVALS = Table(
     "arrivals",
     "A ledger. Each delivery and each registry commit takes the next number n and has a row when "

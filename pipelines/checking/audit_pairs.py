@@ -24,6 +24,7 @@ from pipelines.checking.audited_joins import audited_joins
 from pipelines.checking.checked import SAMPLES, Found
 from pipelines.checking.scope import Scope
 from pipelines.checking.taken import deliveries, tuples
+from pipelines.ingest import delta_source
 from pipelines.settings import Settings
 
 if TYPE_CHECKING:
@@ -175,7 +176,9 @@ def _side(
     """Read what was taken at some places, and lay it down as the table `stretch_0` or 1."""
     feed = settings.feeds[scope.sides[side]]
     marked = "marked AS (SELECT * FROM lane_deliveries)"
-    tie = "x.stream_id" if feed.allowed_lateness else "x.file, x.line"
+    content = ", ".join([*(f"x.v{i}" for i in range(len(feed.axes))), "x.gone", "x.stream_id"])
+    in_turn = content if feed.form == delta_source.FORM else "x.file, x.line"
+    tie = "x.stream_id" if feed.allowed_lateness else in_turn
     session.execute(f"""CREATE OR REPLACE TEMP TABLE stretch_{side} AS WITH {marked}
 SELECT x.*, ROW_NUMBER() OVER (ORDER BY x.release, x.us, {tie}) - 1 AS nth,
     d.registry_version AS registry

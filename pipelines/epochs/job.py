@@ -68,6 +68,12 @@ class Job(ABC):
         """The feed, or the ordered pair of feeds."""
         return self.group[0].lane
 
+    @property
+    def unordered(self) -> tuple[int, ...]:
+        """The deliveries of the group whose rows are in no order."""
+        numbers = (n for epoch in self.group for n in epoch.arrivals)
+        return tuple(n for n in numbers if self.deliveries[n].unordered)
+
     @abstractmethod
     def shares(self, *, snapshot: bool | None = None) -> Sequence[Task]:
         """Share the work out to tasks."""
@@ -214,6 +220,7 @@ class FeedJob(Job):
             },
             as_of=self._as_of(),
             snapshot=self.group[-1].snapshot if snapshot is None else snapshot,
+            unordered=self.unordered,
         )
 
 

@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from pipelines.epochs.kept import kept
 from pipelines.epochs.logs import newest
+from pipelines.epochs.row_order import RowOrder
 from pipelines.epochs.share import Share
 from pipelines.epochs.tuples import ORIGIN, Tuples, coded
 from pipelines.lake.buckets import buckets_of
@@ -95,7 +96,8 @@ def in_order(share: Share, rows: pa.Table, seconds: dict[str, float]) -> Tuples:
     """Sort tuples as the engine takes them, and note how long that took."""
     started = time.perf_counter()
     numbers = np.array([n for step in share.steps for n in step.arrivals], np.int64)
-    tuples = Tuples.of(share.axes[share.feed], share.feed, rows, numbers)
+    order = RowOrder(share.axes[share.feed], share.unordered)
+    tuples = Tuples.of(order, share.feed, rows, numbers)
     seconds["sort"] = time.perf_counter() - started
     return tuples
 

@@ -46,6 +46,7 @@ class Share:
     axes      those of every feed, by name: the columns of the tables
     paths     by arrival: the names of its files, for the quarantine
     files     by table: the data files to read
+    unordered the deliveries whose rows are in no order
     """
 
     root: str
@@ -60,6 +61,7 @@ class Share:
     files: Mapping[str, tuple[str, ...]]
     as_of: AsOf
     snapshot: bool
+    unordered: tuple[int, ...] = ()
 
     def to_json(self) -> str:
         """Write the line."""
@@ -85,6 +87,7 @@ class Share:
             )
             for step in told["steps"]
         )
+        told["unordered"] = tuple(told["unordered"])
         told["paths"] = {int(n): tuple(names) for n, names in told["paths"].items()}
         told["files"] = {name: tuple(paths) for name, paths in told["files"].items()}
         told["as_of"] = AsOf.from_json(told["as_of"])

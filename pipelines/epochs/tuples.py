@@ -1,13 +1,13 @@
 """The tuples of a share as the engine takes them, and from which rows of which files they came.
 
 They are sorted once, here: delivery by delivery, in each stream by stream, and each stream's in the
-order in which they stood in their files. From there on nothing has to be sorted again.
+order in which they stood in their files, or by content (`row_order`). From there on nothing has to
+be sorted again.
 
 Law: the order in which files are read, and how rows are spread over them, changes no tuple's place
 among those of its stream.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from fencepost.order import deal
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
+from pipelines.epochs.row_order import RowOrder
 from schemas.tuples import DELETED
 
 ORIGIN = ("arrival", "file", "line")
@@ -35,7 +36,7 @@ class Tuples:
     deleted: Bools | None = None
 
     @classmethod
-    def of(cls, axes: Sequence[str], feed: str, rows: pa.Table, arrivals: Int64s) -> "Tuples":
+    def of(cls, order_of: RowOrder, feed: str, rows: pa.Table, arrivals: Int64s) -> "Tuples":
         """Sort rows by (delivery in the order given, stream, file, line). O(n) where files are.
 
         The rows hold the columns of `ORIGIN`, stream_id as codes, ts and the axes; and `deleted`,
@@ -44,7 +45,8 @@ class Tuples:
         column = coded(rows["stream_id"])
         codes = column.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         place = _places(rows["arrival"], arrivals)
-        order = _order(codes, place, rows["file"].to_numpy(), rows["line"].to_numpy())
+        order = _order(codes, place, *order_of.keys(rows, column))
+        axes = order_of.axes
         values = np.empty((len(axes), rows.num_rows))
         for line, axis in zip(values, axes, strict=True):
             np.take(rows[axis].to_numpy(), order, out=line)

@@ -30,10 +30,10 @@ from pipelines.lake.sequence import latest
 from pipelines.landing import Delivery, Found, Known, Looked, Refusal, key_of_time
 from pipelines.landing.hashing import BYTES, content_of
 from pipelines.settings import Feed
-from schemas.arrivals import DELIVERY
+from schemas.arrivals import DELIVERY, OF_DELTA
 
 FORM = "delta"
-LOG = "_delta_log"
+LOG = OF_DELTA.rstrip("/")
 COMMIT = re.compile(r"[0-9]{20}\.json")
 OUTSIDE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:|(?:.*/)?\.\.(?:/|$)")
 """A path that does not lie in the table: one with a root or a scheme, or one that climbs."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from fencepost.lanes import feeds_of
 from fencepost.times import to_microseconds
-from schemas.arrivals import DELIVERY, DONE, PLANNED, REFUSED, REGISTRY
+from schemas.arrivals import DELIVERY, DONE, OF_DELTA, PLANNED, REFUSED, REGISTRY
 
 _RANK = {PLANNED: 0, DONE: 1, REFUSED: 1}
 
@@ -22,7 +22,11 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Delivery:
-    """A delivery that has been taken in; `max_ts` in µs, None where it brought no tuple."""
+    """A delivery that has been taken in.
+
+    max_ts     in µs; None where it brought no tuple
+    unordered  its rows are in no order, as those of a Delta table
+    """
 
     n: int
     feed: str
@@ -33,6 +37,7 @@ class Delivery:
     future: int
     max_ts: int | None
     files: tuple[str, ...]
+    unordered: bool = False
 
 
 @dataclass(frozen=True)
@@ -111,4 +116,5 @@ def _delivery(row: Row) -> Delivery:
         row["future"],
         to_microseconds(row["max_ts"]),
         tuple(row["files"] or (row["path"],)),
+        row["path"].startswith(OF_DELTA),
     )

@@ -42,16 +42,21 @@ class Quarantined:
 
 
 def quarantined(settings: Settings, asked: Asked, limit: int) -> Quarantined:
-    """Give the rows in the order in which they arrived; a limit of 0 is none."""
+    """Give the rows in the order in which they arrived; a limit of 0 is none.
+
+    Rows of a Delta table are in no order, and its files' names say nothing: they come by content.
+    """
     session = duckdb_session(settings.root, settings.tables)
     try:
         counts = session.execute(
             "SELECT q.feed, q.reason, COUNT(*) FROM quarantine q "
             f"WHERE {asked.condition} GROUP BY q.feed, q.reason ORDER BY q.feed, 3 DESC, q.reason"
         ).fetchall()
+        unordered = ", ".join(f"'{f.name}'" for f in settings.feeds.values() if f.form == "delta")
+        content = f"CASE WHEN q.feed IN ({unordered}) THEN q.raw END" if unordered else "NULL"
         rows = session.execute(
             f"SELECT {', '.join(f'q.{name}' for name in COLUMNS)} FROM quarantine q "
-            f"WHERE {asked.condition} ORDER BY q.arrival, q.file, q.line, q.reason"
+            f"WHERE {asked.condition} ORDER BY q.arrival, {content}, q.file, q.line, q.reason"
             + (f" LIMIT {limit:d}" if limit else "")
         ).fetchall()
     finally:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -72,7 +73,7 @@ def alone(cells: Cells) -> tuple[list[Row], list[tuple[int, str]]]:
 
 def in_words(text: str, why: ValueError) -> object:
     """Give the words for a text that is no time: of an integer, what a declaration would mend."""
-    if text.lstrip("+-").isdecimal():
+    if re.fullmatch("[+-]?[0-9]+", text):
         return f"{text!r} is an integer, and no unit is declared (--ts-unit s, ms or us)"
     return why
 

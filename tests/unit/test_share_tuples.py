@@ -8,8 +8,10 @@ import pyarrow as pa
 import pytest
 
 from pipelines.epochs import kept
+from pipelines.epochs.row_order import RowOrder
 from pipelines.epochs.tuples import Tuples
 
+ORDER = RowOrder(("price",))
 ARRIVALS = np.array([7, 4])
 """In the order of the feed, which need not be that of the numbers."""
 
@@ -46,19 +48,19 @@ def by_stream(tuples: Tuples) -> dict[tuple[str, int], list[float]]:
 
 
 def test_no_order_of_rows_in_files_changes_a_streams_tuples() -> None:
-    expected = by_stream(Tuples.of(("price",), "ticks", read(ROWS), ARRIVALS))
+    expected = by_stream(Tuples.of(ORDER, "ticks", read(ROWS), ARRIVALS))
     assert expected["a", 0] == [701.0, 704.0, 711.0, 714.0]
     assert expected["c", 1] == [403.0, 413.0]
     for seed in range(20):
         rows = [ROWS[k] for k in np.random.default_rng(seed).permutation(len(ROWS))]
-        tuples = Tuples.of(("price",), "ticks", read(rows), ARRIVALS)
+        tuples = Tuples.of(ORDER, "ticks", read(rows), ARRIVALS)
         assert by_stream(tuples) == expected
         assert (np.diff(tuples.batch.delivery) >= 0).all()
 
 
 def test_a_tuple_knows_the_row_that_it_was_read_from() -> None:
     rows = [ROWS[k] for k in np.random.default_rng(1).permutation(len(ROWS))]
-    second = Tuples.of(("price",), "ticks", read(rows), ARRIVALS).of_deliveries(1, 2)
+    second = Tuples.of(ORDER, "ticks", read(rows), ARRIVALS).of_deliveries(1, 2)
     assert len(second) == len(ROWS) // 2
     assert not second.batch.delivery.any()
     origin = second.origin(np.arange(len(second)))
@@ -74,7 +76,7 @@ def test_marks_stand_beside_the_tuples_of_their_rows(kind) -> None:
         rows = read([ROWS[k] for k in chosen]).append_column(
             "deleted", kind([marks[k] for k in chosen])
         )
-        whole = Tuples.of(("price",), "ticks", rows, ARRIVALS)
+        whole = Tuples.of(ORDER, "ticks", rows, ARRIVALS)
         for tuples in (whole, whole.of_deliveries(1, 2)):
             assert tuples.deleted is not None
             origin = tuples.origin(np.arange(len(tuples)))
@@ -83,14 +85,14 @@ def test_marks_stand_beside_the_tuples_of_their_rows(kind) -> None:
 
 def test_where_no_row_is_marked_none_is_and_where_marks_were_not_read_there_are_none() -> None:
     nulls = read(ROWS).append_column("deleted", pa.nulls(len(ROWS), pa.bool_()))
-    marks = Tuples.of(("price",), "ticks", nulls, ARRIVALS).deleted
+    marks = Tuples.of(ORDER, "ticks", nulls, ARRIVALS).deleted
     assert marks is not None
     assert marks.tolist() == [False] * len(ROWS)
-    assert Tuples.of(("price",), "ticks", read(ROWS), ARRIVALS).deleted is None
+    assert Tuples.of(ORDER, "ticks", read(ROWS), ARRIVALS).deleted is None
 
 
 def test_no_rows_are_no_tuples() -> None:
-    assert len(Tuples.of(("price",), "ticks", read(ROWS).slice(0, 0), ARRIVALS)) == 0
+    assert len(Tuples.of(ORDER, "ticks", read(ROWS).slice(0, 0), ARRIVALS)) == 0
 
 
 def test_a_file_is_read_once_and_what_was_not_asked_for_the_longest_goes(

@@ -118,4 +118,5 @@ class JoinJob(Job):
             files={name: tuple(file.path for file in listed) for name, listed in files.items()},
             as_of=self._as_of(),
             snapshot=snapshot,
+            unordered=self.unordered,
         )

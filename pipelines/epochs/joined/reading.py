@@ -18,6 +18,7 @@ from fencepost.tuples import Bools, TupleBatch
 from pipelines.epochs.joined.share import JoinShare
 from pipelines.epochs.logs import newest
 from pipelines.epochs.reading import columns_of, empty, kept_columns, tuples_of
+from pipelines.epochs.row_order import RowOrder
 from pipelines.epochs.tuples import coded
 from schemas import Table, all_tables
 from schemas.tuples import DELETED
@@ -84,15 +85,16 @@ def read(share: JoinShare, seconds: dict[str, float]) -> JoinRows:
 
 
 def _side(share: JoinShare, tables: Mapping[str, Table], feed: str) -> Side:
-    """Read tuples in the order (delivery, file, line). O(n) where the files hold them so."""
+    """Read tuples in the order (delivery, file, line), or by content. O(n) where files hold it."""
     rows = tuples_of(share, tables[feed], marked=True)
     numbers = np.array([n for step in share.steps for n in step.arrivals], np.int64)
     by_number = np.argsort(numbers, kind="stable")
     place = by_number[np.searchsorted(numbers[by_number], rows["arrival"].to_numpy())]
-    file, line = rows["file"].to_numpy(), rows["line"].to_numpy()
+    axes = share.axes[feed]
+    row_order = RowOrder(axes, share.unordered, each_stream=False)
+    file, line = row_order.keys(rows, coded(rows["stream_id"]))
     order = np.lexsort((line, file, place))
     rows = rows.take(pa.array(order)) if (np.diff(order) != 1).any() else rows
-    axes = share.axes[feed]
     values = np.stack([rows[axis].to_numpy() for axis in axes])
     ts = rows["ts"].cast(pa.int64()).to_numpy()
     ids = coded(rows["stream_id"])

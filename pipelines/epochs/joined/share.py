@@ -41,6 +41,7 @@ class JoinShare:
     registered  by registry version: the commit's number, and when it came (µs)
     standing    the joins that stood after the epoch before: what is not among them is new
     files       by table: the data files to read
+    unordered   the deliveries whose rows are in no order
     """
 
     root: str
@@ -56,6 +57,7 @@ class JoinShare:
     files: Mapping[str, tuple[str, ...]]
     as_of: AsOf
     snapshot: bool
+    unordered: tuple[int, ...] = ()
 
     @property
     def buckets(self) -> None:
@@ -83,7 +85,7 @@ class JoinShare:
     def from_json(cls, line: str) -> "JoinShare":
         """Read the line."""
         told = json.loads(line)
-        for name in ("feeds", "lateness", "watermarks", "part"):
+        for name in ("feeds", "lateness", "watermarks", "part", "unordered"):
             told[name] = tuple(told[name])
         told["axes"] = {feed: tuple(axes) for feed, axes in told["axes"].items()}
         told["steps"] = tuple(
