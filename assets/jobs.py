@@ -17,6 +17,7 @@ from assets.graph import key
 from assets.lanes import Lane, joins_of, lanes
 from assets.partitions import of_feed as partitions_of_feed
 from assets.partitions import shown
+from assets.refused import readability
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import materializations, staleness, table_of
 from pipelines.epochs.accounts import Account, accounts
@@ -80,8 +81,16 @@ def take_in_and_evaluate(
             told=lambda doing, _: context.log.info(doing),
         )
     _tell(context, lake.settings, before, _known(lake))
+    for refused in report.unanswered:
+        context.log.warning(f"unanswered: {refused.name}: {refused.reason}: {refused.detail}")
+    for told in readability(context.instance, lake.settings, lake.store()):
+        context.instance.report_runless_asset_event(told)
     context.add_output_metadata(
-        {"deliveries": len(report.ingested.taken), "seconds": round(report.seconds, 2)}
+        {
+            "deliveries": len(report.ingested.taken),
+            "refused deliveries, unanswered": len(report.unanswered),
+            "seconds": round(report.seconds, 2),
+        }
     )
 
 

@@ -18,6 +18,7 @@ import dagster as dg
 
 from assets.lanes import Lane, lanes
 from assets.partitions import of_feed, shown
+from assets.refused import readability
 from assets.registry import untold
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import STANDS, materializations, staleness
@@ -61,7 +62,7 @@ def ledger(settings: Settings) -> dg.SensorDefinition:
         before = json.loads(context.cursor) if context.cursor else {}
         with told_plainly():
             store = lake.store()
-            versions = [store.version("arrivals"), store.version("epochs")]
+            versions = [store.version(name) for name in ("arrivals", "epochs", "dismissals")]
             if versions == before.get("versions"):
                 return dg.SkipReason("the ledgers have not changed")
             known = {name: list(accounts(store, name).values()) for name in shown_lanes}
@@ -81,7 +82,10 @@ def ledger(settings: Settings) -> dg.SensorDefinition:
         ]
         cursor = {"versions": versions if len(now) == len(other) else None, "days": seen}
         rules = untold(context.instance, store)
-        return dg.SensorResult(asset_events=[*rules, *events, *stale], cursor=json.dumps(cursor))
+        refused = readability(context.instance, settings, store)
+        return dg.SensorResult(
+            asset_events=[*rules, *events, *stale, *refused], cursor=json.dumps(cursor)
+        )
 
     return told
 

@@ -20,10 +20,11 @@ from pipelines.generate import app as generate_app
 from pipelines.init_command import init
 from pipelines.manual import HELP_NAMES, Command, Manual, Rows, page
 from pipelines.marts_command import marts
+from pipelines.partitions_command import partitions
 from pipelines.quarantine_command import app as quarantine_app
 from pipelines.queries_command import app as queries_app
 from pipelines.report_command import report
-from pipelines.run_command import maintain, partitions, run, watch
+from pipelines.run_command import maintain, run, watch
 from pipelines.sql_command import sql
 from pipelines.status_command import status
 from pipelines.ui_command import ui

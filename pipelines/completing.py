@@ -1,6 +1,6 @@
 """What a shell offers when Tab is pressed: feeds, views, query ids, partitions of the project here.
 
-Only names of letters, digits and . _ - + @ = : are offered, since some shells evaluate what they
+Only names of letters, digits and . _ - + @ = : / are offered, since some shells evaluate what they
 are offered; others are typed by hand.
 
 Law: a Tab changes nothing, prints nothing and never fails; where there is no lake nothing is
@@ -29,7 +29,7 @@ MOST_ROWS = 100_000
 REASONS = ("malformed", "future", "late", "duplicate", "conflict")
 """Why a row is not taken."""
 
-SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+@=:-]*", re.ASCII)
+SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+@=:/-]*", re.ASCII)
 
 Names = Callable[[typer.Context], Iterable[str]]
 Offer = Callable[[typer.Context, str], list[str]]
@@ -112,6 +112,18 @@ def partition_keys(ctx: typer.Context) -> Iterable[str]:
         return []
     deliveries = arrivals_of(store).deliveries(ctx.params["lane"])
     return sorted({delivery.key for delivery in deliveries}, reverse=True)
+
+
+@offered
+def refused(ctx: typer.Context) -> Iterable[str]:
+    """Name the refused deliveries that nobody has answered."""
+    from pipelines.ingest.refusals import unanswered
+    from pipelines.lake.sequence import ARRIVALS
+
+    store = _store(_settings(ctx))
+    if _rows(store, ARRIVALS) > MOST_ROWS:
+        return []
+    return [each.name for each in unanswered(store)]
 
 
 def _settings(ctx: typer.Context) -> "Settings":

@@ -32,6 +32,7 @@ class Code(IntEnum):
     FAILED = 1
     REFUSED = 2
     LOCKED = 3
+    UNANSWERED = 4
     STORAGE = 5
     INTERRUPTED = 130
     NOBODY_READS = 141
@@ -43,6 +44,7 @@ MEANING = {
     Code.FAILED: "A check did not pass (check, doctor), or the fault is Fencepost's own.",
     Code.REFUSED: "Input, options, lake or machine are at fault: each fault is told.",
     Code.LOCKED: "Another process writes to the lake and did not end in time: try again.",
+    Code.UNANSWERED: "All was done, but a refused delivery is unanswered: see `fencepost status`.",
     Code.STORAGE: "A disk is full, fails or cannot be written to: mend it, then try again.",
     Code.INTERRUPTED: "Ended by Ctrl-C.",
     Code.NOBODY_READS: "Nobody reads the output any more, as after `| head`.",

@@ -1,4 +1,4 @@
-"""`fencepost quarantine`: the rows that were not taken, why, and another try.
+"""`fencepost quarantine`: rows and deliveries that were not taken, why, and what answers them.
 
 Law: what is printed is on its line whatever the row held; --json gives it verbatim.
 """
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fencepost.plurals import counted
 from pipelines import completing
+from pipelines.ending import Code
 from pipelines.manual import page, pages
 from pipelines.options import AsJson, Config, LakeFolder, OfFeed, known, print_json
 
@@ -22,12 +24,13 @@ HEADER = ("arrival", "path", "line", "reason", "detail", "raw")
 RAW_SHOWN = 60
 
 app = pages(
-    """Look at the rows that were not taken, or try them again.
+    """Look at what was not taken, try it again, or dismiss it.
 
     \b
     Examples:
       fencepost quarantine show --reason malformed
       fencepost quarantine retry --feed ticks
+      fencepost quarantine dismiss ticks/junk.csv --note "test file"
     """
 )
 
@@ -90,11 +93,22 @@ def show(  # noqa: PLR0913  options are many
     print_table(HEADER, told)
     total = sum(many for *_, many in found.counts)
     if len(told) < total:
-        typer.echo(f"{len(told):,} of {total:,} rows; --limit 0 shows all", err=True)
+        typer.echo(f"{len(told):,} of {counted(total, 'row')}; --limit 0 shows all", err=True)
+
+
+Deliveries = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[FEED/PATH]",
+        help="Only these deliveries, dismissed ones too: the feed, and the path in its folder.",
+        autocompletion=completing.refused,
+    ),
+]
 
 
 @page(app, "retry")
 def retry(
+    deliveries: Deliveries = None,
     *,
     feed: OfFeed = None,
     reason: Annotated[
@@ -115,11 +129,15 @@ def retry(
     The cause may lie in the feed's declaration or in the file. Rows that were malformed or from the
     future, and deliveries that could not be read, come in as new deliveries; what is still no good
     is turned away again. A delivery refused as `changed` or `repeat` is taken up only where the
-    reason is named. `fencepost run` then evaluates what came in.
+    reason is named, one that was dismissed only where it is named itself. `fencepost run` then
+    evaluates what came in.
+
+    Ends with 4 if a delivery was refused again.
 
     \b
     Examples:
       fencepost quarantine retry
+      fencepost quarantine retry ticks/monday.csv
       fencepost quarantine retry --feed ticks --reason malformed
     """  # noqa: D301
     from pipelines import ingest
@@ -135,7 +153,13 @@ def retry(
     ):
         now = time.time_ns() // 1000
         report = ingest.retry(
-            held.store, settings, held.runner, now, feed=feed, reasons=reason or USUAL
+            held.store,
+            settings,
+            held.runner,
+            now,
+            feed=feed,
+            reasons=reason or USUAL,
+            names=deliveries or (),
         )
     if as_json:
         told = {
@@ -144,23 +168,76 @@ def retry(
             "passed_over": report.passed_over,
         }
         print_json(told)
+    else:
+        _tell(report)
+    if report.refused:
+        raise typer.Exit(Code.UNANSWERED)
+
+
+@page(app, "dismiss")
+def dismiss(
+    deliveries: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FEED/PATH",
+            help="Refused deliveries: the feed, and the path in its landing folder.",
+            autocompletion=completing.refused,
+        ),
+    ],
+    *,
+    note: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it is kept.")] = None,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Dismiss refused deliveries: nothing of them is missing.
+
+    Until a refused delivery is retried with success or dismissed, `run` ends with 4 and `status`
+    lists it. What was dismissed stays in the view `refused_deliveries`, with the note. To dismiss
+    it again changes nothing; a retry that names it undoes it.
+
+    \b
+    Examples:
+      fencepost quarantine dismiss ticks/junk.csv --note "test file"
+      fencepost status --json | jq -r '.unanswered[] | .feed + "/" + .path'
+    """  # noqa: D301
+    from pipelines.ingest.refusals import dismiss as dismissed
+    from pipelines.lake.lock import hold
+    from pipelines.lake.store import Store
+    from pipelines.settings import load
+    from pipelines.views.cells import plain
+
+    settings = load(config, lake=lake)
+    with hold(settings.root, "fencepost quarantine dismiss"):
+        store = Store.open(settings.root, settings.tables)
+        done = dismissed(store, deliveries, note, time.time_ns() // 1000)
+    if as_json:
+        print_json(vars(done))
         return
-    _tell(report)
+    for name in done.dismissed:
+        typer.echo(f"dismissed  {plain(name)}")
+    for name in done.before:
+        typer.echo(f"unchanged  {plain(name)}: was dismissed before")
+    for name in done.answered:
+        typer.echo(
+            f"unchanged  {plain(name)}: needs no answer: fencepost sql --describe "
+            "refused_deliveries"
+        )
 
 
 def _tell(report: "IngestReport") -> None:
     """Say what came in, what did not, and what was passed over."""
+    from pipelines import run_output
     from pipelines.views.cells import plain
 
     if report.taken:
         turned = report.malformed + report.future
         typer.echo(
-            f"taken up   {report.rows:,} rows = {report.tuples:,} tuples + {turned:,} quarantined "
-            "again; `fencepost run` evaluates them"
+            f"taken up   {counted(report.rows, 'row')} = {counted(report.tuples, 'tuple')} + "
+            f"{turned:,} quarantined again; `fencepost run` evaluates what came in"
         )
-    for refused in report.refused:
-        path = f"{refused.feed}/{plain(refused.path)}"
-        typer.echo(f"refused    {path}: {refused.reason}: {plain(refused.detail)}")
+    for line in run_output.refusals(report):
+        typer.echo(line)
     if not report.taken and not report.refused:
         typer.echo("nothing to take up again")
     for of_feed, whys in report.passed_over.items():

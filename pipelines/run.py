@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pipelines import ingest, maintain
 from pipelines.epochs.drive import GroupReport, Lake, advance, finish
 from pipelines.epochs.lanes import lanes
+from pipelines.ingest.refusals import Unanswered, unanswered
 from pipelines.ingest.report import IngestReport
 from pipelines.lake.lock import Held, hold
 from pipelines.lake.store import Store
@@ -37,10 +38,14 @@ Told = Callable[[str, float], None]
 
 @dataclass
 class RunReport:
-    """What a run did."""
+    """What a run did.
+
+    unanswered  the refused deliveries that nobody has answered, of this run and of those before
+    """
 
     ingested: IngestReport = field(default_factory=IngestReport)
     groups: list[GroupReport] = field(default_factory=list)
+    unanswered: list[Unanswered] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -112,6 +117,7 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
             told(f"evaluating {group.lane}, epoch {group.epochs[-1].epoch}", 0.5)
             if stopped() or held.wanted():
                 break
+        report.unanswered = unanswered(store)
         maintain.tidy(store)
     report.seconds = time.perf_counter() - started
     return report

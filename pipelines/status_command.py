@@ -11,11 +11,17 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fencepost.lanes import sides_of
+from fencepost.plurals import counted
 from pipelines.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
     from pipelines.settings import Settings
     from pipelines.views.status import LaneStatus, Status
+
+LATEST = 5
+"""Unanswered deliveries that are named; --json has all."""
+
+REFUSED_SQL = 'fencepost sql "from refused_deliveries"'
 
 WHOLE = ("plan", "prepare", "job", "commit")
 """Parts of a run's time that follow each other; the others are sums over tasks side by side."""
@@ -60,10 +66,7 @@ def lines(settings: "Settings", told: "Status") -> Iterator[str]:
         yield _line("last run", _last_run(told.last_run))
     yield _line("quarantine", _quarantine(told.quarantine))
     if told.refused:
-        yield _line("refused", _counted(told.refused, "delivery", "deliveries"))
-        yield from (f"            {_refusal(row)}" for row in told.refusals)
-        if told.refused > len(told.refusals):
-            yield "            …  fencepost sql \"select * from arrivals where state = 'refused'\""
+        yield from _refused(told)
 
 
 def _line(word: str, said: str) -> str:
@@ -82,19 +85,19 @@ def _lane(lane: "LaneStatus") -> str:
     said = [
         f"epoch {lane.epoch:,}",
         f"watermark {_instant(lane.watermark)}" if lane.watermark else "no watermark yet",
-        f"lag {_counted(lane.lag, 'delivery', 'deliveries')}" if lane.lag else "lag 0",
-        _counted(lane.streams, "stream", "streams"),
+        f"lag {counted(lane.lag, 'delivery', 'deliveries')}" if lane.lag else "lag 0",
+        counted(lane.streams, "stream", "streams"),
     ]
     if lane.waiting:
-        said.append(f"{_counted(lane.waiting, 'tuple', 'tuples')} waiting")
+        said.append(f"{counted(lane.waiting, 'tuple', 'tuples')} waiting")
     if lane.pending:
-        said.append(f"{_counted(lane.pending, 'crossing', 'crossings')} pending")
+        said.append(f"{counted(lane.pending, 'crossing', 'crossings')} pending")
     if lane.arriving:
-        said.append(f"{_counted(lane.arriving, 'delivery', 'deliveries')} not wholly taken in")
+        said.append(f"{counted(lane.arriving, 'delivery', 'deliveries')} not wholly taken in")
     if lane.stale:
-        said.append(f"{_counted(lane.stale, 'epoch', 'epochs')} stale, to be evaluated anew")
+        said.append(f"{counted(lane.stale, 'epoch', 'epochs')} stale, to be evaluated anew")
     if lane.open:
-        said.append(f"{_counted(lane.open, 'epoch', 'epochs')} planned and not done")
+        said.append(f"{counted(lane.open, 'epoch', 'epochs')} planned and not done")
     if lane.missing:
         said.append(f"not evaluated: {' and '.join(lane.missing)} not in fencepost.toml")
     return " · ".join(said)
@@ -119,19 +122,19 @@ def _last_run(run: Mapping[str, Any]) -> str:
     divided = whole + (f"; in tasks {tasks}" if tasks else "")
     return (
         f"{run['lane']} {epochs} at {_instant(run['at'])}: "
-        f"{_counted(run['rows'], 'row', 'rows')}, {_found(run)}"
+        f"{counted(run['rows'], 'row', 'rows')}, {_found(run)}"
         + (f" in {took:.1f} s  ({divided})" if seconds else "")
     )
 
 
 def _found(run: Mapping[str, Any]) -> str:
     if sides_of(run["lane"]):
-        changes = f"{_counted(run['band_changes'], 'change', 'changes')} of bands"
-        return f"{_counted(run['pairs'], 'pair', 'pairs')}, {changes}"
+        changes = f"{counted(run['band_changes'], 'change', 'changes')} of bands"
+        return f"{counted(run['pairs'], 'pair', 'pairs')}, {changes}"
     return (
-        f"{_counted(run['events'], 'event', 'events')}, "
-        f"{_counted(run['transitions'], 'transition', 'transitions')}"
-        + (f", {_counted(run['matches'], 'match', 'matches')}" if run["matches"] else "")
+        f"{counted(run['events'], 'event', 'events')}, "
+        f"{counted(run['transitions'], 'transition', 'transitions')}"
+        + (f", {counted(run['matches'], 'match', 'matches')}" if run["matches"] else "")
     )
 
 
@@ -140,20 +143,26 @@ def _quarantine(reasons: Mapping[str, int]) -> str:
     if not total:
         return "0 rows"
     parts = " · ".join(f"{reason} {many:,}" for reason, many in reasons.items())
-    return f"{_counted(total, 'row', 'rows')}: {parts}      fencepost quarantine show"
+    return f"{counted(total, 'row', 'rows')}: {parts}      fencepost quarantine show"
 
 
-def _refusal(row: Mapping[str, Any]) -> str:
+def _refused(told: "Status") -> Iterator[str]:
+    """Name the refused deliveries that nobody has answered, the latest, and say what answers."""
+    from pipelines.run_output import in_one_line
     from pipelines.views.cells import plain
 
-    said = f"{row['n']} {row['lane']}: {plain(row['path'])}: {row['reason']}"
-    detail = plain(row["detail"] or "")
-    return f"{said}, {detail}" if detail else said
+    refused, unanswered = counted(told.refused, "delivery", "deliveries"), len(told.unanswered)
+    if not unanswered:
+        yield _line("refused", f"{refused}, all answered      {REFUSED_SQL}")
+        return
+    yield _line("refused", f"{unanswered:,} unanswered of {refused}      {REFUSED_SQL}")
+    for row in told.unanswered[: -LATEST - 1 : -1]:
+        detail = in_one_line(row["detail"] or "")
+        yield _line("", f"{row['feed']}/{plain(row['path'])}: {row['reason']}: {detail}")
+    if unanswered > LATEST:
+        yield _line("", f"… and {unanswered - LATEST:,} more")
+    yield _line("", "mend, then fencepost quarantine retry; or fencepost quarantine dismiss")
 
 
 def _instant(iso: str) -> str:
     return f"{iso[:10]} {iso[11:19]}Z"
-
-
-def _counted(many: int, one: str, several: str) -> str:
-    return f"{many:,} {one if many == 1 else several}"

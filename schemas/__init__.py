@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from schemas.arrivals import ARRIVALS
+from schemas.dismissals import DISMISSALS
 from schemas.epochs import EPOCHS
 from schemas.events import events, matches, transitions
 from schemas.joins import band_changes, live_windows, pairs, set_members
@@ -14,17 +15,19 @@ from schemas.tuples import tuples
 
 __all__ = ["FORMAT", "RESERVED", "Column", "Table", "all_tables"]
 
-FORMAT = 3
+FORMAT = 4
 """The version of this layout; a lake of a newer one is refused.
 
 2   matches: the table, the column `tests` of `queries`, `matched` and `choice` of `epochs`
 3   joins: their four tables, what `queries` keeps of them, their counts in `epochs`, and
     `deleted` in the tables of tuples
+4   dismissals: refused deliveries that somebody dismissed
 """
 
 RESERVED = (
     "arrivals",
     "band_changes",
+    "dismissals",
     "epochs",
     "events",
     "live_windows",
@@ -45,6 +48,7 @@ def all_tables(axes: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
     """Declare every table of a lake with these feeds, by name."""
     declared = (
         ARRIVALS,
+        DISMISSALS,
         QUERIES,
         QUARANTINE,
         EPOCHS,

@@ -30,8 +30,10 @@ def written_by_hand() -> Ledger:
         {"id": "gone", "valid_to": at(30)},
     )
     one, two, three = (ledger.arrive("ticks", rows=10) for _ in range(3))
-    ledger.arrive("ticks", "refused", reason="repeat", detail="taken as delivery 2", path=EVIL)
+    ledger.arrive("ticks", "refused", reason="repeat", detail="taken as delivery 2", path="r.csv")
     ledger.arrive("locations", "planned")
+    detail = "was taken\n    as delivery 2"
+    ledger.arrive("ticks", "refused", reason="changed", detail=detail, path=EVIL, content="other")
     ledger.epoch("ticks", 1, [one], watermark=at(10), rows=9, accepted=8, malformed=1)
     ledger.epoch("ticks", 2, [two], watermark=at(20))
     ledger.epoch("ticks", 3, [three], watermark=at(30))

@@ -44,6 +44,14 @@ SELECT CASE
 FROM held h"""
 
 
+def readable(scope: Scope, _: Sequence[str]) -> str:
+    """Name the refused deliveries that nobody has answered, whichever epochs are asked for."""
+    return f"""SELECT CASE WHEN r.n IS NOT NULL AND r.answer IS NULL
+    THEN '{scope.feed}/' || r.path || ': ' || r.reason || ': ' || COALESCE(r.detail, '') END AS said
+FROM arrivals a LEFT JOIN refused_deliveries r ON r.n = a.n
+WHERE a.kind = 'delivery' AND a.lane = '{scope.feed}'"""
+
+
 def epochs(scope: Scope, _: Sequence[str]) -> str:
     """Hold the counts of each epoch against each other, its deliveries and its rows."""
     counts = ", ".join(f"d.{name}" for name in COUNTS)

@@ -38,6 +38,12 @@ if TYPE_CHECKING:
     import duckdb
 
 
+READABLE = "deliveries_were_readable"
+READABLE_MEANS = (
+    "Every delivery could be taken, or what was refused was answered: retried with success, or "
+    "dismissed."
+)
+
 Ask = Callable[["duckdb.DuckDBPyConnection", Settings, Scope], Found]
 
 
@@ -156,6 +162,12 @@ OWN: tuple[OwnCheck, ...] = (
         "Of every delivery: rows read = tuples + malformed + future, and so many are there.",
         _asked(accounting.deliveries),
         blocking=True,
+    ),
+    OwnCheck(
+        READABLE,
+        None,
+        READABLE_MEANS,
+        _asked(accounting.readable),
     ),
     OwnCheck(
         "epochs_are_accounted_for",

@@ -59,7 +59,7 @@ def is_chosen(settings: Settings, store: Store, runner: Runner) -> bool:
 
 
 def _is_plain(store: Store, name: str) -> bool:
-    return bool(store.delta(name).protocol().min_reader_version <= MOST_READER_VERSION)
+    return bool(store.reader_version(name) <= MOST_READER_VERSION)
 
 
 def answers(runner: Runner, shares: Sequence[Share]) -> list[Answer]:

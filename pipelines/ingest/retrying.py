@@ -8,7 +8,7 @@ Law: no row is taken twice. A row that a later arrival took up is that arrival's
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from pipelines.ingest.counted import turned_away
 from pipelines.ingest.outcome import REWRITTEN, UNREADABLE, UPDATES, VANISHED, Turned
 from pipelines.ingest.planned import Planned, Runs
 from pipelines.ingest.plans import Wanted, take_all
+from pipelines.ingest.refusals import REPEAT, refuse_unnamed, unanswered
 from pipelines.ingest.report import IngestReport
 from pipelines.lake.sequence import ARRIVALS, latest
 from pipelines.lake.store import Store
@@ -37,7 +38,7 @@ from schemas.arrivals import DELIVERY, DONE, REFUSED
 
 OF_ROWS = ("malformed", "future")
 OF_DELIVERIES = (UNREADABLE, VANISHED, REWRITTEN)
-ASKED_FOR = ("changed", "repeat", UPDATES)
+ASKED_FOR = ("changed", REPEAT, UPDATES)
 """Reasons that are taken up only where they are named: to take such a delivery is a decision."""
 
 USUAL = (*OF_ROWS, *OF_DELIVERIES)
@@ -49,7 +50,7 @@ ELSEWHERE = {
 }
 
 
-def retry(
+def retry(  # noqa: PLR0913  by name, and most of them seldom
     store: Store,
     settings: Settings,
     runner: Runner,
@@ -57,18 +58,23 @@ def retry(
     *,
     feed: str | None = None,
     reasons: Collection[str] = USUAL,
+    names: Collection[str] = (),
 ) -> IngestReport:
     """Take up again what was turned away for these reasons; the caller holds the lock.
 
-    One feed, or all of them. `now`, in µs, is the clock that `future` is judged by this time.
+    One feed, or all of them; with `names`, each FEED/PATH, only of those deliveries, and then of
+    dismissed ones too. `now`, in µs, is the clock that `future` is judged by this time.
     """
     _refuse_unknown(reasons)
     report = IngestReport()
     rows = latest(store.rows(ARRIVALS))
     deliveries = rows.filter(pc.field("kind") == DELIVERY)
+    refuse_unnamed(names, deliveries)
+    asked = {each.n for each in unanswered(store, dismissed_too=bool(names))}
     wanted: list[Wanted] = []
     for one in _feeds(settings, feed):
         ledger = _Ledger.of(one, deliveries, store.rows(ARRIVALS), now)
+        ledger = replace(ledger, names=frozenset(names), unanswered=asked)
         wanted += _deliveries(ledger, reasons)
         wanted += _rows(store, ledger, [reason for reason in OF_ROWS if reason in reasons])
         if ledger.passed_over:
@@ -102,12 +108,18 @@ def _feeds(settings: Settings, name: str | None) -> list[Feed]:
 
 @dataclass(frozen=True)
 class _Ledger:
-    """A feed's deliveries as the ledger has them, by number; and which key a new one gets."""
+    """A feed's deliveries as the ledger has them, by number; and which key a new one gets.
+
+    names       if any: only these deliveries, each FEED/PATH
+    unanswered  the refused deliveries that may be taken up again
+    """
 
     feed: Feed
     by_number: Mapping[int, Planned]
     known: Known
     now_key: str
+    names: Collection[str] = frozenset()
+    unanswered: Collection[int] = frozenset()
     passed_over: list[str] = field(default_factory=list)
 
     @classmethod
@@ -120,6 +132,10 @@ class _Ledger:
     def key(self, delivery: Planned) -> str:
         """Give the partition of a delivery taken up again: that of its path, or that of now."""
         return str(delivery.row["partition_key"]) if self.feed.partition_in_path else self.now_key
+
+    def is_named(self, delivery: Planned) -> bool:
+        """Whether a delivery is among those that were asked for."""
+        return not self.names or f"{delivery.feed}/{delivery.path}" in self.names
 
     def pass_over(self, delivery: Planned, why: str) -> None:
         """Tell why something is not taken up."""
@@ -137,6 +153,8 @@ def _deliveries(ledger: _Ledger, reasons: Collection[str]) -> Iterator[Wanted]:
         files = [file for file in delivery.files if file not in claimed]
         claimed.update(delivery.files)
         if row["state"] != REFUSED or row["reason"] not in reasons:
+            continue
+        if not ledger.is_named(delivery) or not (n in ledger.unanswered or row["reason"] == REPEAT):
             continue
         if ledger.feed.form == delta_source.FORM:
             found = _version(ledger, delivery)
@@ -196,7 +214,7 @@ def _rows(store: Store, ledger: _Ledger, reasons: Sequence[str]) -> Iterator[Wan
     arrival, place, line = (rows[name].to_numpy() for name in ("arrival", "file", "line"))
     for n in np.unique(arrival).tolist():
         delivery = ledger.by_number.get(n)
-        if delivery is None or delivery.row["state"] != DONE:
+        if delivery is None or delivery.row["state"] != DONE or not ledger.is_named(delivery):
             continue
         own = arrival == n
         later = [other for other in ledger.by_number.values() if _takes_up(other, delivery)]

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from functools import lru_cache
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -59,11 +60,17 @@ class DataFile:
 
     def least(self, column: str) -> Any:  # noqa: ANN401  a statistic has its column's type
         """Give the smallest value of a column; None where the statistics do not say."""
-        return json.loads(self.stats or "{}").get("minValues", {}).get(column)
+        return _parsed(self.stats).get("minValues", {}).get(column)
 
     def most(self, column: str) -> Any:  # noqa: ANN401
         """Give the largest value of a column; None where the statistics do not say."""
-        return json.loads(self.stats or "{}").get("maxValues", {}).get(column)
+        return _parsed(self.stats).get("maxValues", {}).get(column)
+
+
+@lru_cache(maxsize=1 << 12)
+def _parsed(stats: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(stats or "{}")
+    return found
 
 
 def lost_file(table: str, path: str, why: Exception) -> FencepostError:

@@ -6,6 +6,8 @@ import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
 
 import pyarrow as pa
 from deltalake import DeltaTable
@@ -21,6 +23,7 @@ CHECK = "check"
 CACHE = "_cache"
 READABLE = re.compile(r"[A-Za-z0-9._/-]+")
 VERSION_DIGITS = 20
+_SIDES = ("minValues", "maxValues")
 
 
 def this_format() -> int:
@@ -109,18 +112,32 @@ def commit_path(folder: Path, version: int) -> Path:
     return folder / "_delta_log" / f"{version:0{VERSION_DIGITS}}.json"
 
 
-def user_metadata(folder: Path, version: int) -> str | None:
-    """Read the userMetadata of a commit; a commit that is cut off is refused."""
-    path = commit_path(folder, version)
+def checkpointed(folder: Path) -> int:
+    """Give the version of the newest checkpoint; -1 where there is none."""
     try:
-        actions = [json.loads(line) for line in path.read_text().splitlines() if line]
+        return int(json.loads((folder / "_delta_log" / "_last_checkpoint").read_text())["version"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        return -1  # a torn one as well: readers look for checkpoints by name, then
+
+
+def read_commit(folder: Path, version: int) -> list[dict[str, Any]] | None:
+    """Read the actions of a commit; None where there is no such file. One cut off is refused."""
+    try:
+        text = commit_path(folder, version).read_text()
     except FileNotFoundError:
-        return None  # a log that was cleaned up
+        return None
+    try:
+        actions = [json.loads(line) for line in text.splitlines() if line]
     except ValueError:
         actions = []
     if not actions:
         raise _torn(folder, version)
-    for action in actions:
+    return actions
+
+
+def user_metadata(folder: Path, version: int) -> str | None:
+    """Read the userMetadata of a commit; None where it has none, or was cleaned up."""
+    for action in read_commit(folder, version) or ():
         if "commitInfo" in action:
             said = action["commitInfo"].get("userMetadata")
             return said if isinstance(said, str) else None
@@ -142,10 +159,20 @@ def _torn(folder: Path, version: int) -> LakeError:
     )
 
 
+def file_of(add: Mapping[str, Any], table: Table) -> DataFile:
+    """Take a file from the action that adds it to a table."""
+    said = json.loads(add.get("stats") or "{}")
+    bounds = {side: _kept(said.get(side) or {}, table) for side in _SIDES}
+    values = add.get("partitionValues") or {}
+    partition = {name: _text(values.get(name)) for name in table.partitioned_by}
+    rows = int(said.get("numRecords") or 0)
+    return DataFile(unquote(add["path"]), int(add["size"]), rows, partition, json.dumps(bounds))
+
+
 def active_files(delta: DeltaTable, table: Table) -> list[DataFile]:
     """List a table's files with partition values and statistics."""
     actions = pa.table(delta.get_add_actions(flatten=False))
-    paths = actions["path"].to_pylist()
+    paths = map(unquote, actions["path"].to_pylist())
     sizes = actions["size_bytes"].to_pylist()
     counts = actions["num_records"].to_pylist()
     bounds = _bounds(actions, table)
@@ -172,16 +199,21 @@ def _text(value: object) -> str | None:
 
 
 def _bounds(actions: pa.Table, table: Table) -> list[str]:
-    """Keep of the statistics what the lake itself asks for: whole numbers."""
-    wanted = [c.name for c in table.columns if c.kind in ("long", "integer")]
-    told: list[dict[str, dict[str, int]]] = [
-        {"minValues": {}, "maxValues": {}} for _ in range(actions.num_rows)
+    told: list[dict[str, dict[str, Any]]] = [
+        {side: {} for side in _SIDES} for _ in range(actions.num_rows)
     ]
-    for side, key in (("min", "minValues"), ("max", "maxValues")):
-        if side not in actions.column_names:
-            continue
-        for place, values in enumerate(actions[side].to_pylist()):
-            for name in wanted:
-                if values and values.get(name) is not None:
-                    told[place][key][name] = values[name]
+    for column, side in (("min", _SIDES[0]), ("max", _SIDES[1])):
+        if column in actions.column_names:
+            for place, values in enumerate(actions[column].to_pylist()):
+                told[place][side] = _kept(values or {}, table)
     return [json.dumps(each) for each in told]
+
+
+def _kept(values: Mapping[str, Any], table: Table) -> dict[str, Any]:
+    """Keep of the statistics what the lake itself asks for: whole numbers, and whose rows."""
+    return {
+        column.name: values[column.name]
+        for column in table.columns
+        if (column.kind in ("long", "integer") or column.name == "lane")
+        and values.get(column.name) is not None
+    }

@@ -28,6 +28,7 @@ from pipelines.lake.data_files import (
     write_files,
 )
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.log import Log, refuse_cleaned
 from pipelines.lake.making import add_action, add_columns, make_table, refuse_other_axes
 from pipelines.lake.sums import record
 from pipelines.storage import storage_error
@@ -49,6 +50,7 @@ class Store:
         self.buckets = note.buckets
         self._absent = self.tables.keys() - note.ids.keys()
         self._open: dict[str, DeltaTable] = {}
+        self._logs: dict[str, Log] = {}
         self._pieces: dict[str, dict[str, pa.Table]] = {}
         self._some: dict[tuple[str, ...], dict[str, pa.Table]] = {}
         self._parsed: dict[tuple[str, object], dict[str, list[Any]]] = {}
@@ -115,30 +117,38 @@ class Store:
         return self.root / name
 
     def version(self, name: str) -> int:
-        """Give the newest version, -1 where there is no table yet; looks at the log anew, 1 ms."""
-        if name in self._absent:
-            return NO_VERSION
-        delta = self._delta(name)
-        delta.update_incremental()
-        return int(delta.version())
+        """Give the newest version, -1 where there is no table yet; looks at the log anew, 10 µs."""
+        return NO_VERSION if name in self._absent else self.log(name).refresh()
 
     def evidence(self, name: str, after: int) -> list[Evidence]:
-        """Read what the commits after a version say of themselves."""
+        """Read what the commits after a version say of themselves; each of them has to be there."""
         found = []
-        for version in range(after + 1, self.version(name) + 1):
-            said = Evidence.from_json(layout.user_metadata(self.folder(name), version))
+        newest = self.version(name)
+        for version in range(after + 1, newest + 1):
+            text = layout.user_metadata(self.folder(name), version)
+            if text is None and not layout.commit_path(self.folder(name), version).exists():
+                raise refuse_cleaned(self.folder(name), version)
+            said = Evidence.from_json(text)
             if said is not None:
                 found.append(said)
         return found
 
     def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
         """Commit files as the version after `at`."""
-        delta = self._delta(name)
-        delta.update_incremental()
-        if delta.version() != at:
-            raise Conflict(f"{name} is at version {delta.version()}, {at} was expected")
-        table = self.tables[name]
-        log = layout.commit_path(self.folder(name), at + 1)
+        log = self.log(name)
+        if log.refresh() != at:
+            raise Conflict(f"{name} is at version {log.version}, {at} was expected")
+        if log.is_plain:
+            log.append(at, files, evidence.to_json())
+        else:
+            self._append_by_delta(name, at, files, evidence)
+
+    def _append_by_delta(
+        self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence
+    ) -> None:
+        """Commit to a table to which another program gave more than our own commits know of."""
+        delta, table = self.delta(name), self.tables[name]
+        path = layout.commit_path(self.folder(name), at + 1)
         try:
             delta.create_write_transaction(
                 [add_action(file) for file in files],
@@ -150,14 +160,14 @@ class Store:
                 ),
             )
         except DeltaError as failure:
-            if log.exists():
+            if path.exists():
                 raise Conflict(f"{name}: version {at + 1} was made by another") from failure
-            failed = storage_error(failure, log, ours=True)
+            failed = storage_error(failure, path, ours=True)
             raise failed or LakeError(
                 f"the table '{name}' cannot be committed to: {failure}"
             ) from failure
         except OSError as failure:
-            raise Unknown(str(failure), storage_error(failure, log, ours=True)) from failure
+            raise Unknown(str(failure), storage_error(failure, path, ours=True)) from failure
 
     def write(self, name: str, rows: pa.Table) -> list[DataFile]:
         """Write data files, which nobody sees until they are committed."""
@@ -176,9 +186,9 @@ class Store:
         """List the files that a table consists of, with what is known of each."""
         if name in self._absent:
             return []
-        delta = self._delta(name)
-        delta.update_incremental()
-        return layout.active_files(delta, self.tables[name])
+        log = self.log(name)
+        log.refresh()
+        return list(log.files.values())
 
     def rows(self, name: str) -> pa.Table:
         """Read a small table whole; files read before are not read again."""
@@ -260,9 +270,22 @@ class Store:
         return delta
 
     def delta(self, name: str) -> DeltaTable:
-        """Give the table itself, at its newest version."""
-        self.version(name)
-        return self._delta(name)
+        """Give the table itself, at its newest version: for maintenance."""
+        delta = self._delta(name)
+        delta.update_incremental()
+        return delta
+
+    def reader_version(self, name: str) -> int:
+        """Say what a reader of a table has to know: more than 1, and it is not plain files."""
+        log = self.log(name)
+        log.refresh()
+        return log.reader_version
+
+    def log(self, name: str) -> Log:
+        """Give a table's log, as far as it was read."""
+        if name not in self._logs:
+            self._logs[name] = Log(self.folder(name), self.tables[name])
+        return self._logs[name]
 
     def rewrite(self, name: str, change: Callable[[DeltaTable], T]) -> T:
         """Let delta-rs put files of a table in the place of others; the new ones are checksummed.
@@ -272,6 +295,6 @@ class Store:
         """
         for file in self.files(name):
             compare(self.root, name, file.path)
-        done = change(self._delta(name))
+        done = change(self.delta(name))
         record(self.folder(name), [file.path for file in self.files(name)])
         return done

@@ -22,6 +22,7 @@ VIEWS = (
     "query_versions",
     "band_pairs",
     "affected_queries",
+    "refused_deliveries",
 )
 """Names of published views, which no feed may have either."""
 

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pipelines.views.activity import EPOCH_ACCOUNTING, QUERY_ACTIVITY, STREAM_ACTIVITY
 from pipelines.views.daily import DAILY_SUMMARY
 from pipelines.views.joins import joined
-from pipelines.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS
+from pipelines.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS, REFUSED_DELIVERIES
 from pipelines.views.presence import INSIDE_NOW, VISITS
 from pipelines.views.published import published
 from pipelines.views.registry import QUERIES, QUERY_VERSIONS
@@ -29,6 +29,7 @@ def views(tables: Mapping[str, Table]) -> tuple[View, ...]:
         ARRIVALS,
         DONE_EPOCHS,
         EPOCHS,
+        REFUSED_DELIVERIES,
         QUERIES,
         QUERY_VERSIONS,
         *published(tables),

@@ -19,9 +19,6 @@ from pipelines.views.duckdb_session import duckdb_session
 if TYPE_CHECKING:
     import duckdb
 
-LATEST = 5
-"""Refused deliveries that are told."""
-
 Row = dict[str, Any]
 
 _TAKEN = "SELECT d.lane, EXPLODE(d.arrivals) AS n FROM done_epochs d"
@@ -77,10 +74,9 @@ ASKED = {
         FROM done_epochs d GROUP BY d.lane, d.plan ORDER BY MAX(d.at) DESC, 1 LIMIT 1""",
     "reasons": """SELECT q.reason, COUNT(*) AS many FROM quarantine q GROUP BY q.reason
         ORDER BY 2 DESC, 1""",
-    "refusals": f"""SELECT a.n, a.lane, a.path, a.reason, a.detail, a.found_at,
-            COUNT(*) OVER () AS many
-        FROM arrivals a WHERE a.state = 'refused' AND a.kind = 'delivery'
-        ORDER BY a.n DESC LIMIT {LATEST}""",
+    "refused": """SELECT COUNT(*) AS refused FROM refused_deliveries r""",
+    "unanswered": """SELECT r.n, r.feed, r.path, r.reason, r.detail, r.found_at
+        FROM refused_deliveries r WHERE r.answer IS NULL ORDER BY r.n""",
 }
 """By name, what is asked of the views."""
 
@@ -113,7 +109,11 @@ class LaneStatus:
 
 @dataclass(frozen=True)
 class Status:
-    """How a lake stands. Times are texts, ISO 8601."""
+    """How a lake stands. Times are texts, ISO 8601.
+
+    refused     how many deliveries were ever refused
+    unanswered  those of them that nobody has answered
+    """
 
     lake: str
     writer: Row | None
@@ -123,7 +123,7 @@ class Status:
     last_run: Row | None
     quarantine: Mapping[str, int]
     refused: int
-    refusals: Sequence[Row]
+    unanswered: Sequence[Row]
 
 
 def status_of(settings: Settings) -> Status:
@@ -142,8 +142,8 @@ def status_of(settings: Settings) -> Status:
         registry_version=told["registry"][0]["version"] or 0,
         last_run=_last_run(told["last"]),
         quarantine={row["reason"]: row["many"] for row in told["reasons"]},
-        refused=told["refusals"][0]["many"] if told["refusals"] else 0,
-        refusals=[{k: v for k, v in row.items() if k != "many"} for row in told["refusals"]],
+        refused=told["refused"][0]["refused"],
+        unanswered=told["unanswered"],
     )
 
 

@@ -28,8 +28,10 @@ def test_status_tells_how_the_lake_stands(project):
         "last run    ticks epoch 2 at 2026-11-18 00:01:00Z: 10 rows, 3 events, 1 transition, "
         "4 matches in 1.4 s  (plan 0.1 · prepare 0.02 · job 1.2; in tasks read 0.3 · write 0.9)\n"
         "quarantine  2 rows: late 1 · malformed 1      fencepost quarantine show\n"
-        "refused     1 delivery\n"
-        "            5 ticks: \\x1b[2Jred\\r\\nand a second line: repeat, taken as delivery 2\n"
+        "refused     1 unanswered of 2 deliveries      "
+        'fencepost sql "from refused_deliveries"\n'
+        "            ticks/\\x1b[2Jred\\r\\nand a second line: changed: was taken · as delivery 2\n"
+        "            mend, then fencepost quarantine retry; or fencepost quarantine dismiss\n"
     )
 
 
@@ -42,7 +44,8 @@ def test_status_as_json_is_one_object(project):
     assert told["quarantine"] == {"late": 1, "malformed": 1}
     assert told["last_run"]["seconds"] == SECONDS
     assert told["writer"] is None
-    assert told["refusals"][0]["path"] == EVIL
+    assert [each["path"] for each in told["unanswered"]] == [EVIL]
+    assert told["refused"] == 2
 
 
 def test_status_names_who_writes(project):

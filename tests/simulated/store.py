@@ -9,7 +9,6 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
@@ -23,7 +22,6 @@ from schemas.table import KINDS
 Row = Mapping[str, Any]
 BOUNDED = ("arrival", "epoch")
 T = TypeVar("T")
-PLAIN = SimpleNamespace(protocol=lambda: SimpleNamespace(min_reader_version=1))
 
 
 class Laid:
@@ -198,8 +196,8 @@ class SimulatedStore:
                 known[file.path] = [parse(row) for row in self.disk.written[file.path]]
         return [row for file in self.disk.files(name) for row in known[file.path]]
 
-    def delta(self, _: str) -> SimpleNamespace:
-        return PLAIN
+    def reader_version(self, _: str) -> int:
+        return 1
 
     def folder(self, name: str) -> Path:
         return self.root / name

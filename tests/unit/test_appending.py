@@ -112,25 +112,33 @@ def test_a_zombie_that_names_an_old_version_commits_nothing(store) -> None:
 def test_two_who_name_the_same_version_cannot_both_make_it(store, monkeypatch) -> None:
     at = store.version(NAME)
     late = Store.open(store.root, TABLES)
-    delta = late._delta(NAME)
     store.append(NAME, at, rows_of(store), THEIRS)
-    monkeypatch.setattr(late, "_delta", lambda _: Stuck(delta))
+    monkeypatch.setattr(late.log(NAME), "refresh", lambda: at)  # suspended after its look
     with pytest.raises(Conflict, match="was made by another"):
         late.append(NAME, at, rows_of(late, 2), MINE)
     assert lines(store) == [1]
 
 
-class Stuck:
-    """A handle of a table that was suspended between its look and its commit."""
+def test_who_wakes_after_the_log_was_cleaned_commits_nothing(store, monkeypatch) -> None:
+    at = store.version(NAME)
+    late = Store.open(store.root, TABLES)
+    store.append(NAME, at, rows_of(store), THEIRS)
+    store.delta(NAME).create_checkpoint()
+    commit_path(store.folder(NAME), at + 1).unlink()
+    monkeypatch.setattr(late.log(NAME), "refresh", lambda: at)
+    with pytest.raises(Conflict, match="before the checkpoint"):
+        late.append(NAME, at, rows_of(late, 2), MINE)
+    assert not commit_path(store.folder(NAME), at + 1).exists()
+    assert lines(Store.open(store.root, TABLES)) == [1]
 
-    def __init__(self, delta) -> None:
-        self.delta = delta
 
-    def update_incremental(self) -> None:
-        """It has looked already."""
-
-    def __getattr__(self, name: str) -> object:
-        return getattr(self.delta, name)
+def test_evidence_that_was_cleaned_away_is_missed_aloud(store) -> None:
+    since = store.version(NAME)
+    append_once(store, NAME, MINE, lambda: rows_of(store), since)
+    append_once(store, NAME, THEIRS, lambda: rows_of(store, 2), since)
+    commit_path(store.folder(NAME), since + 1).unlink()
+    with pytest.raises(LakeError, match=f"commit {since + 1} of the table '{NAME}' is no longer"):
+        append_once(store, NAME, MINE, lambda: rows_of(store), since)
 
 
 @pytest.mark.fault(4, 12)

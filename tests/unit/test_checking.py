@@ -54,6 +54,10 @@ def late_delivery(ledger: Ledger) -> None:
     ledger.arrive("ticks", partition_key="2026-11-17", rows=0, tuples=0, malformed=0, future=0)
 
 
+def refused_delivery(ledger: Ledger) -> None:
+    ledger.arrive("ticks", "refused", path="junk.csv", reason="unreadable", detail="no header")
+
+
 FAULTS = [
     ("deliveries_are_accounted_for", alter("arrivals", {"rows": 5}, n=2), "5 rows read, 4 told of"),
     ("deliveries_are_accounted_for", lose("ticks", line=2), "3 tuples, 1 malformed"),
@@ -106,6 +110,7 @@ FAULTS = [
     ("ledger_has_no_gaps", alter("epochs", {"watermark": at(2)}, epoch=2), "goes back"),
     ("ledger_has_no_gaps", alter("arrivals", {"n": 9}, n=3), "number 3 of the sequence"),
     ("nothing_is_stale", late_delivery, "partition 2026-11-18"),
+    ("deliveries_were_readable", refused_delivery, "ticks/junk.csv: unreadable: no header"),
 ]
 
 
@@ -132,7 +137,7 @@ def test_a_sound_lake_passes_and_says_what_was_looked_at(tmp_path):
     assert [checked.name for checked in made] == NAMES
     assert failed(made) == []
     assert all(checked.counts["rows"] > 0 for checked in made)
-    assert [checked.table for checked in made][:2] == ["ticks", "events"]
+    assert [checked.table for checked in made][:3] == ["ticks", "ticks", "events"]
 
 
 @pytest.mark.parametrize("lateness", [0, 2_000_000])

@@ -1,0 +1,229 @@
+"""Refused deliveries that nobody has answered yet, and how one is dismissed.
+
+A refused delivery is answered when a later delivery of its feed takes its files, or the same
+content under another name; when a later refusal speaks of the same files; or when it is dismissed.
+A repeat needs no answer: all it holds was taken before.
+
+Law: the view `refused_deliveries` says the same in SQL. A dismissal is of one number, so a retry,
+which takes a number of its own, is never covered by it.
+"""
+
+import uuid
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.errors import InputError
+from fencepost.queries.wording import did_you_mean, shortened
+from fencepost.times import format_instant, to_microseconds
+from pipelines.ingest.outcome import UPDATES
+from pipelines.ingest.planned import instant
+from pipelines.lake.appending import append_once
+from pipelines.lake.data_files import content_hash
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.sequence import ARRIVALS
+from pipelines.lake.store import Store
+from schemas.arrivals import DELIVERY, REFUSED
+
+DISMISSALS = "dismissals"
+REPEAT = "repeat"
+NAMED = pa.schema([("n", pa.int64()), ("lane", pa.string()), ("name", pa.string())])
+MOST_GUESSED = 10_000
+"""Among more names none is looked for that is near to a mistyped one."""
+
+
+@dataclass(frozen=True)
+class Unanswered:
+    """A refused delivery that nobody has answered; `found_at` is ISO 8601."""
+
+    n: int
+    feed: str
+    path: str
+    reason: str
+    detail: str
+    found_at: str
+
+    @property
+    def name(self) -> str:
+        """Name it as commands do: FEED/PATH."""
+        return f"{self.feed}/{self.path}"
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, Any]) -> "Unanswered":
+        """Take a row of `arrivals`."""
+        found = format_instant(to_microseconds(row["found_at"]) or 0)
+        whose = (row["n"], row["lane"], row["path"])
+        return cls(*whose, row["reason"], row["detail"] or "", found)
+
+
+@dataclass(frozen=True)
+class Dismissed:
+    """What a dismissal did, by number and name.
+
+    dismissed  just now
+    before     dismissed already
+    answered   needs no answer: a later delivery speaks for it, or it is a repeat
+    """
+
+    dismissed: list[str]
+    before: list[str]
+    answered: list[str]
+
+
+def unanswered(store: Store, *, dismissed_too: bool = False) -> list[Unanswered]:
+    """List the refused deliveries that nobody has answered, by number.
+
+    O(arrivals), vectorised; (measured) a lake of 100,000 deliveries and 10 refusals 15 ms.
+    """
+    arrivals = store.rows(ARRIVALS)
+    wanted = _refused(arrivals).filter(pc.field("reason") != REPEAT)
+    if not dismissed_too and wanted.num_rows:
+        out = store.rows(DISMISSALS)["n"].combine_chunks()
+        wanted = wanted.filter(~pc.field("n").isin(out))
+    if not wanted.num_rows:
+        return []
+    spoken_for = _Later.of(arrivals, wanted)
+    rows = sorted(wanted.to_pylist(), key=lambda row: int(row["n"]))
+    return [Unanswered.of_row(row) for row in rows if not spoken_for.answers(row)]
+
+
+def dismiss(store: Store, names: Sequence[str], note: str | None, now: int) -> Dismissed:
+    """Say of refused deliveries, named FEED/PATH, that they need no answer; `now` in µs.
+
+    The caller holds the lock. One commit for all of them, or InputError and nothing changes.
+    """
+    refused = _refused(store.rows(ARRIVALS))
+    refuse_unnamed(names, refused, "refused delivery")
+    rows = {row["n"]: row for row in refused.to_pylist()}
+    by_name: dict[str, list[int]] = {}
+    for n, row in rows.items():
+        by_name.setdefault(f"{row['lane']}/{row['path']}", []).append(n)
+    before = set(store.rows(DISMISSALS)["n"].to_pylist())
+    unanswered_now = {each.n for each in unanswered(store)}
+    done = Dismissed([], [], [])
+    numbers: list[int] = []
+    for name in dict.fromkeys(names):
+        mine = [n for n in by_name[name] if n in unanswered_now]
+        stops = [n for n in mine if rows[n]["reason"] == UPDATES]
+        if stops:
+            raise InputError(
+                f"'{shortened(name, 200)}' cannot be dismissed, its feed stands still until it is "
+                f"retried: fencepost quarantine retry --feed {rows[stops[0]]['lane']} "
+                f"--reason {UPDATES}"
+            )
+        numbers += mine
+        dismissed = not mine and before.intersection(by_name[name])
+        (done.dismissed if mine else done.before if dismissed else done.answered).append(name)
+    if numbers:
+        _commit(store, [rows[n] for n in sorted(numbers)], note, now)
+    return done
+
+
+def refuse_unnamed(names: Collection[str], deliveries: pa.Table, what: str = "delivery") -> None:
+    """Refuse a name FEED/PATH that none of these deliveries has."""
+    if not names:
+        return
+    known = set(
+        map("/".join, zip(*(deliveries[c].to_pylist() for c in ("lane", "path")), strict=True))
+    )
+    for name in names:
+        if name not in known:
+            near = did_you_mean(name, known) if len(known) <= MOST_GUESSED else ""
+            raise InputError(
+                f"no {what} is called '{shortened(name, 200)}', where FEED/PATH was expected, the "
+                f"path below the feed's landing folder.{near}"
+            )
+
+
+def _commit(store: Store, rows: Sequence[Mapping[str, Any]], note: str | None, now: int) -> None:
+    at = store.version(DISMISSALS)
+    told = store.as_table(
+        DISMISSALS,
+        [
+            {
+                "n": row["n"],
+                "feed": row["lane"],
+                "path": row["path"],
+                "note": note,
+                "dismissed_at": instant(now),
+            }
+            for row in rows
+        ],
+    )
+    feeds = ",".join(sorted({str(row["lane"]) for row in rows}))
+    first, last = rows[0]["n"], rows[-1]["n"]
+    evidence = Evidence(
+        "dismiss", uuid.uuid4().hex, feeds, first, last, 0, told.num_rows, content_hash(told)
+    )
+    append_once(store, DISMISSALS, evidence, lambda: store.write(DISMISSALS, told), at)
+
+
+def _refused(arrivals: pa.Table) -> pa.Table:
+    """Give the refused deliveries; a refused retry of rows leaves these in quarantine."""
+    return arrivals.filter(
+        (pc.field("kind") == DELIVERY)
+        & (pc.field("state") == REFUSED)
+        & pc.field("lines").is_null()
+    )
+
+
+@dataclass(frozen=True)
+class _Later:
+    """The newest delivery of a feed with a file of this name, or taken with this content."""
+
+    by_name: Mapping[tuple[str, str], int]
+    by_content: Mapping[tuple[str, str], int]
+
+    @classmethod
+    def of(cls, arrivals: pa.Table, wanted: pa.Table) -> "_Later":
+        """Look among the deliveries after the first that is wanted."""
+        own = arrivals.select(["n", "lane", "kind", "state", "path", "files", "lines", "content"])
+        later = own.filter(
+            (pc.field("kind") == DELIVERY)
+            & pc.field("lines").is_null()
+            & (pc.field("n") > pc.min(wanted["n"]))
+            & pc.field("lane").isin(pc.unique(wanted["lane"]))
+        )
+        refused = later.filter(pc.field("state") == REFUSED)["n"].combine_chunks()
+        taken = later.filter(~pc.field("n").isin(refused))
+        names, same = (
+            _named(wanted)["name"],
+            taken.filter(pc.field("content").isin(pc.unique(wanted["content"]))),
+        )
+        found = _named(later)
+        found = found.filter(pc.field("name").isin(pc.unique(names)))
+        return cls(_newest(found, "name"), _newest(same, "content"))
+
+    def answers(self, row: Mapping[str, Any]) -> bool:
+        """Whether what came later speaks for a refused delivery."""
+        n, lane = row["n"], row["lane"]
+        if self.by_content.get((lane, row["content"]), 0) > n:
+            return True
+        names = row["files"] or [row["path"]]
+        return all(self.by_name.get((lane, name), 0) > n for name in names)
+
+
+def _named(rows: pa.Table) -> pa.Table:
+    """Give a row for each file of each delivery; for one without files, its path."""
+    empty = pc.equal(pc.fill_null(pc.list_value_length(rows["files"]), 0), 0)
+    listed, bare = rows.filter(pc.invert(empty)).combine_chunks(), rows.filter(empty)
+    files = listed["files"].combine_chunks()
+    whose = listed.take(pc.list_parent_indices(files))
+    columns = {
+        name: pa.chunked_array(
+            [*bare[name].chunks, *whose[name].chunks], type=NAMED.field(name).type
+        )
+        for name in ("n", "lane")
+    }
+    names = pa.chunked_array([*bare["path"].chunks, files.flatten()], type=pa.string())
+    return pa.table({**columns, "name": names}, schema=NAMED)
+
+
+def _newest(rows: pa.Table, by: str) -> dict[tuple[str, str], int]:
+    newest: dict[tuple[str, str], int] = {}
+    for n, lane, value in zip(*(rows[name].to_pylist() for name in ("n", "lane", by)), strict=True):
+        newest[lane, value] = max(n, newest.get((lane, value), 0))
+    return newest

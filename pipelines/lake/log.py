@@ -1,0 +1,197 @@
+"""A table's Delta log, read as it grows: its version, its files, and what its commits say.
+
+The table is opened once, by delta-rs. After that only the commits made since are read, each once:
+whether there is a next one is a look at one file name, however long the log is. A commit of ours is
+a file that is linked into its place, which fails where the place is taken.
+
+Law: what `refresh` gives is the newest version for every reader. Of two who commit the same version
+one succeeds, and the other has Conflict.
+"""
+
+import json
+import os
+import time
+import uuid
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from fencepost.errors import LakeError
+from pipelines.lake import layout
+from pipelines.lake.appending import Conflict
+from pipelines.lake.data_files import DataFile
+from pipelines.storage import naming
+from schemas import Table
+
+Action = Mapping[str, Any]
+
+REARRANGEMENTS = 256
+"""So many are remembered; who has missed more of them reads the table anew."""
+
+READER, WRITER = 1, 3
+"""The newest protocol that our own commits keep: with constraints, and nothing else."""
+
+
+@dataclass(frozen=True)
+class Rearranged:
+    """A commit that put the same rows into other files."""
+
+    gone: frozenset[str]
+    came: frozenset[str]
+
+
+class Log:
+    """The log of one table. Not for several threads at once."""
+
+    def __init__(self, folder: Path, table: Table) -> None:
+        """Open the table: 1 ms and what its checkpoint takes."""
+        self.folder = folder
+        self.table = table
+        self.version = -1
+        self.files: dict[str, DataFile] = {}
+        self.is_plain = True
+        self.reader_version = READER
+        self.opened = 0
+        self._rearranged: deque[Rearranged] = deque(maxlen=REARRANGEMENTS)
+        self._rearrangements = 0
+        self._open()
+
+    def refresh(self) -> int:
+        """Read the commits made since, and give the newest version. 10 µs where there are none."""
+        began = self.version
+        while (actions := layout.read_commit(self.folder, self.version + 1)) is not None:
+            self._apply(actions)
+        if self.version == began and not layout.commit_path(self.folder, began).exists():
+            self._open()  # the log was cleaned meanwhile, perhaps beyond what was read of it
+        return self.version
+
+    def append(self, at: int, files: Sequence[DataFile], said: str) -> None:
+        """Commit files as the version after `at`; Conflict where it exists."""
+        self._commit(at, "WRITE", {"mode": "Append"}, map(_add, files), said)
+
+    def rearrange(self, at: int, gone: Sequence[DataFile], came: Sequence[DataFile]) -> None:
+        """Commit files that hold the rows of others in their place, as the version after `at`."""
+        actions = [*map(_remove, gone), *(_add(file, changes=False) for file in came)]
+        self._commit(at, "OPTIMIZE", {}, actions, None)
+
+    def rearranged(self, since: int) -> list[Rearranged] | None:
+        """Give the rearrangements after so many of them; None where some are forgotten."""
+        missed = self._rearrangements - since
+        if not 0 <= missed <= len(self._rearranged):
+            return None
+        return list(self._rearranged)[len(self._rearranged) - missed :]
+
+    @property
+    def rearrangements(self) -> int:
+        """How many were read so far."""
+        return self._rearrangements
+
+    def _open(self) -> None:
+        delta = layout.open_table(self.folder)
+        protocol = delta.protocol()
+        self.version = int(delta.version())
+        self.reader_version = int(protocol.min_reader_version)
+        self.is_plain = self.reader_version <= READER and protocol.min_writer_version <= WRITER
+        self.files = {file.path: file for file in layout.active_files(delta, self.table)}
+        self.opened += 1
+        self._rearranged.clear()
+
+    def _apply(self, actions: Sequence[Action]) -> None:
+        if any("metaData" in action or "protocol" in action for action in actions):
+            self._open()
+            return
+        gone = [unquote(each["remove"]["path"]) for each in actions if "remove" in each]
+        came = [layout.file_of(each["add"], self.table) for each in actions if "add" in each]
+        for path in gone:
+            self.files.pop(path, None)
+        self.files |= {file.path: file for file in came}
+        self.version += 1
+        if gone and not any(_changes_data(action) for action in actions):
+            came_paths = frozenset(file.path for file in came)
+            self._rearranged.append(Rearranged(frozenset(gone), came_paths))
+            self._rearrangements += 1
+
+    def _commit(
+        self,
+        at: int,
+        operation: str,
+        parameters: Mapping[str, str],
+        actions: Iterable[Action],
+        said: str | None,
+    ) -> None:
+        info: dict[str, Any] = {
+            "timestamp": _now(),
+            "operation": operation,
+            "operationParameters": dict(parameters),
+            "engineInfo": "fencepost",
+        }
+        if said is not None:
+            info["userMetadata"] = said
+        lines = (json.dumps(each) for each in ({"commitInfo": info}, *actions))
+        path = layout.commit_path(self.folder, at + 1)
+        publish(path, "\n".join(lines) + "\n")
+        if layout.checkpointed(self.folder) > at:  # its place was free because it was cleaned
+            path.unlink()
+            raise Conflict(f"{self.folder.name}: {at + 1} lies before the checkpoint by now")
+
+
+def publish(path: Path, text: str) -> None:
+    """Make a file that is whole or not there; Conflict where there is one of its name."""
+    aside = path.with_name(f"_commit_{uuid.uuid4().hex}.json.tmp")  # as delta-rs calls its own
+    try:
+        with naming(aside):
+            aside.write_text(text)
+            os.link(aside, path)
+    except FileExistsError:
+        raise Conflict(f"{path.parent.parent.name}: {path.stem} was made by another") from None
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+
+
+def refuse_cleaned(folder: Path, version: int) -> LakeError:
+    """Make the error of a commit that may be evidence, and is gone."""
+    return LakeError(
+        f"commit {version} of the table '{folder.name}' is no longer in its log, and something "
+        "that was begun before it is not done: nobody can say whether its rows were committed. "
+        "Nothing was written. Restore the lake from a copy, or make a new one from the landing "
+        "files; and let no other program clean the lake's logs"
+    )
+
+
+def _add(file: DataFile, *, changes: bool = True) -> Action:
+    return {
+        "add": {
+            "path": file.path,
+            "partitionValues": dict(file.partition),
+            "size": file.size,
+            "modificationTime": _now(),
+            "dataChange": changes,
+            "stats": file.stats or json.dumps({"numRecords": file.rows}),
+        }
+    }
+
+
+def _remove(file: DataFile) -> Action:
+    return {
+        "remove": {
+            "path": file.path,
+            "deletionTimestamp": _now(),
+            "dataChange": False,
+            "extendedFileMetadata": True,
+            "partitionValues": dict(file.partition),
+            "size": file.size,
+        }
+    }
+
+
+def _changes_data(action: Action) -> bool:
+    return any(action[kind].get("dataChange", True) for kind in ("add", "remove") if kind in action)
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
