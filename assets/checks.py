@@ -11,6 +11,7 @@ together and what has arrived since, never at the whole history.
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -25,6 +26,7 @@ from pipelines.checking.scope import latest_run
 from pipelines.epochs.accounts import accounts
 from pipelines.epochs.drive import chain_of
 from pipelines.planning.chain import Epoch
+from pipelines.report_links import link
 from pipelines.settings import Settings
 from schemas.expectations import Contract, contracts
 
@@ -70,7 +72,7 @@ def _of_table(
         names = [check.name for check in context.selected_asset_check_keys]
         with told_plainly():
             found = own_checks(lake.settings, lane.lane, _epochs(lake, lane), names)
-        yield from _told(context, lane, found)
+        yield from _told(context, lake.settings, lane, found)
 
     return made
 
@@ -133,7 +135,7 @@ def _of_contract(lane: Lane, contract: Contract) -> dg.AssetChecksDefinition:
         with told_plainly():
             epochs, table = _epochs(lake, lane), contract.table
             found = contract_checks(lake.settings, lane.lane, epochs, lake.spark, [table])
-        yield from _told(context, lane, found)
+        yield from _told(context, lake.settings, lane, found)
 
     return held
 
@@ -143,7 +145,10 @@ def _epochs(lake: LakeAccess, lane: Lane) -> tuple[Epoch, ...]:
 
 
 def _told(
-    context: dg.AssetCheckExecutionContext, lane: Lane, found: Sequence[Checked]
+    context: dg.AssetCheckExecutionContext,
+    settings: Settings,
+    lane: Lane,
+    found: Sequence[Checked],
 ) -> Iterator[dg.AssetCheckResult]:
     """Tell what was found of the checks that are to be executed, in Dagster's words."""
     seconds = sum(checked.seconds for checked in found)
@@ -159,11 +164,11 @@ def _told(
             check_name=checked.name,
             severity=SEVERITIES[checked.severity],
             description=checked.description,
-            metadata=_metadata(checked),
+            metadata=_metadata(settings, checked),
         )
 
 
-def _metadata(checked: Checked) -> dict[str, Any]:
+def _metadata(settings: Settings, checked: Checked) -> dict[str, Any]:
     rows, faults = int(checked.counts["rows"]), int(checked.counts["faults"])
     told: dict[str, Any] = {
         "rows": rows,
@@ -175,5 +180,5 @@ def _metadata(checked: Checked) -> dict[str, Any]:
         lines = "\n".join(f"    {sample}" for sample in checked.samples)
         told["samples"] = dg.MetadataValue.md(f"\n{lines}\n")
     if checked.docs is not None:
-        told["data_docs"] = dg.MetadataValue.path(checked.docs)
+        told["data_docs"] = dg.MetadataValue.url(link(settings, Path(checked.docs)))
     return told

@@ -8,6 +8,7 @@ from assets.graph import MARTS, REPORT, REPORTS, key, marts
 from assets.resources import LakeAccess, told_plainly
 from pipelines import pictures
 from pipelines.marts import refresh
+from pipelines.report_links import link
 from pipelines.settings import Feed, Settings
 
 Picture = Callable[[Settings, str], pictures.Picture]
@@ -55,7 +56,7 @@ def of_feed(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
 
 def report(settings: Settings) -> dg.AssetsDefinition:
     """Give the report, one page over all feeds."""
-    latest = settings.root.parent / "reports" / "latest.html"
+    latest = settings.reports / "latest.html"
 
     @dg.asset(
         key=REPORT,
@@ -76,7 +77,7 @@ def report(settings: Settings) -> dg.AssetsDefinition:
         context.log.info(f"{made.path}: {made.bytes:,} bytes")
         return dg.MaterializeResult(
             metadata={
-                "open it": dg.MetadataValue.url(made.path.as_uri()),
+                "open it": dg.MetadataValue.url(link(lake.settings, made.path)),
                 "path": dg.MetadataValue.path(made.path),
                 "bytes": made.bytes,
             }

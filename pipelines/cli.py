@@ -38,6 +38,7 @@ VARIABLES: Rows = [
     ("FENCEPOST_READ_PATH", "Who reads the tables' files: auto, files or spark."),
     ("FENCEPOST_CORES", "How many cores a run may use."),
     ("FENCEPOST_MEMORY", "How much memory Spark may use: 800m, 4g."),
+    ("FENCEPOST_REPORTS_ADDRESS", "Where browsers find reports/, if a proxy serves it."),
     ("FENCEPOST_JAVA", "A Java of your own, 17 or 21."),
 ]
 FILES: Rows = [

@@ -1,10 +1,11 @@
-"""Dagster's UI, served for one project: started as a tree of processes, and ended as one.
+"""Dagster's UI and the reports, served for one project: started together, and ended as one.
 
 `dagster dev` starts a web server, a daemon and a server for the code, and runs start more. All of
 them are in a session of their own, so that a Ctrl-C reaches this process alone, which then ends
 them in order: the first asks its children, and whoever is left after that is killed.
 
-Law: when `serve` has returned or raised, none of the processes that it started is alive.
+Law: when `serve` has returned or raised, none of the processes that it started is alive. It says
+that it is ready only when the UI answers and the project's code is loaded.
 """
 
 import errno
@@ -22,10 +23,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from fencepost.errors import InputError
 from pipelines.environment import apart
 from pipelines.environment.faults import SetupError
+from pipelines.serving_loaded import is_loaded
+from pipelines.serving_reports import reports_served
+from pipelines.settings import Settings
+from pipelines.settings.keys import REPORTS_ADDRESS
 
 PATIENCE = 30.0
 """Seconds for the processes to end by themselves; a run that commits takes a few."""
@@ -63,6 +69,15 @@ class Address:
         except ValueError:
             return self.host == "localhost"
 
+    def next_free(self) -> "Address":
+        """Give the first address behind this one at which nobody listens; InputError: none is."""
+        for port in range(self.port + 1, min(self.port + 100, LAST_PORT) + 1):
+            if _why_taken(self.host, port) is None:
+                return Address(self.host, port)
+        raise InputError(
+            f"no port from {self.port + 1} on is free for the reports: name one with --reports-port"
+        )
+
     def refuse_taken(self) -> None:
         """Raise InputError where nothing can listen at it, and say what can be done."""
         why = _why_taken(self.host, self.port)
@@ -81,18 +96,22 @@ class Address:
         )
 
 
-def environment_of(config: Path, around: Mapping[str, str]) -> dict[str, str]:
-    """Say what Dagster is told: which project, where our packages are, and no other home.
+def environment_of(
+    settings: Settings, reports: Address, around: Mapping[str, str]
+) -> dict[str, str]:
+    """Say what Dagster is told: the project, where our packages and its reports are, no other home.
 
     With a dagster.yaml in the working folder and no DAGSTER_HOME, Dagster keeps its history where
     the file says: in the project.
     """
+    config = _file_of(settings)
     quiet = [around.get("PYTHONWARNINGS", ""), SUPERSEDED]
     told = {
         **around,
         "PYTHONPATH": apart.import_settings()["PYTHONPATH"],
         "PYTHONWARNINGS": ",".join(filter(None, quiet)),
         "FENCEPOST_CONFIG": str(config),
+        str(REPORTS_ADDRESS.variable): settings.reports_address or reports.url,
     }
     told.pop("PYTHONSAFEPATH", None)  # Dagster takes the first of sys.path for a script's folder
     if (config.parent / INSTANCE).exists():
@@ -100,14 +119,22 @@ def environment_of(config: Path, around: Mapping[str, str]) -> dict[str, str]:
     return told
 
 
-def serve(config: Path, at: Address, ready: Callable[[int], None]) -> None:
-    """Serve the UI of a project until a signal comes; `ready` is told its process when it answers.
+def serve(settings: Settings, at: Address, reports: Address, ready: Callable[[int], None]) -> None:
+    """Serve a project's UI and reports until a signal comes; `ready` gets Dagster's process.
 
-    What Dagster says goes to stderr, until it is asked to end. SetupError where it ends by itself.
+    What Dagster says goes to stderr, until it is asked to end. SetupError where it ends by itself,
+    or cannot load the project's code.
     """
     asked = threading.Event()
-    with _signals(asked), _started(config, at, asked) as dagster:
-        while not asked.is_set() and not _answers(at, dagster):
+    environment = environment_of(settings, reports, os.environ)
+    folder = _file_of(settings).parent
+    named = urlsplit(settings.reports_address or "").hostname
+    with (
+        _signals(asked),
+        reports_served(settings.reports, reports.host, reports.port, [named] if named else []),
+        _started(folder, environment, at, asked) as dagster,
+    ):
+        while not asked.is_set() and not (_answers(at, dagster) and is_loaded(at.url)):
             asked.wait(A_LOOK)
         if not asked.is_set():
             ready(dagster.pid)
@@ -116,15 +143,19 @@ def serve(config: Path, at: Address, ready: Callable[[int], None]) -> None:
                 raise _gone(dagster)
 
 
+def _file_of(settings: Settings) -> Path:
+    return settings.file or Path.cwd()
+
+
 @contextmanager
 def _started(
-    config: Path, at: Address, asked: threading.Event
+    folder: Path, environment: Mapping[str, str], at: Address, asked: threading.Event
 ) -> "Iterator[subprocess.Popen[bytes]]":
     arguments = ["dev", "-w", WORKSPACE, "-h", at.host, "-p", str(at.port)]
     dagster = subprocess.Popen(  # noqa: S603  this Python
         [sys.executable, "-m", "dagster", *arguments, "--log-level", "warning"],
-        cwd=config.parent,
-        env=environment_of(config, os.environ),
+        cwd=folder,
+        env=environment,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,

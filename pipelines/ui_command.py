@@ -1,4 +1,4 @@
-"""`fencepost ui`: Dagster's UI on this project."""
+"""`fencepost ui`: Dagster's UI on this project, and its reports."""
 
 import os
 from pathlib import Path
@@ -21,6 +21,16 @@ def ui(
     host: Annotated[
         str, typer.Option("--host", metavar="ADDRESS", help="Where it listens.")
     ] = "127.0.0.1",
+    reports_port: Annotated[
+        int | None,
+        typer.Option(
+            "--reports-port",
+            min=1,
+            max=65535,
+            help="The port of the reports.",
+            show_default="the next free one after --port",
+        ),
+    ] = None,
     expose: Annotated[
         bool, typer.Option("--expose", help="Listen where other machines can reach it, too.")
     ] = False,
@@ -31,8 +41,10 @@ def ui(
 
     It shows the assets of each feed, their partitions, checks and runs, and starts runs. What it
     remembers of them is kept in .dagster/ beside fencepost.toml; a dagster.yaml or workspace.yaml
-    that is missing there is made. The address is printed as soon as it answers, in about ten
-    seconds.
+    that is missing there is made. The address is printed as soon as the project is loaded, in about
+    ten seconds.
+
+    The folder reports/ is served beside it, read only, at the next port: the UI links there.
 
     \b
     Examples:
@@ -53,6 +65,8 @@ def ui(
             "--expose too if that is meant, or leave --host out"
         )
     at.refuse_taken()
+    reports = at.next_free() if reports_port is None else Address(host, reports_port)
+    reports.refuse_taken()
     file = settings.file or Path.cwd()
     made_ready(file.parent)
     if not at.is_private:
@@ -61,11 +75,13 @@ def ui(
 
     def ready(process: int) -> None:
         if as_json:
-            print_json({"url": at.url, "project": str(file), "process": process})
+            told = {"url": at.url, "reports": reports.url}
+            print_json({**told, "project": str(file), "process": process})
         else:
             typer.echo(f"{at.url}   {file}")
+            typer.echo(f"{reports.url}   {settings.reports}")
 
-    serve(file, at, ready)
+    serve(settings, at, reports, ready)
     typer.echo("stopped", err=True)
 
 

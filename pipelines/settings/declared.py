@@ -60,6 +60,7 @@ class Settings:
     runner          spark, or here: in this process
     read_path       who reads the tables' files: files (PyArrow), spark, or auto
     cores, memory   what a run may use; None: what there is
+    reports_address where browsers find the reports; None: where `fencepost ui` serves them
     """
 
     file: Path | None
@@ -75,6 +76,12 @@ class Settings:
     read_path: str = keys.READ_PATH.default
     cores: int | None = None
     memory: str | None = None
+    reports_address: str | None = None
+
+    @property
+    def reports(self) -> Path:
+        """The folder of reports and of the checks' pages."""
+        return (self.file or self.root).parent / "reports"
 
     @cached_property
     def axes(self) -> dict[str, tuple[str, ...]]:

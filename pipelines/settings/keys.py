@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 from fencepost.times import PER_UNIT
 from pipelines.settings.section import Key
 from pipelines.settings.values import (
+    ADDRESS,
     DURATION,
     FLAG,
     NAMES,
@@ -160,6 +161,17 @@ MEMORY = _may(
     "How much memory Spark's Java may take. Without this key, a share of what the machine has.",
     example='"4g"',
     variable="FENCEPOST_MEMORY",
+)
+
+REPORTS_ADDRESS = _may(
+    "reports_address",
+    ADDRESS,
+    "where browsers find reports/, if a proxy serves it",
+    "Where browsers find the folder `reports/`: what Dagster shows of a report or a check links "
+    "there. Without this key it is where `fencepost ui` serves it, `http://127.0.0.1:3001`: right "
+    "on the machine itself, and through a tunnel. Behind a proxy it is the proxy's address.",
+    example='"https://fencepost.example.com/reports"',
+    variable="FENCEPOST_REPORTS_ADDRESS",
 )
 
 # A table [feeds.<name>].
@@ -314,7 +326,7 @@ OF_LAKE: tuple[Key[Any], ...] = (
     SNAPSHOT_EVERY,
     JOINS,
 )
-OF_RUN: tuple[Key[Any], ...] = (RUNNER, READ_PATH, CORES, MEMORY)
+OF_RUN: tuple[Key[Any], ...] = (RUNNER, READ_PATH, CORES, MEMORY, REPORTS_ADDRESS)
 OF_FEED: tuple[Key[Any], ...] = (
     AXES,
     SOURCE,

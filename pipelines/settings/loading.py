@@ -137,6 +137,7 @@ class _Reading:
             read_path=run.value(keys.READ_PATH),
             cores=run.value(keys.CORES),
             memory=run.value(keys.MEMORY),
+            reports_address=run.value(keys.REPORTS_ADDRESS),
         )
         for why in _wrong_joins(settings.joins, feeds):
             lake.wrong(keys.JOINS, why)

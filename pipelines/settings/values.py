@@ -16,6 +16,7 @@ from fencepost.times import parse_duration
 Of_co = TypeVar("Of_co", covariant=True)
 _OWNER = re.compile(r"team:\S+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")
 """Whom Dagster takes for an owner."""
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~/%-]*)?")
 _SIZE = re.compile(r"[1-9][0-9]{0,5}[kmgt]", re.IGNORECASE)
 
 
@@ -122,6 +123,13 @@ def _size(given: object) -> str:
     raise unlike(given, SIZE.expected)
 
 
+def _address(given: object) -> str:
+    """Take what a link may begin with; it becomes one in a page, so no other scheme will do."""
+    if isinstance(given, str) and _ADDRESS.fullmatch(given):
+        return given.rstrip("/")
+    raise unlike(given, ADDRESS.expected)
+
+
 TEXT = Read("a text", _text)
 FLAG = Read("true or false", _flag)
 DURATION = Read('a duration like "90s" or "3m"', _duration)
@@ -131,5 +139,6 @@ OWNERS = Read("a list of owners", _owners)
 PAIRS = Read("a list of pairs of feeds", _pairs)
 """Each as a lane is called; whether there are such feeds is for the one who asks."""
 SIZE = Read('a size like "4g" or "800m"', _size)
+ADDRESS = Read('an address like "https://fencepost.example.com/reports"', _address)
 PATH = Read("a path", lambda given: Path(_text(given)))
 """As it is written; where it begins is for the one who asks."""

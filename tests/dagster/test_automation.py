@@ -105,4 +105,5 @@ def test_the_report_is_one_file_that_is_told_where_it_is(project: Project) -> No
     told = project.latest("report")
     page = project.folder / "reports" / "latest.html"
     assert told["path"] == str(page)
+    assert told["open it"] == "http://127.0.0.1:3001/latest.html"
     assert told["bytes"] == page.stat().st_size > 0

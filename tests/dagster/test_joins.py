@@ -255,7 +255,10 @@ def test_a_pair_has_its_own_checks_and_contracts(unjoined: Project) -> None:
         for table, contract in contracts(LANE, declared.axes).items()
         for each in contract.expectations
     }
-    assert specs == {**own, **promised}
+    stale: dict[tuple[str | None, str], bool] = {
+        (table, "nothing_is_stale"): False for table in JOINED
+    }
+    assert specs == {**own, **promised, **stale}
 
 
 @pytest.mark.slow

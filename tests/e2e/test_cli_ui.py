@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from pipelines.ending import Code
+from pipelines.report_links import link
 from pipelines.serving import Address, environment_of
+from pipelines.settings import load
 from tests.commands import REPOSITORY, Said, fencepost
 from tests.files import written
 
@@ -83,14 +85,28 @@ def test_whom_an_address_lets_in_and_how_it_is_reached(host, private, url):
 
 def test_dagster_is_told_the_project_our_packages_and_no_other_home(project):
     config = project / "fencepost.toml"
+    settings, reports = load(config), Address("127.0.0.1", 3009)
     around = {"DAGSTER_HOME": "/elsewhere", "PYTHONSAFEPATH": "1", "PATH": "/bin"}
-    told = environment_of(config, around)
+    told = environment_of(settings, reports, around)
     assert told["FENCEPOST_CONFIG"] == str(config)
     assert told["PYTHONPATH"].split(os.pathsep)[0] == str(REPOSITORY)
     assert not {"DAGSTER_HOME", "PYTHONSAFEPATH"} & told.keys()
     assert told["PATH"] == "/bin"
     (project / "dagster.yaml").unlink()
-    assert environment_of(config, around)["DAGSTER_HOME"] == "/elsewhere"
+    assert environment_of(settings, reports, around)["DAGSTER_HOME"] == "/elsewhere"
+
+
+def test_links_lead_to_where_the_reports_are_served_unless_a_proxy_is_named(project):
+    config = project / "fencepost.toml"
+    reports = Address("127.0.0.1", 3009)
+    told = environment_of(load(config), reports, {})
+    assert told["FENCEPOST_REPORTS_ADDRESS"] == "http://127.0.0.1:3009"
+    proxy = "https://fencepost.example.com/reports"
+    config.write_text(config.read_text().replace("[run]", f'[run]\nreports_address = "{proxy}/"'))
+    settings = load(config)
+    assert environment_of(settings, reports, {})["FENCEPOST_REPORTS_ADDRESS"] == proxy
+    page = settings.reports / "checks" / "a page.html"
+    assert link(settings, page) == f"{proxy}/checks/a%20page.html"
 
 
 def processes_of(project: Path) -> set[int]:
@@ -108,11 +124,17 @@ def processes_of(project: Path) -> set[int]:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_ui_shows_the_project_and_ends_with_all_its_processes(project, number):
     (project / "workspace.yaml").unlink()
+    hide_ours(project)
     port = free_port()
     with subprocess.Popen(
         [sys.executable, "-m", "pipelines.cli", "ui", "--port", str(port), "--json"],
         cwd=project,
-        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "DAGSTER_HOME": "/nowhere"},
+        env={
+            **os.environ,
+            "PYTHONPATH": str(REPOSITORY),
+            "PYTHONSAFEPATH": "1",
+            "DAGSTER_HOME": "/nowhere",
+        },
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -121,6 +143,8 @@ def test_the_ui_shows_the_project_and_ends_with_all_its_processes(project, numbe
         told = json.loads(it.stdout.readline())
         assert told["url"] == f"http://127.0.0.1:{port}"
         assert told["project"] == str(project / "fencepost.toml")
+        with urllib.request.urlopen(f"{told['reports']}/", timeout=30) as answer:  # noqa: S310
+            assert b"No report yet" in answer.read()
         assert {"ticks/ticks", "ticks/events"} <= asset_keys(told["url"])
         assert len(processes_of(project)) > 2
         it.send_signal(number)
@@ -131,7 +155,37 @@ def test_the_ui_shows_the_project_and_ends_with_all_its_processes(project, numbe
     assert "Aborted" not in err
     assert processes_of(project) == set()
     assert (project / ".dagster" / "storage").is_dir()
-    Address("127.0.0.1", port).refuse_taken()
+    for each in (told["url"], told["reports"]):
+        Address("127.0.0.1", int(each.rpartition(":")[2])).refuse_taken()
+
+
+def hide_ours(project: Path) -> None:
+    """Give a project packages of its own with the names of ours; who imports one of them fails."""
+    for name in ("assets", "pipelines", "schemas"):
+        written(project, f"{name}/__init__.py", "raise RuntimeError('not ours')\n")
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(400)
+def test_code_that_does_not_load_is_said_in_words_and_no_address_is_printed(project):
+    hide_ours(project)
+    workspace = project / "workspace.yaml"
+    workspace.write_text(workspace.read_text().replace("fencepost.dagster", "assets.definitions"))
+    done = subprocess.run(
+        [sys.executable, "-m", "pipelines.cli", "ui", "--port", str(free_port()), "--json"],
+        cwd=project,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONSAFEPATH": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE,
+    )
+    assert (done.returncode, done.stdout) == (Code.REFUSED, "")
+    said = done.stderr[done.stderr.index("Dagster could not load") :]
+    assert "the project's code, 'fencepost' of workspace.yaml" in said
+    assert "RuntimeError: not ours" in said
+    assert "module_name: fencepost.dagster" in said
+    assert processes_of(project) == set()
 
 
 def asset_keys(url: str) -> set[str]:

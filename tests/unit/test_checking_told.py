@@ -10,7 +10,9 @@ from typer.testing import CliRunner
 
 from assets.checks import checks
 from assets.graph import key
+from assets.lanes import Lane
 from assets.resources import LakeAccess
+from assets.telling import NOTHING_IS_STALE, shows_partitions
 from pipelines.check_command import check
 from pipelines.checking import OWN
 from pipelines.settings import Settings
@@ -78,6 +80,11 @@ def evaluated(declared: Settings) -> dict[tuple[dg.AssetKey, str], Any]:
     return {(each.asset_key, each.check_name): each for each in done.get_asset_check_evaluations()}
 
 
+def _lane(declared: Settings) -> Lane:
+    (feed,) = declared.feeds.values()
+    return Lane.of_feed(feed)
+
+
 def _assets(declared: Settings) -> list[dg.AssetKey]:
     (feed,) = declared.feeds.values()
     return [key(feed, table) for table in contracts(feed.name, declared.axes)]
@@ -90,13 +97,17 @@ def test_dagster_is_told_each_check_with_counts_severity_and_samples(tmp_path):
     told = evaluated(declared)
     own = {(check.table or "ticks", check.name) for check in OWN}
     promised = {(t, e.name) for t, c in contracts("ticks", AXES).items() for e in c.expectations}
-    assert {(asset.path[-1], name) for asset, name in told} == own | promised
+    stale = {(asset.path[-1], NOTHING_IS_STALE) for asset in shows_partitions(_lane(declared))}
+    assert {(asset.path[-1], name) for asset, name in told} == own | promised | stale
     found = told[dg.AssetKey(["ticks", "events"]), "type_is_known"]
     assert not found.passed
     assert found.severity == dg.AssetCheckSeverity.ERROR
     assert found.metadata["faults"].value == 1
     assert "X" in found.metadata["samples"].value
-    assert found.metadata["data_docs"].value.endswith(".html")
+    docs = found.metadata["data_docs"]
+    assert isinstance(docs, dg.UrlMetadataValue)
+    assert docs.value.startswith("http://127.0.0.1:3001/checks/validations/")
+    assert docs.value.endswith(".html")
     warned = told[dg.AssetKey(["ticks", "quarantine"]), "detail_says_why"]
     assert warned.severity == dg.AssetCheckSeverity.WARN
 

@@ -197,6 +197,7 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         "allowed_lateness, max_skew, settle, partition, partition_in_path, partitions_from, "
         "partitions_to, owners, fresh_within"
     )
+    of_run = "runner, read_path, cores, memory, reports_address"
     path = "a path with ' ': take one of letters, digits and . _ - / only"
     runner = "'Spark' was given, where one of spark, here was expected"
     assert faults(text) == [
@@ -214,7 +215,7 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         "[run] cores: true was given, where a whole number of 1 or more was expected",
         '[run] memory: \'much\' was given, where a size like "4g" or "800m" was expected',
         "[run] unknown key 'core'",
-        "    the keys are: runner, read_path, cores, memory.  Did you mean 'cores'?",
+        f"    the keys are: {of_run}.  Did you mean 'cores'?",
     ]
 
 

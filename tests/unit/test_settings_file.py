@@ -68,6 +68,7 @@ def test_the_environment_stands_over_the_file(here, monkeypatch):
         "READ_PATH": "",
         "CORES": "7",
         "MEMORY": "3g",
+        "REPORTS_ADDRESS": "http://127.0.0.1:3009/",
     }.items():
         monkeypatch.setenv(f"FENCEPOST_{name}", said)
     (here / "sub").mkdir()
@@ -79,12 +80,14 @@ def test_the_environment_stands_over_the_file(here, monkeypatch):
         settings.read_path,
         settings.cores,
         settings.memory,
+        settings.reports_address,
     ) == (
         here / "sub" / "elsewhere",
         "spark",
         "files",
         7,
         "3g",
+        "http://127.0.0.1:3009",
     )
     assert load(lake=Path("this")).root == here / "this"
 
@@ -144,3 +147,25 @@ def test_a_path_that_leads_in_a_circle_is_told(here):
     written(here, "fencepost.toml", FEED.replace("landing", "circle/in"))
     with pytest.raises(Faults, match="source: 'circle/in' leads nowhere: Symlink loop"):
         load()
+
+
+@pytest.mark.fault(65)
+@pytest.mark.parametrize(
+    "given",
+    [
+        "javascript:alert(1)",
+        "file:///srv",
+        "https://",
+        "https://a b",
+        "http://u:p@h",
+        "http://h/?q",
+    ],
+)
+def test_reports_are_found_at_an_address_of_the_web_alone(here, given):
+    written(here, "fencepost.toml", f"[run]\nreports_address = '{given}'\n{FEED}")
+    with pytest.raises(Faults) as told:
+        load()
+    expected = 'an address like "https://fencepost.example.com/reports"'
+    assert f"[run] reports_address: '{given}' was given, where {expected} was expected" in str(
+        told.value
+    )
