@@ -24,7 +24,7 @@ from fencepost.errors import LakeError
 from pipelines.lake import layout
 from pipelines.lake.appending import Conflict
 from pipelines.lake.data_files import DataFile
-from pipelines.storage import naming
+from pipelines.storage import stored
 from schemas import Table
 
 Action = Mapping[str, Any]
@@ -143,7 +143,7 @@ def publish(path: Path, text: str) -> None:
     """Make a file that is whole or not there; Conflict where there is one of its name."""
     aside = path.with_name(f"_commit_{uuid.uuid4().hex}.json.tmp")  # as delta-rs calls its own
     try:
-        with naming(aside):
+        with stored(path):
             aside.write_text(text)
             os.link(aside, path)
     except FileExistsError:

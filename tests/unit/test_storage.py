@@ -163,11 +163,11 @@ def test_a_commit_that_the_disk_refuses_is_tried_once_and_the_cause_is_kept(
     store = Store.create(tmp_path / "lake", TABLES, buckets=2)
     tried = []
 
-    def refuse(*_: object, **__: object) -> None:
+    def refuse(*_: object) -> None:
         tried.append(1)
-        raise OSError(f"Unable to copy data to file\n {os.strerror(number)} (os error {number})")
+        raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("pipelines.lake.store.DeltaTable.create_write_transaction", refuse)
+    monkeypatch.setattr("pipelines.lake.log.os.link", refuse)
     evidence = Evidence("test", "p", "ticks", 1, 1, 0, 0, 0)
     with pytest.raises(
         StorageError, match=rf"epochs/_delta_log/0+\d+\.json: {os.strerror(number)}"
