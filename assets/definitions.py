@@ -6,7 +6,7 @@ and nothing heavy imported.
 
 import dagster as dg
 
-from assets import automation, feeds, graph, jobs, marts, registry, unchecked
+from assets import alerts, automation, feeds, graph, jobs, marts, registry, unchecked
 from assets.checks import checks
 from assets.lanes import joined
 from assets.resources import LakeAccess
@@ -34,7 +34,11 @@ def definitions(settings: Settings) -> dg.Definitions:
             unchecked.job(asserted),
         ],
         schedules=automation.schedules(settings),
-        sensors=[*automation.sensors(settings), unchecked.sensor(settings, asserted)],
+        sensors=[
+            *automation.sensors(settings),
+            *alerts.sensors(settings),
+            unchecked.sensor(settings, asserted),
+        ],
         resources=_resources(LakeAccess(settings)),
         executor=dg.in_process_executor,
     )

@@ -9,6 +9,7 @@
     │   └── Diverged    a commit that stands has other rows than the same work gave now
     ├── SetupError      what Spark needs is not there, and how to get it (pipelines/environment)
     ├── StorageError    a disk that is full, fails or cannot be written to (pipelines/storage.py)
+    ├── AlertError      an alert could not be sent, and why
     ├── LockedError     somebody else writes to the lake, and has for longer than one cares to wait
     └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
 
@@ -112,6 +113,10 @@ class LakeError(FencepostError):
 
 class StorageError(FencepostError):
     """A disk that is full, fails, or cannot be written to."""
+
+
+class AlertError(FencepostError):
+    """An alert could not be sent. The words never hold the address that it was for."""
 
 
 class LockedError(FencepostError):

@@ -19,6 +19,9 @@ a fault, and all faults are told at once. `fencepost init` writes a file with ev
 ABOUT = {
     "lake": "Where the tables are, and how they are laid out.",
     "run": "How a run goes.",
+    "alerts": """\
+Where Dagster's sensors send word of refused deliveries and failed runs. Without this table there
+are no such sensors.""",
     "feeds.<name>": """\
 One table for each source of tuples. The name is `a-z` first, then up to 62 of `a-z`, `0-9` and `_`.
 It is also the name of the table of its tuples, so it can be none of the tables and views that every

@@ -30,6 +30,11 @@ _SETTINGS = """\
 [run]
 {of_run}
 
+# Where Dagster's sensors send word of refused deliveries and failed runs.
+#
+# [alerts]
+{of_alerts}
+
 # A feed is a source of tuples: stream_id, ts, and its axes, which are numbers. Each file in the
 # source folder is a delivery, CSV, JSON lines or Parquet, plain or gzip; so is each folder in it.
 
@@ -59,6 +64,7 @@ def first_settings(lake: str) -> str:
         path=_line(keys.LAKE, lake),
         of_lake=_marked(key for key in keys.OF_LAKE if key is not keys.LAKE),
         of_run=_marked(keys.OF_RUN),
+        of_alerts=_marked(keys.OF_ALERTS),
         of_feed=_marked(keys.OF_FEED),
     )
 

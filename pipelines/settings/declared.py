@@ -61,6 +61,8 @@ class Settings:
     read_path       who reads the tables' files: files (PyArrow), spark, or auto
     cores, memory   what a run may use; None: what there is
     reports_address where browsers find the reports; None: where `fencepost ui` serves them
+    webhook         the variable that holds the address to which alerts are posted
+    command         what is executed with each alert
     """
 
     file: Path | None
@@ -77,6 +79,8 @@ class Settings:
     cores: int | None = None
     memory: str | None = None
     reports_address: str | None = None
+    webhook: str | None = None
+    command: tuple[str, ...] | None = None
 
     @property
     def reports(self) -> Path:

@@ -23,6 +23,7 @@ from pipelines.settings.values import (
     PATH,
     SIZE,
     TEXT,
+    VARIABLE,
     Read,
     one_of,
     whole,
@@ -172,6 +173,25 @@ REPORTS_ADDRESS = _may(
     "on the machine itself, and through a tunnel. Behind a proxy it is the proxy's address.",
     example='"https://fencepost.example.com/reports"',
     variable="FENCEPOST_REPORTS_ADDRESS",
+)
+
+# The table [alerts].
+WEBHOOK = _may(
+    "webhook",
+    VARIABLE,
+    "the variable with the address to post to, as Slack takes it",
+    "The variable of the environment that holds a webhook's address, as `env:NAME`. Each alert is "
+    "posted there as JSON, with its text under `text`, as Slack and Mattermost take it. The "
+    "address itself is a secret and cannot stand here.",
+    example='"env:FENCEPOST_WEBHOOK"',
+)
+COMMAND = _may(
+    "command",
+    NAMES,
+    "it gets each alert on standard input",
+    "A command and its arguments, executed without a shell in the folder of this file. It gets "
+    "each alert as JSON on standard input: for e-mail, a pager, anything else.",
+    example='["./alert.sh", "on-call"]',
 )
 
 # A table [feeds.<name>].
@@ -327,6 +347,7 @@ OF_LAKE: tuple[Key[Any], ...] = (
     JOINS,
 )
 OF_RUN: tuple[Key[Any], ...] = (RUNNER, READ_PATH, CORES, MEMORY, REPORTS_ADDRESS)
+OF_ALERTS: tuple[Key[Any], ...] = (WEBHOOK, COMMAND)
 OF_FEED: tuple[Key[Any], ...] = (
     AXES,
     SOURCE,
@@ -349,6 +370,7 @@ OF_FEED: tuple[Key[Any], ...] = (
 TABLES: Mapping[str, tuple[Key[Any], ...]] = {
     "lake": OF_LAKE,
     "run": OF_RUN,
+    "alerts": OF_ALERTS,
     "feeds.<name>": OF_FEED,
 }
 """By the name of a table: its keys."""

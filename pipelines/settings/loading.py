@@ -26,7 +26,8 @@ from pipelines.settings.section import Key, Section
 from pipelines.settings.values import told, unlike
 
 NOTHING_DONE = "nothing done"
-SECTIONS = ("lake", "run", "feeds")
+SECTIONS = ("lake", "run", "alerts", "feeds")
+TABLES = "[lake], [run], [alerts] and [feeds.<name>]"
 NO_ENVIRONMENT: Mapping[str, str] = {}
 
 
@@ -115,12 +116,11 @@ class _Reading:
     def settings(self, declared: Mapping[str, Any]) -> Settings:
         for key in declared:
             if key not in SECTIONS:
-                hint = (
-                    f"the tables are [lake], [run] and [feeds.<name>].{did_you_mean(key, SECTIONS)}"
-                )
+                hint = f"the tables are {TABLES}.{did_you_mean(key, SECTIONS)}"
                 self.faults.append(Fault(self.source, f"unknown key {told(key)}", hint=hint))
         lake = self._section("lake", declared)
         run = self._section("run", declared)
+        alerts = self._section("alerts", declared)
         root = self._root(lake)
         feeds = self._feeds(declared, root)
         settings = Settings(
@@ -138,11 +138,14 @@ class _Reading:
             cores=run.value(keys.CORES),
             memory=run.value(keys.MEMORY),
             reports_address=run.value(keys.REPORTS_ADDRESS),
+            webhook=alerts.value(keys.WEBHOOK),
+            command=alerts.value(keys.COMMAND),
         )
         for why in _wrong_joins(settings.joins, feeds):
             lake.wrong(keys.JOINS, why)
         lake.end()
         run.end()
+        alerts.end()
         return settings
 
     def _section(self, name: str, declared: Mapping[str, Any]) -> Section:

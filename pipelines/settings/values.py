@@ -130,6 +130,20 @@ def _address(given: object) -> str:
     raise unlike(given, ADDRESS.expected)
 
 
+_VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]{0,127})")
+
+
+def _variable(given: object) -> str:
+    """Take the name of a variable. What was given is never repeated: it may be the secret."""
+    found = _VARIABLE.fullmatch(given) if isinstance(given, str) else None
+    if found is None:
+        raise ValueError(
+            f"{VARIABLE.expected} was expected: an address is a secret, which belongs into a "
+            "variable of the environment and into no file"
+        )
+    return found[1]
+
+
 TEXT = Read("a text", _text)
 FLAG = Read("true or false", _flag)
 DURATION = Read('a duration like "90s" or "3m"', _duration)
@@ -140,5 +154,7 @@ PAIRS = Read("a list of pairs of feeds", _pairs)
 """Each as a lane is called; whether there are such feeds is for the one who asks."""
 SIZE = Read('a size like "4g" or "800m"', _size)
 ADDRESS = Read('an address like "https://fencepost.example.com/reports"', _address)
+VARIABLE = Read('a variable like "env:FENCEPOST_WEBHOOK"', _variable)
+"""The variable's name."""
 PATH = Read("a path", lambda given: Path(_text(given)))
 """As it is written; where it begins is for the one who asks."""

@@ -151,7 +151,8 @@ def test_with_its_marks_taken_off_the_file_that_init_writes_says_every_key():
     assert settings.feeds["sensors"].clock_column == "sent_at"
     assert (settings.buckets, settings.cores) == (8, 4)
     declared = tomllib.loads(every)
-    said = [declared["lake"], declared["run"], declared["feeds"]["sensors"]]
+    said = [declared[name] for name in ("lake", "run", "alerts")]
+    said.append(declared["feeds"]["sensors"])
     assert [[*table] for table in said] == [[key.name for key in of] for of in keys.TABLES.values()]
 
 
@@ -168,7 +169,7 @@ def _uncommented(plain: str) -> str:
     lines = []
     for line in plain.splitlines():
         bare = line.removeprefix("# ")
-        is_example = " = " in bare.partition("#")[0] or bare.startswith("[feeds")
+        is_example = " = " in bare.partition("#")[0] or bare.startswith(("[feeds", "[alerts"))
         lines.append(bare if is_example else line)
     return "\n".join(lines)
 
@@ -202,7 +203,7 @@ def test_every_fault_is_told_at_once_each_with_its_place():
     runner = "'Spark' was given, where one of spark, here was expected"
     assert faults(text) == [
         "unknown key 'feed'",
-        "    the tables are [lake], [run] and [feeds.<name>].  Did you mean 'feeds'?",
+        "    the tables are [lake], [run], [alerts] and [feeds.<name>].  Did you mean 'feeds'?",
         f"[lake] path: some engines cannot read '/project/a b', {path}",
         "[feeds.events] 'events' is the name of a table of every lake: name the feed otherwise",
         "[feeds.events] source is missing",

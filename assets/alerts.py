@@ -1,0 +1,80 @@
+"""Sensors that send word of what somebody has to see to, the way that [alerts] declares.
+
+    refused_deliveries_by_W   a delivery was refused and nobody has answered it
+    failed_runs_by_W          a run has failed
+
+W is webhook or command; each way has sensors of its own, so that one that fails repeats nothing on
+the other. They are on from the beginning, and there are none where nothing is declared.
+
+Law: a refusal is sent once a way, after any restart; where it could not be sent the tick fails, and
+the next one tries again. A failed run is tried three times within its tick.
+"""
+
+import json
+from collections.abc import Iterator
+
+import dagster as dg
+from dagster._core.execution.plan.objects import StepFailureData
+
+from assets.resources import LakeAccess, told_plainly
+from fencepost.plurals import counted
+from pipelines.alerting import channels, of_failed_run, of_refused, send
+from pipelines.ingest.refusals import unanswered
+from pipelines.settings import Settings
+
+
+def sensors(settings: Settings) -> Iterator[dg.SensorDefinition]:
+    """Give the sensors of each way that is declared."""
+    for channel in channels(settings):
+        yield _refused(settings, channel)
+        yield _failed(settings, channel)
+
+
+def _refused(settings: Settings, channel: str) -> dg.SensorDefinition:
+    @dg.sensor(
+        name=f"refused_deliveries_by_{channel}",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Sends word of deliveries that were refused, whoever took them in.",
+    )
+    def refused(
+        context: dg.SensorEvaluationContext, lake: dg.ResourceParam[LakeAccess]
+    ) -> dg.SensorResult | dg.SkipReason:
+        if not (settings.root / "arrivals").is_dir():
+            return dg.SkipReason(f"there is no lake at {settings.root} yet: `fencepost init`")
+        sent = set(json.loads(context.cursor)) if context.cursor else set()
+        with told_plainly():
+            found = unanswered(lake.store())
+        fresh = [each for each in found if each.n not in sent]
+        said = "nothing was refused that was not sent"
+        if fresh:
+            send(settings, channel, of_refused(settings, fresh))
+            said = f"sent: {counted(len(fresh), 'refused delivery', 'refused deliveries')}"
+        cursor = json.dumps([each.n for each in found])
+        return dg.SensorResult(skip_reason=dg.SkipReason(said), cursor=cursor)
+
+    return refused
+
+
+def _failed(settings: Settings, channel: str) -> dg.SensorDefinition:
+    @dg.run_failure_sensor(
+        name=f"failed_runs_by_{channel}",
+        minimum_interval_seconds=30,
+        default_status=dg.DefaultSensorStatus.RUNNING,
+        description="Sends word of runs that failed.",
+    )
+    def failed(context: dg.RunFailureSensorContext) -> None:
+        run = context.dagster_run
+        steps = [_why(event.step_failure_data) for event in context.get_step_failure_events()]
+        words = "\n".join(steps) or context.failure_event.message or "no reason was given"
+        send(settings, channel, of_failed_run(settings, run.job_name, run.run_id, words))
+
+    return failed
+
+
+def _why(failure: StepFailureData) -> str:
+    """Give the words of a step that failed, ours where they are ours."""
+    ours = failure.user_failure_data
+    if ours is not None and ours.description:
+        return ours.description
+    return failure.error.message.strip() if failure.error is not None else "no reason was given"
