@@ -21,7 +21,7 @@ from assets.lanes import Lane, lanes
 from assets.planned import forget_planned
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import NOTHING_IS_STALE, shows_partitions, staleness
-from pipelines.checking import Checked, OwnCheck, contract_checks, own_checks, own_checks_of
+from pipelines.checking import Checked, Moment, OwnCheck, own_checks_of
 from pipelines.checking.scope import latest_run
 from pipelines.epochs.accounts import accounts
 from pipelines.epochs.drive import chain_of
@@ -71,7 +71,9 @@ def _of_table(
         """Ask the published views, an aggregate each."""
         names = [check.name for check in context.selected_asset_check_keys]
         with told_plainly():
-            found = own_checks(lake.settings, lane.lane, _epochs(lake, lane), names)
+            epochs = _epochs(lake, lane)
+            with Moment(lake.settings, [lane.lane]) as moment:
+                found = list(moment.own(lane.lane, epochs, names))
         yield from _told(context, lake.settings, lane, found)
 
     return made
@@ -133,8 +135,9 @@ def _of_contract(lane: Lane, contract: Contract) -> dg.AssetChecksDefinition:
     ) -> Iterable[dg.AssetCheckResult]:
         """Hold the rows of the last run against the contract, by Great Expectations."""
         with told_plainly():
-            epochs, table = _epochs(lake, lane), contract.table
-            found = contract_checks(lake.settings, lane.lane, epochs, lake.spark, [table])
+            epochs = _epochs(lake, lane)
+            with Moment(lake.settings, [lane.lane]) as moment:
+                found = list(moment.contracts(lane.lane, epochs, [contract.table]))
         yield from _told(context, lake.settings, lane, found)
 
     return held
@@ -176,6 +179,8 @@ def _metadata(settings: Settings, checked: Checked) -> dict[str, Any]:
         "percent": round(100 * faults / rows, 4) if rows else 0.0,
         "seconds": checked.seconds,
     }
+    if checked.since is not None:
+        told["unchanged since"] = checked.since
     if checked.samples:
         lines = "\n".join(f"    {sample}" for sample in checked.samples)
         told["samples"] = dg.MetadataValue.md(f"\n{lines}\n")

@@ -7,7 +7,6 @@ fencepost.toml, and nothing of it can be given with a run.
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import dagster as dg
 
@@ -17,9 +16,6 @@ from pipelines.lake.store import Store
 from pipelines.run import runner_of, writing
 from pipelines.runner import Runner
 from pipelines.settings import Settings
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 PATIENCE = 300.0
 """Seconds to wait for a writer that Dagster knows nothing of: a command, or watch."""
@@ -40,14 +36,6 @@ class LakeAccess:
     def store(self) -> Store:
         """Open the tables to read them; no lock is taken, and nothing is made that is missing."""
         return Store.to_read(self.settings.root, self.settings.tables)
-
-    def spark(self) -> "SparkSession | None":
-        """Give the session, None where the settings do without Spark."""
-        if self.settings.runner == "here":
-            return None
-        from pipelines.session import spark
-
-        return spark(quick=True, memory=self.settings.memory, cores=self.settings.cores)
 
     @contextmanager
     def writing(self, command: str) -> Iterator[Lake]:

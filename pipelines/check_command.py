@@ -1,12 +1,13 @@
 """`fencepost check`: does what stands in the lake hold what was promised?
 
-Law: nothing in the lake changes, no lock is taken, no JVM is started. A line a check, as soon as it
-is made; the exit code is 1 if one that is an error failed.
+Law: nothing in the lake changes, no lock is taken, no JVM is started. What passed before and has
+not changed since is not looked at again. The exit code is 1 if a check failed that is an error.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
+from itertools import groupby
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -16,13 +17,14 @@ from pipelines.ending import Code
 from pipelines.options import AsJson, Config, LakeFolder, known, print_json
 
 if TYPE_CHECKING:  # DuckDB and Great Expectations are imported where they are needed
-    from pipelines.checking import Checked
+    from pipelines.checking import Checked, Moment
     from pipelines.settings import Settings
 
 PASSED, FAILED, WARNED = "✓", "✗", "!"
+WORDS = {FAILED: "failed", WARNED: "warned"}
 
 
-def check(
+def check(  # noqa: PLR0913  options are many
     lane: Annotated[
         str | None,
         typer.Argument(
@@ -35,10 +37,19 @@ def check(
     contracts: Annotated[
         bool,
         typer.Option(
-            "--contracts/--no-contracts",
-            help="Hold every table against its contract too, by Great Expectations: 5 to 15 s.",
+            "--contracts/--no-contracts", help="Hold every table against its contract too."
         ),
     ] = True,
+    again: Annotated[
+        bool, typer.Option("--again", help="Look again at what passed and has not changed since.")
+    ] = False,
+    docs: Annotated[
+        bool,
+        typer.Option("--docs", help="Write all pages of Great Expectations too: 5 s and more."),
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print a line for each check.")
+    ] = False,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
@@ -46,8 +57,9 @@ def check(
     """Check the lake: accounting, alternation, state, ledgers, audits; then every table's contract.
 
     All feeds are checked, and all pairs of feeds that queries join. A check looks at all that is
-    published, the audits at a sample. A line tells what it looked at, how many faults it found and
-    some of them. Contracts leave pages in reports/checks.
+    published, the audits at a sample. What passed is not looked at again until its lane changes.
+    A line a table says how many passed; what did not is told with some of the faults. Contracts
+    leave their results in reports/checks.
 
     Ends with 1 if a check failed that is an error (✗), with 0 if all passed or only warn (!).
 
@@ -55,20 +67,26 @@ def check(
     Examples:
       fencepost check
       fencepost check ticks --no-contracts
+      fencepost check --again -v
       fencepost check bids~asks
       fencepost check --json | jq '.checks[] | select(.passed | not)'
     """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.checking import Moment
     from pipelines.settings import load
 
     settings = load(config, lake=lake)
     lanes = _lanes(settings)
     known(lane, lanes, "feed, or pair of feeds,")
-    made = []
-    for name in lanes if lane is None else [lane]:
-        for checked in _checks(settings, name, contracts=contracts):
-            made.append((name, checked))
+    chosen = lanes if lane is None else [lane]
+    made: list[tuple[str, Checked]] = []
+    with Moment(settings, chosen, again=again) as moment:
+        for name in chosen:
+            found = list(_checks(moment, name, contracts=contracts))
+            made += [(name, checked) for checked in found]
             if not as_json:
-                _print(name, checked)
+                _print(name, found, verbose=verbose)
+    if docs:
+        _write_pages(settings)
     failed = sum(checked.failed for _, checked in made)
     if as_json:
         told = [{"lane": name, **asdict(checked)} for name, checked in made]
@@ -88,43 +106,92 @@ def _lanes(settings: "Settings") -> list[str]:
     return list(dict.fromkeys([*joined, *settings.joins]))
 
 
-def _checks(settings: "Settings", lane: str, *, contracts: bool) -> Iterator["Checked"]:
-    """Make the checks of a lane, and say on the way what takes long."""
-    from pipelines.checking import contract_checks, own_checks
-    from schemas.expectations import contracts as contracts_of
-
+def _checks(moment: "Moment", lane: str, *, contracts: bool) -> Iterator["Checked"]:
+    """Make the checks of a lane, and say on the way what is being done."""
     _tell(f"{lane}: our own checks")
-    yield from own_checks(settings, lane)
-    if not contracts:
-        return
-    for table in contracts_of(lane, settings.axes):
-        loading = "" if "great_expectations" in sys.modules else ", once Great Expectations is up"
-        _tell(f"{lane}: the contract of {table}{loading}")
-        yield from contract_checks(settings, lane, tables=[table])
-
-
-def _print(lane: str, checked: "Checked") -> None:
+    yield from moment.own(lane)
+    if contracts:
+        _tell(f"{lane}: contracts")
+        yield from moment.contracts(lane)
     _tell("")
-    mark = PASSED if checked.passed else FAILED if checked.failed else WARNED
+
+
+def _write_pages(settings: "Settings") -> None:
+    from pipelines.checking.docs import bring_up_to_date
+
+    _tell("pages of Great Expectations")
+    bring_up_to_date(settings)
+    _tell("")
+
+
+def _print(lane: str, found: Sequence["Checked"], *, verbose: bool) -> None:
+    """Print the checks of a lane: each, or a line a table and what did not pass."""
+    if verbose:
+        for checked in found:
+            _print_check(lane, checked)
+        return
+    since = {checked.since for checked in found}
+    if found and None not in since:
+        rest = f"{len(found):,} passed, nothing has changed since {_instant(min(map(str, since)))}"
+        typer.echo(f"{PASSED} {lane:<32} {rest}")
+        return
+    for table, some in groupby(sorted(found, key=_by_table(found)), lambda each: each.table):
+        _print_table(lane, table, list(some))
+
+
+def _by_table(found: Iterable["Checked"]) -> Callable[["Checked"], int]:
+    """Order checks by table, as these come; those of one table stay in their order."""
+    places = {name: place for place, name in enumerate(dict.fromkeys(each.table for each in found))}
+    return lambda each: places[each.table]
+
+
+def _print_table(lane: str, table: str, found: Sequence["Checked"]) -> None:
+    marks = [_mark(checked) for checked in found]
+    said = [f"{marks.count(PASSED):,} passed"]
+    said += [f"{marks.count(mark):,} {word}" for mark, word in WORDS.items() if mark in marks]
+    worst = next(mark for mark in (FAILED, WARNED, PASSED) if mark in marks)
+    seconds = sum(checked.seconds for checked in found)
+    typer.echo(f"{worst} {f'{lane}/{table}':<32} {' · '.join(said):<24} {seconds:.2f} s")
+    for checked in found:
+        if not checked.passed:
+            _print_check(lane, checked)
+
+
+def _mark(checked: "Checked") -> str:
+    return PASSED if checked.passed else FAILED if checked.failed else WARNED
+
+
+def _print_check(lane: str, checked: "Checked") -> None:
     rows, faults = int(checked.counts["rows"]), int(checked.counts["faults"])
     found = f"{rows:,} looked at" + (f", {faults:,} at fault" if not checked.passed else "")
+    took = (
+        f"unchanged since {_instant(checked.since)}"
+        if checked.since
+        else f"{checked.seconds:.2f} s"
+    )
     where = f"{lane}/{checked.table}"
-    typer.echo(f"{mark} {where:<24} {checked.name:<36} {found}  {checked.seconds:.2f} s")
+    typer.echo(f"{_mark(checked)} {where:<24} {checked.name:<36} {found}  {took}")
     if not checked.passed:
         typer.echo(f"    {checked.description}")
         for sample in checked.samples:
             typer.echo(f"      {sample}")
 
 
+def _instant(at: str) -> str:
+    """Write a time as far as seconds."""
+    return f"{at[:10]} {at[11:19]}Z"
+
+
 def _sum_up(made: list["Checked"], settings: "Settings", *, contracts: bool) -> None:
-    _tell("")
     failed = sum(checked.failed for checked in made)
     warned = sum(not checked.passed for checked in made) - failed
     passed = len(made) - failed - warned
+    again = sum(checked.since is not None for checked in made)
     warnings = f" · {warned:,} warned" if warned else ""
-    typer.echo(f"\n{passed:,} passed · {failed:,} failed{warnings}")
+    unchanged = f" · {again:,} unchanged, not looked at again (--again does)" if again else ""
+    typer.echo(f"\n{passed:,} passed · {failed:,} failed{warnings}{unchanged}")
     if contracts:
-        from pipelines.checking.docs import Site
+        from pipelines.checking.site import Site
 
         typer.echo(f"pages  {Site.of(settings).index}")
 

@@ -1,22 +1,25 @@
 """Does what stands in the lake hold what was promised? Two kinds of checks, and one way to tell.
 
-`contracts.py` holds the rows of a run against the promises of `schemas.expectations`, by Great
-Expectations (`adapter.py`, `docs.py`). `own.py` asks one SQL aggregate each: whether every row is
-accounted for, crossings and changes alternate, the state is the newest, ledgers have no gaps,
-nothing is stale; and audits do a bounded sample of the work once more, by other means. A feed has
-checks of its own, and so has a pair of feeds that are joined.
+`contracts.py` holds the rows of tables against the promises of `schemas.expectations`, all of a
+table in one pass (`one_pass.py`); Great Expectations documents them (`site.py`, `docs.py`).
+`own.py` asks one SQL aggregate each: whether every row is accounted for, crossings and changes
+alternate, the state is the newest, ledgers have no gaps, nothing is stale; and audits do a bounded
+sample of the work once more, by other means. A feed has checks of its own, and so has a pair of
+feeds that are joined. `Moment` makes any of them, unless it passed and nothing has changed since.
 
 Law: a check reads what is published, of one moment, and changes nothing in the lake.
 """
 
 from pipelines.checking.checked import Checked
 from pipelines.checking.contracts import contract_checks
+from pipelines.checking.moment import Moment
 from pipelines.checking.own import OF_JOINS, OWN, OwnCheck, own_checks, own_checks_of
 
 __all__ = [
     "OF_JOINS",
     "OWN",
     "Checked",
+    "Moment",
     "OwnCheck",
     "contract_checks",
     "own_checks",

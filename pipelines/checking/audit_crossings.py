@@ -48,6 +48,8 @@ def crossings(queries: QuerySet, step: Step) -> Iterator[Crossing]:
     else:
         held = _holds(queries, step.before)
         entered, left = holds & ~held, held & ~holds
+    if not (entered | left).any():
+        return
     of_them = asked(queries, step)
     for type_, crossed in (("I", entered), ("O", left)):
         for q in np.flatnonzero(crossed & of_them).tolist():

@@ -44,8 +44,11 @@ class Matched(NamedTuple):
 
 def matches(queries: QuerySet, step: Step) -> Iterator[Matched]:
     """Give what a tuple matches, by looking at every query. O(boxes + tests)."""
-    held = inside(queries, step.after) & ~_failed(queries, step.after)
-    for q in np.flatnonzero(any_of(queries, held) & asked(queries, step)).tolist():
+    boxes = inside(queries, step.after)
+    if not boxes.any():
+        return
+    held = any_of(queries, boxes & ~_failed(queries, step.after))
+    for q in np.flatnonzero(held & asked(queries, step)).tolist():
         version = int(queries.versions[q])
         yield Matched(queries.ids[q].as_py(), version, step.stream, step.ts)
 

@@ -29,7 +29,8 @@ class Checked:
     description  what it asserts; where it could not look at all there is, what it looked at
     counts       `rows` looked at (whatever the check calls a row), and the `faults` among them
     samples      some of the faults, in words
-    docs         the page of Great Expectations that tells more
+    since        when this was found, if nothing has changed since and it was not looked at again
+    docs         the page that tells more
     """
 
     table: str
@@ -40,6 +41,7 @@ class Checked:
     counts: Mapping[str, int | float] = field(default_factory=dict)
     samples: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    since: str | None = None
     docs: str | None = None
 
     @property

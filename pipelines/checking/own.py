@@ -11,7 +11,8 @@ Law: all checks of one call see one moment of the lake.
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+
+import duckdb
 
 from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of, sides_of
@@ -33,10 +34,6 @@ from pipelines.settings import Settings
 from pipelines.views.cells import plain
 from pipelines.views.duckdb_session import duckdb_session
 from schemas.expectations import Severity
-
-if TYPE_CHECKING:
-    import duckdb
-
 
 READABLE = "deliveries_were_readable"
 READABLE_MEANS = (
@@ -75,7 +72,7 @@ def own_checks(
     try:
         own = own_checks_of(lane)
         chosen = [check for check in own if names is None or check.name in names]
-        return [_made(check, session, settings, scope) for check in chosen]
+        return [made(check, session, settings, scope) for check in chosen]
     finally:
         session.close()
 
@@ -85,13 +82,14 @@ def own_checks_of(lane: str) -> "tuple[OwnCheck, ...]":
     return OWN if sides_of(lane) is None else OF_JOINS
 
 
-def _made(
+def made(
     check: OwnCheck, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope
 ) -> Checked:
+    """Make one of our own checks."""
     started = time.perf_counter()
     try:
         found = check.ask(session, settings, scope)
-    except LakeError as why:
+    except (LakeError, duckdb.Error) as why:
         found = Found(0, 1, [f"could not be made: {why}"])
     return Checked(
         table=check.table or scope.feed,

@@ -67,7 +67,8 @@ class Audit(Generic[T]):
         """Hold the rows of the sample against what all queries yield; O(steps · boxes)."""
         looked, faults = 0, list[str]()
         for queries, steps in sampled(session, settings, scope, self.kind):
-            expected = {each for step in steps for each in self.expected(queries, step)}
+            looking = steps if len(queries) else ()
+            expected = {each for step in looking for each in self.expected(queries, step)}
             found = self._found(session, scope, {(step.stream, step.ts) for step in steps})
             looked += len(steps)
             faults += [f"missing: {each}" for each in sorted(expected - found)]

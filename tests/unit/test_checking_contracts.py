@@ -1,13 +1,10 @@
 """The contracts: every expectation holds on a sound lake, and fails on a row that breaks it."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from pipelines.checking import Checked, contract_checks
-from pipelines.checking import contracts as held
-from pipelines.checking.docs import KEPT, Site
 from pipelines.epochs.drive import chain_of
 from pipelines.runner import HereRunner
 from schemas import all_tables
@@ -17,8 +14,6 @@ from tests.commands import python
 from tests.hand_made_lakes import AXES as MANY_AXES
 from tests.landed_lakes import Way
 from tests.landed_lakes import play as landed
-
-pytestmark = pytest.mark.xdist_group("great-expectations")  # one process imports it for all
 
 PROMISED = [
     (table, each.name) for table, c in contracts("ticks", AXES).items() for each in c.expectations
@@ -88,31 +83,6 @@ def test_a_run_s_epochs_are_looked_at_and_what_no_epoch_has_taken_yet(tmp_path):
     made = contract_checks(settings_of(tmp_path), "ticks", second)
     looked = {each.table: each.counts["rows"] for each in made}
     assert (looked["ticks"], looked["quarantine"], looked["events"]) == (3, 1, 0)
-
-
-def test_more_rows_than_pandas_takes_are_the_newest_and_that_is_said(tmp_path, monkeypatch):
-    monkeypatch.setattr(held, "MANY", 2)
-    sound().written(tmp_path / "lake")
-    made = contract_checks(settings_of(tmp_path), "ticks", tables=["ticks"])
-    assert {each.counts["rows"] for each in made} == {2}
-    assert made[0].description.endswith("(The newest 2 of 5 rows.)")
-
-
-def test_pages_are_made_kept_for_some_runs_and_ask_nobody_for_an_image(tmp_path):
-    sound().written(tmp_path / "lake")
-    declared = settings_of(tmp_path)
-    for _ in range(KEPT + 2):
-        made = contract_checks(declared, "ticks", tables=["pending"])
-    site = Site.of(declared)
-    assert site.root == tmp_path / "reports" / "checks"
-    pages = [str(page) for page in (site.root / "validations").rglob("*.html")]
-    assert len(pages) == KEPT
-    assert made[0].docs in pages
-    for page in (site.index, Path(str(made[0].docs))):
-        text = page.read_text()
-        assert not re.search(r"web-assets\.s3|dataContextId", text)
-        (logo,) = set(re.findall(r"[./]*static/images/logo-long\.png", text))
-        assert (page.parent / logo).is_file()
 
 
 @pytest.mark.parametrize("axes", [AXES, MANY_AXES, {"select": ("order", "group")}])

@@ -306,7 +306,6 @@ def test_a_pair_that_nobody_joins_is_refused_in_words(tmp_path):
 # Contracts
 
 
-@pytest.mark.xdist_group("great-expectations")
 def test_every_promise_of_joins_can_be_broken(tmp_path):
     spoilt().written(tmp_path / "lake")
     found = contract_checks(settings_of(tmp_path), LANE)
@@ -318,7 +317,6 @@ def test_every_promise_of_joins_can_be_broken(tmp_path):
         assert each.samples, each
 
 
-@pytest.mark.xdist_group("great-expectations")
 def test_a_sound_lane_of_joins_keeps_its_contracts(tmp_path):
     sound().written(tmp_path / "lake")
     made = contract_checks(settings_of(tmp_path), LANE)
@@ -327,7 +325,6 @@ def test_a_sound_lane_of_joins_keeps_its_contracts(tmp_path):
     assert looked == {"pairs": 2, "band_changes": 4}
 
 
-@pytest.mark.xdist_group("great-expectations")
 def test_what_the_engine_made_of_joins_keeps_their_contracts(tmp_path):
     lake = advanced(tmp_path, long_story(5), WAY)
     assert failed(contract_checks(lake.settings, LANE)) == []

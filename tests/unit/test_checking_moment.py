@@ -1,0 +1,157 @@
+"""What passed is not looked at again while nothing has changed; and any change is noticed."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pipelines.checking import Checked, Moment
+from pipelines.checking import fingerprint as fingerprints
+from pipelines.checking.site import KEPT, Site
+from pipelines.epochs.drive import chain_of
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.store import Store
+from pipelines.settings import Settings
+from tests.checked_joins import LANE
+from tests.checked_joins import settings_of as settings_of_joins
+from tests.checked_joins import sound as sound_joins
+from tests.checked_lakes import settings_of, sound, spoilt
+
+
+def looked(declared: Settings, lane: str = "ticks", *, again: bool = False) -> list[Checked]:
+    """Make all checks of a lane."""
+    with Moment(declared, [lane], again=again) as moment:
+        return [*moment.own(lane), *moment.contracts(lane)]
+
+
+def fresh(made: list[Checked]) -> list[Checked]:
+    return [each for each in made if each.since is None]
+
+
+@pytest.fixture
+def declared(tmp_path) -> Settings:
+    """A sound lake that was checked once."""
+    sound().written(tmp_path / "lake")
+    settings = settings_of(tmp_path)
+    assert len(fresh(looked(settings))) == len(looked(settings)) > 40
+    return settings
+
+
+def test_what_passed_is_told_again_without_being_looked_at(declared, monkeypatch):
+    monkeypatch.setattr("pipelines.views.duckdb_session.duckdb_session", None)
+    made = looked(declared)
+    assert fresh(made) == []
+    assert all(each.passed and each.seconds == 0.0 for each in made)
+    assert len({each.since for each in made}) == 1
+
+
+def test_again_looks_at_all(declared):
+    assert len(fresh(looked(declared, again=True))) == len(looked(declared))
+
+
+def test_an_epoch_more_is_looked_at(declared):
+    store = Store.open(declared.root, declared.tables)
+    with_more(store, "epochs")
+    assert len(fresh(looked(declared))) > 40
+    assert fresh(looked(declared)) == []
+
+
+def with_more(store: Store, table: str) -> None:
+    """Commit a file more to a table, with a row that is there already."""
+    files = store.write(table, store.rows(table).slice(0, 1))
+    more = Evidence("test", "more", "ticks", 0, 0, 0, 1, 0)
+    store.append(table, store.version(table), files, more)
+
+
+@pytest.mark.parametrize("change", ["gone", "touched"])
+def test_a_data_file_that_changed_is_looked_at(declared, change):
+    file = next((declared.root / "events").rglob("*.parquet"))
+    if change == "touched":
+        os.utime(file, ns=(1, 1))
+    else:
+        file.unlink()
+    made = looked(declared)
+    assert len(fresh(made)) == len(made)
+    could_not_be_read = [each for each in made if not each.passed]
+    assert bool(could_not_be_read) == (change == "gone")
+    assert all("events" in str(each.samples) for each in could_not_be_read)
+
+
+def test_a_contract_that_changed_is_looked_at(declared, monkeypatch):
+    monkeypatch.setattr(fingerprints, "_code", lambda: "another")
+    assert len(fresh(looked(declared))) == len(looked(declared, again=True))
+
+
+@pytest.mark.xdist_group("great-expectations")
+def test_what_failed_is_looked_at_each_time_and_what_passed_beside_it_is_not(tmp_path):
+    spoilt().written(tmp_path / "lake")
+    declared = settings_of(tmp_path)
+    first, second = looked(declared), looked(declared)
+    assert {each.name for each in first if each.passed} == {
+        each.name for each in second if each.since is not None
+    }
+    told = [
+        [replace(each, seconds=0.0, since=None, docs=None) for each in made]
+        for made in (first, second)
+    ]
+    assert told[0] == told[1]
+
+
+def test_of_two_feeds_the_one_that_moved_is_looked_at(tmp_path):
+    sound_joins().written(tmp_path / "lake")
+    declared = settings_of_joins(tmp_path)
+    for lane in ("bids", "asks", LANE):
+        looked(declared, lane)
+    store = Store.open(declared.root, declared.tables)
+    with_more(store, "bids")
+    assert [each.name for each in fresh(looked(declared, "asks")) if each.passed] == []
+    assert [each.name for each in fresh(looked(declared, "bids")) if each.passed]
+    assert [each.name for each in fresh(looked(declared, LANE)) if each.passed]
+
+
+def test_a_run_and_all_of_a_lane_are_remembered_apart(declared):
+    epochs = chain_of(Store.to_read(declared.root, declared.tables), "ticks").epochs[1:]
+    for expected in (None, "remembered"):
+        with Moment(declared, ["ticks"]) as moment:
+            made = list(moment.contracts("ticks", epochs))
+        assert all((each.since is None) == (expected is None) for each in made)
+    assert fresh(looked(declared)) == []
+
+
+@pytest.mark.parametrize("torn", ["", "{", '{"format": 0}', '{"format": 1, "units": {"a": 1}}'])
+def test_a_memory_that_is_torn_costs_a_check_and_nothing_else(declared, torn):
+    (kept,) = (declared.root / "_cache").glob("checks-*.json")
+    kept.write_text(torn)
+    assert len(fresh(looked(declared))) > 40
+    assert fresh(looked(declared)) == []
+
+
+def test_a_lake_that_can_only_be_read_is_checked_all_the_same(declared, monkeypatch):
+    (kept,) = (declared.root / "_cache").glob("checks-*.json")
+    kept.unlink()
+
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError("read-only")
+
+    monkeypatch.setattr(Path, "replace", refused)
+    with Moment(declared, ["ticks"]) as moment:
+        assert all(each.passed for each in moment.own("ticks"))
+
+
+def test_the_index_is_current_and_lists_the_newest_runs(declared):
+    for _ in range(KEPT + 1):
+        looked(declared, again=True)
+    made = looked(declared, again=True)
+    site = Site.of(declared)
+    text = site.index.read_text()
+    runs = list(site.runs())
+    assert len([run for run in runs if run.table == "events"]) == KEPT
+    newest = {run.table: run for run in reversed(runs)}
+    for table, run in newest.items():
+        promised = [each for each in made if each.table == table and each.docs]
+        assert [each.name for each in run.checks] == [each.name for each in promised]
+        assert run.at in text
+    for each in made:
+        assert each.docs is None or each.docs == str(site.index)
+        assert each.docs is None or f"<b>{each.name}</b>" in text
