@@ -20,6 +20,7 @@ from assets.partitions import shown
 from assets.refused import readability
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import materializations, staleness, table_of
+from fencepost.plurals import counted
 from pipelines.epochs.accounts import Account, accounts
 from pipelines.epochs.lanes import lanes as all_lanes
 from pipelines.epochs.partitions import partitions, stale_keys
@@ -83,6 +84,8 @@ def take_in_and_evaluate(
     _tell(context, lake.settings, before, _known(lake))
     for refused in report.unanswered:
         context.log.warning(f"unanswered: {refused.name}: {refused.reason}: {refused.detail}")
+    for feed, many in report.unwatched.items():
+        context.log.warning(f"{counted(many, 'tuple')}, no rule is registered for '{feed}'")
     for told in readability(context.instance, lake.settings, lake.store()):
         context.instance.report_runless_asset_event(told)
     context.add_output_metadata(

@@ -7,11 +7,13 @@ all.
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from fencepost.lanes import sides_of
 from pipelines import ingest, maintain
 from pipelines.epochs.drive import GroupReport, Lake, advance, finish
 from pipelines.epochs.lanes import lanes
@@ -20,6 +22,7 @@ from pipelines.ingest.report import IngestReport
 from pipelines.lake.lock import Held, hold
 from pipelines.lake.store import Store
 from pipelines.registry import commit as registry
+from pipelines.registry.standing import is_watched
 from pipelines.runner import HereRunner, Runner, SparkRunner
 from pipelines.settings import Settings
 
@@ -41,11 +44,13 @@ class RunReport:
     """What a run did.
 
     unanswered  the refused deliveries that nobody has answered, of this run and of those before
+    unwatched   by feed: tuples of this run that no registered query was there for
     """
 
     ingested: IngestReport = field(default_factory=IngestReport)
     groups: list[GroupReport] = field(default_factory=list)
     unanswered: list[Unanswered] = field(default_factory=list)
+    unwatched: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
 
 
@@ -118,6 +123,7 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
             if stopped() or held.wanted():
                 break
         report.unanswered = unanswered(store)
+        report.unwatched = _unwatched(store, report.groups)
         maintain.tidy(store)
     report.seconds = time.perf_counter() - started
     return report
@@ -153,6 +159,15 @@ def _groups(lake: Lake) -> Iterator[GroupReport]:
     """Evaluate group after group, lane after lane."""
     for lane in lanes(lake.store, lake.settings):
         yield from advance(lake, lane)
+
+
+def _unwatched(store: Store, groups: Sequence[GroupReport]) -> dict[str, int]:
+    """Count the tuples of feeds that no query watches or joins."""
+    taken: Counter[str] = Counter()
+    for group in groups:
+        if sides_of(group.lane) is None:
+            taken[group.lane] += group.counts["accepted"]
+    return {feed: many for feed, many in taken.items() if many and not is_watched(store, feed)}
 
 
 def _settling(settings: Settings, report: IngestReport) -> float:

@@ -92,7 +92,7 @@ def watch(
         elif report.groups or got.taken or got.refused or is_more:
             for line in run_output.lines(report):
                 typer.echo(f"{time.strftime('%H:%M:%S')} {line}")
-        for note in run_output.ingest_notes(got):
+        for note in (*run_output.ingest_notes(got), *run_output.rule_notes(report.unwatched)):
             typer.echo(note, err=True)
 
     typer.echo(f"watching {settings.root} every {seconds:g} s; Ctrl-C ends it", err=True)

@@ -120,6 +120,7 @@ def found(lane: str, counts: Mapping[str, int]) -> str:
 def notes(report: "RunReport") -> Iterator[str]:
     """Say what a person may want to do something about."""
     yield from ingest_notes(report.ingested)
+    yield from rule_notes(report.unwatched)
     yield from answer_notes(report.unanswered)
 
 
@@ -135,6 +136,15 @@ def ingest_notes(got: "IngestReport") -> Iterator[str]:
             columns = plain(", ".join(each.ignored))
             path = f"{each.feed}/{plain(each.path)}"
             yield f"note: {path}: columns nobody asked for, ignored: {columns}"
+
+
+def rule_notes(unwatched: Mapping[str, int]) -> Iterator[str]:
+    """Say which tuples nobody watches."""
+    for feed, many in unwatched.items():
+        yield (
+            f"note: {counted(many, 'tuple')}, no rule is registered for '{feed}': "
+            "fencepost queries import FILE"
+        )
 
 
 def answer_notes(found: Sequence[Unanswered]) -> Iterator[str]:
@@ -158,6 +168,7 @@ def report_json(report: "RunReport") -> dict[str, Any]:
     return {
         **ingest_json(report.ingested),
         "unanswered": refusals_json(report.unanswered),
+        "unwatched": report.unwatched,
         "groups": [
             {
                 "lane": group.lane,

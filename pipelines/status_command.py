@@ -62,6 +62,8 @@ def lines(settings: "Settings", told: "Status") -> Iterator[str]:
         word = "joins" if sides_of(each.lane) else "feed"
         yield _line(word, f"{each.lane:<{names}}  {_lane(each)}")
     yield _line("queries", _queries(told))
+    if told.unseen["queries"]:
+        yield from _unseen(told.unseen)
     if told.last_run is not None:
         yield _line("last run", _last_run(told.last_run))
     yield _line("quarantine", _quarantine(told.quarantine))
@@ -98,6 +100,12 @@ def _lane(lane: "LaneStatus") -> str:
         said.append(f"{counted(lane.stale, 'epoch', 'epochs')} stale, to be evaluated anew")
     if lane.open:
         said.append(f"{counted(lane.open, 'epoch', 'epochs')} planned and not done")
+    if lane.landed:
+        landed = counted(lane.landed, "delivery", "deliveries")
+        said.append(f"{landed} landed, not taken in")
+    if lane.growing:
+        growing = counted(lane.growing, "delivery", "deliveries")
+        said.append(f"{growing} landed, not complete yet")
     if lane.missing:
         said.append(f"not evaluated: {' and '.join(lane.missing)} not in fencepost.toml")
     return " · ".join(said)
@@ -144,6 +152,19 @@ def _quarantine(reasons: Mapping[str, int]) -> str:
         return "0 rows"
     parts = " · ".join(f"{reason} {many:,}" for reason, many in reasons.items())
     return f"{counted(total, 'row', 'rows')}: {parts}      fencepost quarantine show"
+
+
+def _unseen(unseen: Mapping[str, Any]) -> Iterator[str]:
+    """Say which rules name streams that no tuple came of: a typing error, or a silent source."""
+    from pipelines.views.cells import plain
+
+    streams = counted(unseen["streams"], "stream")
+    rules = "1 rule names" if unseen["queries"] == 1 else f"{unseen['queries']:,} rules name"
+    yield _line("unseen", f"{rules} {streams} that no tuple came of:")
+    for row in unseen["first"]:
+        yield _line("", f"{plain(row['id'], 60)}: '{plain(row['stream'], 60)}' of {row['feed']}")
+    if unseen["queries"] > len({row["id"] for row in unseen["first"]}):
+        yield _line("", "…")
 
 
 def _refused(told: "Status") -> Iterator[str]:

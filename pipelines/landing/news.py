@@ -13,7 +13,7 @@ import pyarrow as pa
 from pipelines.landing.deliveries import Found
 from pipelines.landing.folder import File, walk
 from pipelines.landing.keys import key_in_path, key_of_time
-from pipelines.landing.known import Known
+from pipelines.landing.known import Known, naming, seen_and_taken
 from pipelines.settings import Feed
 
 
@@ -61,6 +61,47 @@ def news(feed: Feed, arrivals: pa.Table, now: int) -> News:
         files += fresh
         keys |= {_key(feed, landed.path, file.path, known, now) or "" for file in fresh}
     return News(tuple(files), tuple(sorted(keys - {""})))
+
+
+@dataclass(frozen=True)
+class Outside:
+    """How many deliveries lie in a landing folder and are not taken in; some are still growing."""
+
+    landed: int = 0
+    growing: int = 0
+
+
+def outside(feed: Feed, arrivals: pa.Table, now: int) -> Outside:
+    """Count what has landed and the ledger does not know; `now` in µs. One stat a file.
+
+    Not for feeds of the form delta. A file that was only touched (the name and the size of one that
+    was taken) is not counted, and none is opened to make sure.
+    """
+    walked = walk(feed.source, feed.settle, now).landed
+    names = {file.path for landed in walked for file in (*landed.complete, *landed.growing)}
+    seen, taken = seen_and_taken(naming(arrivals, names), feed.name)
+
+    def is_new(file: File) -> bool:
+        return (file.path, file.size, file.mtime) not in seen and (
+            file.path,
+            file.size,
+        ) not in taken
+
+    landed_now = growing = 0
+    for landed in walked:
+        if any(map(is_new, landed.growing)):
+            growing += 1
+            continue
+        fresh = [file for file in landed.complete if is_new(file)]
+        landed_now += len({_place(feed, landed.path, file.path) for file in fresh})
+    return Outside(landed_now, growing)
+
+
+def _place(feed: Feed, place: str, file: str) -> str | None:
+    """Say which of a folder's deliveries a file belongs to: where paths have keys, one a key."""
+    if not feed.partition_in_path:
+        return place
+    return key_in_path(place, feed.partition) or key_in_path(file, feed.partition)
 
 
 def _key(feed: Feed, place: str, file: str, known: Known, now: int) -> str | None:

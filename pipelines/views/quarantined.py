@@ -53,10 +53,10 @@ def quarantined(settings: Settings, asked: Asked, limit: int) -> Quarantined:
             f"WHERE {asked.condition} GROUP BY q.feed, q.reason ORDER BY q.feed, 3 DESC, q.reason"
         ).fetchall()
         unordered = ", ".join(f"'{f.name}'" for f in settings.feeds.values() if f.form == "delta")
-        content = f"CASE WHEN q.feed IN ({unordered}) THEN q.raw END" if unordered else "NULL"
+        by_content = f"CASE WHEN q.feed IN ({unordered}) THEN q.raw END, " if unordered else ""
         rows = session.execute(
             f"SELECT {', '.join(f'q.{name}' for name in COLUMNS)} FROM quarantine q "
-            f"WHERE {asked.condition} ORDER BY q.arrival, {content}, q.file, q.line, q.reason"
+            f"WHERE {asked.condition} ORDER BY q.arrival, {by_content}q.file, q.line, q.reason"
             + (f" LIMIT {limit:d}" if limit else "")
         ).fetchall()
     finally:
