@@ -21,6 +21,7 @@ from assets.lanes import JOINED, Lane
 from assets.partitions import of_feed
 from pipelines.settings import Feed, Settings
 from pipelines.views import views
+from pipelines.views.of_feeds import EACH, name_of, own_columns
 from schemas import Column
 
 MARTS = ("inside_now", "visits", "daily_summary")
@@ -128,6 +129,7 @@ def _spec(
     landed: Mapping[str, str | None] = NOTHING,
 ) -> dg.AssetSpec:
     declared = settings.tables[table]
+    shown = columns_of(settings, lane, table)
     parents = [dep for dep in deps if isinstance(dep, dg.AssetKey)]
     sides = zip(lane.feeds, ("left_", "right_"), strict=False) if lane.joins else ()
     prefixes = {key(feed, feed.name): prefix for feed, prefix in sides}
@@ -141,12 +143,25 @@ def _spec(
         partitions_def=of_feed(settings, lane.feeds[0]),
         freshness_policy=freshness(lane.feeds[0]) if table == "events" else None,
         metadata={
-            "dagster/table_name": table,
+            "dagster/table_name": name_of(lane.name, table) if table in EACH else table,
             "dagster/uri": f"file://{settings.root / table}",
-            "dagster/column_schema": columns(declared.columns),
-            **lineage(settings, parents, declared.columns, landed, prefixes),
+            "dagster/column_schema": columns(shown),
+            **lineage(settings, parents, shown, landed, prefixes),
         },
     )
+
+
+def columns_of(settings: Settings, lane: Lane, table: str) -> tuple[Column, ...]:
+    """Give a table's columns as a lane has them: without the axes of feeds that are not its own."""
+    declared = settings.tables[table].columns
+    own = [{column.name for column in settings.tables[feed.name].columns} for feed in lane.feeds]
+    if table in ("live_windows", "set_members"):
+        return own_columns(declared, {"": own[0] | own[1]})
+    if table == "pairs":
+        return own_columns(declared, {"left_": own[0], "right_": own[1]})
+    if table in ("events", "stream_state"):
+        return own_columns(declared, {"": own[0], "prev_": own[0]})
+    return declared
 
 
 def freshness(feed: Feed) -> dg.FreshnessPolicy | None:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
-from pipelines.views import statements
+from pipelines.views import views_for
 from pipelines.views.duckdb_session import FUNCTIONS
 from schemas import Table, all_tables
 from schemas.epochs import COUNTS
@@ -128,8 +128,8 @@ class Ledger:
             connection.execute("SET TimeZone = 'UTC'")
             for function in FUNCTIONS:
                 connection.execute(function)
-            for name, sql in statements(self.tables):
-                connection.execute(f'CREATE VIEW "{name}" AS {sql}')
+            for view in views_for("", self.tables):
+                connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
         return connection
 
     def written(self, root: Path) -> Store:

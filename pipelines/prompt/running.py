@@ -35,7 +35,7 @@ class _Running(threading.Thread):
     def run(self) -> None:
         """Ask, and keep the rows that were asked for."""
         try:
-            session = duckdb_session(self.settings.root, self.settings.tables)
+            session = duckdb_session(self.settings.root, self.settings.tables, self.statement)
             self.session = session
             try:
                 if not self.cancelled.is_set():

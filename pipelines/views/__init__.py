@@ -14,17 +14,30 @@ from pipelines.views.activity import EPOCH_ACCOUNTING, QUERY_ACTIVITY, STREAM_AC
 from pipelines.views.daily import DAILY_SUMMARY
 from pipelines.views.joins import joined
 from pipelines.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS, REFUSED_DELIVERIES
+from pipelines.views.of_feeds import named_in, of_feeds
 from pipelines.views.presence import INSIDE_NOW, VISITS
 from pipelines.views.published import published
 from pipelines.views.registry import QUERIES, QUERY_VERSIONS
 from pipelines.views.view import View
 from schemas import Table
 
-__all__ = ["View", "statements", "views"]
+__all__ = ["View", "statements", "views", "views_for"]
 
 
 def views(tables: Mapping[str, Table]) -> tuple[View, ...]:
     """Give every view of a lake with these tables, each after those that it reads."""
+    general = _general(tables)
+    return (*general, *of_feeds(tables, general))
+
+
+def views_for(statement: str, tables: Mapping[str, Table]) -> tuple[View, ...]:
+    """Give the views that a session needs for a statement: the general ones, and those it names."""
+    general = _general(tables)
+    return (*general, *named_in(statement, of_feeds(tables, general)))
+
+
+def _general(tables: Mapping[str, Table]) -> tuple[View, ...]:
+    """Give the views over all feeds."""
     return (
         ARRIVALS,
         DONE_EPOCHS,

@@ -32,7 +32,7 @@ _GUESS = re.compile(r'\nDid you mean "[^"]*"\?')
 def from_duckdb(settings: Settings, statement: str) -> Iterator[Answer]:
     """Ask DuckDB, in this process."""
     with (
-        closing(duckdb_session(settings.root, settings.tables)) as session,
+        closing(duckdb_session(settings.root, settings.tables, statement)) as session,
         answered(session, statement, settings.tables) as answer,
     ):
         yield answer

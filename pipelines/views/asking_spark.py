@@ -33,7 +33,7 @@ def from_spark(settings: Settings, statement: str) -> Iterator[Answer]:
     """Ask Spark, which is started and stopped for it: some 10 s."""
     session = spark(memory=settings.memory, cores=settings.cores)
     try:
-        spark_session_views(session, settings.root, settings.tables)
+        spark_session_views(session, settings.root, settings.tables, statement)
         refuse_writing(session, statement)
         rows = session.sql(statement).toArrow()
         yield Answer.of(rows.schema, rows.to_batches(BATCH))

@@ -17,7 +17,7 @@ import duckdb
 
 from fencepost.errors import LakeError
 from pipelines.lake.layout import READABLE, Note
-from pipelines.views import views
+from pipelines.views import views_for
 from schemas import Column, Table
 
 LEDGERS = ("epochs", "arrivals")
@@ -58,8 +58,13 @@ def ledgers_first(tables: Mapping[str, Table]) -> list[Table]:
     return [*(tables[name] for name in LEDGERS), *others]
 
 
-def duckdb_session(root: Path, tables: Mapping[str, Table]) -> duckdb.DuckDBPyConnection:
-    """Open a session on a lake: raw tables, views, UTC; 0.1 s and 1 ms a file of the ledgers."""
+def duckdb_session(
+    root: Path, tables: Mapping[str, Table], statement: str = ""
+) -> duckdb.DuckDBPyConnection:
+    """Open a session on a lake: raw tables, views, UTC; 0.1 s and 1 ms a file of the ledgers.
+
+    Of the views of single feeds it has those that the statement names.
+    """
     refuse_odd(root)
     Note.read(root)
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
@@ -70,7 +75,7 @@ def duckdb_session(root: Path, tables: Mapping[str, Table]) -> duckdb.DuckDBPyCo
             connection.execute(function)
         for table in ledgers_first(tables):
             _bind(connection, root, table)
-        for view in views(tables):
+        for view in views_for(statement, tables):
             connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
         _shut(connection, root)
     except duckdb.Error as why:

@@ -11,13 +11,18 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from pipelines.lake.layout import Note
-from pipelines.views import views
+from pipelines.views import views_for
 from pipelines.views.duckdb_session import LEDGERS, ledgers_first, refuse_odd
 from schemas import Table
 
 
-def spark_session_views(spark: SparkSession, root: Path, tables: Mapping[str, Table]) -> None:
-    """Make the raw tables and the views of a lake known to a session, as temporary views."""
+def spark_session_views(
+    spark: SparkSession, root: Path, tables: Mapping[str, Table], statement: str = ""
+) -> None:
+    """Make the raw tables and the views of a lake known to a session, as temporary views.
+
+    Of the views of single feeds it gets those that the statement names.
+    """
     refuse_odd(root)
     Note.read(root)
     for table in ledgers_first(tables):
@@ -25,7 +30,7 @@ def spark_session_views(spark: SparkSession, root: Path, tables: Mapping[str, Ta
         if table.name in LEDGERS:  # each view reads them several times, and they are small
             rows = spark.createDataFrame(rows.toArrow())
         rows.createOrReplaceTempView(f"raw_{table.name}")
-    for view in views(tables):
+    for view in views_for(statement, tables):
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW `{view.name}` AS {view.sql}")
 
 

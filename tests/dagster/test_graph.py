@@ -107,6 +107,8 @@ def test_an_event_is_told_of_its_columns_and_of_which_columns_they_are_made(
         for name, deps in made.items()
     }
     assert parents["price"] == parents["prev_price"] == {("ticks/ticks", "price")}
+    assert metadata["dagster/table_name"] == "ticks_events"
+    assert not {"x", "y", "prev_x", "prev_y"} & columns.keys()  # axes of locations
     landed = graph.get(dg.AssetKey(["ticks", "ticks"])).metadata["dagster/column_lineage"]
     assert set(landed.deps_by_column) == {"stream_id", "ts", "price", "volume"}
     assert parents["query_id"] == {("queries", "id")}

@@ -101,14 +101,14 @@ def rows_in_spark(spark: SparkSession, ledger: Ledger, name: str) -> pa.Table:
 def test_every_view_gives_in_spark_what_it_gives_in_duckdb(spark, tmp_path):
     ledger = rich()
     ledger.written(tmp_path / "lake")
-    spark_session_views(spark, tmp_path / "lake", ledger.tables)
-    session = duckdb_session(tmp_path / "lake", ledger.tables)
+    spark_session_views(spark, tmp_path / "lake", ledger.tables, "SHOW TABLES")
+    session = duckdb_session(tmp_path / "lake", ledger.tables, "SHOW TABLES")
     for name, _ in statements(ledger.tables):
         expected = session.execute(f'SELECT * FROM "{name}"').to_arrow_table()
         found = rows_in_spark(spark, ledger, name)
         assert found.schema.names == expected.schema.names, name
         assert in_order(found) == in_order(expected), name
-        assert expected.num_rows or name == "locations"
+        assert expected.num_rows or name.startswith("locations")
 
 
 @settings(
