@@ -1,16 +1,16 @@
-"""What is asserted of a lane's assets: our own checks, and the contracts by Great Expectations.
+"""What is asserted of a lane's assets: our own checks, and the contracts of its tables.
 
-One Dagster check for each check and each expectation; those of an asset that have the same source
-are one step, and each of them can be executed alone. Whether a lane has stale partitions is asked
-once and said of every asset that shows them. Nothing here imports Great Expectations: a step does,
-once a process.
+One Dagster check for each check and each promise, and each can be executed alone. A step is a
+process and costs 2 s, so there are few: one for what blocks, an asset each; one for the rest of
+what is ingested and one for the rest of what is evaluated, where checks share one session of
+DuckDB; and one that asks whether partitions are stale and says it of every asset that shows them.
 
 Law: a blocking check is one SQL aggregate. A contract looks at the epochs that were last committed
-together and what has arrived since, never at the whole history.
+together and what has arrived since, never at the whole history; and at nothing where nothing has
+changed since it passed.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -38,42 +38,79 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
     return [
         definition
         for lane in lanes(settings)
-        for definition in (*_own(lane), _staleness(lane), *_contracts(settings, lane))
+        for definition in (*_blocking(lane), _staleness(lane), *_others(settings, lane))
     ]
 
 
-def _own(lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
-    """Part our own checks by asset, and those that block from those that do not."""
-
-    def place(check: OwnCheck) -> tuple[str, bool]:
-        return check.table or lane.name, check.blocking
-
-    own = sorted((c for c in own_checks_of(lane.lane) if c.name != NOTHING_IS_STALE), key=place)
-    for (table, blocking), some in groupby(own, key=place):
-        yield _of_table(lane, table, list(some), blocking=blocking)
+def _own(lane: Lane, *, blocking: bool) -> list[tuple[str, OwnCheck]]:
+    """List our own checks that block, or those that do not, each with its table."""
+    own = [c for c in own_checks_of(lane.lane) if c.name != NOTHING_IS_STALE]
+    return [(c.table or lane.name, c) for c in own if c.blocking == blocking]
 
 
-def _of_table(
-    lane: Lane, table: str, some: Sequence[OwnCheck], *, blocking: bool
-) -> dg.AssetChecksDefinition:
-    specs = [
-        dg.AssetCheckSpec(
-            check.name, asset=key(lane, table), description=check.description, blocking=blocking
+def _spec(lane: Lane, table: str, check: OwnCheck) -> dg.AssetCheckSpec:
+    means = check.description
+    return dg.AssetCheckSpec(
+        check.name, asset=key(lane, table), description=means, blocking=check.blocking
+    )
+
+
+def _blocking(lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
+    """Give a step for each asset that others wait for."""
+    by_table: dict[str, list[dg.AssetCheckSpec]] = {}
+    for table, check in _own(lane, blocking=True):
+        by_table.setdefault(table, []).append(_spec(lane, table, check))
+    for table, specs in by_table.items():
+        yield _step(lane, f"check_{lane.name}_{table}_blocking", specs)
+
+
+def _others(settings: Settings, lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
+    """Give a step for what is made of deliveries, and one for what epochs write."""
+    specs: dict[str, list[dg.AssetCheckSpec]] = {"arrivals": [], "evaluated": []}
+    for table, check in _own(lane, blocking=False):
+        specs[_made_by(lane, table)].append(_spec(lane, table, check))
+    for contract in contracts(lane.lane, settings.axes).values():
+        specs[_made_by(lane, contract.table)] += _promises(lane, contract)
+    for step, some in specs.items():
+        if some:
+            yield _step(lane, f"check_{lane.name}_{step}", some)
+
+
+def _made_by(lane: Lane, table: str) -> str:
+    """Say which step makes a table; the quarantine is told again by the one that evaluates."""
+    return "arrivals" if table == lane.name else "evaluated"
+
+
+def _promises(lane: Lane, contract: Contract) -> Iterator[dg.AssetCheckSpec]:
+    for each in contract.expectations:
+        yield dg.AssetCheckSpec(
+            each.name,
+            asset=key(lane, contract.table),
+            description=each.means,
+            # The quarantine is told again when its partitions have been evaluated.
+            additional_deps=[key(lane, "pending")] if contract.table == "quarantine" else [],
+            metadata={"columns": ", ".join(each.columns), "kind": each.kind},
         )
-        for check in some
-    ]
-    label = "blocking" if blocking else "further"
 
-    @dg.multi_asset_check(name=f"check_{lane.name}_{table}_{label}", specs=specs, can_subset=True)
+
+def _step(lane: Lane, name: str, specs: Sequence[dg.AssetCheckSpec]) -> dg.AssetChecksDefinition:
+    ours = {check.name for check in own_checks_of(lane.lane)}
+
+    @dg.multi_asset_check(name=name, specs=specs, can_subset=True)
     def made(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterable[dg.AssetCheckResult]:
-        """Ask the published views, an aggregate each."""
-        names = [check.name for check in context.selected_asset_check_keys]
+        """Ask the published views, in one session; what passed and has not changed is not asked."""
+        chosen = context.selected_asset_check_keys
         with told_plainly():
             epochs = _epochs(lake, lane)
             with Moment(lake.settings, [lane.lane]) as moment:
-                found = list(moment.own(lane.lane, epochs, names))
+                names = [each.name for each in chosen if each.name in ours]
+                tables = [each.asset_key.path[-1] for each in chosen if each.name not in ours]
+                found = [
+                    *moment.own(lane.lane, epochs, names),
+                    *moment.contracts(lane.lane, epochs, tables),
+                ]
         yield from _told(context, lake.settings, lane, found)
 
     return made
@@ -107,40 +144,6 @@ def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
                 )
 
     return made
-
-
-def _contracts(settings: Settings, lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
-    for contract in contracts(lane.lane, settings.axes).values():
-        yield _of_contract(lane, contract)
-
-
-def _of_contract(lane: Lane, contract: Contract) -> dg.AssetChecksDefinition:
-    specs = [
-        dg.AssetCheckSpec(
-            each.name,
-            asset=key(lane, contract.table),
-            description=each.means,
-            # The quarantine is told again when its partitions have been evaluated.
-            additional_deps=[key(lane, "pending")] if contract.table == "quarantine" else [],
-            metadata={"columns": ", ".join(each.columns), "kind": each.kind},
-        )
-        for each in contract.expectations
-    ]
-
-    @dg.multi_asset_check(
-        name=f"contract_{lane.name}_{contract.table}", specs=specs, can_subset=True
-    )
-    def held(
-        context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
-    ) -> Iterable[dg.AssetCheckResult]:
-        """Hold the rows of the last run against the contract, by Great Expectations."""
-        with told_plainly():
-            epochs = _epochs(lake, lane)
-            with Moment(lake.settings, [lane.lane]) as moment:
-                found = list(moment.contracts(lane.lane, epochs, [contract.table]))
-        yield from _told(context, lake.settings, lane, found)
-
-    return held
 
 
 def _epochs(lake: LakeAccess, lane: Lane) -> tuple[Epoch, ...]:

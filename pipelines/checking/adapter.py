@@ -61,7 +61,7 @@ def result_of(run: Run, suite: "ExpectationSuite") -> "ExpectationSuiteValidatio
         meta={
             "great_expectations_version": __version__,
             "run_id": {"run_name": run.rows, "run_time": datetime.fromisoformat(run.at)},
-            "active_batch_definition": {"data_asset_name": run.table},
+            "batch_kwargs": {"data_asset_name": run.table},
             "evaluated by": "DuckDB, in one pass",
         },
     )

@@ -7,7 +7,7 @@ Law: the fingerprints are taken before the session opens. So what passes is reme
 state that was there, or under one that is gone and never comes again.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from types import TracebackType
@@ -67,7 +67,7 @@ class Moment:
         self,
         lane: str,
         epochs: Sequence[Epoch] | None = None,
-        names: Sequence[str] | None = None,
+        names: Collection[str] | None = None,
     ) -> Iterator[Checked]:
         """Make our own checks of a lane, or those of these names; over some epochs, or all."""
         scope = Scope.of(self._settings, lane, epochs)
@@ -79,7 +79,7 @@ class Moment:
         self,
         lane: str,
         epochs: Sequence[Epoch] | None = None,
-        names: Sequence[str] | None = None,
+        names: Collection[str] | None = None,
     ) -> Iterator[Checked]:
         """Hold a lane's tables, or those of these names, against their contracts."""
         scope = Scope.of(self._settings, lane, epochs)

@@ -22,8 +22,8 @@ def told_by_command(project: Project) -> None:
 
 
 def execute(project: Project, wanted: list[dg.AssetCheckKey]) -> None:
-    """Execute checks in a run of their own, those by Great Expectations aside."""
-    own = [each for each in checks(project.settings) if "contract" not in each.node_def.name]
+    """Execute checks in a run of their own."""
+    own = checks(project.settings)
     mine = [key for each in own for key in each.check_keys if key in wanted]
     made = [project.assets(f"{step}_of_ticks") for step in ("arrivals", "crossings")]
     done = dg.materialize(
@@ -84,10 +84,10 @@ def test_the_job_of_the_request_executes_checks_alone(told: Project) -> None:
 
 def test_what_a_run_of_dagsters_checked_is_not_checked_again(project: Project) -> None:
     project.land(at(0))
-    own = [each for each in checks(project.settings) if "ticks_stream_state" in each.node_def.name]
+    own = [each for each in checks(project.settings) if "ticks_evaluated" in each.node_def.name]
     assets = [project.assets(f"{step}_of_ticks") for step in ("arrivals", "crossings")]
     done = dg.materialize(
-        [*assets, *(each for each in own if "contract" not in each.node_def.name)],
+        [*assets, *own],
         partition_key=at(0),
         instance=project.instance,
         resources={"lake": project.lake},
