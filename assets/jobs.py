@@ -116,7 +116,7 @@ def evaluate_stale(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAc
 def put_together(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
     """Put small files together, take out what no longer counts, delete old files."""
     with told_plainly(), lake.writing("maintain") as held:
-        done = maintained(held.store, list(lake.settings.feeds), told=context.log.info)
+        done = maintained(held.store, lake.settings, told=context.log.info)
     rows = [(name, before, after) for name, (before, after) in done.put_together.items()]
     context.add_output_metadata(
         {

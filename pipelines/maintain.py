@@ -16,9 +16,7 @@ from deltalake import DeltaTable
 
 from pipelines.epochs.drive import chain_of, code_version
 from pipelines.epochs.job import EPOCHS
-from pipelines.epochs.joined.share import LOGS as JOINED_LOGS
-from pipelines.epochs.lanes import logs, targets
-from pipelines.epochs.share import LOGS
+from pipelines.epochs.lanes import lanes, logs, targets
 from pipelines.lake.appending import append_once
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
@@ -27,11 +25,7 @@ from pipelines.lake.points import point
 from pipelines.lake.store import Store
 from pipelines.planning.chain import HORIZON, Chain
 from pipelines.registry.standing import newest_version
-
-LEDGERS = ("arrivals", EPOCHS)
-MANY = 100
-"""So many files of a ledger or a log are put together by the way; of other tables, more."""
-VERY_MANY = 500
+from pipelines.settings import Settings
 
 SETS_KEPT = 3
 FOUND = {
@@ -52,18 +46,9 @@ class Maintained:
     horizons: dict[str, int] = field(default_factory=dict)
 
 
-def tidy(store: Store) -> None:
-    """Put the files of ledgers and logs together where there are many: 50 ms a table, then."""
-    often = (*LEDGERS, *LOGS, *JOINED_LOGS)
-    for name in store.tables:
-        if len(store.files(name)) > (MANY if name in often else VERY_MANY):
-            store.rewrite(name, _compacted)
-            point(f"maintain.{name}")
-
-
 def maintain(
     store: Store,
-    lanes: Sequence[str],
+    settings: Settings,
     *,
     keep_states: int = 10,
     keep_files: timedelta = timedelta(days=7),
@@ -75,7 +60,7 @@ def maintain(
     `keep_files` is how long a file that is no longer needed stays for readers that still read it.
     """
     done = Maintained()
-    for lane in lanes:
+    for lane in lanes(store, settings):
         told(f"{lane}: taking out what no longer counts")
         _raise_horizon(store, lane, keep_states, done)
         _take_out(store, chain_of(store, lane), done)
@@ -93,7 +78,7 @@ def maintain(
             done.put_together[name] = (before, after)
         hours = int(keep_files.total_seconds() // 3600)
         gone = store.delta(name).vacuum(
-            retention_hours=hours, dry_run=False, enforce_retention_duration=False
+            retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
         )
         done.deleted += len(gone)
         store.delta(name).create_checkpoint()

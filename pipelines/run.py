@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fencepost.lanes import sides_of
-from pipelines import ingest, maintain
+from pipelines import ingest
 from pipelines.epochs.drive import GroupReport, Lake, advance, finish
 from pipelines.epochs.lanes import lanes
 from pipelines.ingest.refusals import Unanswered, unanswered
@@ -25,6 +25,7 @@ from pipelines.registry import commit as registry
 from pipelines.registry.standing import is_watched
 from pipelines.runner import HereRunner, Runner, SparkRunner
 from pipelines.settings import Settings
+from pipelines.tidying import tidy
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -124,7 +125,7 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
                 break
         report.unanswered = unanswered(store)
         report.unwatched = _unwatched(store, report.groups)
-        maintain.tidy(store)
+        tidy(store, settings.keep_history)
     report.seconds = time.perf_counter() - started
     return report
 

@@ -126,7 +126,6 @@ def maintain(
       fencepost maintain --keep-states 30 --keep-files 14d
     """  # noqa: D301
     from pipelines import run_output
-    from pipelines.epochs.lanes import lanes
     from pipelines.maintain import maintain as maintained
     from pipelines.run import runner_of, writing
     from pipelines.settings import load
@@ -139,7 +138,7 @@ def maintain(
     ):
         done = maintained(
             held.store,
-            lanes(held.store, settings),
+            settings,
             keep_states=keep_states,
             keep_files=kept,
             told=lambda doing: told(doing, 0.0),

@@ -85,7 +85,7 @@ def chain_in(session: "duckdb.DuckDBPyConnection", lane: str) -> Chain:
     return Chain.of(lane, map(Epoch.of_row, rows.to_pylist()))
 
 
-def deliveries_in(session: "duckdb.DuckDBPyConnection", scope: Scope) -> list[Delivery]:
+def deliveries_in(session: "duckdb.DuckDBPyConnection", scope: Scope) -> Sequence[Delivery]:
     """Read the deliveries of a lane as a session sees them."""
     rows = session.execute(f"SELECT * FROM raw_arrivals a WHERE {scope.of_lane('a.lane')}")
     return Arrivals.of(rows.to_arrow_table().to_pylist()).deliveries(scope.lane)

@@ -21,8 +21,9 @@ from pipelines.lake.appending import Conflict, Unknown, committed
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.points import point
+from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
-from pipelines.planning.chain import Chain, Epoch
+from pipelines.planning.chain import Chain, Chains, Epoch
 from pipelines.planning.deliveries import Arrivals
 from pipelines.planning.plan import Limits, next_group
 from pipelines.runner import Runner
@@ -68,12 +69,17 @@ class GroupReport:
 
 def chain_of(store: Store, lane: str) -> Chain:
     """Read the epochs in force of a lane."""
-    return Chain.of(lane, store.parsed(EPOCHS, Epoch.of_row))
+    return store.fold(EPOCHS, Chains).of(lane)
+
+
+def chains_of(store: Store) -> Mapping[str, Chain]:
+    """Read the epochs in force of every lane that ever had one, declared or not."""
+    return store.fold(EPOCHS, Chains).every()
 
 
 def arrivals_of(store: Store) -> Arrivals:
     """Read what has arrived."""
-    return Arrivals.of(store.parsed("arrivals", dict))
+    return store.fold(ARRIVALS, Arrivals)
 
 
 def finish(lake: Lake, lane: str) -> GroupReport | None:
@@ -141,7 +147,7 @@ def plan(
 def execute(lake: Lake, chain: Chain, group: Sequence[Epoch], planned: float = 0.0) -> GroupReport:
     """Evaluate a planned group and commit it."""
     started = time.perf_counter()
-    if any(mine not in chain.epochs for mine in group):
+    if tuple(chain.epochs[group[0].epoch - 1 : group[-1].epoch]) != tuple(group):
         raise LakeError(
             f"the plan for epoch {group[0].epoch} of '{group[0].lane}' was replaced by another "
             "writer's before it was carried out: run again"

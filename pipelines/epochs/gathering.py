@@ -61,7 +61,7 @@ class Gathering:
         """Write the rows of a table, and forget them."""
         table = self.declared[name]
         rows = pa.concat_tables(self._parts.pop(name))
-        self._write(name, _sorted(self._bucketed(rows, table), table))
+        self._write(name, in_table_order(self._bucketed(rows, table), table))
 
     def put(self, name: str, at: At, rows: pa.Table, *, snapshot: bool | None = None) -> None:
         """Give rows the columns that all rows of a table have, and keep them."""
@@ -114,7 +114,7 @@ def every(flag: bool, n: int) -> pa.BooleanArray:
     return pa.repeat(pa.scalar(flag), n)
 
 
-def _sorted(rows: pa.Table, table: Table) -> pa.Table:
+def in_table_order(rows: pa.Table, table: Table) -> pa.Table:
     """Sort rows as the table wants them: by texts in the order of their ranks."""
     if not table.sorted_by or table.sorted_by == ("epoch",):
         return rows  # they come epoch by epoch

@@ -49,11 +49,10 @@ def context_of(  # noqa: PLR0913  the lake's two, and what of its ledgers was re
     code: str,
 ) -> Context:
     """Gather what a plan is made of."""
-    sides = sides_of(lane)
-    rising = arrivals.rising_versions(deliveries) if sides else {}
+    joined = sides_of(lane) is not None
     return Context(
         _lateness(settings, lane),
-        rising.__getitem__ if sides else arrivals.registry_version_at,
+        arrivals.rising_versions(deliveries) if joined else arrivals.registry_version_at,
         lambda version: fingerprint(store, settings, lane, version),
         {table: store.version(table) for table in (EPOCHS, *targets(lane))},
         code,
@@ -93,8 +92,7 @@ def job_of(
 ) -> Job:
     """Gather what a group needs."""
     lane = group[0].lane
-    in_order = arrivals.deliveries(lane)
-    deliveries = {delivery.n: delivery for delivery in in_order}
+    deliveries = arrivals.by_number
     before = chain.upto(group[0].epoch - 1)
     versions = {epoch.registry_version for epoch in group}
     if sides_of(lane) is None:

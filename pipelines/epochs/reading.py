@@ -131,14 +131,10 @@ def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = 
     """Read a log as of the epoch before; of the streams wanted only, where these are named."""
     columns = [c for c in table.arrow.names if c not in table.partitioned_by]
     parts = [empty(table, columns)]
-    if wanted is None:
-        every = [columns_of(share, table, path, columns) for path in share.files[table.name]]
-    else:
+    every = [kept_columns(share, table, path, columns) for path in share.files[table.name]]
+    if wanted is not None:
         names = _distinct(wanted)
-        every = [
-            _of_streams(kept_columns(share, table, path, columns), names)
-            for path in share.files[table.name]
-        ]
+        every = [_of_streams(rows, names) for rows in every]
     parts += [of_share(share.as_of.counting(rows), share) for rows in every]
     return newest(pa.concat_tables(parts), KEYS[table.name])
 

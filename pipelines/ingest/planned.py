@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.times import to_microseconds
 from pipelines.ingest.outcome import Outcome
-from pipelines.lake.sequence import latest
 from pipelines.landing import Delivery, Refusal
+from pipelines.planning.deliveries import Arrivals
 from schemas.arrivals import DELIVERY, DONE, PLANNED, REFUSED
 from schemas.table import TIME
 
@@ -123,11 +122,10 @@ def first_row(
     return row
 
 
-def unfinished(arrivals: pa.Table) -> list[list[Planned]]:
+def unfinished(arrivals: Arrivals) -> list[list[Planned]]:
     """Give the deliveries that are planned and not concluded, by plan, in their order."""
     plans: dict[str, list[Planned]] = {}
-    last = latest(arrivals)
-    still = last.filter((pc.field("kind") == DELIVERY) & (pc.field("state") == PLANNED))
-    for row in still.to_pylist():
-        plans.setdefault(row["plan"], []).append(Planned(row))
+    for _, row in sorted(arrivals.planned.items()):
+        if row["kind"] == DELIVERY:
+            plans.setdefault(row["plan"], []).append(Planned(row))
     return list(plans.values())

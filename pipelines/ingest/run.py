@@ -19,8 +19,9 @@ from pipelines.ingest.plans import Wanted, take_all
 from pipelines.ingest.report import IngestReport, Progress, quiet
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
-from pipelines.landing import Known, Looked, look
+from pipelines.landing import KnownFiles, Looked, look
 from pipelines.landing.news import Outside, outside
+from pipelines.planning.deliveries import Arrivals
 from pipelines.runner import Runner
 from pipelines.settings import Feed, Settings
 
@@ -39,10 +40,9 @@ def ingest(
     What cannot be taken stays where it is, and ledger and report say why; everything else goes on.
     """
     report = IngestReport(progress)
-    arrivals = store.rows(ARRIVALS)
     wanted: list[Wanted] = []
     for feed in map(settings.feeds.__getitem__, settings.feeds if feeds is None else feeds):
-        looked = looked_for(feed, arrivals, now)
+        looked = looked_for(store, feed, now)
         wanted += [Wanted(delivery) for delivery in (*looked.found, *looked.refused)]
         if looked.waiting:
             report.waiting[feed.name] = looked.waiting
@@ -52,11 +52,11 @@ def ingest(
     return report
 
 
-def looked_for(feed: Feed, arrivals: pa.Table, now: int) -> Looked:
+def looked_for(store: Store, feed: Feed, now: int) -> Looked:
     """Say what has landed for a feed, by what the ledger knows; changes nothing."""
     if feed.form == delta_source.FORM:
-        return delta_source.look(feed, arrivals, now)
-    return look(feed, Known.of(arrivals, feed.name), now)
+        return delta_source.look(feed, store.rows(ARRIVALS), now)
+    return look(feed, store.fold(ARRIVALS, KnownFiles).of(feed.name), now)
 
 
 def left_outside(feed: Feed, arrivals: pa.Table, now: int) -> Outside:
@@ -72,7 +72,7 @@ def recover(
 ) -> IngestReport:
     """Finish what a crash left half done: every plan that is not concluded is carried out again."""
     report = IngestReport(progress)
-    plans = unfinished(store.rows(ARRIVALS))
+    plans = unfinished(store.fold(ARRIVALS, Arrivals))
     for count, planned in enumerate(plans, 1):
         report.add_all(carry_out(store, settings, runner, planned, again=True))
         report.reach(count / len(plans))

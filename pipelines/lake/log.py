@@ -20,6 +20,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
+from deltalake import DeltaTable
+
 from fencepost.errors import LakeError
 from pipelines.lake import layout
 from pipelines.lake.appending import Conflict
@@ -31,6 +33,8 @@ Action = Mapping[str, Any]
 
 REARRANGEMENTS = 256
 """So many are remembered; who has missed more of them reads the table anew."""
+
+ENGINE = "fencepost"
 
 READER, WRITER = 1, 3
 """The newest protocol that our own commits keep: with constraints, and nothing else."""
@@ -47,18 +51,17 @@ class Rearranged:
 class Log:
     """The log of one table. Not for several threads at once."""
 
-    def __init__(self, folder: Path, table: Table) -> None:
-        """Open the table: 1 ms and what its checkpoint takes."""
+    def __init__(self, folder: Path, table: Table, delta: DeltaTable) -> None:
+        """Begin with a table as it was opened."""
         self.folder = folder
         self.table = table
         self.version = -1
         self.files: dict[str, DataFile] = {}
         self.is_plain = True
         self.reader_version = READER
-        self.opened = 0
         self._rearranged: deque[Rearranged] = deque(maxlen=REARRANGEMENTS)
         self._rearrangements = 0
-        self._open()
+        self._begin(delta)
 
     def refresh(self) -> int:
         """Read the commits made since, and give the newest version. 10 µs where there are none."""
@@ -91,13 +94,14 @@ class Log:
         return self._rearrangements
 
     def _open(self) -> None:
-        delta = layout.open_table(self.folder)
+        self._begin(layout.open_table(self.folder))
+
+    def _begin(self, delta: DeltaTable) -> None:
         protocol = delta.protocol()
         self.version = int(delta.version())
         self.reader_version = int(protocol.min_reader_version)
         self.is_plain = self.reader_version <= READER and protocol.min_writer_version <= WRITER
         self.files = {file.path: file for file in layout.active_files(delta, self.table)}
-        self.opened += 1
         self._rearranged.clear()
 
     def _apply(self, actions: Sequence[Action]) -> None:
@@ -127,7 +131,7 @@ class Log:
             "timestamp": _now(),
             "operation": operation,
             "operationParameters": dict(parameters),
-            "engineInfo": "fencepost",
+            "engineInfo": ENGINE,
         }
         if said is not None:
             info["userMetadata"] = said
@@ -137,6 +141,14 @@ class Log:
         if layout.checkpointed(self.folder) > at:  # its place was free because it was cleaned
             path.unlink()
             raise Conflict(f"{self.folder.name}: {at + 1} lies before the checkpoint by now")
+
+
+def replaced_by(actions: Sequence[Action]) -> set[str]:
+    """Name the files that a commit of ours put together; none where it was another commit."""
+    infos = [action["commitInfo"] for action in actions if "commitInfo" in action]
+    if not any(info.get("engineInfo") == ENGINE for info in infos):
+        return set()
+    return {unquote(action["remove"]["path"]) for action in actions if "remove" in action}
 
 
 def publish(path: Path, text: str) -> None:

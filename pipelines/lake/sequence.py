@@ -33,9 +33,14 @@ def latest(arrivals: pa.Table) -> pa.Table:
     return arrivals.take(pa.array(order[ends]))
 
 
-def next_number(arrivals: pa.Table) -> int:
-    """Give the number that comes next; the first is 1."""
-    return (pc.max(arrivals["n"]).as_py() or 0) + 1
+class Numbers:
+    """The newest number that was taken; 0: none was."""
+
+    newest = 0
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows that came to the ledger."""
+        self.newest = max(self.newest, pc.max(rows["n"]).as_py() or 0)
 
 
 def take_numbers(
@@ -49,7 +54,7 @@ def take_numbers(
     """
     for _ in range(TRIES):
         at = store.version(ARRIVALS)
-        planned = make(next_number(store.rows(ARRIVALS)))
+        planned = make(store.fold(ARRIVALS, Numbers).newest + 1)
         evidence = _evidence(what, plan, lane, planned)
         try:
             store.append(ARRIVALS, at, store.write(ARRIVALS, planned), evidence)

@@ -9,9 +9,10 @@ Law: what `append` returned from is in the table for every reader; what it raise
 not. A lake is brought to this format by who holds it to write; who reads changes nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable
@@ -40,6 +41,41 @@ NO_VERSION = -1
 T = TypeVar("T")
 
 
+class Fold(Protocol):
+    """What the rows of a ledger come to, in whatever order they come."""
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows that came."""
+        ...
+
+
+F = TypeVar("F", bound=Fold)
+
+
+@dataclass
+class Folded:
+    """A fold, and the files whose rows it has taken."""
+
+    value: Any
+    log: Log | None
+    paths: set[str]
+    rearrangements: int
+
+    @classmethod
+    def of(cls, value: Fold, log: Log | None) -> "Folded":
+        """Begin with a fold that has taken nothing."""
+        return cls(value, log, set(), 0 if log is None else log.rearrangements)
+
+    def keeps_up(self, files: Collection[str]) -> bool:
+        """Follow its rows into the files where they are now; False where they cannot be found."""
+        if self.log is not None and self.rearrangements != self.log.rearrangements:
+            for each in self.log.rearranged(self.rearrangements) or ():
+                if each.gone <= self.paths:
+                    self.paths = (self.paths - each.gone) | each.came
+            self.rearrangements = self.log.rearrangements
+        return all(path in files for path in self.paths)
+
+
 class Store:
     """The tables of a lake. Not for several threads at once."""
 
@@ -53,7 +89,9 @@ class Store:
         self._logs: dict[str, Log] = {}
         self._pieces: dict[str, dict[str, pa.Table]] = {}
         self._some: dict[tuple[str, ...], dict[str, pa.Table]] = {}
-        self._parsed: dict[tuple[str, object], dict[str, list[Any]]] = {}
+        self._folded: dict[tuple[str, object], Folded] = {}
+        self.tidied: dict[str, int] = {}
+        """By table: the version at which nothing was left to tidy."""
 
     @classmethod
     def create(cls, root: Path, tables: Mapping[str, Table], *, buckets: int) -> "Store":
@@ -169,6 +207,19 @@ class Store:
         except OSError as failure:
             raise Unknown(str(failure), storage_error(failure, path, ours=True)) from failure
 
+    def rearrange(
+        self, name: str, at: int, gone: Sequence[DataFile], came: Sequence[DataFile]
+    ) -> None:
+        """Commit files that hold the rows of others in their place, as the version after `at`."""
+        log = self.log(name)
+        if log.refresh() != at or not log.is_plain:
+            raise Conflict(f"{name} is at version {log.version}, {at} was expected")
+        log.rearrange(at, gone, came)
+
+    def read(self, name: str, file: DataFile) -> pa.Table:
+        """Read one of a table's files whole."""
+        return self._read(self.tables[name], file)
+
     def write(self, name: str, rows: pa.Table) -> list[DataFile]:
         """Write data files, which nobody sees until they are committed."""
         return write_files(self.folder(name), self.tables[name], rows)
@@ -215,19 +266,23 @@ class Store:
         self._some[asked] = pieces
         return pa.concat_tables([schema.empty_table(), *pieces.values()])
 
-    def parsed(self, name: str, parse: Callable[[Mapping[str, Any]], T]) -> list[T]:
-        """Read a ledger row by row; rows parsed before are not parsed again.
+    def fold(self, name: str, begin: Callable[[], F]) -> F:
+        """Give what the rows of a ledger come to; only those that came since are read.
 
-        So a lake that was written to a million times costs a run no more than its newest files.
+        So a lake that was written to a million times costs a run no more than what is new. The same
+        rows in other files are no news.
         """
-        self.rows(name)
-        known = self._parsed.get((name, parse), {})
-        mine = {
-            path: known[path] if path in known else [parse(row) for row in piece.to_pylist()]
-            for path, piece in self._pieces[name].items()
-        }
-        self._parsed[name, parse] = mine
-        return [row for rows in mine.values() for row in rows]
+        files = {file.path: file for file in self.files(name)}
+        folded = self._folded.get((name, begin))
+        if folded is None or not folded.keeps_up(files):
+            folded = self._folded[name, begin] = Folded.of(begin(), self._logs.get(name))
+        table = self.tables[name]
+        for path, file in files.items():
+            if path not in folded.paths:
+                folded.value.add(self._read(table, file))
+                folded.paths.add(path)
+        value: F = folded.value
+        return value
 
     def rows_between(self, name: str, lane: str, column: str, first: int, last: int) -> pa.Table:
         """Read the files that may hold rows of a lane with first <= column <= last."""
@@ -284,7 +339,7 @@ class Store:
     def log(self, name: str) -> Log:
         """Give a table's log, as far as it was read."""
         if name not in self._logs:
-            self._logs[name] = Log(self.folder(name), self.tables[name])
+            self._logs[name] = Log(self.folder(name), self.tables[name], self._delta(name))
         return self._logs[name]
 
     def rewrite(self, name: str, change: Callable[[DeltaTable], T]) -> T:

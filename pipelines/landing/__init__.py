@@ -6,13 +6,14 @@
 
 from pipelines.landing.deliveries import Delivery, Found, Looked, Refusal
 from pipelines.landing.keys import key_in_path, key_of_time
-from pipelines.landing.known import Known
+from pipelines.landing.known import Known, KnownFiles
 from pipelines.landing.looking import look
 
 __all__ = [
     "Delivery",
     "Found",
     "Known",
+    "KnownFiles",
     "Looked",
     "Refusal",
     "key_in_path",

@@ -4,21 +4,30 @@ Law: what is planned counts as taken, done or not. What `Known` was told of is n
 unless it was refused for what stands in it, and has been touched since.
 """
 
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.landing.folder import File
+from schemas.arrivals import DELIVERY, REFUSED
+
+Row = Mapping[str, Any]
 
 LISTS = ("files", "sizes", "mtimes", "hashes")
+COLUMNS = [
+    *("n", "lane", "kind", "state", "lines", "partition_key", "reason"),
+    *LISTS,
+]
 FOR_ITS_NAME = ("repeat", "changed")
 """Refusals of a file for what was taken before it: to touch it does not help."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Taken:
     """A file that was taken: its hash, and the number of its delivery; None: just found."""
 
@@ -31,7 +40,7 @@ class Taken:
         return f"'{self.file}' " + ("beside it" if self.n is None else f"of delivery {self.n}")
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Known:
     """The files of one feed that came before.
 
@@ -39,34 +48,75 @@ class Known:
     by_name     those taken
     by_content  those taken, by hash
     refused     name and hash of those that were refused for what was taken before them
-    newest_key  the newest partition that a delivery was taken into
     """
 
     seen: set[tuple[str, int, int]] = field(default_factory=set)
     by_name: dict[str, Taken] = field(default_factory=dict)
     by_content: dict[str, Taken] = field(default_factory=dict)
     refused: set[tuple[str, str]] = field(default_factory=set)
-    newest_key: str = ""
+    _keys: Counter[str] = field(default_factory=Counter)
+    _taken: set[int] = field(default_factory=set)
+    _ended: dict[int, str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, arrivals: pa.Table, feed: str) -> "Known":
         """Read a feed's rows of the ledger."""
-        rows = _of_feed(arrivals, feed)
-        ended = rows.filter(pc.field("state") == "refused")
-        refusals = dict(zip(ended["n"].to_pylist(), ended["reason"].to_pylist(), strict=True))
-        taken = rows.filter(~pc.field("n").isin(ended["n"].combine_chunks()))
-        known = cls(newest_key=pc.max(taken["partition_key"]).as_py() or "")
-        for n, file, size, mtime, content in _files(rows):
-            known.seen.add((file, size, mtime))
-            if n not in refusals:
-                known.by_name[file] = known.by_content[content] = Taken(file, content, n)
-            elif refusals[n] in FOR_ITS_NAME:
-                known.refused.add((file, content))
-        return known
+        known = KnownFiles()
+        known.add(arrivals)
+        return known.of(feed)
+
+    @property
+    def newest_key(self) -> str:
+        """The newest partition that a delivery was taken into. O(partitions)."""
+        return max(self._keys, default="")
+
+    def take(self, row: Row) -> None:
+        """Take a row of the ledger, in whatever order they come."""
+        n, files = row["n"], row["files"] or ()
+        self.seen.update(zip(files, row["sizes"], row["mtimes"], strict=True) if files else ())
+        if row["state"] == REFUSED:
+            self._refuse(row)
+        elif n not in self._ended:
+            if n not in self._taken:
+                self._taken.add(n)
+                self._keys[row["partition_key"]] += 1
+            for file, content in zip(files, row["hashes"] or (), strict=True):
+                self.by_name[file] = self.by_content[content] = Taken(file, content, n)
 
     def has(self, file: File) -> bool:
         """Whether a file was seen as it is."""
         return (file.path, file.size, file.mtime) in self.seen
+
+    def _refuse(self, row: Row) -> None:
+        n = row["n"]
+        self._ended[n] = row["reason"]
+        if n in self._taken:
+            self._taken.discard(n)
+            self._keys -= Counter([row["partition_key"]])
+        for file, content in zip(row["files"] or (), row["hashes"] or (), strict=True):
+            for known, name in ((self.by_name, file), (self.by_content, content)):
+                if name in known and known[name].n == n:
+                    del known[name]
+            if row["reason"] in FOR_ITS_NAME:
+                self.refused.add((file, content))
+
+
+class KnownFiles:
+    """The files of every feed that came before, kept as rows come to the ledger."""
+
+    def __init__(self) -> None:
+        """Begin with no row."""
+        self._feeds: dict[str, Known] = {}
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows of the ledger: those of deliveries, retries aside."""
+        mine = (pc.field("kind") == DELIVERY) & pc.field("lines").is_null()
+        for row in rows.select(COLUMNS).filter(mine).to_pylist():
+            self.of(row["lane"]).take(row)
+
+    def of(self, feed: str) -> Known:
+        """Give those of a feed."""
+        return self._feeds.setdefault(feed, Known())
 
 
 def naming(arrivals: pa.Table, names: Collection[str]) -> pa.Table:

@@ -7,22 +7,26 @@ Law: at most the last group of the chain is planned and not done; all before it 
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from bisect import bisect_right
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, takewhile
 from typing import Any
+
+import numpy as np
 
 from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of
 from fencepost.times import to_microseconds
-from pipelines.planning.deliveries import Row
+from fencepost.tuples import Int64s
+from pipelines.planning.growing import Growing, Row, Rows, plain_rows
 from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
 
 HORIZON = "horizon"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Epoch:
     """One epoch as it was planned; `counts` once it is done. Times in µs."""
 
@@ -112,6 +116,26 @@ def _counts(row: Row) -> dict[str, int]:
     return {**dict.fromkeys(COUNTS, 0), **counts} if row["state"] == DONE else counts
 
 
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """The deliveries that a chain's epochs took, in order; where each epoch ends among them."""
+
+    numbers: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+    ends: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
+
+    @classmethod
+    def of(cls, epochs: Sequence[Epoch]) -> "Taken":
+        """Gather them. O(epochs)."""
+        numbers = [n for epoch in epochs for n in epoch.arrivals]
+        ends = np.cumsum([len(epoch.arrivals) for epoch in epochs], dtype=np.int64)
+        return cls(np.array(numbers, np.int64), ends)
+
+    def upto(self, epochs: int) -> "Taken":
+        """Give those of the first epochs."""
+        ends = self.ends[:epochs]
+        return Taken(self.numbers[: ends[-1] if len(ends) else 0], ends)
+
+
 @dataclass(frozen=True)
 class Chain:
     """The epochs in force of a lane, in their order, and what is known of those replaced.
@@ -126,34 +150,15 @@ class Chain:
     generation: int
     horizon: int
     replaced: tuple[Epoch, ...]
+    taken: Taken = field(default_factory=Taken, compare=False, repr=False)
 
     @classmethod
     def of(cls, lane: str, told: Iterable[Epoch]) -> "Chain":
         """Find what is in force, by the rows of the ledger. O(rows)."""
-        latest: dict[tuple[int, int], Epoch] = {}
-        horizon = 0
+        chains = Chains()
         for epoch in told:
-            if epoch.lane != lane:
-                continue
-            if epoch.horizon:
-                horizon = max(horizon, epoch.epoch)
-                continue
-            known = latest.get((epoch.generation, epoch.epoch))
-            if known is None or epoch.done:
-                latest[epoch.generation, epoch.epoch] = epoch
-        force: list[Epoch] = []
-        replaced: list[Epoch] = []
-        for _, members in groupby(sorted(latest), key=lambda key: key[0]):
-            mine = [latest[key] for key in members]
-            kept = mine[0].epoch - 1
-            replaced = [*force[kept:], *replaced]
-            force = [*force[:kept], *mine]
-        covered = {n for epoch in force for n in epoch.arrivals}
-        stale = tuple(e for e in replaced if not covered.issuperset(e.arrivals))
-        generation = max((epoch.generation for epoch in force), default=1)
-        chain = cls(lane, tuple(force), generation, horizon, stale)
-        chain.check()
-        return chain
+            chains.take(epoch)
+        return chains.of(lane)
 
     def check(self) -> None:
         """Raise LakeError unless the epochs are a chain. O(epochs)."""
@@ -176,23 +181,32 @@ class Chain:
     def open(self) -> tuple[Epoch, ...]:
         """The group that was planned and is not done; empty where there is none."""
         last = self.epochs[-1].plan if self.epochs else ""
-        group = tuple(epoch for epoch in self.epochs if epoch.plan == last)
+        group = (*takewhile(lambda epoch: epoch.plan == last, reversed(self.epochs)),)[::-1]
         return group if any(not epoch.done for epoch in group) else ()
 
     def upto(self, epochs: int) -> "Chain":
         """Give the chain of the first epochs alone."""
-        return Chain(self.lane, self.epochs[:epochs], self.generation, self.horizon, self.replaced)
+        some = self.taken.upto(epochs)
+        return Chain(
+            self.lane, self.epochs[:epochs], self.generation, self.horizon, self.replaced, some
+        )
 
     @property
     def eras(self) -> list[tuple[int, int, int]]:
         """Say which generation is in force for which epochs: (generation, first, last)."""
-        runs = [list(run) for _, run in groupby(self.epochs, key=lambda e: e.generation)]
-        return [(run[0].generation, run[0].epoch, run[-1].epoch) for run in runs]
+        found = []
+        first = 0
+        while first < len(self.epochs):  # generations rise along the chain
+            generation = self.epochs[first].generation
+            beyond = bisect_right(self.epochs, generation, first, key=lambda e: e.generation)
+            found.append((generation, self.epochs[first].epoch, self.epochs[beyond - 1].epoch))
+            first = beyond
+        return found
 
     @property
     def snapshot(self) -> int:
         """The last epoch with which the whole state was written; 0: there is none."""
-        return max((epoch.epoch for epoch in self.epochs if epoch.snapshot), default=0)
+        return next((epoch.epoch for epoch in reversed(self.epochs) if epoch.snapshot), 0)
 
     @property
     def feed_watermarks(self) -> dict[str, int | None]:
@@ -214,4 +228,118 @@ class Chain:
     @property
     def covered(self) -> list[int]:
         """The deliveries that were taken, in the order in which they were."""
-        return [n for epoch in self.epochs for n in epoch.arrivals]
+        numbers: list[int] = self.deliveries.numbers.tolist()
+        return numbers
+
+    @property
+    def deliveries(self) -> Taken:
+        """The same as arrays, as far as the chain goes."""
+        return self.taken if len(self.taken.ends) == len(self.epochs) else Taken.of(self.epochs)
+
+
+class Chains:
+    """The chains of all lanes, kept as rows come to the ledger.
+
+    Law: what it gives is what the rows taken so far tell, in whatever order they came. An epoch
+    that comes behind the others, or is done now, costs O(1); any other makes its lane's chain anew.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no row."""
+        self._lanes: dict[str, _Growing] = {}
+
+    def add(self, rows: Rows) -> None:
+        """Take rows of the ledger."""
+        for row in plain_rows(rows):
+            self.take(Epoch.of_row(row))
+
+    def take(self, epoch: Epoch) -> None:
+        """Take one row, read."""
+        self._lanes.setdefault(epoch.lane, _Growing(epoch.lane)).take(epoch)
+
+    def of(self, lane: str) -> Chain:
+        """Give the chain of a lane. LakeError where its epochs are none."""
+        return self._lanes.setdefault(lane, _Growing(lane)).chain()
+
+    def every(self) -> dict[str, Chain]:
+        """Give the chain of every lane that has one."""
+        return {lane: growing.chain() for lane, growing in self._lanes.items()}
+
+
+class _Growing:
+    """The chain of one lane as it grows; `force` is None where it has to be found anew."""
+
+    def __init__(self, lane: str) -> None:
+        self.lane = lane
+        self.latest: dict[tuple[int, int], Epoch] = {}
+        self.horizon = 0
+        self.force: list[Epoch] | None = []
+        self.replaced: list[Epoch] = []
+        self.covered: set[int] = set()
+        self.numbers, self.ends = Growing(), Growing()
+        self._chain: Chain | None = None
+
+    def take(self, epoch: Epoch) -> None:
+        self._chain = None
+        if epoch.horizon:
+            self.horizon = max(self.horizon, epoch.epoch)
+            return
+        key = epoch.generation, epoch.epoch
+        known = self.latest.get(key)
+        if known is not None and not epoch.done:
+            return
+        self.latest[key] = epoch
+        force = self.force
+        if force is None:
+            return
+        if known is None and epoch.epoch == len(force) + 1 and not self._goes_back(epoch):
+            self._append(epoch)
+        elif known is not None and epoch.epoch <= len(force) and force[epoch.epoch - 1] is known:
+            force[epoch.epoch - 1] = epoch
+        else:
+            self.force = None
+
+    def chain(self) -> Chain:
+        if self._chain is None:
+            whole = self.force is None
+            if whole:
+                self._find()
+            force = self.force or []
+            generation = max(force[-1].generation, 1) if force else 1
+            taken = Taken(self.numbers.view, self.ends.view)
+            self.replaced = [e for e in self.replaced if not self.covered.issuperset(e.arrivals)]
+            stale = tuple(self.replaced)
+            chain = Chain(self.lane, tuple(force), generation, self.horizon, stale, taken)
+            if whole:
+                chain.check()
+            self._chain = chain
+        return self._chain
+
+    def _goes_back(self, epoch: Epoch) -> bool:
+        """Say whether an epoch would stand behind others that are newer, or not done."""
+        last = self.force[-1] if self.force else None
+        if last is None or last.plan == epoch.plan:
+            return False
+        group = takewhile(lambda each: each.plan == last.plan, reversed(self.force or ()))
+        return epoch.generation < last.generation or not all(each.done for each in group)
+
+    def _append(self, epoch: Epoch) -> None:
+        if self.force is not None:
+            self.force.append(epoch)
+        self.covered.update(epoch.arrivals)
+        self.numbers.extend(epoch.arrivals)
+        self.ends.extend((len(self.numbers),))
+
+    def _find(self) -> None:
+        """Find what is in force among all rows. O(rows)."""
+        force: list[Epoch] = []
+        replaced: list[Epoch] = []
+        for _, members in groupby(sorted(self.latest), key=lambda key: key[0]):
+            mine = [self.latest[key] for key in members]
+            kept = mine[0].epoch - 1
+            replaced = [*force[kept:], *replaced]
+            force = [*force[:kept], *mine]
+        self.force, self.replaced = [], replaced
+        self.covered, self.numbers, self.ends = set(), Growing(), Growing()
+        for epoch in force:
+            self._append(epoch)

@@ -6,21 +6,21 @@ Law: the order is (partition key, n); those found together took their numbers by
 on what arrived and when, never on how it is cut into epochs.
 """
 
-from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left, insort
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import overload
+
+import numpy as np
 
 from fencepost.lanes import feeds_of
 from fencepost.times import to_microseconds
-from schemas.arrivals import DELIVERY, DONE, OF_DELTA, PLANNED, REFUSED, REGISTRY
-
-_RANK = {PLANNED: 0, DONE: 1, REFUSED: 1}
-
-Row = Mapping[str, Any]
+from fencepost.tuples import Int64s
+from pipelines.planning.growing import Growing, Row, Rows, plain_rows
+from schemas.arrivals import DELIVERY, DONE, OF_DELTA, PLANNED, REGISTRY
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """A delivery that has been taken in.
 
@@ -40,69 +40,164 @@ class Delivery:
     unordered: bool = False
 
 
-@dataclass(frozen=True)
-class Arrivals:
-    """The ledger, read: what has arrived for each lane, and when the registry changed."""
+class InOrder(Sequence[Delivery]):
+    """The deliveries of a lane in their order, as they come: most of them behind the others."""
 
-    latest: Mapping[int, Row]
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._all: list[Delivery] = []
+        self._numbers = Growing()
+
+    def put(self, delivery: Delivery) -> None:
+        """Put one in its place. O(1) behind the others, else O(n)."""
+        if not self._all or _place(self._all[-1]) < _place(delivery):
+            self._all.append(delivery)
+            self._numbers.extend((delivery.n,))
+            return
+        insort(self._all, delivery, key=_place)
+        self._numbers = Growing()
+        self._numbers.extend(each.n for each in self._all)
+
+    @property
+    def numbers(self) -> Int64s:
+        """Their numbers."""
+        return self._numbers.view
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self._all)
+
+    @overload
+    def __getitem__(self, place: int) -> Delivery: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Delivery]: ...
+    def __getitem__(self, place: int | slice) -> Delivery | Sequence[Delivery]:
+        """Give one of them, or several."""
+        return self._all[place]
+
+    def __iter__(self) -> Iterator[Delivery]:
+        """Give them one by one."""
+        return iter(self._all)
+
+
+def numbers_of(deliveries: Sequence[Delivery]) -> Int64s:
+    """Give the numbers of deliveries in their order."""
+    if isinstance(deliveries, InOrder):
+        return deliveries.numbers
+    return np.array([delivery.n for delivery in deliveries], np.int64)
+
+
+class Arrivals:
+    """The ledger, read as it grows: what has arrived for each lane, and when the registry changed.
+
+    planned  by number: the rows of what is planned and not concluded, deliveries and registrations
+    by_number  the done deliveries
+
+    Law: the last word on each number tells, in whatever order the rows came.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no row."""
+        self.planned: dict[int, Row] = {}
+        self.by_number: dict[int, Delivery] = {}
+        self.newest_planned_version = 0
+        self._concluded: set[int] = set()
+        self._lanes: dict[str, InOrder] = {}
+        self._commits: list[tuple[int, int, int]] = []
 
     @classmethod
-    def of(cls, rows: Sequence[Row]) -> "Arrivals":
-        """Keep the last word on each number. O(rows)."""
-        latest: dict[int, Row] = {}
+    def of(cls, rows: Iterable[Row]) -> "Arrivals":
+        """Take rows of the ledger. O(rows)."""
+        arrivals = cls()
         for row in rows:
-            known = latest.get(row["n"])
-            if known is None or _RANK[row["state"]] >= _RANK[known["state"]]:
-                latest[row["n"]] = row
-        return cls(latest)
+            arrivals.take(row)
+        return arrivals
 
-    def deliveries(self, lane: str) -> list[Delivery]:
+    def add(self, rows: Rows) -> None:
+        """Take the rows that came since."""
+        for row in plain_rows(rows):
+            self.take(row)
+
+    def take(self, row: Row) -> None:
+        """Take one row. O(1) for what comes behind the others."""
+        n = row["n"]
+        version = row.get("registry_version") or 0
+        self.newest_planned_version = max(self.newest_planned_version, version)
+        if row["state"] == PLANNED:
+            if n not in self._concluded:
+                self.planned[n] = row
+            return
+        self.planned.pop(n, None)
+        if n in self._concluded:
+            return
+        self._concluded.add(n)
+        if row["state"] != DONE:
+            return
+        if row["kind"] == REGISTRY:
+            found_at = to_microseconds(row["found_at"]) or 0
+            insort(self._commits, (n, int(row["registry_version"]), found_at))
+        elif row["kind"] == DELIVERY:
+            self._put(_delivery(row))
+
+    def deliveries(self, lane: str) -> Sequence[Delivery]:
         """Give the done deliveries of a lane, in their order."""
-        feeds = feeds_of(lane)
-        done = [
-            _delivery(row)
-            for row in self.latest.values()
-            if row["lane"] in feeds and row["kind"] == DELIVERY and row["state"] == DONE
-        ]
-        return sorted(done, key=lambda delivery: (delivery.key, delivery.n))
+        if lane not in self._lanes:
+            feeds, mine = feeds_of(lane), InOrder()
+            for each in sorted(self.by_number.values(), key=_place):
+                if each.feed in feeds:
+                    mine.put(each)
+            self._lanes[lane] = mine
+        return self._lanes[lane]
+
+    @property
+    def registry_version(self) -> int:
+        """The newest version of the registry; 0: no query was ever registered."""
+        return max((version for _, version, _ in self._commits), default=0)
+
+    @property
+    def registry_versions(self) -> list[int]:
+        """The versions of the registry commits that are done."""
+        return [version for _, version, _ in self._commits]
 
     def registry_version_at(self, n: int) -> int:
         """Say which registry holds for a delivery: that of the last commit before it."""
-        before = [
-            (row["n"], row["registry_version"])
-            for row in self.latest.values()
-            if row["kind"] == REGISTRY and row["state"] == DONE and row["n"] < n
-        ]
-        return int(max(before)[1]) if before else 0
+        before = bisect_left(self._commits, (n,))
+        return self._commits[before - 1][1] if before else 0
 
     def registrations(self, after: int, upto: int) -> dict[int, tuple[int, int]]:
         """Give the registry commits of some versions: the number of each, and when it came, µs."""
         return {
-            int(row["registry_version"]): (int(row["n"]), to_microseconds(row["found_at"]) or 0)
-            for row in self.latest.values()
-            if row["kind"] == REGISTRY
-            and row["state"] == DONE
-            and after < row["registry_version"] <= upto
+            version: (n, found_at)
+            for n, version, found_at in self._commits
+            if after < version <= upto
         }
 
-    def rising_versions(self, deliveries: Sequence[Delivery]) -> dict[int, int]:
+    def rising_versions(self, deliveries: Sequence[Delivery]) -> Callable[[int], int]:
         """Say the same for deliveries in their order, never less than for one before.
 
         For an old partition that got another delivery later: what a join holds is a sum over all
-        that came before, so a query that stands for one delivery stands for those behind it.
+        that came before, so a query that stands for one delivery stands for those behind it. That
+        is the registry of the largest number up to there.
         """
-        commits = sorted(
-            (row["n"], row["registry_version"])
-            for row in self.latest.values()
-            if row["kind"] == REGISTRY and row["state"] == DONE
-        )
-        numbers = [n for n, _ in commits]
-        versions, newest = {}, 0
-        for delivery in deliveries:
-            before = bisect_left(numbers, delivery.n)
-            newest = max(newest, commits[before - 1][1] if before else 0)
-            versions[delivery.n] = newest
-        return versions
+        numbers = numbers_of(deliveries)
+        order = np.argsort(numbers, kind="stable")
+        largest = np.maximum.accumulate(numbers)
+
+        def version_at(n: int) -> int:
+            place = order[np.searchsorted(numbers, n, sorter=order)]
+            return self.registry_version_at(int(largest[place]))
+
+        return version_at
+
+    def _put(self, delivery: Delivery) -> None:
+        self.by_number[delivery.n] = delivery
+        for lane, mine in self._lanes.items():
+            if delivery.feed in feeds_of(lane):
+                mine.put(delivery)
+
+
+def _place(delivery: Delivery) -> tuple[str, int]:
+    return delivery.key, delivery.n
 
 
 def _delivery(row: Row) -> Delivery:

@@ -14,15 +14,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.errors import LakeError
 from pipelines.lake.appending import append_once
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.points import point
-from pipelines.lake.sequence import ARRIVALS, conclude, latest, take_numbers
+from pipelines.lake.sequence import ARRIVALS, conclude, take_numbers
 from pipelines.lake.store import Store
+from pipelines.planning.deliveries import Arrivals
 from pipelines.registry.changes import Changes, Compared, by_feed_and_id, compare
 from pipelines.registry.standing import QUERIES, newest, newest_version
 from pipelines.settings import Settings
@@ -72,9 +72,8 @@ def register(store: Store, settings: Settings, changes: Changes, now: int) -> Re
 
 def recover(store: Store) -> None:
     """Settle the registry commits that were planned and not concluded; there is one at most."""
-    arrivals = latest(store.rows(ARRIVALS))
-    mine = pc.and_(pc.equal(arrivals["kind"], REGISTRY), pc.equal(arrivals["state"], PLANNED))
-    for planned in arrivals.filter(mine).to_pylist():
+    open_plans = store.fold(ARRIVALS, Arrivals).planned.values()
+    for planned in [row for row in open_plans if row["kind"] == REGISTRY]:
         since = json.loads(planned["bases"])[QUERIES]
         found = {evidence.key for evidence in store.evidence(QUERIES, since)}
         if (REGISTRY, planned["plan"]) in found:
@@ -91,7 +90,7 @@ def _planned(
         raise LakeError(
             "somebody else registered queries at the same time; nothing was registered. Run again."
         )
-    taken = pc.max(store.rows(ARRIVALS)["registry_version"]).as_py() or 0
+    taken = store.fold(ARRIVALS, Arrivals).newest_planned_version
     row = {
         "n": n,
         "lane": QUERIES,

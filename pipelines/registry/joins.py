@@ -36,12 +36,12 @@ from fencepost.queries.wording import shortened
 from pipelines.lake.layout import CACHE, Note
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
+from pipelines.planning.deliveries import Arrivals
 from pipelines.registry.definitions import Axes
 from pipelines.registry.standing import (
     QUERIES,
     TORN,
     as_list,
-    done_versions,
     history,
     stamp,
     standing_since,
@@ -66,8 +66,9 @@ def lanes(store: Store) -> list[str]:
     """List the lanes that a join was ever registered for, in the order of the first of each."""
     rows = store.some_columns(QUERIES, ["n", "registry_version", "feed", "kind"])
     rows = rows.filter(_are_joins(rows))  # of a million others no more than this is looked at
-    done = pc.unique(done_versions(store.rows(ARRIVALS)))
-    rows = rows.filter(pc.is_in(rows["registry_version"], value_set=done))
+    done = store.fold(ARRIVALS, Arrivals).registry_versions
+    value_set = pa.array(done, pa.int64())
+    rows = rows.filter(pc.is_in(rows["registry_version"], value_set=value_set))
     first = rows.group_by("feed").aggregate([("n", "min")])
     order = pc.sort_indices(first, [("n_min", "ascending"), ("feed", "ascending")])
     named: list[str] = first["feed"].take(order).to_pylist()

@@ -25,6 +25,7 @@ from fencepost.queries.strings import Int64s
 from pipelines.lake.layout import CACHE, Note
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
+from pipelines.planning.deliveries import Arrivals
 from pipelines.registry.definitions import query_set_of
 from pipelines.settings import Settings
 from schemas.arrivals import DONE, REGISTRY
@@ -48,7 +49,7 @@ def version_at(arrivals: pa.Table, n: int) -> int:
 
 def newest_version(store: Store) -> int:
     """Give the newest registry version; 0: no query was ever registered."""
-    return int(pc.max(done_versions(store.rows(ARRIVALS))).as_py() or 0)
+    return store.fold(ARRIVALS, Arrivals).registry_version
 
 
 def newest(store: Store, version: int | None = None) -> pa.Table:
@@ -99,11 +100,11 @@ def standing_since(rows: pa.Table) -> tuple[pa.Table, Int64s]:
 
 def history(store: Store, version: int | None = None) -> pa.Table:
     """Give all rows that count, up to a registry version."""
-    done = done_versions(store.rows(ARRIVALS))
-    if version is not None:
-        done = done.filter(pc.less_equal(done, version))
+    done = store.fold(ARRIVALS, Arrivals).registry_versions
+    counts = [each for each in done if version is None or each <= version]
     rows = store.rows(QUERIES)
-    return rows.filter(pc.is_in(rows["registry_version"], value_set=pc.unique(done)))
+    value_set = pa.array(counts, pa.int64())
+    return rows.filter(pc.is_in(rows["registry_version"], value_set=value_set))
 
 
 def done_versions(arrivals: pa.Table) -> pa.ChunkedArray:

@@ -56,6 +56,7 @@ class Settings:
     epoch_rows      at most so many rows in an epoch, a single larger delivery aside
     group           at most so many epochs are committed together
     snapshot_every  after so many epochs the whole state is written
+    keep_history    µs; how long what was put together stays as it was, for who still reads it
     joins           the lanes of joins that Dagster shows; a run evaluates all that there are
     runner          spark, or here: in this process
     read_path       who reads the tables' files: files (PyArrow), spark, or auto
@@ -73,6 +74,7 @@ class Settings:
     epoch_rows: int = keys.EPOCH_ROWS.default
     group: int = keys.GROUP.default
     snapshot_every: int = keys.SNAPSHOT_EVERY.default
+    keep_history: int = keys.KEEP_HISTORY.default
     joins: tuple[str, ...] = keys.JOINS.default
     runner: str = keys.RUNNER.default
     read_path: str = keys.READ_PATH.default

@@ -117,6 +117,15 @@ SNAPSHOT_EVERY = _key(
     "After so many epochs the last tuple of every stream is written, not only of those that moved. "
     "Less often is less to write, and more to read when a run begins.",
 )
+KEEP_HISTORY = _key(
+    "keep_history",
+    DURATION,
+    '"1h"',
+    "how long programs may go on reading what was put together since",
+    "How long commits, and small files that were put together with others, stay after that for "
+    "programs that still read them. A reader that takes longer, or lies further behind, may be "
+    "told that a file is missing; it never gets other rows.",
+)
 JOINS = _key(
     "joins",
     PAIRS,
@@ -344,6 +353,7 @@ OF_LAKE: tuple[Key[Any], ...] = (
     EPOCH_ROWS,
     GROUP,
     SNAPSHOT_EVERY,
+    KEEP_HISTORY,
     JOINS,
 )
 OF_RUN: tuple[Key[Any], ...] = (RUNNER, READ_PATH, CORES, MEMORY, REPORTS_ADDRESS)

@@ -12,10 +12,11 @@ from pipelines.epochs.drive import Lake, advance, chain_of
 from pipelines.epochs.partitions import keys_of, partitions, stale_keys
 from pipelines.epochs.share import LOGS
 from pipelines.lake.store import Store
-from pipelines.maintain import maintain, tidy
+from pipelines.maintain import maintain
 from pipelines.planning.plan import Limits
 from pipelines.run import run
 from pipelines.runner import HereRunner
+from pipelines.tidying import tidy
 from tests import landed_lakes
 from tests.landed_lakes import SECOND, Way, deliveries, land, opened_anew, play, tables_of
 
@@ -155,7 +156,7 @@ def test_maintenance_changes_no_row_and_old_states_are_refused_in_words(tmp_path
     way = Way(run_every=1, limits=Limits(snapshot_every=2))
     lake = play(tmp_path, HereRunner(), way, LATENESS)
     before = tables_of(lake)
-    done = maintain(lake.store, ["ticks"], keep_states=2, keep_files=timedelta(0))
+    done = maintain(lake.store, lake.settings, keep_states=2, keep_files=timedelta(0))
     assert done.put_together
     assert done.taken_out
     assert done.deleted
@@ -186,11 +187,11 @@ def test_a_log_that_was_written_anew_in_part_is_read_like_any_other(tmp_path: Pa
 
 
 def test_files_are_put_together_by_the_way(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("pipelines.maintain.MANY", 3)
+    monkeypatch.setattr("pipelines.tidying.FAN", 3)
     lake = play(tmp_path, HereRunner(), Way(run_every=1), LATENESS)
-    before = tables_of(lake)
-    tidy(lake.store)
-    assert len(lake.store.files("epochs")) == 1
+    before, many = tables_of(lake), len(lake.store.files("epochs"))
+    tidy(lake.store, 0)
+    assert len(lake.store.files("epochs")) < 9 < many
     assert tables_of(opened_anew(lake)) == before
 
 

@@ -156,7 +156,7 @@ def test_maintenance_changes_nothing_that_is_shown_of_joins_and_the_lake_goes_on
     both = lanes(lake.store, lake.settings)
     assert both == ["bids", "asks", "asks~bids", LANE]
     before = shown(lake)
-    done = maintain(lake.store, both, keep_states=2, keep_files=timedelta(0))
+    done = maintain(lake.store, lake.settings, keep_states=2, keep_files=timedelta(0))
     assert {"pairs", "band_changes", "set_members"} <= set(done.put_together)
     assert {"live_windows", "set_members"} <= set(done.taken_out)
     assert done.deleted
@@ -186,12 +186,12 @@ def test_rows_that_were_evaluated_anew_are_taken_out_and_no_others(tmp_path: Pat
     for item in HELD_BACK:
         happen(lake, item, NOW + 100 * SECOND)
     kept = lake.store.rows("pairs").num_rows
-    maintain(lake.store, [LANE])
+    maintain(lake.store, lake.settings)
     assert lake.store.rows("pairs").num_rows == kept  # something is stale: nothing is thrown away
     lake = opened_anew(lake)
     list(advance(lake, LANE))
     before = shown(lake)
-    maintain(lake.store, [LANE])
+    maintain(lake.store, lake.settings)
     lake = opened_anew(lake)
     assert shown(lake) == before
     for name in ("pairs", "band_changes"):
@@ -209,5 +209,5 @@ def test_old_sets_of_joins_are_forgotten_like_those_of_crossings(tmp_path: Path)
     folder = lake.settings.root / CACHE
     files = [f"joins-{LANE}-{version}.arrow" for version in versions]
     assert {path.name for path in folder.glob("joins-*")} == set(files)
-    maintain(lake.store, [LANE])
+    maintain(lake.store, lake.settings)
     assert {path.name for path in folder.glob("joins-*")} == set(files[-SETS_KEPT:])

@@ -97,6 +97,6 @@ def test_old_sets_of_match_queries_are_forgotten_like_those_of_crossings(lake) -
     folder = lake.settings.root / CACHE
     kept = {f"match-queries-ticks-{version}.arrow" for version in versions}
     assert kept <= {path.name for path in folder.iterdir()}
-    maintain(lake.store, ["ticks"])
+    maintain(lake.store, lake.settings)
     names = {path.name for path in folder.glob("*-queries-*.arrow")}
     assert names == {f"match-queries-ticks-{version}.arrow" for version in versions[-SETS_KEPT:]}

@@ -23,7 +23,6 @@ import pyarrow as pa
 from fencepost.times import format_instant, parse_instant
 from pipelines.epochs import evaluate
 from pipelines.epochs.joined import evaluate as joined
-from pipelines.epochs.lanes import lanes
 from pipelines.lake.points import on_point
 from pipelines.lake.store import Store
 from pipelines.maintain import maintain
@@ -185,8 +184,7 @@ def do(folder: Path, stage: str) -> None:
             register(lake.store, settings, changes, NOW)
     elif stage == "maintained":
         with writing(settings, "test", runner) as (lake, _):
-            every = lanes(lake.store, settings)
-            maintain(lake.store, every, keep_states=1, keep_files=timedelta(days=7))
+            maintain(lake.store, settings, keep_states=1, keep_files=timedelta(days=7))
     else:
         land(folder, stage)
         run(settings, runner)

@@ -9,7 +9,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 import pyarrow as pa
 
@@ -21,7 +21,7 @@ from schemas.table import KINDS
 
 Row = Mapping[str, Any]
 BOUNDED = ("arrival", "epoch")
-T = TypeVar("T")
+F = TypeVar("F")
 
 
 class Laid:
@@ -146,7 +146,7 @@ class SimulatedStore:
         self.steps = steps
         self.tables = disk.tables
         self.buckets = disk.buckets
-        self._parsed: dict[str, dict[str, list[Any]]] = {}
+        self._folded: dict[tuple[str, object], tuple[set[str], Any]] = {}
 
     def version(self, name: str) -> int:
         self.steps.step()
@@ -187,14 +187,15 @@ class SimulatedStore:
         self.steps.saw(name, rows)
         return Laid(self.disk.kinds[name], rows)
 
-    def parsed(self, name: str, parse: Callable[[Row], T]) -> list[T]:
+    def fold(self, name: str, begin: Callable[[], F]) -> F:
         self.steps.step()
         self.steps.saw(name, self.disk.rows(name))
-        known = self._parsed.setdefault(name, {})
+        known, value = self._folded.setdefault((name, begin), (set(), begin()))
         for file in self.disk.files(name):
             if file.path not in known:
-                known[file.path] = [parse(row) for row in self.disk.written[file.path]]
-        return [row for file in self.disk.files(name) for row in known[file.path]]
+                value.add(Laid(self.disk.kinds[name], self.disk.written[file.path]))
+                known.add(file.path)
+        return cast(F, value)
 
     def reader_version(self, _: str) -> int:
         return 1

@@ -135,7 +135,7 @@ def test_files_are_passed_over_by_query_stream_and_day(on_spark: Lake) -> None:
     from pipelines.maintain import maintain
 
     before = tables_of(on_spark)
-    maintain(on_spark.store, ["ticks"])
+    maintain(on_spark.store, on_spark.settings)
     assert tables_of(on_spark) == before
     actions = pa.table(on_spark.store.delta("events").get_add_actions(flatten=True))
     for column in ("min.query_id", "max.query_id", "min.stream_id", "min.ts", "partition.day"):

@@ -4,6 +4,7 @@ import hashlib
 import os
 import socket
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -304,7 +305,7 @@ def test_a_key_in_the_path_may_be_an_earlier_one(feed):
     feed = replace(feed, partition_in_path=True)
     for name in ("2026-11-17.csv", "d 2026-11-16/2026-11-18.csv", "nokey/a.csv", "b.csv"):
         land(feed, name)
-    looked = look(feed, Known(newest_key="2026-11-18"), NOON)
+    looked = look(feed, Known(_keys=Counter(["2026-11-18"])), NOON)
     keys = [(one.path, one.partition_key) for one in looked.found]
     assert keys == [("2026-11-17.csv", "2026-11-17"), ("d 2026-11-16", "2026-11-16")]
     assert refusals(looked) == [(("b.csv",), "no_key"), (("nokey/a.csv",), "no_key")]

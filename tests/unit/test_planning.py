@@ -395,5 +395,6 @@ def test_what_stands_for_one_delivery_of_a_lane_stands_for_those_behind_it() -> 
     )
     in_order = arrivals.deliveries("bids~asks")
     assert [d.n for d in in_order] == [3, 1, 4]
-    assert arrivals.rising_versions(in_order) == {3: 1, 1: 1, 4: 1}
+    version_at = arrivals.rising_versions(in_order)
+    assert {n: version_at(n) for n in (3, 1, 4)} == {3: 1, 1: 1, 4: 1}
     assert arrivals.registrations(0, 1) == {1: (2, int(NOW.timestamp()) * 1_000_000)}

@@ -8,7 +8,7 @@ import pytest
 
 from fencepost.errors import LakeError
 from pipelines.lake.sequence import ARRIVALS, conclude, latest, take_numbers
-from pipelines.lake.store import Store
+from pipelines.lake.store import F, Store
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import recover, register
 from pipelines.registry.given import given_one
@@ -75,8 +75,8 @@ class Raced(Store):
 
     first: Callable[[], object] | None = None
 
-    def rows(self, name: str) -> pa.Table:
-        found = super().rows(name)
+    def fold(self, name: str, begin: Callable[[], F]) -> F:
+        found = super().fold(name, begin)
         if name == ARRIVALS and self.first is not None:
             first, self.first = self.first, None
             first()

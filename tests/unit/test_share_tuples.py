@@ -1,6 +1,5 @@
 """A share's tuples stand in the one order, however files held them; and files are kept by name."""
 
-from collections import OrderedDict
 from unittest import mock
 
 import numpy as np
@@ -100,7 +99,7 @@ def test_a_file_is_read_once_and_what_was_not_asked_for_the_longest_goes(
 ) -> None:
     rows = pa.table({"line": np.arange(1_000)})
     monkeypatch.setattr(kept, "MOST_BYTES", 3 * rows.nbytes)
-    with mock.patch.object(kept, "_kept", OrderedDict()):
+    with mock.patch.object(kept, "_kept", kept.Kept()):
         asked: list[str] = []
 
         def ask(name: str) -> None:

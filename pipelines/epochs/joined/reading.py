@@ -17,7 +17,7 @@ from fencepost.joins.state import LaneState, SideState
 from fencepost.tuples import Bools, TupleBatch
 from pipelines.epochs.joined.share import JoinShare
 from pipelines.epochs.logs import newest
-from pipelines.epochs.reading import columns_of, empty, kept_columns, tuples_of
+from pipelines.epochs.reading import empty, kept_columns, tuples_of
 from pipelines.epochs.row_order import RowOrder
 from pipelines.epochs.tuples import coded
 from schemas import Table, all_tables
@@ -113,7 +113,7 @@ def _members(share: JoinShare, table: Table) -> pa.Table:
 def _live(share: JoinShare, table: Table) -> tuple[pa.Table, pa.Table]:
     """Read the tuples that may be live, and those that wait as of the very epoch before."""
     columns = list(table.arrow.names)
-    every = [columns_of(share, table, path, columns) for path in share.files[table.name]]
+    every = [kept_columns(share, table, path, columns) for path in share.files[table.name]]
     rows = [_counting(share, each) for each in every]
     whole = pa.concat_tables([empty(table, columns), *rows])
     waits = pc.is_null(whole["place"])

@@ -1,0 +1,67 @@
+"""What grows with a ledger, and is never made anew: numbers in a row, and rows as they come.
+
+Law: what was given stays as it was given, however much comes behind it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.tuples import Int64s
+
+Row = Mapping[str, Any]
+
+
+class Rows(Protocol):
+    """Rows of a ledger: an Arrow table, or what gives the same."""
+
+    def to_pylist(self) -> Sequence[Row]:
+        """Give them one by one."""
+        ...
+
+
+class Growing:
+    """Numbers in a row; what comes is put behind them, O(1) each in the long run."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._all: Int64s = np.empty(16, np.int64)
+        self._length = 0
+
+    def __len__(self) -> int:
+        """How many."""
+        return self._length
+
+    @property
+    def view(self) -> Int64s:
+        """All of them so far, not to be written to."""
+        return self._all[: self._length]
+
+    def extend(self, numbers: Iterable[int]) -> None:
+        """Put numbers behind them."""
+        for number in numbers:
+            if self._length == len(self._all):
+                self._all = np.concatenate([self._all, np.empty_like(self._all)])
+            self._all[self._length] = number
+            self._length += 1
+
+
+def plain_rows(rows: Rows) -> Sequence[Row]:
+    """Give rows one by one, with times as microseconds: a quarter of what instants cost."""
+    if not isinstance(rows, pa.Table):
+        return rows.to_pylist()
+    columns = []
+    for field, column in zip(rows.schema, rows.columns, strict=True):
+        columns.append(column.cast(_plain(field.type)))
+    plain: Sequence[Row] = pa.table(columns, names=rows.column_names).to_pylist()
+    return plain
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_list(kind) and pa.types.is_timestamp(kind.value_type):
+        return pa.list_(pa.int64())
+    return kind

@@ -1,0 +1,75 @@
+"""Whatever goes over the lanes of a lake goes over all of them: those of feeds, and of joins."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+from dagster import AssetKey
+
+from assets.lanes import JOINED
+from pipelines.lake.store import Store
+from tests.commands import fencepost
+from tests.dagster.project import Project, hours
+from tests.dagster.test_joins import GROUP, LANE, asset, keep, land_both
+
+pytestmark = pytest.mark.dagster
+
+LANES = ["bids", "asks", LANE]
+REMEMBERED = {"bids": "stream_state", "asks": "stream_state", LANE: "live_windows"}
+
+
+@pytest.fixture
+def aged(joined: Project) -> Project:
+    """Three hours of both feeds, evaluated anew since a file came late into the first."""
+    land_both(joined, 0, 2)
+    joined.by_command()
+    for feed in ("bids", "asks"):
+        joined.land(hours(0, 0)[0], name="-late", feed=feed)
+    assert sorted({group.lane for group in joined.by_command().groups}) == sorted(LANES)
+    return joined
+
+
+def replaced(project: Project) -> set[str]:
+    """Name the lanes that have rows of a generation that is no longer in force."""
+    store = Store.to_read(project.settings.root, project.settings.tables)
+    found = set()
+    for lane, table in REMEMBERED.items():
+        whose = store.tables[table].whose
+        for file in store.files(table):
+            rows = pq.ParquetFile(store.folder(table) / file.path).read().to_pylist()
+            mine = [row for row in rows if (file.partition | row).get(whose) == lane]
+            found |= {lane for row in mine if row["generation"] == 1 and row["epoch"] > 1}
+    return found
+
+
+def test_maintain_takes_out_what_no_longer_counts_of_every_lane_when_dagster_does_it(
+    aged: Project,
+) -> None:
+    assert replaced(aged) == set(LANES)
+    assert aged.job("maintain").success
+    assert replaced(aged) == set()
+
+
+def test_every_command_goes_over_every_lane(aged: Project) -> None:
+    where = ("--config", aged.folder / "fencepost.toml", "--json")
+    assert list(fencepost("maintain", *where).summary["horizons"]) == LANES
+    assert [lane["lane"] for lane in fencepost("status", *where).summary["lanes"]] == LANES
+    land_both(aged, 3, 3)
+    groups = fencepost("run", *where).summary["groups"]
+    assert list(dict.fromkeys(group["lane"] for group in groups)) == LANES
+    checked = json.dumps(json.loads(fencepost("check", "--no-contracts", *where).out))
+    assert [lane for lane in LANES if f'"{lane}"' in checked] == LANES
+
+
+def test_dagster_goes_over_every_lane(aged: Project) -> None:
+    land_both(aged, 3, 3)
+    assert aged.job("run_now").success
+    keep(aged, aged.tick("ledger"))
+    shown = {"bids/events", "asks/events", *map(asset, JOINED)}
+    assert {name: aged.shown(name) for name in shown} == dict.fromkeys(shown, hours(0, 3))
+    checks = aged.definitions.resolve_asset_graph().asset_check_keys
+    assert {AssetKey(name.split("/")) for name in shown} <= {each.asset_key for each in checks}
+    nightly = aged.definitions.resolve_schedule_def("nightly")
+    assert nightly.job_name == "maintain"
+    behind = aged.definitions.resolve_job_def("evaluate_bids").asset_layer.selected_asset_keys
+    assert AssetKey([GROUP, "pairs"]) in behind
