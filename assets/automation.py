@@ -27,6 +27,7 @@ from assets.graph import MARTS, key
 from assets.ledger import UNDER_WAY, ledger
 from assets.partitions import FORMATS, LENGTHS, of_feed, range_tags, shown
 from assets.resources import LakeAccess, told_plainly
+from fencepost.plurals import counted
 from pipelines.ingest import delta_source
 from pipelines.landing.news import News, news
 from pipelines.settings import Feed, Settings
@@ -136,8 +137,8 @@ def _landing(settings: Settings, feed: Feed) -> dg.SensorDefinition:
             )
         if not mine:
             return dg.SkipReason(
-                f"{len(arrived.files)} files belong to {_few(arrived.keys)}, which Dagster does "
-                "not show: see partitions_from and partitions_to in fencepost.toml. "
+                f"{counted(len(arrived.files), 'file')} of {_few(arrived.keys)}, which Dagster "
+                "does not show: see partitions_from and partitions_to in fencepost.toml. "
                 "`fencepost run` takes them."
             )
         run = f"{feed.name}-{arrived.name}-{attempt}"

@@ -21,6 +21,7 @@ from assets.lanes import Lane, lanes
 from assets.planned import forget_planned
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import NOTHING_IS_STALE, shows_partitions, staleness
+from fencepost.plurals import counted
 from pipelines.checking import Checked, Moment, OwnCheck, own_checks_of
 from pipelines.checking.scope import latest_run
 from pipelines.epochs.accounts import accounts
@@ -158,7 +159,7 @@ def _told(
 ) -> Iterator[dg.AssetCheckResult]:
     """Tell what was found of the checks that are to be executed, in Dagster's words."""
     seconds = sum(checked.seconds for checked in found)
-    context.log.info(f"{len(found)} checks of {lane.lane} in {seconds:.2f} s")
+    context.log.info(f"{counted(len(found), 'check')} of {lane.lane} in {seconds:.2f} s")
     executed = context.selected_asset_check_keys
     forget_planned(context.instance, context.run.run_id, executed)
     for checked in found:

@@ -20,6 +20,7 @@ from assets.telling import (
     seconds_of,
 )
 from fencepost.lanes import sides_of
+from fencepost.plurals import counted
 from pipelines.epochs.accounts import Account, accounts, without_deliveries
 from pipelines.epochs.drive import Lake
 from pipelines.epochs.lanes import lanes as all_lanes
@@ -192,7 +193,8 @@ def _keys_taken(report: IngestReport, known: Iterable[Account]) -> set[str]:
 
 def _log(context: dg.AssetExecutionContext, report: IngestReport) -> None:
     context.log.info(
-        f"{len(report.taken)} deliveries: {report.rows:,} rows read = {report.tuples:,} tuples + "
+        f"{counted(len(report.taken), 'delivery', 'deliveries')}: "
+        f"{counted(report.rows, 'row')} read = {counted(report.tuples, 'tuple')} + "
         f"{report.malformed + report.future:,} quarantined"
     )
     for refused in report.refused:
@@ -214,6 +216,6 @@ def _log_partition(context: dg.AssetExecutionContext, report: PartitionReport) -
     counts = report.counts
     found = OF_JOINS if sides_of(report.lane) else OF_FEED
     said = " · ".join(f"{words} {counts[name]:,}" for words, name in found.items())
-    context.log.info(f"{report.key}: {what}: {counts['accepted']:,} tuples → {said}")
+    context.log.info(f"{report.key}: {what}: {counted(counts['accepted'], 'tuple')} → {said}")
     for group in report.groups if report.changed else ():
         context.log.info(f"{report.key}: {dict(seconds_of(group.seconds, len(group.epochs)))}")

@@ -21,6 +21,8 @@ where an invariant is broken.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fencepost.plurals import counted
+
 
 class FencepostError(Exception):
     """The root: whatever is raised on purpose is one of these."""
@@ -95,7 +97,7 @@ class Faults(FencepostError):
         self.faults = list(faults)
         self.outcome = outcome
         count = len(self.faults)
-        tail = f"{count} fault{'' if count == 1 else 's'}, {outcome}."
+        tail = f"{counted(count, 'fault')}, {outcome}."
         super().__init__("\n".join([*map(str, self.faults), tail]))
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fencepost.plurals import counted
 from pipelines.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # what looks is imported where it looks: --help stays quick
@@ -101,7 +102,7 @@ def lake_lines(root: Path) -> list["Finding"]:
         return [Finding("lake", Mark.STOP, str(why), "mend it as it says, or name another lake")]
     held = holder(root)
     writer = "one writer, free" if held is None else str(held)
-    told = f"format {note.format}, {len(note.ids)} tables at {root}; {writer}"
+    told = f"format {note.format}, {counted(len(note.ids), 'table')} at {root}; {writer}"
     return [Finding("lake", Mark.OK, told)]
 
 

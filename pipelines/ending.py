@@ -22,6 +22,7 @@ import typer
 from typer.exceptions import TyperException
 
 from fencepost.errors import BrokenIndex, Faults, FencepostError, LockedError, StorageError
+from fencepost.plurals import counted
 from pipelines.storage import storage_error
 
 
@@ -150,7 +151,7 @@ def _not_too_long(found: Faults) -> str:
         return str(found)
     first = "\n".join(map(str, found.faults[:MOST_FAULTS]))
     more = len(found.faults) - MOST_FAULTS
-    return f"{first}\n… and {more:,} more\n{len(found.faults):,} faults, {found.outcome}."
+    return f"{first}\n… and {more:,} more\n{counted(len(found.faults), 'fault')}, {found.outcome}."
 
 
 def usage_fault(fault: TyperException) -> str:

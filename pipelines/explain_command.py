@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fencepost.lanes import sides_of
+from fencepost.plurals import counted
 from pipelines import completing
 from pipelines.options import AsJson, Config, LakeFolder, known, print_json
 
@@ -96,8 +97,8 @@ def lines(explained: "Explained") -> Iterator[str]:
     yield f"{explained.feed}  ({axes})"
     yield _line(
         "crossings",
-        f"{_counted(explained.crossings, 'query', 'queries')}, "
-        f"{_counted(explained.posts, 'post', 'posts')}, "
+        f"{counted(explained.crossings, 'query', 'queries')}, "
+        f"{counted(explained.posts, 'post')}, "
         f"{_size(explained.crossing_bytes)}"
         if explained.crossings
         else "no query",
@@ -106,7 +107,7 @@ def lines(explained: "Explained") -> Iterator[str]:
         yield from _epoch(epoch)
     yield _line(
         "matches",
-        f"{_counted(explained.matches, 'query', 'queries')}, {_size(explained.match_bytes)}"
+        f"{counted(explained.matches, 'query', 'queries')}, {_size(explained.match_bytes)}"
         if explained.matches
         else "no query",
     )
@@ -118,13 +119,13 @@ def joins(explained: "ExplainedJoins") -> Iterator[str]:
     """Tell a pair of feeds in lines."""
     yield explained.lane
     many, size = explained.windows, explained.window_bytes
-    said = f"{_counted(many, 'window join', 'window joins')}, {_size(size)}" if many else "no join"
+    said = f"{counted(many, 'window join')}, {_size(size)}" if many else "no join"
     yield _line("windows", said)
     if explained.told:
         yield _line("", f"  {explained.told}")
     for plane in explained.planes:
-        groups = _counted(plane.groups, "group", "groups")
-        said = f"{_counted(plane.bands, 'band join', 'band joins')} in {groups}"
+        groups = counted(plane.groups, "group")
+        said = f"{counted(plane.bands, 'band join')} in {groups}"
         said += f" ({plane.fewest:,} at the fewest), {_size(plane.bytes)}"
         yield _line("bands", f"{plane.left_axis} - {plane.right_axis}: {said}")
 
@@ -140,8 +141,8 @@ def _epoch(epoch: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _part(part: "Part") -> Iterator[str]:
-    boxes = _counted(part.boxes, "box", "boxes")
-    axes = _counted(part.axes, "axis", "axes")
+    boxes = counted(part.boxes, "box", "boxes")
+    axes = counted(part.axes, "axis", "axes")
     whom = "named streams, the stream one axis more" if part.named else "all streams"
     said = f"{part.index}: {boxes} over {axes}, for {whom}"
     yield _line("", said if part.held is None else f"{said}; about {part.held:,.3g} hold a tuple")
@@ -151,10 +152,6 @@ def _part(part: "Part") -> Iterator[str]:
 
 def _line(word: str, said: str) -> str:
     return f"  {word:<10}  {said}".rstrip()
-
-
-def _counted(many: int, one: str, several: str) -> str:
-    return f"{many:,} {one if many == 1 else several}"
 
 
 def _size(many: int) -> str:

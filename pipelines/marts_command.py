@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fencepost.plurals import counted
 from pipelines.options import AsJson, Config, LakeFolder
 
 if TYPE_CHECKING:
@@ -56,6 +57,6 @@ def _line(report: "MartReport", wide: int) -> str:
     """Say what became of a mart, on one line."""
     path, here = report.path, Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
-    rows = f"{report.rows:,} {'row' if report.rows == 1 else 'rows'}"
+    rows = counted(report.rows, "row")
     what = f"{report.seconds:.1f} s" if report.changed else "as it was"
     return f"{report.feed:<{wide}}  {report.name:<13}  {rows:>14}  {what:>9}   {shown}"

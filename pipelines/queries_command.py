@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fencepost.errors import InputError
+from fencepost.plurals import counted
 from pipelines import completing
 from pipelines.manual import page, pages
 from pipelines.options import AsJson, Config, LakeFolder, OfFeed, known, print_json
@@ -382,7 +383,7 @@ def _agreement(yes: bool) -> Callable[[int], None] | None:
 
 
 def _agree(count: int) -> None:
-    what = "1 query" if count == 1 else f"{count:,} queries"
+    what = counted(count, "query", "queries")
     if not sys.stdin.isatty():
         raise InputError(f"{what} would be removed: say --yes to do so. Nothing changed.")
     if not typer.confirm(f"{what} will be removed. Go on?", err=True):

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fencepost.errors import InputError
+from fencepost.plurals import counted
 from pipelines import completing
 from pipelines.options import AsJson, Config, LakeFolder, print_json
 
@@ -111,10 +112,11 @@ def _line(made: "ReportMade", took: float) -> str:
     counts = made.counts
     if not counts["tuples"] and not counts["crossings"]:
         return f"{made.path}: nothing happened in what was asked for; the page says so"
-    matches = f", {counts['matches']:,} matches" if counts["matches"] else ""
+    matches = f", {counted(counts['matches'], 'match', 'matches')}" if counts["matches"] else ""
     return (
-        f"{made.path}: {counts['tuples']:,} tuples, {counts['crossings']:,} crossings, "
-        f"{counts['transitions']:,} transitions{matches}   "
+        f"{made.path}: {counted(counts['tuples'], 'tuple')}, "
+        f"{counted(counts['crossings'], 'crossing')}, "
+        f"{counted(counts['transitions'], 'transition')}{matches}   "
         f"{made.bytes / 1e6:.1f} MB in {took:.1f} s"
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fencepost.errors import InputError
+from fencepost.plurals import counted
 from pipelines import completing
 from pipelines.options import Config, LakeFolder, print_json
 
@@ -194,9 +195,9 @@ def _give(
     if as_json:
         print_json({"out": str(out), "rows": rows})
     else:
-        typer.echo(f"{out}: {rows:,} rows")
+        typer.echo(f"{out}: {counted(rows, 'row')}")
     if answer.cut:
-        typer.echo(f"the first {most:,} rows; --limit 0 gives all", err=True)
+        typer.echo(f"the first {counted(most, 'row')}; --limit 0 gives all", err=True)
 
 
 def _without_statement(

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from fencepost.errors import Fault
+from fencepost.plurals import counted
 from fencepost.queries import QuerySet
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.queries.wording import did_you_mean
@@ -21,7 +22,6 @@ from pipelines.evaluation.query_files import (
 )
 from pipelines.evaluation.request import NOTHING_WRITTEN, Axes, EvalRequest, Given
 from pipelines.evaluation.results import NAMES, event_columns
-from pipelines.evaluation.summary import counted
 from pipelines.reading.content import Form
 from pipelines.reading.delivery import DeliveryFile, look_at
 from pipelines.reading.raw_rows import refuse

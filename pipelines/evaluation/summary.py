@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.errors import BrokenIndex
+from fencepost.plurals import counted
 
 REASONS = ("malformed", "duplicate", "conflict", "late", "future")
 CROSSINGS = ("I", "O")
@@ -89,13 +90,8 @@ class Summary:
 
     def _balance(self, quarantined: int) -> str:
         waiting = f" + {self.waiting:,} waiting" if self.waiting else ""
-        rows = counted(self.read, "row", "rows")
+        rows = counted(self.read, "row")
         return f"{rows} = {self.accepted:,} accepted{waiting} + {quarantined:,} quarantined"
-
-
-def counted(count: int, one: str, several: str) -> str:
-    """Write a number with its noun."""
-    return f"{count:,} {one if count == 1 else several}"
 
 
 def _total(counts: Mapping[str, int], order: Sequence[str]) -> str:

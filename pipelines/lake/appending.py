@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from fencepost.errors import LakeError, StorageError
+from fencepost.plurals import counted
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 
@@ -90,9 +91,9 @@ def committed(tables: Tables, name: str, evidence: Evidence, since: int) -> bool
             continue
         if (found.rows, found.hash) != (evidence.rows, evidence.hash):
             raise Diverged(
-                f"the table '{name}' holds {found.rows:,} rows of {evidence.what} "
+                f"the table '{name}' holds {counted(found.rows, 'row')} of {evidence.what} "
                 f"{evidence.lane} {evidence.first}–{evidence.last}, and evaluating them again gave "
-                f"{evidence.rows:,} rows of another content. Nothing was written. Another version "
+                f"{counted(evidence.rows, 'row')} of another content. Nothing was written. Another version "
                 "of Fencepost or a changed input may be the reason."
             )
         return True

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from fencepost.plurals import counted
 from pipelines.pictures.canvas import (
     BLUE,
     INK,
@@ -74,7 +75,8 @@ def of_epochs(feed: str, epochs: pa.Table) -> Picture:
     stacks = [[each[phase] for phase in PHASES] for each in spent]
     panel(canvas, columns, _top(2), PANEL, stacks, [*PHASES.values()], joined)
     marked(canvas, columns, _top(3) - BETWEEN + 12, [str(row["epoch"]) for row in rows])
-    alt = f"{title} {rows[0]['epoch']} to {rows[-1]['epoch']}: {total:,} rows, {found:,} crossings"
+    alt = f"{title} {rows[0]['epoch']} to {rows[-1]['epoch']}: "
+    alt += f"{counted(total, 'row')}, {counted(found, 'crossing')}"
     return Picture(canvas.png(), f"{alt}, {took:,.1f} seconds.")
 
 
@@ -94,8 +96,8 @@ def of_partitions(feed: str, partitions: pa.Table) -> Picture:
     _named(canvas, 1, "events", f"{found:,}", CROSSED)
     panel(canvas, columns, _top(1), PANEL, crossed, [*CROSSED.values()])
     _keys(canvas, columns, _top(2) - BETWEEN + 12, [row["key"] for row in rows])
-    alt = f"{title} {rows[0]['key']} to {rows[-1]['key']}: {tuples:,} tuples, {found:,} events."
-    return Picture(canvas.png(), alt)
+    alt = f"{title} {rows[0]['key']} to {rows[-1]['key']}: {counted(tuples, 'tuple')}"
+    return Picture(canvas.png(), f"{alt}, {counted(found, 'event')}.")
 
 
 def of_quarantine(feed: str, reasons: pa.Table, read: int) -> Picture:
@@ -103,13 +105,13 @@ def of_quarantine(feed: str, reasons: pa.Table, read: int) -> Picture:
     title = f"{feed}: quarantine"
     counts = {row["reason"]: row["rows"] for row in reasons.to_pylist()}
     if not counts:
-        why = f"all {read:,} rows were taken" if read else "no row has been read yet"
+        why = f"all of {counted(read, 'row')} taken" if read else "no row has been read yet"
         return _nothing(title, why)
     total = sum(counts.values())
     share = f" of {read:,} read, {100 * total / read:.2g} %" if read else ""
     ordered = sorted(REASONS, key=lambda reason: -counts.get(reason, 0))
     tall, name, end = 34.0, 108.0, WIDTH - 150.0
-    canvas = titled(TOP + tall * len(ordered) + 8, title, f"{total:,} rows{share}")
+    canvas = titled(TOP + tall * len(ordered) + 8, title, f"{counted(total, 'row')}{share}")
     for place, reason in enumerate(ordered):
         rows, y = counts.get(reason, 0), TOP + place * tall
         canvas.words(name - 10, y + 9, reason, "right", size=10.5)
@@ -119,7 +121,7 @@ def of_quarantine(feed: str, reasons: pa.Table, read: int) -> Picture:
         canvas.words(WIDTH - 14, y + 9, f"{rows:,}", "right", size=10.5, bold=rows > 0)
         canvas.words(name, y + 25, COUNTS[reason], size=8.5)
     told = ", ".join(f"{reason} {counts[reason]:,}" for reason in ordered if reason in counts)
-    return Picture(canvas.png(), f"{title}: {total:,} rows{share}: {told}.")
+    return Picture(canvas.png(), f"{title}: {counted(total, 'row')}{share}: {told}.")
 
 
 def _nothing(title: str, why: str) -> Picture:

@@ -9,6 +9,7 @@ from itertools import groupby
 
 import pyarrow as pa
 
+from fencepost.plurals import counted
 from pipelines.pictures.canvas import INK, TEAL, WIDTH, Canvas, width_of
 from pipelines.pictures.charts import compact, nothing, shortened_middle, titled
 from pipelines.pictures.picture import Picture
@@ -37,22 +38,22 @@ class _Grid:
         return self.begin + place * self.step
 
 
-def of_events(feed: str, counted: pa.Table, queries: int) -> Picture:
+def of_events(feed: str, found: pa.Table, queries: int) -> Picture:
     """Draw rows of (query_id, hour, events), the busiest query first; `queries` are all of them."""
     title = f"{feed}: events by query and hour"
-    if not counted.num_rows:
+    if not found.num_rows:
         why = "no events yet: no stream has entered or left a query"
         return Picture(nothing(title, why).png(), f"{title}: {why}.")
     rows = [
         (query, {row["hour"]: row["events"] for row in cells})
-        for query, cells in groupby(counted.to_pylist(), key=lambda row: row["query_id"])
+        for query, cells in groupby(found.to_pylist(), key=lambda row: row["query_id"])
     ]
     hours = range(
         min(hour for _, cells in rows for hour in cells),
         max(hour for _, cells in rows for hour in cells) + 1,
     )
     most = max(events for _, cells in rows for events in cells.values())
-    many = f"{queries:,} {'query' if queries == 1 else 'queries'}"
+    many = counted(queries, "query", "queries")
     which = f"the {len(rows)} busiest of {many}" if queries > len(rows) else many
     canvas = titled(TOP + ROW * len(rows) + 14, title, f"{which}; UTC")
     _scale(canvas, most)
@@ -65,7 +66,7 @@ def of_events(feed: str, counted: pa.Table, queries: int) -> Picture:
         _cells(canvas, grid, y, [cells.get(hour, 0) for hour in hours], most)
     query, cells = rows[0]
     alt = f"{title}, {_instant(hours[0])} to {_instant(hours[-1] + 1)} UTC. Busiest: {query}, "
-    return Picture(canvas.png(), f"{alt}{sum(cells.values()):,} events.")
+    return Picture(canvas.png(), f"{alt}{counted(sum(cells.values()), 'event')}.")
 
 
 def _cells(canvas: Canvas, grid: _Grid, y: float, events: list[int], most: int) -> None:

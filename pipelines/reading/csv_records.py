@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.plurals import counted
 from fencepost.tuples import Bools, Int64s
 
 PIECE = 1 << 26
@@ -163,4 +164,4 @@ def _why(lines: _Lines, row: int, fields: int) -> str | None:
     if ANY_RECORD.fullmatch(record) is None:
         return "a quotation mark out of place, or one that is never closed"
     count = len(NEXT_FIELD.findall(record))
-    return f"{count} field{'' if count == 1 else 's'}, where the header has {fields}"
+    return f"{counted(count, 'field')}, where the header has {fields}"

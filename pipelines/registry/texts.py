@@ -17,6 +17,7 @@ import pyarrow as pa
 from fencepost.doubles import EXACT_UP_TO
 from fencepost.errors import LakeError
 from fencepost.lanes import sides_of
+from fencepost.plurals import counted
 from fencepost.queries import CROSSING, OPS
 from fencepost.queries.joins import BAND_JOIN, JOINS
 from fencepost.times import SECOND, format_instant
@@ -156,7 +157,7 @@ def window_text(row: Row) -> str | None:
         return duration_text(row["window_us"])
     if row["window_count"] is None:
         return None
-    return f"{row['window_count']:,} tuple{'' if row['window_count'] == 1 else 's'}"
+    return counted(row["window_count"], "tuple")
 
 
 def json_line(fields: Mapping[str, Any]) -> str:

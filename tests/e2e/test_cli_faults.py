@@ -48,7 +48,10 @@ def made_in(folder: Path) -> list[Path]:
         ("statsu", "no such command 'statsu'. Did you mean 'status'?\nHow to use it: fencepost --"),
         ("sql --limit x", "--limit: 'x' was given, where a whole number was expected\nHow to use"),
         ("sql --limit -1", "--limit: '-1' was given, where 0 or more was expected"),
-        ("sql -f xml", "--format: 'xml' is not one of table, csv, json, parquet\nHow to use"),
+        (
+            "sql -f xml",
+            "--format: 'xml' is not one of table, lines, csv, json, parquet\nHow to use",
+        ),
         ("sql --frmat csv", "no such option: --frmat (Possible options: --format)\nHow to use it:"),
         ("ui --port 99999", "--port: '99999' was given, where 65535 or less was expected"),
         ("eval -q rule.jsonl", "fencepost eval: missing option '--tuples' / '-t'.\nHow to use it"),

@@ -146,7 +146,7 @@ def test_the_same_evidence_with_other_rows_stops_everything(store) -> None:
     since = store.version(NAME)
     append_once(store, NAME, MINE, lambda: rows_of(store), since)
     for other in (replace(MINE, rows=2), replace(MINE, hash=8)):
-        with pytest.raises(Diverged, match="holds 1 rows of evaluate grid 1–2"):
+        with pytest.raises(Diverged, match="holds 1 row of evaluate grid 1–2"):
             append_once(store, NAME, other, lambda: rows_of(store, 2), since)
     assert lines(store) == [1]
 
