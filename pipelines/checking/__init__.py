@@ -7,6 +7,8 @@ alternate, the state is the newest, ledgers have no gaps, nothing is stale; and 
 sample of the work once more, by other means. A feed has checks of its own, and so has a pair of
 feeds that are joined. `Moment` makes any of them, unless it passed and nothing has changed since.
 
+`whole.py` looks at the files themselves: whether their bytes are those that were written.
+
 Law: a check reads what is published, of one moment, and changes nothing in the lake.
 """
 
