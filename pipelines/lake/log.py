@@ -4,10 +4,15 @@ The table is opened once, by delta-rs. After that only the commits made since ar
 whether there is a next one is a look at one file name, however long the log is. A commit of ours is
 a file that is linked into its place, which fails where the place is taken.
 
+Each of our commits carries a seal: a checksum of what the table then consists of, its schema and
+each file with its statistics. So a flipped byte in the log or a checkpoint is noticed, whichever
+engine would have read over it. Commits of other programs carry none; the next of ours seals them.
+
 Law: what `refresh` gives is the newest version for every reader. Of two who commit the same version
-one succeeds, and the other has Conflict.
+one succeeds, and the other has Conflict. A log that does not add up to its seal is refused.
 """
 
+import hashlib
 import json
 import os
 import time
@@ -36,6 +41,12 @@ REARRANGEMENTS = 256
 
 ENGINE = "fencepost"
 
+SEAL = "fencepostSeal"
+"""Where in a commit's info its seal is."""
+
+SEALED = ("arrival", "epoch", "n", "lane")
+"""The columns by whose bounds files are passed over; delta-rs knows those of the first 32 only."""
+
 READER, WRITER = 1, 3
 """The newest protocol that our own commits keep: with constraints, and nothing else."""
 
@@ -59,6 +70,7 @@ class Log:
         self.files: dict[str, DataFile] = {}
         self.is_plain = True
         self.reader_version = READER
+        self._sum = self._schema = 0
         self._rearranged: deque[Rearranged] = deque(maxlen=REARRANGEMENTS)
         self._rearrangements = 0
         self._begin(delta)
@@ -103,6 +115,11 @@ class Log:
         self.is_plain = self.reader_version <= READER and protocol.min_writer_version <= WRITER
         self.files = {file.path: file for file in layout.active_files(delta, self.table)}
         self._rearranged.clear()
+        self._sum = sum(map(_digest, self.files.values()))
+        self._schema = _digest_of(
+            [delta.schema().to_json(), delta.metadata().partition_columns, delta.metadata().id]
+        )
+        self._refuse_broken_seal(layout.read_commit(self.folder, self.version) or ())
 
     def _apply(self, actions: Sequence[Action]) -> None:
         if any("metaData" in action or "protocol" in action for action in actions):
@@ -110,14 +127,36 @@ class Log:
             return
         gone = [unquote(each["remove"]["path"]) for each in actions if "remove" in each]
         came = [layout.file_of(each["add"], self.table) for each in actions if "add" in each]
+        self._sum = self._after(gone, came)
         for path in gone:
             self.files.pop(path, None)
         self.files |= {file.path: file for file in came}
         self.version += 1
+        self._refuse_broken_seal(actions)
         if gone and not any(_changes_data(action) for action in actions):
             came_paths = frozenset(file.path for file in came)
             self._rearranged.append(Rearranged(frozenset(gone), came_paths))
             self._rearrangements += 1
+
+    def _after(self, gone: Iterable[str], came: Iterable[DataFile]) -> int:
+        """Give the sum of the files' digests once some are gone and others came. O(those)."""
+        fresh = {file.path: file for file in came}
+        lost = [self.files[path] for path in {*gone, *fresh} if path in self.files]
+        return self._sum - sum(map(_digest, lost)) + sum(map(_digest, fresh.values()))
+
+    def _seal(self, total: int) -> str:
+        return f"{(total + self._schema) % 2**64:016x}"
+
+    def _refuse_broken_seal(self, actions: Sequence[Action]) -> None:
+        """Refuse a table that is not what its newest commit says that it is."""
+        for action in actions:
+            said = action.get("commitInfo", {}).get(SEAL)
+            if said is not None and said != self._seal(self._sum):
+                raise LakeError(
+                    f"the log of the table '{self.folder.name}' is damaged: its files and columns "
+                    f"are not those that version {self.version} says. Nothing was written. Restore "
+                    f"{self.folder / '_delta_log'} from a copy of the lake"
+                )
 
     def _commit(
         self,
@@ -135,6 +174,10 @@ class Log:
         }
         if said is not None:
             info["userMetadata"] = said
+        actions = list(actions)
+        gone = [each["remove"]["path"] for each in actions if "remove" in each]
+        came = [layout.file_of(each["add"], self.table) for each in actions if "add" in each]
+        info[SEAL] = self._seal(self._after(gone, came))
         lines = (json.dumps(each) for each in ({"commitInfo": info}, *actions))
         path = layout.commit_path(self.folder, at + 1)
         publish(path, "\n".join(lines) + "\n")
@@ -199,6 +242,18 @@ def _remove(file: DataFile) -> Action:
             "size": file.size,
         }
     }
+
+
+def _digest(file: DataFile) -> int:
+    """Give 64 bits of all that the log says of a file, as far as it is used. 5 µs."""
+    partition = sorted(file.partition.items())
+    bounds = [(file.least(column), file.most(column)) for column in SEALED]
+    return _digest_of([file.path, file.size, file.rows, partition, bounds])
+
+
+def _digest_of(said: object) -> int:
+    text = json.dumps(said, sort_keys=True).encode()
+    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
 
 
 def _changes_data(action: Action) -> bool:

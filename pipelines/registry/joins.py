@@ -43,6 +43,8 @@ from pipelines.registry.standing import (
     TORN,
     as_list,
     history,
+    is_whole,
+    open_row,
     stamp,
     standing_since,
     write_row,
@@ -226,8 +228,7 @@ def _write(path: Path, sets: JoinSets, told: Mapping[str, object]) -> None:
 
 
 def _open(path: Path) -> tuple[JoinSets, dict[str, Any]]:
-    with pa.memory_map(str(path)) as file:
-        batch = pa.ipc.open_file(file).get_batch(0)
+    batch = open_row(path)
     says = json.loads(batch.schema.metadata[_SAYS])
     left, right = says["feeds"]
     axes = (tuple(says["axes"][0]), tuple(says["axes"][1]))
@@ -251,6 +252,8 @@ def _is_right(path: Path, told: Mapping[str, object]) -> bool:
     """Say whether a file is there, whole, of this registry, and holds what its head says."""
     try:
         now = stamp(path)
+        if _checked.get(path) != now and not is_whole(path):
+            return False
         sets, says = _open(path)
         if {name: says[name] for name in told} != told:
             return False

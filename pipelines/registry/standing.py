@@ -10,6 +10,7 @@ missing, torn or wrong there is made anew.
 
 import json
 import os
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from fencepost.queries.strings import Int64s
 from pipelines.lake.layout import CACHE, Note
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
+from pipelines.lake.sums import sum_of
 from pipelines.planning.deliveries import Arrivals
 from pipelines.registry.definitions import query_set_of
 from pipelines.settings import Settings
@@ -37,6 +39,9 @@ _FLAGS = ("everywhere", "enters_on_first")
 _SAYS = b"fencepost"
 TORN = (OSError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError)
 """What a file raises that is not the one that was written."""
+
+CRC = 4
+"""Bytes of the checksum at the end of a cached file."""
 
 _checked: dict[Path, tuple[int, int, int]] = {}
 
@@ -184,6 +189,8 @@ def _is_right(path: Path, told: dict[str, object]) -> bool:
     """Say whether a file is there, whole, of this registry, and holds what its head says."""
     try:
         now = stamp(path)
+        if _checked.get(path) != now and not is_whole(path):
+            return False
         queries, says = _open(path)
         if {name: says[name] for name in told} != told:
             return False
@@ -211,15 +218,32 @@ def _write(path: Path, queries: QuerySet, told: dict[str, object]) -> None:
 
 
 def write_row(path: Path, row: pa.Table) -> None:
-    """Write a file that is whole or not there."""
+    """Write a file that is whole or not there: Arrow's bytes, and behind them their checksum."""
     path.parent.mkdir(exist_ok=True)
     aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         with pa.OSFile(str(aside), "wb") as file, pa.ipc.new_file(file, row.schema) as written:
             written.write_table(row)
+        crc = sum_of(aside)
+        with aside.open("ab") as file:
+            file.write(crc.to_bytes(CRC, "big"))
         aside.replace(path)
     finally:
         aside.unlink(missing_ok=True)
+
+
+def open_row(path: Path) -> pa.RecordBatch:
+    """Open what `write_row` wrote: views of the mapped file."""
+    with pa.memory_map(str(path)) as file:
+        content = file.read_buffer(max(0, file.size() - CRC))
+    return pa.ipc.open_file(content).get_batch(0)
+
+
+def is_whole(path: Path) -> bool:
+    """Compare the checksum behind a file's bytes. O(bytes): 1 s a GB."""
+    with pa.memory_map(str(path)) as file:
+        content = memoryview(file.read_buffer())
+    return zlib.crc32(content[:-CRC]) == int.from_bytes(content[-CRC:], "big")
 
 
 def as_list(column: pa.Array | np.ndarray) -> pa.Array:
@@ -231,8 +255,7 @@ def as_list(column: pa.Array | np.ndarray) -> pa.Array:
 
 
 def _open(path: Path) -> tuple[QuerySet, dict[str, object]]:
-    with pa.memory_map(str(path)) as file:
-        batch = pa.ipc.open_file(file).get_batch(0)
+    batch = open_row(path)
     says = json.loads(batch.schema.metadata[_SAYS])
     axes = tuple(says["axes"])
     values = {name: batch[name].values for name in Columns._fields}
