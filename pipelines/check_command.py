@@ -88,9 +88,11 @@ def check(  # noqa: PLR0913  options are many
     made: list[tuple[str, Checked]] = []
     if deep or lane is None:
         _tell("the files of all tables")
-        made.append(("lake", files_are_whole(settings, deep=deep)))
-        if not as_json:
-            _print("lake", [made[0][1]], verbose=verbose)
+        files = files_are_whole(settings, deep=deep)
+        _tell("")
+        made.append(("lake", files))
+        if not as_json and (deep or verbose or files.failed):
+            _print("lake", [files], verbose=verbose)
     # A damaged file would give the other checks wrong rows: they wait until it is mended.
     whole = not any(checked.failed for _, checked in made)
     chosen = ([lane] if lane is not None else lanes) if whole else []

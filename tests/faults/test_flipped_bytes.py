@@ -100,7 +100,8 @@ def test_without_a_checksum_of_all_bytes_flips_in_the_footer_give_wrong_rows(tol
     content = (folder / file.path).read_bytes()
     wanted = pq.ParquetFile(folder / file.path).read()
     wrong = 0
-    for at in range(len(content) // 2, len(content)):
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    for at in range(footer, len(content)):
         damaged = bytearray(content)
         damaged[at] ^= 1
         wrong += is_wrong(pa.BufferReader(bytes(damaged)), wanted)
