@@ -8,6 +8,9 @@ import typer
 
 from pipelines import completing
 
+MOST_LISTED = 12
+"""Of more names than these none is listed where one is near to what was given."""
+
 Config = Annotated[
     Path | None,
     typer.Option(
@@ -56,4 +59,6 @@ def known(given: str | None, there: Any, what: str) -> None:  # noqa: ANN401  na
     from fencepost.queries.wording import did_you_mean, shortened
 
     near = did_you_mean(given, there)
+    if near and len(there) > MOST_LISTED:
+        raise InputError(f"unknown {what} '{shortened(given)}'.{near}")
     raise InputError(f"unknown {what} '{shortened(given)}'; there are: {', '.join(there)}.{near}")

@@ -93,8 +93,8 @@ def committed(tables: Tables, name: str, evidence: Evidence, since: int) -> bool
             raise Diverged(
                 f"the table '{name}' holds {counted(found.rows, 'row')} of {evidence.what} "
                 f"{evidence.lane} {evidence.first}–{evidence.last}, and evaluating them again gave "
-                f"{counted(evidence.rows, 'row')} of another content. Nothing was written. Another version "
-                "of Fencepost or a changed input may be the reason."
+                f"{counted(evidence.rows, 'row')} of another content. Nothing was written. "
+                "Another version of Fencepost or a changed input may be the reason."
             )
         return True
     return False

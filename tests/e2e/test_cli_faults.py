@@ -78,6 +78,7 @@ def made_in(folder: Path) -> list[Path]:
         ("sql --file binary -c p", "binary is not UTF-8: give --file a text with one statement"),
         ("sql --file nowhere -c p", "No such file or directory; give --file a text with one"),
         ("sql 'from evnts' -c p", "Did you mean 'events'?"),
+        ("sql --describe visit -c p", "unknown table or view 'visit'.  Did you mean 'visits'?\n"),
         ("sql 'select 1' --json -f csv -c p", "--json and --format csv were given: leave one"),
         ("sql 'select 1' --describe events -c p", "a statement and --describe were given"),
         ("quarantine show --reason new -c p", "unknown reason 'new'; there are: malformed, future"),
