@@ -64,6 +64,7 @@ class Ledger:
         self.n += 1
         row = {"n": self.n, "lane": lane, "kind": "delivery", "plan": f"a{self.n}", **more}
         row.setdefault("path", f"{lane}/{self.n}.csv")
+        row.setdefault("partition_key", "2026-11-18")
         self.add("arrivals", **row, state="planned")
         if state != "planned":
             self.add("arrivals", **row, state=state)

@@ -18,6 +18,7 @@ VIEWS = (
     "query_activity",
     "stream_activity",
     "epoch_accounting",
+    "partition_status",
     "done_epochs",
     "query_versions",
     "band_pairs",

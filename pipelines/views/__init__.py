@@ -15,6 +15,7 @@ from pipelines.views.daily import DAILY_SUMMARY
 from pipelines.views.joins import joined
 from pipelines.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS, REFUSED_DELIVERIES
 from pipelines.views.of_feeds import named_in, of_feeds
+from pipelines.views.partitions import PARTITION_STATUS
 from pipelines.views.presence import INSIDE_NOW, VISITS
 from pipelines.views.published import published
 from pipelines.views.registry import QUERIES, QUERY_VERSIONS
@@ -53,6 +54,7 @@ def _general(tables: Mapping[str, Table]) -> tuple[View, ...]:
         QUERY_ACTIVITY,
         STREAM_ACTIVITY,
         EPOCH_ACCOUNTING,
+        PARTITION_STATUS,
     )
 
 

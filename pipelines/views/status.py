@@ -66,13 +66,8 @@ ASKED = {
             COUNT(CASE WHEN a.state = 'planned' THEN 1 END) AS arriving
         FROM arrivals a LEFT JOIN ({_TAKEN}) t ON t.lane = a.lane AND t.n = a.n
         WHERE a.kind = 'delivery' AND t.n IS NULL GROUP BY a.lane""",
-    # Evaluated once, replaced since, and not yet evaluated anew.
-    "stales": f"""SELECT e.lane, COUNT(DISTINCT e.epoch) AS stale
-        FROM (
-            SELECT r.lane, r.epoch, EXPLODE(r.arrivals) AS n FROM epochs r
-            WHERE r.state = 'done' AND NOT r.in_force
-        ) e LEFT JOIN ({_TAKEN}) t ON t.lane = e.lane AND t.n = e.n
-        WHERE t.n IS NULL GROUP BY e.lane""",
+    "stales": """SELECT p.lane, CAST(SUM(p.stale_epochs) AS BIGINT) AS stale
+        FROM partition_status p GROUP BY p.lane""",
     "opens": """SELECT e.lane, COUNT(*) AS open FROM epochs e
         JOIN (SELECT r.lane, MAX(r.generation) AS newest FROM epochs r GROUP BY r.lane) g
             ON g.lane = e.lane AND g.newest = e.generation

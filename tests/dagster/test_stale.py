@@ -10,6 +10,9 @@ import pytest
 from assets.checks import checks
 from assets.graph import MARTS
 from assets.partitions import range_tags
+from pipelines.run import take_in
+from pipelines.views.asking import from_duckdb
+from pipelines.views.status import status_of
 from tests.dagster.project import Project, at, hours, told
 from tests.faults.story import rows_of
 
@@ -92,6 +95,45 @@ def test_every_asset_that_shows_partitions_names_those_that_are_stale(stale: Pro
             "2 partitions are stale (2026-01-05T01 … 2026-01-05T02): the job `reevaluate` "
             "evaluates them again."
         )
+
+
+def partitions_in_sql(project: Project) -> dict[str, tuple[int, int, int]]:
+    """What SQL says of each hour of ticks: deliveries that wait, epochs in force, stale ones."""
+    statement = """SELECT p.partition_key, p.waiting, p.epochs, p.stale_epochs
+        FROM partition_status p WHERE p.lane = 'ticks'"""
+    with from_duckdb(project.settings, statement) as answer:
+        rows = [tuple(row.values()) for batch in answer.batches for row in batch.to_pylist()]
+    assert {key: stale > 0 for key, *_, stale in rows} == {
+        key: account.stale for key, account in project.accounts().items()
+    }
+    return {key: (waiting, epochs, stale) for key, waiting, epochs, stale in rows}
+
+
+def test_until_it_is_evaluated_again_sql_shows_what_stood_and_says_that_it_is_stale(
+    project: Project,
+) -> None:
+    hour_0, hour_1, hour_2 = hours(0, 2)
+    project.land_all(hours(0, 2))
+    project.make(*hours(0, 2))
+    assert partitions_in_sql(project) == dict.fromkeys(hours(0, 2), (0, 1, 0))
+    project.land(hour_1, "-late")
+    with project.lake.writing("test") as lake:
+        take_in(lake.store, lake.settings, lake.runner)
+    late = {hour_0: (0, 1, 0), hour_1: (1, 1, 0), hour_2: (0, 1, 1)}
+    assert partitions_in_sql(project) == late
+    assert not passed(project, "events")
+    project.make(hour_0)
+    assert partitions_in_sql(project) == late  # nothing up to hour 0 was to be evaluated again
+    project.make(hour_1)
+    assert partitions_in_sql(project) == {
+        hour_0: (0, 1, 0),
+        hour_1: (0, 2, 0),
+        hour_2: (1, 0, 1),  # it is replaced, and not done again
+    }
+    (ticks, *_) = status_of(project.settings).lanes
+    assert ticks.stale == 1
+    project.job("reevaluate")
+    assert {stale for *_, stale in partitions_in_sql(project).values()} == {0}
 
 
 def test_the_check_can_be_executed_for_one_asset_alone(stale: Project) -> None:
