@@ -59,6 +59,14 @@ def report(  # noqa: PLR0913  options are many
         str | None,
         typer.Option(metavar="KEY", help="This partition only: 2026-11-18 or 2026-11-18T09."),
     ] = None,
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stream",
+            metavar="ID",
+            help="Show this stream, however rarely it crossed; may be given several times.",
+        ),
+    ] = None,
     show: Annotated[
         bool, typer.Option("--open", help="Open the page in the browser when it is made.")
     ] = False,
@@ -66,17 +74,19 @@ def report(  # noqa: PLR0913  options are many
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Write what the lake found as one HTML page, that needs no network.
+    """Write what the lake found as one HTML page that needs no network.
 
-    Feeds with places (x and y, or longitude and latitude) are maps whose time can be moved, others
-    are charts; with them come the crossings and transitions, the busiest queries and streams, the
-    quarantine and the state of the epochs. A large lake is thinned, and the page says how.
+    Feeds with coordinates (x and y, or longitude and latitude) are maps with a time slider, others
+    are charts; with them come crossings and transitions, pairs and changes of joins, the busiest
+    queries and streams, what was rejected, and the epochs. The page shows the streams with most
+    crossings, and those named by --stream. A large lake is downsampled, and the page says how.
 
     \b
     Examples:
       fencepost report
       fencepost report --partition 2026-11-18T09 --open
       fencepost report --feed ticks --since 2026-11-16 --until 2026-11-18 -o week.html
+      fencepost report --feed ticks --stream AAPL --stream MSFT
       fencepost report --since 2026-11-18T09:30Z --until 2026-11-18T10:15Z
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.evaluation.progress import Progress
@@ -95,7 +105,14 @@ def report(  # noqa: PLR0913  options are many
             progress.reach(done)
 
         made = write_report(
-            settings, path, feeds=feed, since=since, until=until, partition=partition, told=told
+            settings,
+            path,
+            feeds=feed,
+            since=since,
+            until=until,
+            partition=partition,
+            streams=stream or (),
+            told=told,
         )
     took = time.perf_counter() - started
     if as_json:
@@ -110,13 +127,14 @@ def report(  # noqa: PLR0913  options are many
 def _line(made: "ReportMade", took: float) -> str:
     """Say what was made."""
     counts = made.counts
-    if not counts["tuples"] and not counts["crossings"]:
-        return f"{made.path}: nothing happened in what was asked for; the page says so"
-    matches = f", {counted(counts['matches'], 'match', 'matches')}" if counts["matches"] else ""
+    if not any(counts[name] for name in ("tuples", "crossings", "pairs", "band_changes")):
+        return f"{made.path}: no data in range; the report is empty"
+    also = (("matches", "match", "matches"), ("pairs", "pair"), ("band_changes", "band change"))
+    more = "".join(f", {counted(counts[name], *words)}" for name, *words in also if counts[name])
     return (
         f"{made.path}: {counted(counts['tuples'], 'tuple')}, "
         f"{counted(counts['crossings'], 'crossing')}, "
-        f"{counted(counts['transitions'], 'transition')}{matches}   "
+        f"{counted(counts['transitions'], 'transition')}{more}   "
         f"{made.bytes / 1e6:.1f} MB in {took:.1f} s"
     )
 

@@ -2,6 +2,7 @@
 
     scope.py     which part of the lake is asked for: partitions, times, feeds
     tallies.py   how much happened: by hour, by type, by query, by stream; what was turned away
+    joins.py     lanes of joins: pairs over time, busiest joins, band pairs that hold now
     regions.py   the boxes of standing queries, as a map or a chart shows them
     streams.py   which streams there is room for
     moves.py     a map: tracks, crossings, who is inside what as time goes

@@ -4,7 +4,7 @@
     stale    evaluated, replaced since, and not yet evaluated anew
     open     planned, and not done
 
-Law: the newest groups of a feed are listed; what is stale or open is listed before them.
+Law: the newest groups of a lane are listed; what is stale or open is listed before them.
 """
 
 import json
@@ -18,17 +18,19 @@ from pipelines.report.scope import Scope
 from pipelines.views.status import ASKED
 
 GROUPS = 30
-"""Of a feed, at most."""
+"""Of a lane, at most."""
 
 PHASES = ("plan", "prepare", "job", "commit")
 """Parts of a group's time that follow each other."""
 
-STAND = ("lags", "stales", "waiting")
-"""What is asked as `fencepost status` asks it."""
+STAND = {"lag": ("lags", "behind"), "stale": ("stales",), "waiting": ("waiting", "held back")}
+"""What is asked as `fencepost status` asks it, of feeds and of lanes of joins."""
 
 LEDGER = """SELECT e.lane, e.epoch, e.generation, e.plan, e.partition_key, e.rows, e.accepted,
-    e.entered, e.left, e.registry_version, epoch_us(e.watermark) AS watermark,
-    epoch_us(e."at") AS written, e.seconds, e.state, e.in_force, e.arrivals
+    COALESCE(e.entered + e.left, 0) + COALESCE(e.paired, 0)
+        + COALESCE(e.came_in + e.went_out, 0) AS found,
+    e.registry_version, epoch_us(e.watermark) AS watermark, epoch_us(e."at") AS written,
+    e.seconds, e.state, e.in_force, e.arrivals
 FROM epochs e ORDER BY e.lane, e.epoch, e.generation"""
 
 Session = duckdb.DuckDBPyConnection
@@ -36,19 +38,20 @@ Row = dict[str, Any]
 
 
 def state_of_epochs(session: Session, scopes: Sequence[Scope]) -> dict[str, Row]:
-    """Give of each feed how far it is, and its groups of epochs. O(rows of the ledger)."""
+    """Give of each lane how far it is, and its groups of epochs. O(rows of the ledger)."""
     answer = session.execute(LEDGER)
     names = [column[0] for column in answer.description]
     rows = [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
-    stand = {name: dict(_pairs(session, ASKED[name])) for name in STAND}
+    stand = {
+        name: dict(pair for of in asked for pair in _pairs(session, ASKED[of]))
+        for name, asked in STAND.items()
+    }
     told = {}
     for scope in scopes:
         mine = [row for row in rows if row["lane"] == scope.feed]
         marks = [row["watermark"] for row in mine if row["in_force"] and row["watermark"]]
         told[scope.feed] = {
-            "lag": stand["lags"].get(scope.feed, 0),
-            "stale": stand["stales"].get(scope.feed, 0),
-            "waiting": stand["waiting"].get(scope.feed, 0),
+            **{name: counts.get(scope.feed, 0) for name, counts in stand.items()},
             "watermark": max(marks, default=None),
             "epochs": len(scope.epochs),
             **_groups(mine, scope),
@@ -91,7 +94,7 @@ def _group(state: str, rows: Sequence[Row]) -> Row:
         "keys": keys if len(keys) == 1 else [keys[0], keys[-1]],
         "rows": sum(row["rows"] or 0 for row in rows),
         "accepted": sum(row["accepted"] or 0 for row in rows),
-        "crossings": sum((row["entered"] or 0) + (row["left"] or 0) for row in rows),
+        "found": sum(row["found"] for row in rows),
         "registry": last["registry_version"],
         "watermark": last["watermark"],
         "written": last["written"],

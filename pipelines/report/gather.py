@@ -8,70 +8,106 @@ ticks and 1.1 M positions.
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import duckdb
 
-from pipelines.report import lines, moves, tallies
+from fencepost.errors import InputError
+from fencepost.lanes import feeds_of
+from fencepost.queries.wording import shortened
+from pipelines.report import joins, lines, moves, tallies
 from pipelines.report.epochs import state_of_epochs
 from pipelines.report.scope import Range, Scope, chosen_feeds, refuse_no_partition, scopes
 from pipelines.report.streams import look
 from pipelines.run import Told
-from pipelines.settings import Settings
+from pipelines.settings import Feed, Settings
 from pipelines.views.duckdb_session import duckdb_session
 
 Session = duckdb.DuckDBPyConnection
 
 
-def gather(
-    settings: Settings,
-    feeds: Sequence[str] | None,
-    asked: Range,
-    partition: str | None,
-    told: Told,
-) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Wanted:
+    """What a report is asked for.
+
+    feeds      None: all
+    range      from where to where
+    partition  the one that was named, if one was
+    streams    those that are shown before others
+    """
+
+    feeds: Sequence[str] | None
+    range: Range
+    partition: str | None = None
+    streams: Sequence[str] = ()
+
+
+def gather(settings: Settings, wanted: Wanted, told: Told) -> dict[str, Any]:
     """Ask the lake for all that the page shows. O(rows in the scope), a few passes."""
-    chosen = chosen_feeds(settings, feeds)
+    chosen = chosen_feeds(settings, wanted.feeds)
     told("opening the lake", 0.0)
     with closing(duckdb_session(settings.root, settings.tables)) as session:
-        if partition is not None:
-            refuse_no_partition(session, chosen, partition, asked)
-        in_scope = scopes(session, chosen, asked)
+        if wanted.partition is not None:
+            refuse_no_partition(session, chosen, wanted.partition, wanted.range)
+        lanes = joins.lanes_of(session, settings, chosen)
+        in_scope = scopes(session, [*chosen, *lanes], wanted.range)
         epochs = state_of_epochs(session, [*in_scope.values()])
         standing = dict(
             session.execute("SELECT q.feed, COUNT(*) FROM queries q GROUP BY q.feed").fetchall()
         )
-        told_of = []
+        found: dict[str, dict[str, Any]] = {}
         for place, scope in enumerate(in_scope.values()):
             told(f"gathering {scope.feed}", 0.05 + 0.9 * place / len(in_scope))
-            axes = settings.feeds[scope.feed].axes
-            told_of.append(
-                {
-                    "name": scope.feed,
-                    "axes": axes,
-                    "rules": standing.get(scope.feed, 0),
-                    "state": epochs[scope.feed],
-                    **_feed(session, scope, axes),
-                }
-            )
+            own = {"rules": standing.get(scope.feed, 0), "state": epochs[scope.feed]}
+            if scope.feed in lanes:
+                found[scope.feed] = {**own, **joins.of_lane(session, scope, settings)}
+            else:
+                feed = settings.feeds[scope.feed]
+                own |= {"joins": [lane for lane in lanes if feed.name in feeds_of(lane)]}
+                found[scope.feed] = {**own, **_feed(session, scope, feed, wanted.streams)}
+        refused = tallies.refused(session, chosen)
+    _refuse_unknown(wanted.streams, [found[name] for name in chosen])
     return {
         "lake": name_of(settings),
         "version": _version(),
         "made": time.time_ns() // 1000,
-        "asked": _in_words(asked, partition),
-        "whole": asked.is_open,
-        "feeds": told_of,
+        "asked": _in_words(wanted.range, wanted.partition),
+        "whole": wanted.range.is_open,
+        "feeds": [found[name] for name in chosen],
+        "lanes": [found[name] for name in lanes],
+        "refused": refused,
     }
 
 
-def _feed(session: Session, scope: Scope, axes: Sequence[str]) -> dict[str, Any]:
+def _refuse_unknown(streams: Sequence[str], feeds: Sequence[dict[str, Any]]) -> None:
+    """Refuse a stream that is in none of the feeds, in the range that was asked for."""
+    there = {
+        each["id"]
+        for feed in feeds
+        for each in feed.get("map", {}).get("tracks", feed.get("chart", {}).get("streams", ()))
+    }
+    for name in streams:
+        if name not in there:
+            named = ", ".join(feed["name"] for feed in feeds)
+            raise InputError(
+                f"--stream: no tuple and no crossing of '{shortened(name)}' in {named}, in the "
+                "range of this report"
+            )
+
+
+def _feed(session: Session, scope: Scope, feed: Feed, wanted: Sequence[str]) -> dict[str, Any]:
     """Gather one feed: as a map if it has places, else as charts."""
+    axes = feed.axes
     tallies.gone_through(session, scope)
     entered, left = tallies.crossings(session)
     is_map = moves.plane_of(axes) is not None
-    seen = look(session, scope, moves.MARKS if is_map else lines.MARKS)
+    seen = look(session, scope, moves.MARKS if is_map else lines.MARKS, wanted)
     told: dict[str, Any] = {
+        "name": feed.name,
+        "axes": axes,
+        "units": dict(feed.units),
         "quarantine": tallies.turned_away(session, scope),
         "entered": entered,
         "left": left,
@@ -82,6 +118,7 @@ def _feed(session: Session, scope: Scope, axes: Sequence[str]) -> dict[str, Any]
         return told
     told |= {
         "begin": seen.first,
+        "crossed": seen.crossed,
         "end": seen.last,
         "transitions": tallies.transitions(session),
         "matches": tallies.matches(session, scope),

@@ -14,7 +14,9 @@ from importlib.resources import files
 from string import Template
 from typing import Any
 
-SCRIPTS = ("words", "paint", "plane", "map", "chart", "bars", "tables", "page")
+SCRIPTS = (
+    *("words", "paint", "plane", "choose", "map", "chart", "bars", "tables", "joins", "page"),
+)
 """In this order: each uses what stands in those before."""
 
 UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}

@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 
 from fencepost.errors import InputError
+from fencepost.lanes import sides_of
 from fencepost.queries.wording import did_you_mean, shortened
 from fencepost.times import format_instant, parse_instant
 from pipelines.landing.keys import key_in_path
@@ -124,9 +125,10 @@ def _after(one: str, other: str) -> bool:
 
 @dataclass(frozen=True)
 class Scope:
-    """What of one feed is asked for: conditions in SQL over an alias `t`.
+    """What of one feed, or of one lane of joins, is asked for: conditions in SQL over an alias `t`.
 
-    found   on events, transitions, matches: the epochs in force, and the times
+    found   on events, transitions, matches, and on pairs and changes of a lane of joins: the epochs
+            in force, and the times
     came    on tuples: the deliveries that these epochs took, and the times
     turned  on the quarantine, whose rows may have no time: the deliveries of `epochs`
     epochs  the epochs in force while whose watermark moved some of that time went by
@@ -142,7 +144,7 @@ class Scope:
 def scopes(
     session: duckdb.DuckDBPyConnection, feeds: Sequence[str], wanted: Range
 ) -> dict[str, Scope]:
-    """Find the epochs and deliveries of each feed that are asked for. O(rows of the ledgers)."""
+    """Find the epochs and deliveries of each lane that are asked for. O(rows of the ledgers)."""
     rows = session.execute(
         "SELECT d.lane, d.epoch, d.partition_key, d.arrivals, "
         "epoch_us(d.watermark_before), epoch_us(d.watermark) FROM done_epochs d"
@@ -158,7 +160,7 @@ def _scope(feed: str, rows: Sequence[tuple[Any, ...]], wanted: Range) -> Scope:
     came = within("t.arrival", (n for row in keyed for n in row[2]))
     return Scope(
         feed,
-        f"t.feed = '{feed}' AND {found} AND {wanted.times}",
+        f"t.{'lane' if sides_of(feed) else 'feed'} = '{feed}' AND {found} AND {wanted.times}",
         f"{came} AND {wanted.times}",
         f"t.feed = '{feed}' AND {within('t.arrival', (n for row in passed for n in row[2]))}",
         frozenset(row[0] for row in passed),

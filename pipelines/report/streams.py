@@ -1,14 +1,18 @@
 """Which streams a page shows: those with most crossings, as many as it has room for.
 
+Those that a user names are shown before them.
+
 Law: where nothing crossed, those with most tuples are shown; the choice is the same each time.
 """
 
 # ruff: noqa: S608  whole numbers and declared names alone
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import duckdb
 import numpy as np
+import pyarrow as pa
 
 from pipelines.report.scope import Scope
 from pipelines.report.thin import PARTS, Int64s
@@ -18,11 +22,15 @@ FEWEST = 8
 """Streams that are shown however often they crossed: then of some crossings one is shown."""
 
 
+Session = duckdb.DuckDBPyConnection
+
+
 @dataclass(frozen=True)
 class Seen:
     """What there is of a feed, and what is shown of it. Times are µs; `last` ≥ `first`.
 
-    chosen  the id and the crossings of each stream that is shown
+    chosen  the id of each stream that is shown, and its crossings, or its tuples
+    crossed whether they are crossings: some stream crossed a rule
     marks   how many crossings there is room for
     """
 
@@ -31,6 +39,7 @@ class Seen:
     tuples: int
     streams: int
     chosen: tuple[tuple[str, int], ...]
+    crossed: bool
     marks: int
 
     def step(self, steps: int) -> float:
@@ -47,8 +56,10 @@ class Seen:
         return max(1, -(-crossings // self.marks))
 
 
-def look(session: duckdb.DuckDBPyConnection, scope: Scope, marks: int) -> Seen | None:
+def look(session: Session, scope: Scope, marks: int, wanted: Sequence[str] = ()) -> Seen | None:
     """Make the view `__tuples` and the table `__streams`; None: there is nothing.
+
+    Streams that are `wanted` come first, whatever they crossed.
 
     `__tuples` has what was taken: not what was turned away as late, duplicate or conflict.
     """
@@ -67,14 +78,29 @@ def look(session: duckdb.DuckDBPyConnection, scope: Scope, marks: int) -> Seen |
     if first is None:
         return None
     by = "SELECT c.stream_id, SUM(c.n) AS n FROM __crossed c GROUP BY 1"
-    if not session.execute("SELECT 1 FROM __crossed c LIMIT 1").fetchall():
+    crossed = bool(session.execute("SELECT 1 FROM __crossed c LIMIT 1").fetchall())
+    if not crossed:
         by = f"SELECT t.stream_id, COUNT(*) AS n FROM __tuples t GROUP BY 1 LIMIT {PARTS}"
+    named = "FALSE"
+    if wanted:
+        by, named = _with_named(session, wanted, by), "s.named"
     session.execute(
         f"""CREATE OR REPLACE TEMP TABLE __streams AS
         SELECT s.stream_id, s.n, ROW_NUMBER() OVER w - 1 AS nth
-        FROM ({by}) s WINDOW w AS (ORDER BY s.n DESC, s.stream_id)
-        QUALIFY nth < {FEWEST} OR (nth < {STREAMS} AND SUM(s.n) OVER w <= {marks:d})"""
+        FROM ({by}) s WINDOW w AS (ORDER BY {named} DESC, s.n DESC, s.stream_id)
+        QUALIFY {named} OR nth < {FEWEST} OR (nth < {STREAMS} AND SUM(s.n) OVER w <= {marks:d})"""
     )
     rows = session.execute("SELECT s.stream_id, s.n FROM __streams s ORDER BY s.nth").fetchall()
     chosen = tuple((id_, int(n)) for id_, n in rows)
-    return Seen(first, last, tuples, streams, chosen, marks)
+    return Seen(first, last, tuples, streams, chosen, crossed, marks)
+
+
+def _with_named(session: Session, wanted: Sequence[str], by: str) -> str:
+    """Count all streams, those that were named among them if they have tuples or crossings."""
+    session.register("__wanted", pa.table({"stream_id": pa.array(wanted, pa.string())}))
+    there = "SELECT t.stream_id FROM __tuples t UNION SELECT c.stream_id FROM __crossed c"
+    return f"""SELECT s.stream_id, MAX(s.n) AS n, BOOL_OR(s.named) AS named FROM (
+        SELECT b.stream_id, b.n, FALSE AS named FROM ({by}) b
+        UNION ALL
+        SELECT w.stream_id, 0, TRUE FROM __wanted w WHERE w.stream_id IN ({there})
+    ) s GROUP BY 1"""

@@ -8,6 +8,8 @@ Law: every count is of the whole scope; only lists are cut, and the page has how
 
 # ruff: noqa: S608  whole numbers and declared names alone
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import duckdb
@@ -21,6 +23,9 @@ TOP = 10
 
 SAMPLES = 4
 """Rows shown of each reason in quarantine."""
+
+REFUSED = 30
+"""Refused deliveries that are listed."""
 
 RAW = 200
 """Characters shown of a record."""
@@ -73,10 +78,27 @@ def matches(session: Session, scope: Scope) -> int:
     return int(many)
 
 
+@dataclass(frozen=True)
+class Counted:
+    """What is counted over time: two aggregates over the rows `t` of a view; or one."""
+
+    view: str
+    up: str
+    down: str | None
+    found: str
+
+
 def over_time(session: Session, scope: Scope) -> dict[str, Any] | None:
-    """Count crossings by the hour, or by whatever makes a readable number of bars."""
+    """Count what was entered and what was left."""
+    up, down = (f"COUNT(*) FILTER (t.type = '{kind}')" for kind in "IO")
+    return counts_over_time(session, Counted("events", up, down, scope.found))
+
+
+def counts_over_time(session: Session, counted: Counted) -> dict[str, Any] | None:
+    """Count by the hour, or by whatever makes a readable number of bars; None: no rows."""
+    rows_of = f"FROM {counted.view} t WHERE {counted.found}"
     first, last = session.execute(
-        f"SELECT epoch_us(MIN(t.ts)), epoch_us(MAX(t.ts)) FROM events t WHERE {scope.found}"
+        f"SELECT epoch_us(MIN(t.ts)), epoch_us(MAX(t.ts)) {rows_of}"
     ).fetchall()[0]
     if first is None:
         return None
@@ -85,14 +107,16 @@ def over_time(session: Session, scope: Scope) -> dict[str, Any] | None:
     )
     begin = first // unit
     bars = min(last // unit - begin + 1, BARS * 5)
-    counts = {"I": [0] * bars, "O": [0] * bars}
+    up, down = [0] * bars, [0] * bars
     rows = session.execute(
-        f"SELECT t.type, epoch_us(t.ts) // {unit} - {begin} AS bar, COUNT(*) "
-        f"FROM events t WHERE {scope.found} GROUP BY 1, 2"
+        f"SELECT epoch_us(t.ts) // {unit} - {begin} AS bar, {counted.up}, {counted.down or '0'} "
+        f"{rows_of} GROUP BY 1"
     ).fetchall()
-    for kind, bar, many in rows:
-        counts[kind][min(bar, bars - 1)] += many
-    return {"unit": name, "step": unit, "begin": begin * unit, **counts}
+    for bar, above, below in rows:
+        up[min(bar, bars - 1)] += above
+        down[min(bar, bars - 1)] += below
+    told = {"unit": name, "step": unit, "begin": begin * unit, "up": up}
+    return told if counted.down is None else {**told, "down": down}
 
 
 def top(session: Session, by: str) -> dict[str, Any]:
@@ -132,3 +156,20 @@ def turned_away(session: Session, scope: Scope) -> list[dict[str, Any]]:
     for reason, path, line, detail, raw in rows:
         samples[reason].append([plain(path, RAW), line, plain(detail, RAW), plain(raw, RAW)])
     return [{"reason": reason, "rows": many, "samples": samples[reason]} for reason, many in counts]
+
+
+def refused(session: Session, feeds: Sequence[str]) -> dict[str, Any]:
+    """List the deliveries that were refused whole, unanswered ones first, whatever the range."""
+    rows = session.execute(
+        """SELECT r.feed, r.path, r.reason, r.detail, COALESCE(r.answer, ''), epoch_us(r.found_at)
+        FROM refused_deliveries r ORDER BY r.answer IS NULL DESC, r.n DESC"""
+    ).fetchall()
+    mine = [row for row in rows if row[0] in feeds]
+    return {
+        "of": len(mine),
+        "unanswered": sum(not answer for *_, answer, _ in mine),
+        "rows": [
+            [lane, *(plain(text or "", RAW) for text in (path, reason, detail)), answer, found]
+            for lane, path, reason, detail, answer, found in mine[:REFUSED]
+        ],
+    }

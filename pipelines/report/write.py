@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fencepost.errors import InputError
-from pipelines.report.gather import gather, name_of
+from pipelines.report.gather import Wanted, gather, name_of
 from pipelines.report.page import page
 from pipelines.report.scope import Range
+from pipelines.report.streams import STREAMS
 from pipelines.run import Told, untold
 from pipelines.settings import Settings
 from pipelines.workload_files import Target, write_whole
@@ -36,17 +37,21 @@ def write_report(  # noqa: PLR0913  by name
     since: str | None = None,
     until: str | None = None,
     partition: str | None = None,
+    streams: Sequence[str] = (),
     told: Told = untold,
 ) -> ReportMade:
     """Write what a lake found as one HTML file: (measured) 7 s of CPU for 3.5 M tuples.
 
     `since` and `until` are keys of partitions, both included, or times, half-open; `partition` is
-    one key, which must exist. A range in which nothing happened gives a page that says so.
+    one key, which must exist. `streams` are shown before others. A range in which nothing happened
+    gives a page that says so.
     """
-    asked = Range.of(since, until, partition)
+    wanted = Wanted(feeds, Range.of(since, until, partition), partition, streams)
+    if len(streams) > STREAMS:
+        raise InputError(f"{len(streams)} streams were named: a page shows {STREAMS} of a feed")
     if out.is_dir():
         raise InputError(f"{out} is a folder, where a file was expected")
-    data = gather(settings, feeds, asked, partition, told)
+    data = gather(settings, wanted, told)
     told("writing the page", 0.95)
     content = page(data).encode("utf-8", "replace")
 
@@ -61,6 +66,9 @@ def write_report(  # noqa: PLR0913  by name
         "crossings": sum(feed["entered"] + feed["left"] for feed in data["feeds"]),
         "transitions": sum(sum(feed.get("transitions", {}).values()) for feed in data["feeds"]),
         "matches": sum(feed.get("matches", 0) for feed in data["feeds"]),
+        "pairs": sum(lane["pairs"] for lane in data["lanes"]),
+        "band_changes": sum(lane["came_in"] + lane["went_out"] for lane in data["lanes"]),
+        "refused": data["refused"]["of"],
         "quarantined": sum(row["rows"] for feed in data["feeds"] for row in feed["quarantine"]),
     }
     return ReportMade(out, len(content), counts)

@@ -1,7 +1,7 @@
 """A feed, and all that was declared."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -23,6 +23,7 @@ class Feed:
     partitions_from    the first partition that Dagster shows; None: of the day the lake was made
     partitions_to      the last that it shows; None: of the hour or day that it is
     owners             who answers for it: e-mail addresses and team:names, as Dagster shows them
+    units              by axis: what it is measured in, for the report alone
     fresh_within       Dagster calls it overdue when nothing was evaluated for so long
     """
 
@@ -44,6 +45,7 @@ class Feed:
     partitions_to: str | None = None
     owners: tuple[str, ...] = keys.FEED_OWNERS.default
     fresh_within: int | None = None
+    units: Mapping[str, str] = field(default_factory=dict, hash=False)
 
 
 @dataclass(frozen=True)

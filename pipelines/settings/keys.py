@@ -23,6 +23,7 @@ from pipelines.settings.values import (
     PATH,
     SIZE,
     TEXT,
+    UNITS,
     VARIABLE,
     Read,
     one_of,
@@ -346,15 +347,19 @@ FRESH_WITHIN = _may(
     example='"3h"',
 )
 
+AXIS_UNITS = _key(
+    "units",
+    UNITS,
+    "{}",
+    "what the axes are measured in, as the report writes it",
+    "What the axes are measured in. The report writes units beside its numbers; nothing is "
+    "computed with them.",
+    example='{ price = "USD" }',
+)
+
 OF_LAKE: tuple[Key[Any], ...] = (
-    LAKE,
-    QUERIES,
-    BUCKETS,
-    EPOCH_ROWS,
-    GROUP,
-    SNAPSHOT_EVERY,
-    KEEP_HISTORY,
-    JOINS,
+    *(LAKE, QUERIES, BUCKETS, EPOCH_ROWS),
+    *(GROUP, SNAPSHOT_EVERY, KEEP_HISTORY, JOINS),
 )
 OF_RUN: tuple[Key[Any], ...] = (RUNNER, READ_PATH, CORES, MEMORY, REPORTS_ADDRESS)
 OF_ALERTS: tuple[Key[Any], ...] = (WEBHOOK, COMMAND)
@@ -376,6 +381,7 @@ OF_FEED: tuple[Key[Any], ...] = (
     PARTITIONS_TO,
     FEED_OWNERS,
     FRESH_WITHIN,
+    AXIS_UNITS,
 )
 TABLES: Mapping[str, tuple[Key[Any], ...]] = {
     "lake": OF_LAKE,

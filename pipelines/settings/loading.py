@@ -201,6 +201,7 @@ class _Reading:
             partitions_to=section.value(keys.PARTITIONS_TO),
             owners=section.value(keys.FEED_OWNERS),
             fresh_within=section.value(keys.FRESH_WITHIN),
+            units=section.value(keys.AXIS_UNITS),
         )
         section.end()
         for wrong in _wrong_columns(feed):
@@ -240,6 +241,10 @@ def _wrong_columns(feed: Feed) -> Iterator[str]:
             yield f"axes: {why}"
         elif axis in feed.axes[:place]:
             yield f"axes: '{axis}' stands twice"
+    for axis in feed.units:
+        if axis not in feed.axes:
+            near = did_you_mean(axis, feed.axes)
+            yield f"units: {told(axis)} is none of the axes {', '.join(feed.axes)}.{near}"
     own = {"stream_column": feed.stream_column, "ts_column": feed.ts_column}
     may = {"clock_column": feed.clock_column, "deleted": feed.deleted}
     own |= {key: column for key, column in may.items() if column is not None}

@@ -24,6 +24,7 @@ VIEWS = (
     "band_pairs",
     "affected_queries",
     "refused_deliveries",
+    "join_activity",
 )
 """Names of published views, which no feed may have either."""
 

@@ -4,7 +4,7 @@ Law: `take` gives the value, or ValueError says what was given and what was expe
 """
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -17,6 +17,8 @@ Of_co = TypeVar("Of_co", covariant=True)
 _OWNER = re.compile(r"team:\S+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")
 """Whom Dagster takes for an owner."""
 _ADDRESS = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~/%-]*)?")
+LONGEST_UNIT = 16
+"""Characters of a unit: it stands beside numbers."""
 _SIZE = re.compile(r"[1-9][0-9]{0,5}[kmgt]", re.IGNORECASE)
 
 
@@ -117,6 +119,18 @@ def _pairs(given: object) -> tuple[str, ...]:
     return tuple(given)
 
 
+def _units(given: object) -> Mapping[str, str]:
+    if not isinstance(given, dict):
+        raise unlike(given, UNITS.expected)
+    for axis, unit in given.items():
+        if not isinstance(unit, str) or not unit.isprintable() or not 0 < len(unit) <= LONGEST_UNIT:
+            raise ValueError(
+                f"{told(unit)} was given for {told(axis)}, where a unit of 1 to {LONGEST_UNIT} "
+                'printable characters was expected, like "USD"'
+            )
+    return given
+
+
 def _size(given: object) -> str:
     if isinstance(given, str) and _SIZE.fullmatch(given):
         return given.lower()
@@ -152,6 +166,8 @@ NAMES = Read("a list of texts", _names)
 OWNERS = Read("a list of owners", _owners)
 PAIRS = Read("a list of pairs of feeds", _pairs)
 """Each as a lane is called; whether there are such feeds is for the one who asks."""
+UNITS = Read("a table of texts by axis", _units)
+"""Whether there are such axes is for the one who asks."""
 SIZE = Read('a size like "4g" or "800m"', _size)
 ADDRESS = Read('an address like "https://fencepost.example.com/reports"', _address)
 VARIABLE = Read('a variable like "env:FENCEPOST_WEBHOOK"', _variable)

@@ -25,6 +25,7 @@ def joined(tables: Mapping[str, Table]) -> Iterator[View]:
         yield View(name, comment, columns, of_epochs(tables[name]))
     yield _band_pairs(tables["band_changes"])
     yield _affected_queries(tables["band_changes"])
+    yield _join_activity(tables["band_changes"])
     yield _set_members(tables["set_members"])
     yield _live_windows(tables["live_windows"])
 
@@ -70,6 +71,44 @@ def _affected_queries(changes: Table) -> View:
     COUNT(CASE WHEN c.change = -1 THEN 1 END) AS went_out
 FROM band_changes c JOIN arrivals a ON a.n = c.arrival AND a.kind = 'delivery'
 GROUP BY c.lane, a.lane, {stream}, {select_list("c", which)}""",
+    )
+
+
+def _join_activity(changes: Table) -> View:
+    key = chosen(changes.columns, "lane", "query_id", "query_version")
+    streams = chosen(changes.columns, "left_stream_id", "right_stream_id", "ts")
+    same = " AND ".join(f"h.{column.name} = f.{column.name}" for column in key)
+    return View(
+        "join_activity",
+        "What each version of a join has found; without those that found nothing.",
+        (
+            *key,
+            count("pairs", "pairs of tuples that a window join found"),
+            count("came_in", "pairs of streams that came into the result of a band join"),
+            count("went_out", "pairs of streams that went out of it"),
+            count("in_now", "pairs of streams that are in it"),
+            count("left_streams", "streams of the left feed among them"),
+            count("right_streams", "streams of the right feed among them"),
+            Column("first_ts", "timestamp", "of its first pair or change"),
+            Column("last_ts", "timestamp", "of its last pair or change"),
+        ),
+        f"""WITH found AS (
+    SELECT {select_list("p", (*key, *streams))}, 1 AS paired, 0 AS change FROM pairs p
+    UNION ALL
+    SELECT {select_list("b", (*key, *streams))}, 0, b.change FROM band_changes b
+), holds AS (
+    SELECT {select_list("i", key)}, COUNT(*) AS n FROM band_pairs i GROUP BY {select_list("i", key)}
+)
+SELECT {select_list("f", key)},
+    CAST(SUM(f.paired) AS BIGINT) AS pairs,
+    COUNT(CASE WHEN f.change = 1 THEN 1 END) AS came_in,
+    COUNT(CASE WHEN f.change = -1 THEN 1 END) AS went_out,
+    COALESCE(MAX(h.n), 0) AS in_now,
+    COUNT(DISTINCT f.left_stream_id) AS left_streams,
+    COUNT(DISTINCT f.right_stream_id) AS right_streams,
+    MIN(f.ts) AS first_ts, MAX(f.ts) AS last_ts
+FROM found f LEFT JOIN holds h ON {same}
+GROUP BY {select_list("f", key)}""",
     )
 
 

@@ -159,7 +159,7 @@ def test_times_are_half_open(project):
 def test_a_range_in_which_nothing_happened_gives_a_page_that_says_so(project):
     said = report(project, "--since", "2027-01-01", "-o", "none.html")
     assert said.code == 0
-    assert said.out == "none.html: nothing happened in what was asked for; the page says so\n"
+    assert said.out == "none.html: no data in range; the report is empty\n"
     assert all("begin" not in feed for feed in data(project / "none.html")["feeds"])
 
 

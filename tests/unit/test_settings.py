@@ -43,6 +43,7 @@ partitions_from = "2026-11-18T09"
 partitions_to = "2026-11-30"
 owners = ["desk@example.com", "team:fleet"]
 fresh_within = "2h"
+units = { x = "m" }
 """
 
 
@@ -117,6 +118,7 @@ def test_everything_can_be_said():
                 partitions_to="2026-11-30T23",
                 owners=("desk@example.com", "team:fleet"),
                 fresh_within=7200 * SECOND,
+                units={"x": "m"},
             )
         },
         queries=Path("/project/rules"),
@@ -196,7 +198,7 @@ def test_every_fault_is_told_at_once_each_with_its_place():
     keys = (
         "axes, source, format, stream_column, ts_column, ts_unit, clock_column, deleted, "
         "allowed_lateness, max_skew, settle, partition, partition_in_path, partitions_from, "
-        "partitions_to, owners, fresh_within"
+        "partitions_to, owners, fresh_within, units"
     )
     of_run = "runner, read_path, cores, memory, reports_address"
     path = "a path with ' ': take one of letters, digits and . _ - / only"
@@ -283,6 +285,10 @@ def test_every_fault_is_told_at_once_each_with_its_place():
             'clock_column = "at"\ndeleted = "at"',
             "deleted: 'at' is in clock_column too; each has its own column",
         ),
+        ('units = "USD"', "units: 'USD' was given, where a table of texts by axis was expected"),
+        ('units = { prize = "USD" }', "units: 'prize' is none of the axes price.  Did you mean"),
+        ("units = { price = 1 }", "units: 1 was given for 'price', where a unit of 1 to 16"),
+        ('units = { price = "a\\nb" }', "units: 'a�b' was given for 'price', where a unit of 1 to"),
         ("deleted = true", "deleted: true was given, where a text was expected"),
         ('deleted = ""', "deleted: is empty"),
         ('axes = ["deleted"]', "axes: 'deleted' is a column of "),

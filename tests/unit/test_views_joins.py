@@ -229,3 +229,40 @@ def test_the_axes_of_both_feeds_stand_on_either_side_of_a_pair() -> None:
     axes = {axis for own in AXES.values() for axis in own}
     names = {name for (name, *_) in SHARED.execute("DESCRIBE pairs").fetchall()}
     assert {f"{side}_{axis}" for side in ("left", "right") for axis in axes} <= names
+
+
+@given(st.lists(PAIRS, max_size=30), st.lists(PAIRS, max_size=20))
+def test_oracle_the_activity_of_joins_counts_what_they_found_and_what_still_holds(
+    updates, paired
+) -> None:
+    ledger = Ledger()
+    ledger.register(BAND, {**BAND, "id": "c"})
+    ledger.epoch(LANE, 1, [ledger.arrive("ticks")])
+    states: dict[Any, int] = defaultdict(int)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    seen: dict[str, list[tuple[str, str, float]]] = defaultdict(list)
+    for place, (query, left, right) in enumerate(updates):
+        sign = 1 - 2 * states[query, left, right]
+        states[query, left, right] += sign
+        change(ledger, sign, left, right, place, query_id=query, arrival=1)
+        counts[query]["came in" if sign > 0 else "went out"] += 1
+        counts[query]["in now"] += sign
+        seen[query].append((left, right, place))
+    for place, (query, left, right) in enumerate(paired):
+        row = {**FOUND, "query_id": f"w{query}", "ts": at(place), "arrival": 1}
+        ledger.add("pairs", **row, left_stream_id=left, right_stream_id=right)
+        counts[f"w{query}"]["pairs"] += 1
+        seen[f"w{query}"].append((left, right, place))
+    columns = "query_id, pairs, came_in, went_out, in_now, left_streams, right_streams"
+    wanted = [
+        (
+            query,
+            *(counts[query][what] for what in ("pairs", "came in", "went out", "in now")),
+            *(len({row[side] for row in rows}) for side in (0, 1)),
+            at(min(row[2] for row in rows)),
+            at(max(row[2] for row in rows)),
+        )
+        for query, rows in seen.items()
+    ]
+    found = shown(ledger, f"SELECT {columns}, first_ts, last_ts FROM join_activity")
+    assert found == sorted(wanted, key=repr)

@@ -7,17 +7,23 @@ const KINDS = {
   departure: ["Departure", "out, and not back within t", "four"],
 };
 
-function overTime(counts) {
-  const most = Math.max(1, ...counts.I, ...counts.O);
-  const bars = make("div", { class: "bars", role: "img", "aria-label": `Crossings per ${counts.unit}, at most ${number(most)} of one kind` });
-  const range = counts.step * counts.I.length;
-  counts.I.forEach((entered, at) => {
-    const up = make("i", { class: "up" }), down = make("i", { class: "down" });
-    up.style.height = `${(100 * entered) / most}%`;
-    down.style.height = `${(100 * counts.O[at]) / most}%`;
-    if (!counts.O[at]) down.style.border = "0";
-    const bar = make("div", {}, up, down);
-    bar.addEventListener("pointermove", (event) => tell([moment(counts.begin + at * counts.step), `${number(entered)} In · ${number(counts.O[at])} Out, in one ${counts.unit}`], event.clientX, event.clientY));
+// Bars upward, and where there are two kinds, downward; `names` says which.
+function overTime(counts, title, names) {
+  const down = counts.down || [], most = Math.max(1, ...counts.up, ...down);
+  const bars = make("div", { class: names.length > 1 ? "bars" : "bars up-only", role: "img", "aria-label": `${title} per ${counts.unit}, at most ${number(most)}` });
+  const range = counts.step * counts.up.length;
+  counts.up.forEach((above, at) => {
+    const up = make("i", { class: "up" });
+    up.style.height = `${(100 * above) / most}%`;
+    const bar = make("div", {}, up), said = [`${number(above)} ${names[0]}`];
+    if (names.length > 1) {
+      const below = make("i", { class: "down" });
+      below.style.height = `${(100 * down[at]) / most}%`;
+      if (!down[at]) below.style.border = "0";
+      bar.append(below);
+      said.push(`${number(down[at])} ${names[1]}`);
+    }
+    bar.addEventListener("pointermove", (event) => tell([moment(counts.begin + at * counts.step), `${said.join(" · ")} in one ${counts.unit}`], event.clientX, event.clientY));
     bars.append(bar);
   });
   bars.addEventListener("pointerleave", () => tell(null));
@@ -26,8 +32,10 @@ function overTime(counts) {
     mark.style.left = `${(100 * (us - counts.begin + counts.step / 2)) / range}%`;
     return mark;
   });
-  return make("div", {}, make("h3", {}, `Crossings per ${counts.unit}`),
-    make("div", { class: "legend" }, make("span", {}, make("i", { class: "c-in" }, "▲"), "In, upward"), make("span", {}, make("i", { class: "c-out" }, "▽"), "Out, downward"), make("span", {}, `highest bar ${number(most)}`)),
+  const key = (mark, kind, text) => make("span", {}, make("i", { class: kind }, mark), text);
+  const legend = names.length > 1 ? [key("▲", "c-in", `${names[0]}, upward`), key("▽", "c-out", `${names[1]}, downward`)] : [];
+  return make("div", {}, make("h3", {}, `${title} per ${counts.unit}`),
+    make("div", { class: "legend" }, ...legend, make("span", {}, `highest bar ${number(most)}`)),
     bars, make("div", { class: "axis" }, ...marks));
 }
 

@@ -4,26 +4,30 @@ const FIRST = 300, OTHER = 96, FOOT = 24, LEFT = 64, RIGHT = 12, GAP = 18;
 const MANY = 300; // crossings, beyond which those of one rule are shown first
 
 class Charts {
-  constructor(chart, name) {
+  constructor(chart, feed) {
     this.chart = chart;
+    this.units = feed.units;
     this.range = Math.max(1, chart.end - chart.begin);
     this.axes = chart.streams.length ? chart.axes.slice(0, chart.streams[0].lines.length) : [];
-    this.element = make("figure", { class: "chart", "aria-label": `Charts of ${name}` });
-    this.streams = make("select", { "aria-label": "Stream" }, ...chart.streams.map((each, at) => make("option", { value: at }, `${each.id}  ·  ${counted(each.n, "crossing", "crossings")}`)));
+    this.element = make("figure", { class: "chart", "aria-label": `Charts of ${feed.name}` });
+    const what = feed.crossed ? ["crossing", "crossings"] : ["tuple", "tuples"];
+    const names = chart.streams.map((each) => each.id);
+    const chooser = streamChooser(names, chart.streams.map((each) => `${each.id}  ·  ${counted(each.n, ...what)}`), null, () => this.choose());
+    this.streams = chooser.select;
     this.rules = make("select", { "aria-label": "Rule" });
-    this.streams.addEventListener("change", () => this.choose());
     this.rules.addEventListener("change", () => { this.only = +this.rules.value; this.picture.redraw(); });
+    chooser.element.append(make("label", {}, "Rule", this.rules));
+    this.title = make("h3", {});
     const stage = make("div", { class: "stage" });
-    stage.style.height = `${FIRST + (this.axes.length - 1) * (OTHER + GAP) + FOOT}px`;
+    this.nominal = FIRST + (this.axes.length - 1) * (OTHER + GAP) + FOOT;
+    stage.style.setProperty("--high", `${this.nominal}px`);
     this.picture = canvas(stage, { role: "img" }, (...all) => this.draw(...all));
     this.told = make("p", { class: "told" });
     const shown = this.axes.length < chart.axes.length ? ` Axes ${this.axes.join(", ")} of ${chart.axes.length}.` : "";
     const kept = chart.streams.reduce((sum, each) => sum + each.marks.type.length, 0);
     const marks = kept < chart.of_marks ? ` ${number(kept)} of their ${number(chart.of_marks)} crossings are drawn.` : "";
-    this.element.append(
-      make("div", { class: "choices" }, make("label", {}, "Stream", this.streams), make("label", {}, "Rule", this.rules)),
-      stage, this.told,
-      make("figcaption", {}, `To choose from: ${ofAll(chart.streams.length, chart.of_streams)} streams${chart.streams.length < chart.of_streams ? ", those with most crossings" : ""}.${marks}${shown} A line keeps the lows and highs of every part of the time.`));
+    this.element.append(chooser.element, this.title, stage, this.told,
+      make("figcaption", {}, `To choose from: ${ofAll(chart.streams.length, chart.of_streams)} streams${chart.streams.length < chart.of_streams ? `, those with most ${what[1]}` : ""}.${marks}${shown} Lines are downsampled; extremes are kept.`));
     this.picture.element.addEventListener("pointermove", (event) => this.explain(event));
     this.picture.element.addEventListener("pointerdown", (event) => this.explain(event));
     this.picture.element.addEventListener("pointerleave", () => { this.at = null; tell(null); this.picture.redraw(); });
@@ -33,15 +37,18 @@ class Charts {
   choose() {
     const stream = this.chart.streams[+this.streams.value];
     this.stream = stream;
+    this.title.textContent = `${this.axes.join(", ")} of ${stream.id}${stream.rules.length ? ", with its rules" : ""}`;
     this.only = stream.marks.type.length > MANY && stream.rules.length ? stream.rules[0][0] : -1;
     this.marks = { ...stream.marks, t: summed(stream.marks.t) };
     this.lines = stream.lines.map((line) => ({ ...line, t: summed(line.t), v: summed(line.v) }));
     this.rules.replaceChildren(make("option", { value: -1 }, `all ${number(stream.rules.length)}`),
       ...stream.rules.map(([at, entered, left]) => make("option", { value: at }, `${this.chart.rules[at].id}  ·  ${number(entered)} In, ${number(left)} Out`)));
     this.rules.value = String(this.only);
+    this.rules.parentElement.hidden = !stream.rules.length;
     const type = stream.marks.type, entered = [...type].filter((each) => each === "I").length;
+    this.told.hidden = !stream.rules.length && !type.length;
     this.told.replaceChildren(make("b", { class: "c-in" }, `▲ ${number(entered)} In`), "  ", make("b", { class: "c-out" }, `▽ ${number(type.length - entered)} Out`),
-      `  · bands: ${counted(stream.rules.length, "rule", "rules")} that it crossed most, or that name it${this.only < 0 ? "" : "; one is chosen, of many crossings"}`);
+      `  · shaded: ${counted(stream.rules.length, "rule", "rules")} that it crossed most, or that name it${this.only < 0 ? "" : "; one is chosen, since crossings are many"}`);
     this.picture.element.setAttribute("aria-label", `${stream.id}: ${this.axes.join(", ")} over time, ${type.length} crossings`);
     this.picture.element.dataset.marks = String(type.length);
     this.picture.redraw();
@@ -51,14 +58,17 @@ class Charts {
   xOf(us) { return this.x(((us - this.chart.begin) / this.range) * PARTS); }
 
   panel(k) {
-    const line = this.lines[k], top = k ? FIRST + GAP + (k - 1) * (OTHER + GAP) : GAP;
-    const high = k ? OTHER : FIRST - GAP, room = (line.high - line.low) * (k ? 0.05 : 0.1);
+    const line = this.lines[k], first = GAP + (FIRST - GAP) * this.share, other = OTHER * this.share;
+    const top = k ? first + GAP + (k - 1) * (other + GAP) : GAP;
+    const high = k ? other : first - GAP, room = (line.high - line.low) * (k ? 0.05 : 0.1);
     const low = line.low - room, span = line.high - line.low + 2 * room;
     return { k, line, top, high, low, span, y: (v) => top + high - ((v - low) / span) * high };
   }
 
   draw(context, width, height) {
     this.width = width;
+    const fixed = FOOT + GAP * this.axes.length;
+    this.share = (height - fixed) / (this.nominal - fixed); // paper is lower than a screen
     context.font = "11px system-ui, sans-serif";
     for (let k = 0; k < this.axes.length; k += 1) {
       const panel = this.panel(k);
@@ -75,7 +85,7 @@ class Charts {
     context.fillStyle = ink("muted");
     context.lineWidth = 1;
     context.textAlign = "right";
-    for (const v of ticks(panel.low, panel.low + panel.span, panel.k ? 2 : 6)) {
+    for (const v of ticks(panel.low, panel.low + panel.span, Math.max(1, panel.high / 46))) {
       const y = Math.round(panel.y(v)) + 0.5;
       context.beginPath();
       context.moveTo(LEFT, y);
@@ -85,7 +95,7 @@ class Charts {
     }
     context.textAlign = "left";
     context.fillStyle = ink("ink");
-    context.fillText(this.axes[panel.k], LEFT + 4, panel.top - 5);
+    context.fillText(measured(this.axes[panel.k], this.units), LEFT + 4, panel.top - 5);
   }
 
   bands(context, panel) {
@@ -108,14 +118,12 @@ class Charts {
     const bottom = ends[0] ?? ends[1] + fade, top = ends[1] ?? ends[0] - fade;
     if (bottom < panel.top || top > panel.top + panel.high) return;
     const shade = context.createLinearGradient(0, top, 0, bottom || 1);
-    const full = ink("held"), none = full.replace("rgb(", "rgba(").replace(")", ", 0)");
-    shade.addColorStop(0, ends[1] === null ? none : full);
-    shade.addColorStop(1, ends[0] === null ? none : full);
-    context.globalAlpha = 0.13 * weight;
+    const fill = seeThrough("held", 0.13 * weight), none = seeThrough("held", 0);
+    shade.addColorStop(0, ends[1] === null ? none : fill);
+    shade.addColorStop(1, ends[0] === null ? none : fill);
     context.fillStyle = shade;
     context.fillRect(LEFT, top, this.width, Math.max(1, bottom - top));
-    context.globalAlpha = 0.4 * weight;
-    context.strokeStyle = full;
+    context.strokeStyle = seeThrough("held", Math.min(1, 0.4 * weight));
     context.lineWidth = 1;
     for (const y of ends) {
       if (y === null) continue;
@@ -124,7 +132,6 @@ class Charts {
       context.lineTo(this.width, y);
       context.stroke();
     }
-    context.globalAlpha = 1;
   }
 
   line(context, panel) {
@@ -188,14 +195,14 @@ class Charts {
     const part = ((x - LEFT) / (this.width - LEFT - RIGHT)) * PARTS;
     const told = this.lines.map((line, k) => {
       const i = Math.max(0, upTo(line.t, part) - 1);
-      return line.t.length ? `${this.axes[k]} about ${value(line.low + (line.v[i] / 8192) * (line.high - line.low), line.high - line.low)}` : "";
+      return line.t.length ? `${this.axes[k]} about ${withUnit(value(line.low + (line.v[i] / 8192) * (line.high - line.low), line.high - line.low), this.units[this.axes[k]])}` : "";
     });
     tell([moment(this.chart.begin + (part / PARTS) * this.range), ...told], event.clientX, event.clientY);
   }
 
   crossing(i) {
     const marks = this.marks, rule = this.chart.rules[marks.rule[i]], entered = marks.type[i] === "I";
-    const values = marks.v.map((row, k) => `${this.axes[k]} ${row[i] === null ? "" : row[i].toLocaleString("en-US", { maximumFractionDigits: 6 })}`);
+    const values = marks.v.map((row, k) => `${this.axes[k]} ${withUnit(plainValue(row[i]), this.units[this.axes[k]])}`);
     return [`${entered ? "▲ In" : "▽ Out"}: ${rule.id}`, `${this.stream.id} ${entered ? "entered" : "left"} at ${moment(this.chart.begin + marks.t[i] * 1000)}`, values.join(" · "), ...about(rule)];
   }
 }

@@ -7,8 +7,10 @@ const SMALLEST = 5;
 const PLAYING = 40;
 
 class TownMap {
-  constructor(map, name) {
+  constructor(map, feed) {
     this.map = map;
+    this.units = feed.units;
+    this.only = -1;
     this.range = map.end - map.begin;
     this.place = map.steps;
     this.marks = { ...map.marks, t: summed(map.marks.t) };
@@ -17,8 +19,9 @@ class TownMap {
     this.most = Math.max(1, ...this.held.map((row) => row.reduce((a, b) => Math.max(a, b), 0)));
     this.soFar = { I: summed(map.so_far.I), O: summed(map.so_far.O) };
     this.order = map.rules.map((_, at) => at).sort((a, b) => this.size(b) - this.size(a));
-    this.element = make("figure", { class: "map", "aria-label": `Map of ${name}` });
-    this.build(name);
+    this.element = make("figure", { class: "map", "aria-label": `Map of ${feed.name}` });
+    this.build(feed);
+    this.choose(-1);
     this.moveTo(map.steps);
   }
 
@@ -38,7 +41,12 @@ class TownMap {
     return box && box.every((end) => end !== null) ? (box[2] - box[0]) * (box[3] - box[1]) : Infinity;
   }
 
-  build(name) {
+  build(feed) {
+    const name = feed.name, what = feed.crossed ? ["crossing", "crossings"] : ["tuple", "tuples"];
+    this.what = what;
+    const chooser = streamChooser(this.tracks.map((track) => track.id), this.tracks.map((track) => `${track.id}  ·  ${counted(track.n, ...what)}`),
+      `all ${number(this.tracks.length)} shown`, (at) => this.choose(at));
+    this.title = make("h3", {});
     const stage = make("div", { class: "stage" });
     const hint = make("div", { class: "hint" }, "Ctrl + wheel zooms; so does the wheel after a click");
     this.picture = canvas(stage, { tabindex: 0, role: "img", "aria-label": `${name}: arrows pan, + and − zoom, 0 resets` }, (...all) => this.draw(...all));
@@ -59,7 +67,7 @@ class TownMap {
     this.told = make("p", { class: "told" });
     this.list = make("ol", {});
     const side = make("aside", { class: "fullest" }, make("h3", {}, "Inside at this time"), this.list);
-    this.element.append(legend(), make("div", { class: "map-room" },
+    this.element.append(chooser.element, this.title, legend(), make("div", { class: "map-room" },
       make("div", {}, stage, make("div", { class: "controls" }, this.play, this.slider, this.now), this.told), side), this.caption());
     const point = (event) => { if (!this.plane.fingers.size) this.explain(event); };
     this.picture.element.addEventListener("pointermove", point);
@@ -67,9 +75,16 @@ class TownMap {
     this.picture.element.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") tell(null); });
   }
 
+  choose(at) {
+    this.only = at;
+    this.title.textContent = at < 0 ? `${this.map.axes.join(" and ")}: tracks and regions` : `Track of ${this.tracks[at].id}`;
+    this.picture.element.dataset.stream = at < 0 ? "" : this.tracks[at].id;
+    this.picture.redraw();
+  }
+
   caption() {
     const map = this.map, kept = this.marks.type.length;
-    const streams = `Tracks and crossings of ${ofAll(this.tracks.length, map.of_streams)} streams${this.tracks.length < map.of_streams ? ", those with most crossings" : ""}`;
+    const streams = `Tracks and crossings of ${ofAll(this.tracks.length, map.of_streams)} streams${this.tracks.length < map.of_streams ? `, those with most ${this.what[1]}` : ""}`;
     const marks = kept < map.of_marks ? `; ${number(kept)} of their ${number(map.of_marks)} crossings are drawn` : "";
     const rules = `; ${ofAll(map.rules.length, map.of_rules)} regions${map.rules.length < map.of_rules ? ", the busiest" : ""}.`;
     return make("figcaption", {}, `${streams}${marks}${rules} Counts are of all streams; inside counts those that were seen entering or leaving.`);
@@ -87,7 +102,7 @@ class TownMap {
     this.shown = upTo(this.marks.t, (this.us - this.map.begin) / 1000);
     const inside = this.held.map((row, at) => [row[step], at]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
     this.told.replaceChildren(make("b", { class: "c-in" }, `${number(this.soFar.I[step])} In`), " and ", make("b", { class: "c-out" }, `${number(this.soFar.O[step])} Out`),
-      ` so far · somebody in ${ofAll(inside.length, this.held.length)} regions`);
+      ` so far · ${ofAll(inside.length, this.held.length)} regions occupied`);
     this.fill(inside);
     this.picture.element.dataset.marks = String(this.shown);
     this.picture.redraw();
@@ -162,7 +177,7 @@ class TownMap {
     context.lineWidth = 1;
     const many = (n) => Math.max(2, n * this.plane.scale);
     context.beginPath();
-    const xs = ticks(x0, x1, many(5)).map((x) => [x, this.vx(x)]).filter(([, at]) => at > 24 && at < width - 24);
+    const xs = ticks(x0, x1, many(5)).map((x) => [x, this.vx(x)]).filter(([, at]) => at > 24 && at < width - 90);
     const ys = ticks(y0, y1, many(5)).map((y) => [y, this.vy(y)]).filter(([, at]) => at > 16 && at < height - 28);
     for (const [, at] of xs) { context.moveTo(at, 0); context.lineTo(at, height); }
     for (const [, at] of ys) { context.moveTo(0, at); context.lineTo(width, at); }
@@ -176,8 +191,35 @@ class TownMap {
       context.textAlign = "center";
       for (const [x, at] of xs) write(value(x, (x1 - x0) / this.plane.scale), at, height - 6);
       context.textAlign = "left";
-      for (const [y, at] of ys) write(value(y, (y1 - y0) / this.plane.scale), 6, at - 4);
+      for (const [y, at] of ys) if (at > 40) write(value(y, (y1 - y0) / this.plane.scale), 6, at - 4);
+      const [across, up] = this.map.axes.map((axis) => measured(axis, this.units));
+      context.fillStyle = ink("ink");
+      write(`↑ ${up}`, 6, 16);
+      context.textAlign = "right";
+      write(`${across} →`, width - 6, height - 6);
+      this.scaleBar(context, width, height, write);
     };
+  }
+
+  // How long a round distance is here; of degrees, in metres along the middle parallel.
+  scaleBar(context, width, height, write) {
+    const [x0, y0, x1, y1] = this.map.extent, unit = this.units[this.map.axes[0]];
+    const degree = this.map.geographic ? 111320 * Math.cos((((y0 + y1) / 2) * Math.PI) / 180) : 1;
+    const each = ((x1 - x0) * degree) / (this.w * this.plane.scale);
+    const power = 10 ** Math.floor(Math.log10(each * 120)), long = [5, 2, 1].map((n) => n * power).find((n) => n <= each * 120);
+    if (!(long > 0) || !Number.isFinite(long)) return;
+    const wide = long / each, right = width - 12, y = height - 26;
+    const shown = this.map.geographic ? (long >= 1000 ? `${number(long / 1000)} km` : `${plainValue(long)} m`) : withUnit(plainValue(long), unit || this.map.axes[0]);
+    context.textAlign = "center";
+    write(shown, right - wide / 2, y - 5);
+    context.strokeStyle = ink("ink");
+    context.lineWidth = 1.5;
+    context.beginPath();
+    context.moveTo(right - wide, y - 4);
+    context.lineTo(right - wide, y);
+    context.lineTo(right, y);
+    context.lineTo(right, y - 4);
+    context.stroke();
   }
 
   rects(at, width, height) {
@@ -216,28 +258,34 @@ class TownMap {
   }
 
   routes(context) {
-    context.strokeStyle = ink("ink");
-    context.globalAlpha = this.plane.scale > 3 ? 0.22 : 0.1;
-    context.lineWidth = 1;
     context.lineJoin = "round";
+    const faint = this.only >= 0 ? 0.05 : this.plane.scale > 3 ? 0.22 : 0.1;
+    this.trace(context, this.tracks.filter((_, at) => at !== this.only), faint, 1);
+    if (this.only >= 0) this.trace(context, [this.tracks[this.only]], 0.6, 1.5);
+  }
+
+  trace(context, tracks, share, width) {
+    context.strokeStyle = seeThrough("ink", share);
+    context.lineWidth = width;
     context.beginPath();
-    for (const track of this.tracks) {
+    for (const track of tracks) {
       for (let i = 0; i < track.t.length; i += 1) {
         if (i) context.lineTo(this.sx(track.x[i]), this.sy(track.y[i]));
         else context.moveTo(this.sx(track.x[i]), this.sy(track.y[i]));
       }
     }
     context.stroke();
-    context.globalAlpha = 1;
   }
+
+  isShown(stream) { return this.only < 0 || this.only === stream; }
 
   crossings(context) {
     const marks = this.marks, ms = (this.us - this.map.begin) / 1000;
-    const fresh = upTo(marks.t, ms - ((this.range / 1000) * TAIL) / PARTS);
+    const fresh = this.only >= 0 ? 0 : upTo(marks.t, ms - ((this.range / 1000) * TAIL) / PARTS);
     for (const type of ["O", "I"]) {
       context.beginPath();
       for (let i = 0; i < fresh; i += 1) {
-        if (marks.type[i] === type) context.rect(this.sx(marks.x[i]) - 1.25, this.sy(marks.y[i]) - 1.25, 2.5, 2.5);
+        if (marks.type[i] === type && this.isShown(marks.stream[i])) context.rect(this.sx(marks.x[i]) - 1.25, this.sy(marks.y[i]) - 1.25, 2.5, 2.5);
       }
       context.globalAlpha = 0.38;
       context.lineWidth = 0.8;
@@ -249,7 +297,7 @@ class TownMap {
     }
     for (const type of ["O", "I"]) {
       const places = [];
-      for (let i = fresh; i < this.shown; i += 1) if (marks.type[i] === type) places.push([this.sx(marks.x[i]), this.sy(marks.y[i])]);
+      for (let i = fresh; i < this.shown; i += 1) if (marks.type[i] === type && this.isShown(marks.stream[i])) places.push([this.sx(marks.x[i]), this.sy(marks.y[i])]);
       triangles(context, places, this.w < 500 ? 3.75 : 5, type === "I");
     }
   }
@@ -272,7 +320,8 @@ class TownMap {
     context.lineWidth = this.w < 500 ? 1.5 : 2;
     context.globalAlpha = 0.5;
     context.beginPath();
-    for (const track of this.tracks) {
+    for (const [at, track] of this.tracks.entries()) {
+      if (!this.isShown(at)) continue;
       const here = this.whereIs(track, part);
       if (!here) continue;
       this.dots.push([track, this.sx(here[0]), this.sy(here[1])]);
@@ -301,6 +350,7 @@ class TownMap {
     const marks = this.marks;
     let best = -1, near = 64;
     for (let i = 0; i < this.shown; i += 1) {
+      if (!this.isShown(marks.stream[i])) continue;
       const far = (this.sx(marks.x[i]) - x) ** 2 + (this.sy(marks.y[i]) - y) ** 2;
       if (far <= near) [best, near] = [i, far];
     }
@@ -313,7 +363,7 @@ class TownMap {
 
   streamAt(x, y) {
     const found = this.dots.find(([, dx, dy]) => (dx - x) ** 2 + (dy - y) ** 2 <= 64);
-    return found ? [found[0].id, `${counted(found[0].n, "crossing", "crossings")} in all`] : null;
+    return found ? [found[0].id, `${counted(found[0].n, ...this.what)} in all`] : null;
   }
 
   regionAt(x, y) {
@@ -342,5 +392,5 @@ function legend() {
   return make("div", { class: "legend", "aria-hidden": "true" },
     entry(make("i", { class: "c-in" }, "▲"), "In"), entry(make("i", { class: "c-out" }, "▽"), "Out"),
     entry(make("i", { class: "dot" }), "a stream, and where it came from"), entry(make("i", { class: "track" }), "tracks"),
-    entry(make("i", { class: "box" }), "region"), entry(make("i", { class: "box some" }), "somebody inside, the darker the more"));
+    entry(make("i", { class: "box" }), "region"), entry(make("i", { class: "box some" }), "occupied (darker = more)"));
 }

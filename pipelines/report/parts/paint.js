@@ -14,6 +14,11 @@ function ink(name) {
   return colours.get(name);
 }
 
+// The same, with so much of it: paper and screens agree on it where they do not on globalAlpha.
+function seeThrough(name, share) {
+  return ink(name).replace("rgb(", "rgba(").replace(")", `, ${share})`);
+}
+
 function redrawAll() {
   colours = new Map();
   for (const draw of drawn) draw();

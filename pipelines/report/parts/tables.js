@@ -24,7 +24,16 @@ function busiest(list, what, others) {
   return make("div", {}, make("h3", {}, `Busiest ${what.toLowerCase() === "query" ? "queries" : "streams"}`), table(`${ofAll(list.rows.length, list.of)} that crossed`, head, rows));
 }
 
-function quarantine(feeds) {
+function refusals(refused) {
+  if (!refused.of) return null;
+  const head = [["Found", "wide"], ["Feed", ""], ["Delivery", ""], ["Reason", ""], ["Detail", "raw"], ["Answer", ""]];
+  const rows = refused.rows.map(([feed, path, reason, detail, answer, found]) => [found === null ? "" : moment(found), feed, make("span", { class: "id" }, path), reason, detail,
+    answer || make("span", { class: "stale" }, "unanswered")]);
+  const hint = refused.unanswered ? ` ${number(refused.unanswered)} unanswered: a corrected file answers it, or fencepost quarantine dismiss.` : "";
+  return make("div", { class: "one" }, make("h3", {}, "Refused deliveries"), table(`${ofAll(refused.rows.length, refused.of)}: none of their rows was loaded.${hint}`, head, rows));
+}
+
+function quarantine(feeds, refused) {
   const lists = feeds.filter((feed) => feed.quarantine.length).map((feed) => {
     const list = make("div", {}, make("h3", {}, feed.name)), most = Math.max(1, ...feed.quarantine.map((each) => each.rows));
     for (const { reason, rows, samples } of feed.quarantine) {
@@ -39,13 +48,13 @@ function quarantine(feeds) {
     return list;
   });
   return make("section", { id: "quarantine" }, make("h2", {}, "Quarantine"),
-    make("p", { class: "lead" }, lists.length ? "Rows that were not taken, by feed and reason. Nothing that arrived is lost: fencepost quarantine show lists them all." : "Every row that arrived was taken."),
-    make("div", { class: "two" }, ...lists));
+    make("p", { class: "lead" }, lists.length ? "Rejected rows, by feed and reason. Each is kept: fencepost quarantine show lists them." : refused.of ? "No row of the other deliveries was rejected." : "No row was rejected."),
+    ...(lists.length ? [make("div", { class: "two" }, ...lists)] : []), refusals(refused));
 }
 
 const STATES = {
   done: ["done", ""],
-  stale: ["stale: to be evaluated anew", "stale"],
+  stale: ["stale: to be re-evaluated", "stale"],
   open: ["planned, not done", "stale"],
 };
 
@@ -66,25 +75,26 @@ const PHASES = { plan: "plan", prepare: "prepare", job: "read, evaluate, write",
 
 function took(group) { return Object.values(group.seconds).reduce((a, b) => a + b, 0); }
 
-function epochTable(feed) {
-  const state = feed.state, longest = Math.max(1e-3, ...state.groups.map(took));
-  const head = [["Epochs", ""], ["Partitions", "wide"], ["State", ""], ["Rows", "n"], ["Crossings", "n wide"], ["Generation", "n wide"], ["Watermark", "wide"], ["Time", ""]];
+function epochTable(lane) {
+  const state = lane.state, longest = Math.max(1e-3, ...state.groups.map(took));
+  const head = [["Epochs", ""], ["Partitions", "wide"], ["State", ""], ["Rows", "n"], [lane.found, "n wide"], ["Generation", "n wide"], ["Watermark", "wide"], ["Time", ""]];
   const rows = state.groups.map((group) => {
     const [words, kind] = STATES[group.state];
     return [group.first === group.last ? number(group.first) : `${number(group.first)}–${number(group.last)}`, group.keys.join(" – "), make("span", { class: kind || null }, words),
-      number(group.rows), number(group.crossings), number(group.generation), group.watermark === null ? "" : moment(group.watermark),
+      number(group.rows), number(group.found), number(group.generation), group.watermark === null ? "" : moment(group.watermark),
       make("span", {}, took(group) ? seconds(took(group)) : "", phases(group, longest))];
   });
   const told = [counted(state.epochs, "epoch", "epochs"), state.watermark === null ? "no watermark yet" : `watermark ${moment(state.watermark)}`,
-    state.lag ? `${counted(state.lag, "delivery", "deliveries")} not evaluated yet` : "nothing waits to be evaluated"];
+    state.lag ? `${counted(state.lag, "delivery", "deliveries")} not evaluated yet` : "up to date"];
   if (state.waiting) told.push(`${counted(state.waiting, "tuple", "tuples")} waiting for earlier ones`);
-  const stale = state.stale ? make("p", { class: "stale" }, `${counted(state.stale, "epoch is", "epochs are")} stale: \`fencepost run\` evaluates them anew.`) : null;
-  return make("div", {}, make("h3", {}, feed.name), make("p", { class: "note" }, told.join(" · ")), stale,
+  const stale = state.stale ? make("p", { class: "stale" }, `${counted(state.stale, "epoch is", "epochs are")} stale: \`fencepost run\` re-evaluates them.`) : null;
+  return make("div", {}, make("h3", {}, lane.name), make("p", { class: "note" }, told.join(" · ")), stale,
     rows.length ? table(`${rows.length < state.of_groups ? `The newest ${ofAll(rows.length, state.of_groups)} groups. ` : ""}Epochs in one row were committed together.`, head, rows) : null);
 }
 
-function epochs(feeds) {
+function epochs(feeds, lanes) {
   const keys = Object.values(PHASES).map((name, at) => make("span", {}, make("i", { class: `key p${at}` }), name));
+  const all = [...feeds.map((feed) => ({ ...feed, found: "Crossings" })), ...lanes.map((lane) => ({ ...lane, found: "Pairs, changes" }))];
   return make("section", { id: "epochs" }, make("h2", {}, "Epochs"), make("p", { class: "lead" }, "What was evaluated together, how much it was, and where the time went."),
-    make("div", { class: "legend" }, ...keys), ...feeds.map((feed) => { const part = epochTable(feed); part.className = "epochs"; return part; }));
+    make("div", { class: "legend" }, ...keys), ...all.map((lane) => { const part = epochTable(lane); part.className = "epochs"; return part; }));
 }

@@ -34,6 +34,13 @@ function value(v, span) {
     : v.toLocaleString("en-US", { maximumFractionDigits: digits });
 }
 
+function plainValue(v) { return v === null ? "" : v.toLocaleString("en-US", { maximumFractionDigits: 6 }); }
+
+// "price (USD)", or "price".
+function measured(axis, units) { return units && units[axis] ? `${axis} (${units[axis]})` : axis; }
+
+function withUnit(text, unit) { return unit && text !== "" ? `${text} ${unit}` : text; }
+
 function duration(us) {
   for (const [unit, name] of [[DAY, "d"], [HOUR, "h"], [MINUTE, "min"], [SECOND, "s"], [1000, "ms"]]) {
     if (us >= unit) return `${+(us / unit).toFixed(1)} ${name}`;
