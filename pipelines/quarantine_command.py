@@ -209,7 +209,7 @@ def dismiss(
 
     settings = load(config, lake=lake)
     with hold(settings.root, "fencepost quarantine dismiss"):
-        store = Store.open(settings.root, settings.tables)
+        store = Store.open(settings.root, settings.tables, fsync=settings.fsync)
         done = dismissed(store, deliveries, note, time.time_ns() // 1000)
     if as_json:
         print_json(vars(done))

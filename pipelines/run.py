@@ -78,7 +78,7 @@ def writing(
 ) -> Iterator[tuple[Lake, Held]]:
     """Hold a lake to write to it, whatever was begun in it finished."""
     with hold(settings.root, command, timeout) as held:
-        store = Store.open(settings.root, settings.tables)
+        store = Store.open(settings.root, settings.tables, fsync=settings.fsync)
         recover(store, settings, runner)
         yield Lake.of(store, settings, runner), held
 
@@ -113,7 +113,7 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
     report = RunReport()
     told("waiting for the lake", 0.0)
     with hold(settings.root, command, timeout) as held:
-        store = store or Store.open(settings.root, settings.tables)
+        store = store or Store.open(settings.root, settings.tables, fsync=settings.fsync)
         told("finishing what was begun", 0.0)
         report.groups += recover(store, settings, runner)
         report.ingested = take_in(store, settings, runner, told=told, patient=patient)

@@ -79,7 +79,9 @@ class Watch:
         if self._is_to_write:
             return
         with hold(self.settings.root, COMMAND, LOCKED_PATIENCE):
-            self.store = Store.open(self.settings.root, self.settings.tables)
+            self.store = Store.open(
+                self.settings.root, self.settings.tables, fsync=self.settings.fsync
+            )
         self._is_to_write = True
 
     def _by_clock(self) -> None:

@@ -31,6 +31,7 @@ from fencepost.errors import LakeError
 from pipelines.lake import layout
 from pipelines.lake.appending import Conflict
 from pipelines.lake.data_files import DataFile
+from pipelines.lake.flushing import flush, flushed
 from pipelines.storage import stored
 from schemas import Table
 
@@ -67,6 +68,7 @@ class Log:
         self.folder = folder
         self.table = table
         self.version = -1
+        self.fsync = False
         self.files: dict[str, DataFile] = {}
         self.is_plain = True
         self.reader_version = READER
@@ -86,10 +88,14 @@ class Log:
 
     def append(self, at: int, files: Sequence[DataFile], said: str) -> None:
         """Commit files as the version after `at`; Conflict where it exists."""
+        if self.fsync:
+            flushed(self.folder, [file.path for file in files])
         self._commit(at, "WRITE", {"mode": "Append"}, map(_add, files), said)
 
     def rearrange(self, at: int, gone: Sequence[DataFile], came: Sequence[DataFile]) -> None:
         """Commit files that hold the rows of others in their place, as the version after `at`."""
+        if self.fsync:
+            flushed(self.folder, [file.path for file in came])
         actions = [*map(_remove, gone), *(_add(file, changes=False) for file in came)]
         self._commit(at, "OPTIMIZE", {}, actions, None)
 
@@ -180,7 +186,7 @@ class Log:
         info[SEAL] = self._seal(self._after(gone, came))
         lines = (json.dumps(each) for each in ({"commitInfo": info}, *actions))
         path = layout.commit_path(self.folder, at + 1)
-        publish(path, "\n".join(lines) + "\n")
+        publish(path, "\n".join(lines) + "\n", fsync=self.fsync)
         if layout.checkpointed(self.folder) > at:  # its place was free because it was cleaned
             path.unlink()
             raise Conflict(f"{self.folder.name}: {at + 1} lies before the checkpoint by now")
@@ -194,13 +200,20 @@ def replaced_by(actions: Sequence[Action]) -> set[str]:
     return {unquote(action["remove"]["path"]) for action in actions if "remove" in action}
 
 
-def publish(path: Path, text: str) -> None:
-    """Make a file that is whole or not there; Conflict where there is one of its name."""
+def publish(path: Path, text: str, *, fsync: bool = False) -> None:
+    """Make a file that is whole or not there; Conflict where there is one of its name.
+
+    `fsync`: it survives a power cut.
+    """
     aside = path.with_name(f"_commit_{uuid.uuid4().hex}.json.tmp")  # as delta-rs calls its own
     try:
         with stored(path):
             aside.write_text(text)
+            if fsync:
+                flush(aside)
             os.link(aside, path)
+            if fsync:
+                flush(path.parent)
     except FileExistsError:
         raise Conflict(f"{path.parent.parent.name}: {path.stem} was made by another") from None
     finally:

@@ -84,6 +84,7 @@ class Store:
         self.root = root
         self.tables = dict(tables)
         self.buckets = note.buckets
+        self.fsync = False
         self._absent = self.tables.keys() - note.ids.keys()
         self._open: dict[str, DeltaTable] = {}
         self._logs: dict[str, Log] = {}
@@ -103,11 +104,11 @@ class Store:
         return cls.open(root, tables)
 
     @classmethod
-    def open(cls, root: Path, tables: Mapping[str, Table]) -> "Store":
+    def open(cls, root: Path, tables: Mapping[str, Table], *, fsync: bool = False) -> "Store":
         """Open a lake to write to it, the caller holding it; refuse what `to_read` refuses.
 
         A feed that is new gets its table, and what an older format had not is made: the tables, the
-        columns, and last the format in the note.
+        columns, and last the format in the note. `fsync`: commits survive a power cut.
         """
         note = layout.Note.read(root)
         store = cls(root, tables, note)
@@ -122,6 +123,7 @@ class Store:
             add_columns(store._delta(name), table)
         if note.format < layout.this_format():
             note.upgraded().write(root)
+        store.fsync = fsync
         return store
 
     @classmethod
@@ -340,6 +342,7 @@ class Store:
         """Give a table's log, as far as it was read."""
         if name not in self._logs:
             self._logs[name] = Log(self.folder(name), self.tables[name], self._delta(name))
+            self._logs[name].fsync = self.fsync
         return self._logs[name]
 
     def rewrite(self, name: str, change: Callable[[DeltaTable], T]) -> T:

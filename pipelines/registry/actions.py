@@ -123,7 +123,7 @@ def unknown_id(query_id: str, there: pa.ChunkedArray) -> str:
 @contextmanager
 def _writing(settings: Settings, command: str) -> Iterator[Store]:
     with hold(settings.root, command, PATIENCE):
-        store = Store.open(settings.root, settings.tables)
+        store = Store.open(settings.root, settings.tables, fsync=settings.fsync)
         recover(store)
         yield store
 

@@ -58,6 +58,7 @@ class Settings:
     epoch_rows      at most so many rows in an epoch, a single larger delivery aside
     group           at most so many epochs are committed together
     snapshot_every  after so many epochs the whole state is written
+    fsync           whether what is committed is flushed to the disk
     keep_history    µs; how long what was put together stays as it was, for who still reads it
     joins           the lanes of joins that Dagster shows; a run evaluates all that there are
     runner          spark, or here: in this process
@@ -76,6 +77,7 @@ class Settings:
     epoch_rows: int = keys.EPOCH_ROWS.default
     group: int = keys.GROUP.default
     snapshot_every: int = keys.SNAPSHOT_EVERY.default
+    fsync: bool = keys.FSYNC.default
     keep_history: int = keys.KEEP_HISTORY.default
     joins: tuple[str, ...] = keys.JOINS.default
     runner: str = keys.RUNNER.default

@@ -132,6 +132,7 @@ class _Reading:
             epoch_rows=lake.value(keys.EPOCH_ROWS),
             group=lake.value(keys.GROUP),
             snapshot_every=lake.value(keys.SNAPSHOT_EVERY),
+            fsync=lake.value(keys.FSYNC),
             keep_history=lake.value(keys.KEEP_HISTORY),
             joins=lake.value(keys.JOINS),
             runner=run.value(keys.RUNNER),
