@@ -9,13 +9,14 @@ VENV    := .venv
 BIN     := $(VENV)/bin
 READY   := $(VENV)/.ready
 ARGS    ?=
+EPOCHS  ?= 10000
 WORKERS ?= auto
 PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=loadgroup
 
 FITS    := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 
-.PHONY: help setup check lint format test test-all bench-engine bench-lake bench-matches bench-joins mutants demo dev docs images lock clean
+.PHONY: help setup check lint format test test-all soak bench-engine bench-lake bench-matches bench-joins mutants demo dev docs images lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +69,9 @@ test: $(READY)  ## the short set of tests (ARGS="-k walk" to choose, WORKERS=0 f
 
 test-all: $(READY)  ## every test, the slow ones too
 	$(PYTEST) -m "" $(ARGS)
+
+soak: $(READY)  ## one lake grows old in one process: EPOCHS runs (10000), each an epoch of three lanes
+	FENCEPOST_SOAK=$(EPOCHS) $(PYTEST) -n0 -s -m "" tests/e2e/test_age.py -k it_cost $(ARGS)
 
 bench-engine: $(READY)  ## the engine's benchmarks, each line with its ratio
 	$(BIN)/python -m benchmarks.engine $(ARGS)

@@ -7,6 +7,7 @@ unless it was refused for what stands in it, and has been touched since.
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,9 @@ COLUMNS = [
     *("n", "lane", "kind", "state", "lines", "partition_key", "reason"),
     *LISTS,
 ]
+IN_TURN = 200
+"""So many files that were taken are looked at again each time: one of them may have changed."""
+
 FOR_ITS_NAME = ("repeat", "changed")
 """Refusals of a file for what was taken before it: to touch it does not help."""
 
@@ -54,6 +58,7 @@ class Known:
     by_name: dict[str, Taken] = field(default_factory=dict)
     by_content: dict[str, Taken] = field(default_factory=dict)
     refused: set[tuple[str, str]] = field(default_factory=set)
+    _unchanged: dict[str, None] = field(default_factory=dict)
     _keys: Counter[str] = field(default_factory=Counter)
     _taken: set[int] = field(default_factory=set)
     _ended: dict[int, str] = field(default_factory=dict)
@@ -86,6 +91,17 @@ class Known:
     def has(self, file: File) -> bool:
         """Whether a file was seen as it is."""
         return (file.path, file.size, file.mtime) in self.seen
+
+    def note(self, file: File) -> None:
+        """Note a file at the top that was looked at: is it as it was, the next look can wait."""
+        if self.has(file):
+            self._unchanged[file.path] = None
+
+    def to_pass_by(self) -> Mapping[str, None]:
+        """Name the files that need no look this time; each gets its turn again."""
+        for name in [*islice(self._unchanged, IN_TURN)]:
+            del self._unchanged[name]
+        return self._unchanged
 
     def _refuse(self, row: Row) -> None:
         n = row["n"]

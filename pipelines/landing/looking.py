@@ -23,11 +23,14 @@ MOST_TOLD = 3
 def look(feed: Feed, known: Known, now: int) -> Looked:
     """Find what has landed and is complete; `now` in µs.
 
-    A stat for each file there, and a read of each that is new. Not for feeds of the form delta.
+    A read of each file that is new, and a stat for each that may have changed: at the first look of
+    what is `known` all of them, at later ones some, in turn. Not for feeds of the form delta.
     """
-    walked = walk(feed.source, feed.settle, now)
+    walked = walk(feed.source, feed.settle, now, known.to_pass_by())
     looking = _Looking(feed, known, now)
     for landed in walked.landed:
+        if len(landed.complete) == 1 and landed.path == landed.complete[0].path:
+            known.note(landed.complete[0])
         looking.take(landed)
     looked = looking.looked
     return Looked(

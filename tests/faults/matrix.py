@@ -320,7 +320,6 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
             58,
             "10,000 epochs",
             "Time per epoch, files, log, memory and open files stay bounded.",
-            NOT_YET,
         ),
         Row(
             59,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.times import DAY
-from pipelines.landing import Known, Looked, Refusal, look
+from pipelines.landing import Known, Looked, Refusal, folder, look
 from pipelines.settings import Feed
 from tests.landed import LONG_AGO, NOON, known, land, ledger, paths, refusals
 
@@ -136,3 +136,32 @@ def test_whatever_lands_no_name_and_no_content_is_taken_twice(steps, tmp_path_fa
     assert len(hashes) == len(set(hashes))
     told = {each for one in looks for refusal in one.refused for each in refusal.hashes}
     assert len(told.union(hashes)) == len({content for _, content in steps})
+
+
+@pytest.mark.fault(58)
+def test_who_looks_again_and_again_stats_what_is_new_and_the_others_in_turn(feed, monkeypatch):
+    monkeypatch.setattr("pipelines.landing.known.IN_TURN", 3)
+    for k in range(20):
+        land(feed, f"{k:02}.csv", str(k))
+    known = Known.of(ledger(look(feed, Known(), NOON).found), feed.name)
+    asked: list[str] = []
+    why_not = folder._Walk._why_not
+
+    def asking(walk, entry, status):
+        asked.append(entry.name)
+        return why_not(walk, entry, status)
+
+    monkeypatch.setattr(folder._Walk, "_why_not", asking)
+    assert not look(feed, known, NOON).found
+    assert len(asked) == 20
+    land(feed, "new.csv", "new")
+    land(feed, "05.csv", "something else", at=NOON - DAY // 2)
+    reasons = []
+    for _ in range(7):
+        asked.clear()
+        looked = look(feed, known, NOON)
+        assert [one.path for one in looked.found] == ["new.csv"]
+        assert len(asked) <= 5
+        reasons.append([one.reason for one in looked.refused])
+    assert reasons[0] == []
+    assert ["changed"] in reasons
