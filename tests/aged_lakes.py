@@ -7,7 +7,6 @@ how the last tenth compares with the first ones.
 Law: what lands does not depend on how old the lake is, so neither may what a run costs.
 """
 
-import gc
 import json
 import os
 import sys
@@ -113,9 +112,8 @@ class Ageing:
         return Figures(cpu, wall, len(files), len(log), sum(log), pages << 12, descriptors)
 
 
-def grown(folder: Path, runs: int, **more: Any) -> Iterator[Figures]:
+def grown(ageing: Ageing, runs: int) -> Iterator[Figures]:
     """Let a lake grow old, run after run; the files are counted at every tenth."""
-    ageing = Ageing(folder, **more)
     last = ageing.figures()
     for number in range(runs):
         if number % 10 == 9:
@@ -124,7 +122,6 @@ def grown(folder: Path, runs: int, **more: Any) -> Iterator[Figures]:
         else:
             cpu, wall = ageing.run()
             yield Figures(cpu, wall, *list(vars(last).values())[2:])
-    gc.collect()
 
 
 def tenth(figures: Sequence[Figures], which: int, name: str) -> float:
@@ -148,5 +145,5 @@ if __name__ == "__main__":
     runs = int(sys.argv[2])
     keep = int(sys.argv[3]) if len(sys.argv) > 3 else 60
     began = time.perf_counter()
-    every = list(grown(Path(sys.argv[1]), runs, keep_history=keep * SECOND))
+    every = list(grown(Ageing(Path(sys.argv[1]), keep_history=keep * SECOND), runs))
     sys.stdout.write(f"{told(every)}\n{time.perf_counter() - began:,.0f} s\n")
