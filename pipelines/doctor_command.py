@@ -84,7 +84,7 @@ def lake_lines(root: Path) -> list["Finding"]:
     """Look at the lake itself, where there is one: its format, its tables, who writes to it."""
     from fencepost.errors import FencepostError
     from pipelines.environment.diagnosis import Finding, Mark
-    from pipelines.lake.layout import NOTE, Note, refuse_torn
+    from pipelines.lake.layout import NOTE, Note, open_to_all, refuse_torn
     from pipelines.lake.lock import holder
 
     if root.exists() and not root.is_dir():
@@ -103,7 +103,11 @@ def lake_lines(root: Path) -> list["Finding"]:
     held = holder(root)
     writer = "one writer, free" if held is None else str(held)
     told = f"format {note.format}, {counted(len(note.ids), 'table')} at {root}; {writer}"
-    return [Finding("lake", Mark.OK, told)]
+    found = [Finding("lake", Mark.OK, told)]
+    if open_to := open_to_all(root, list(note.ids)):
+        told = f"every user of this machine may write to {open_to[0]}"
+        found.append(Finding("lake", Mark.MIND, told, f"chmod -R o-w {root}"))
+    return found
 
 
 def _unusable(why: Exception) -> "Finding":

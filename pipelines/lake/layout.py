@@ -2,8 +2,9 @@
 
 import json
 import re
+import stat
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -145,10 +146,22 @@ def user_metadata(folder: Path, version: int) -> str | None:
 
 
 def refuse_torn(folder: Path) -> None:
-    """Refuse a table whose last commit is empty or cut off: a power cut, a full disk."""
+    """Refuse a table whose last commit is empty or cut off, or whose log is a link."""
+    if (folder / "_delta_log").is_symlink():
+        raise LakeError(
+            f"{folder / '_delta_log'} is a link, where a folder was expected: whoever can write "
+            "where it leads decides what the table holds. Put the folder itself in its place"
+        )
     last = max((folder / "_delta_log").glob("*.json"), default=None)
     if last is not None and last.stem.isdecimal():
         user_metadata(folder, int(last.stem))
+
+
+def open_to_all(root: Path, names: Iterable[str]) -> list[Path]:
+    """List the folders of a lake that every user of the machine may write to."""
+    folders = [root, *(root / name for name in names), *(root / n / "_delta_log" for n in names)]
+    modes = {path: path.stat().st_mode for path in folders if path.exists()}
+    return [path for path, mode in modes.items() if mode & stat.S_IWOTH and not mode & stat.S_ISVTX]
 
 
 def _torn(folder: Path, version: int) -> LakeError:
