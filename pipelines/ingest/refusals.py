@@ -73,11 +73,28 @@ class Dismissed:
     answered: list[str]
 
 
+class Refused:
+    """The numbers of the refused deliveries, repeats aside, kept as rows come to the ledger."""
+
+    def __init__(self) -> None:
+        """Begin with no row."""
+        self.numbers: set[int] = set()
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows of `arrivals`."""
+        mine = _refused(rows).filter(pc.field("reason") != REPEAT)
+        self.numbers.update(mine["n"].to_pylist())
+
+
 def unanswered(store: Store, *, dismissed_too: bool = False) -> list[Unanswered]:
     """List the refused deliveries that nobody has answered, by number.
 
-    O(arrivals), vectorised; (measured) 100,000 deliveries, 10 of them refused: 20 ms.
+    O(1) where none was refused or all were dismissed, else O(arrivals), vectorised; (measured)
+    100,000 deliveries, 10 of them refused: 20 ms.
     """
+    numbers = store.fold(ARRIVALS, Refused).numbers
+    if not numbers - (set() if dismissed_too else set(store.rows(DISMISSALS)["n"].to_pylist())):
+        return []
     arrivals = store.rows(ARRIVALS)
     wanted = _refused(arrivals).filter(pc.field("reason") != REPEAT)
     if not dismissed_too and wanted.num_rows:
