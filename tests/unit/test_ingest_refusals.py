@@ -1,5 +1,6 @@
 """A refused delivery is unanswered until something answers it, and the view says the same."""
 
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -192,5 +193,11 @@ def test_differential_the_view_and_the_run_agree_on_what_is_unanswered(story: li
         """What `unanswered` reads of a store."""
 
         rows = staticmethod(ledger.arrow)
+
+        @staticmethod
+        def fold(name: str, begin: Callable[[], Any]) -> Any:
+            folded = begin()
+            folded.add(ledger.arrow(name))
+            return folded
 
     assert [each.n for each in unanswered(Rows())] == found  # type: ignore[arg-type]
