@@ -11,12 +11,15 @@ READY   := $(VENV)/.ready
 ARGS    ?=
 EPOCHS  ?= 10000
 WORKERS ?= auto
+SEEDS   ?= 10000
+FIRST   ?= 0
+MINUTES ?= inf
 PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=loadgroup
 
 FITS    := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 
-.PHONY: help setup check lint format test test-all soak bench-engine bench-lake bench-matches bench-joins mutants demo dev docs images lock clean
+.PHONY: help setup check lint format test test-all soak bench-engine bench-lake bench-matches bench-joins simulate mutants demo dev docs images lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -67,8 +70,18 @@ format: $(READY)  ## lay the code out, and mend what ruff can mend
 test: $(READY)  ## the short set of tests (ARGS="-k walk" to choose, WORKERS=0 for one process)
 	$(PYTEST) $(ARGS)
 
-test-all: $(READY)  ## every test, the slow ones too
+ifeq ($(ARGS),)
+test-all: $(READY)  ## every test: the short set, the long set, the mutants; each part prints its figures
+	@echo "1 of 3  the short set: what make test runs"
+	$(PYTEST)
+	@echo "2 of 3  the long set: kills, seeds, soaks, failing system calls, old lakes, Spark, Dagster, UI"
+	$(PYTEST) -m slow
+	@echo "3 of 3  mutants: the kernels broken one sign at a time"
+	$(BIN)/python -m tests.mutants
+else
+test-all: $(READY)
 	$(PYTEST) -m "" $(ARGS)
+endif
 
 soak: $(READY)  ## one lake grows old in one process: EPOCHS runs (10000), each an epoch of three lanes
 	FENCEPOST_SOAK=$(EPOCHS) $(PYTEST) -n0 -s -m "" tests/e2e/test_age.py -k it_cost $(ARGS)
@@ -84,6 +97,9 @@ bench-matches: $(READY)  ## the benchmarks of matches, against the papers' rival
 
 bench-joins: $(READY)  ## the benchmarks of joins, against the papers' rivals and today's
 	$(BIN)/python -m benchmarks.joins $(ARGS)
+
+simulate: $(READY)  ## many seeds of the simulated lake (SEEDS=1000000 MINUTES=60: begin none after that)
+	$(BIN)/python -m tests.simulated $(FIRST)-$$(($(FIRST) + $(SEEDS) - 1)) --minutes $(MINUTES)
 
 mutants: $(READY)  ## break the kernels one sign at a time: do the tests notice?
 	$(BIN)/python -m tests.mutants $(ARGS)

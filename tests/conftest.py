@@ -15,6 +15,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
+from tests.figures import told
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -59,7 +61,11 @@ def spark() -> "SparkSession":
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Say what it would take to run the same examples again."""
+    """Say what was done, and what it would take to run the same examples again."""
+    passed = terminalreporter.stats.get("passed", [])
+    done = told(found for report in passed for found in report.user_properties)
+    if done:
+        terminalreporter.write_line(f"Faults: {done}")
     seed = terminalreporter.config.option.hypothesis_seed
     drawn = "" if seed is None else f", seed {seed}"
     terminalreporter.write_line(f"Hypothesis profile {chosen_profile()}{drawn}")

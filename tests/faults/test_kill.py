@@ -133,7 +133,7 @@ def test_killed_again_and_again_a_run_of_joins_changes_no_row(tmp_path, record_p
     land(project, "late")
     for at in KILLS_OF_JOINS:
         killed(project, at)
-    record_property("kills of joins", len(KILLS_OF_JOINS))
+    record_property("kills", len(KILLS_OF_JOINS))
     finished(project)
     assert differing(rows_of(project), rows_of(uncut)) == []
 
@@ -146,6 +146,7 @@ def test_killed_three_times_a_run_on_spark_changes_no_row(uncut, tmp_path, recor
     land(project, "late")
     for at in KILLS_ON_SPARK:
         killed(project, at, FENCEPOST_RUNNER="spark")
+    record_property("kills", len(KILLS_ON_SPARK))
     record_property("kills on Spark", len(KILLS_ON_SPARK))
     finished(project)
     assert differing(rows_of(project), rows_of(uncut / "project")) == []
