@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, version
 from fencepost.errors import LakeError
 from pipelines.epochs import lanes
 from pipelines.epochs.job import EPOCHS, Job
+from pipelines.epochs.lost import refuse_lost_plans
 from pipelines.epochs.share import Answer
 from pipelines.lake.appending import Conflict, Unknown, committed
 from pipelines.lake.data_files import content_hash
@@ -123,6 +124,7 @@ def plan(
         group = next_group(chain, deliveries, context, lake.limits, until, again_from)
         if not group:
             return ()
+        refuse_lost_plans(store, chain, lanes.targets(lane), context.bases)
         at = datetime.now(UTC)
         told = store.as_table(EPOCHS, [epoch.as_row(PLANNED, at) for epoch in group])
         evidence = Evidence(

@@ -24,6 +24,7 @@ CHECK = "check"
 CACHE = "_cache"
 READABLE = re.compile(r"[A-Za-z0-9._/-]+")
 VERSION_DIGITS = 20
+RESTORE = "RESTORE"
 _SIDES = ("minValues", "maxValues")
 
 
@@ -146,7 +147,7 @@ def user_metadata(folder: Path, version: int) -> str | None:
 
 
 def refuse_torn(folder: Path) -> None:
-    """Refuse a table whose last commit is empty or cut off, or whose log is a link."""
+    """Refuse a table whose last commit is cut off or restored it, or whose log is a link."""
     if (folder / "_delta_log").is_symlink():
         raise LakeError(
             f"{folder / '_delta_log'} is a link, where a folder was expected: whoever can write "
@@ -154,7 +155,14 @@ def refuse_torn(folder: Path) -> None:
         )
     last = max((folder / "_delta_log").glob("*.json"), default=None)
     if last is not None and last.stem.isdecimal():
-        user_metadata(folder, int(last.stem))
+        for action in read_commit(folder, int(last.stem)) or ():
+            if action.get("commitInfo", {}).get("operation") == RESTORE:
+                raise LakeError(
+                    f"the table '{folder.name}' was restored to an older version by another "
+                    f"program (version {int(last.stem)}), so the ledgers count rows that it no "
+                    f"longer has. Move {last} out of the lake, or restore the whole lake from one "
+                    "copy"
+                )
 
 
 def open_to_all(root: Path, names: Iterable[str]) -> list[Path]:

@@ -190,7 +190,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             30,
             "a table is restored to an older version, dropped or made anew",
-            "Refused, by the table's id or by its missing commits.",
+            "Refused, by the table's id or by the commit that restored it.",
         ),
         Row(
             31,

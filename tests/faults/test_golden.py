@@ -47,7 +47,6 @@ def go_on(folder: Path) -> None:
     """Today's part: finish what was begun, register rules of every kind, take late files."""
     settings, runner = load(folder), HereRunner()
     run(settings, runner)
-    give("check", "--config", folder)
     rules = {**story.rules_of(max(story.FORMATS)), **story.CHANGED}
     rows = [given_one({"id": name, **rule}, "test", settings.axes) for name, rule in rules.items()]
     changes = Changes(pa.concat_tables(rows), pa.array(["high"], pa.string()))
@@ -56,7 +55,6 @@ def go_on(folder: Path) -> None:
     story.land(folder, *story.LATER)
     run(settings, runner)
     give("maintain", "--config", folder)
-    give("check", "--config", folder)
 
 
 def told_today(folder: Path, number: int) -> Path:

@@ -51,6 +51,6 @@ def test_a_broken_protocol_is_noticed(broken: Broken) -> None:
         try:
             with broken():
                 run(seed)
-        except (AssertionError, LakeError):
+        except (AssertionError, LakeError, KeyError):  # of a delivery that the ledger lacks
             return
     pytest.fail(f"{broken.__name__}: {ENOUGH} runs, and nobody noticed")

@@ -18,7 +18,7 @@ from tests.simulated.store import Row
 
 MOST_BOOTS = 60
 CALM_FROM = 6
-PATIENCE = 30.0
+PATIENCE = 300.0
 
 
 class Killed(BaseException):
