@@ -22,6 +22,7 @@ from fencepost.errors import InputError
 from fencepost.times import SECOND
 from fencepost.tuples import TupleBatch
 from fencepost.workloads import RoadNetwork
+from pipelines.storage import refuse_failing
 from pipelines.writing.texts import csv_pieces, json_pieces
 
 TABLE_FORMS = ("csv", "jsonl", "parquet")
@@ -112,6 +113,7 @@ def write_whole(jobs: Sequence[tuple[Target, Write]]) -> None:
         for path, name in zip(paths, passing, strict=True):
             name.replace(path)
     except OSError as failure:
+        refuse_failing(failure, target.path)
         why = failure.strerror or str(failure)
         raise InputError(f"{target.path} cannot be written: {why}; nothing written") from None
     finally:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from fencepost.errors import Fault, Faults
+from pipelines.storage import refuse_failing
 from pipelines.writing.form import OutForm
 from pipelines.writing.texts import csv_pieces, json_pieces
 
@@ -47,6 +48,7 @@ class OutFolder:
 
     def write(self, tables: Mapping[str, pa.Table], on_table: Callable[[], None]) -> None:
         """Write all the tables, and only then give them their names."""
+        target = self.folder
         try:
             with _made(self.folder), _temporary(self.targets.values()) as temporary:
                 for name, target in self.targets.items():
@@ -55,6 +57,7 @@ class OutFolder:
                 for target, written in temporary.items():
                     written.replace(target)
         except OSError as failure:
+            refuse_failing(failure, target)
             why = failure.strerror or str(failure).splitlines()[0]
             raise Faults([self._fault(f"cannot be written: {why}")], "nothing written") from None
 

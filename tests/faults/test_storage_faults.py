@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from pipelines.ending import Code
+from tests.commands import fencepost
 from tests.faults import injected, story
 from tests.faults.injected import Ended
 from tests.faults.small_disks import small_disk
@@ -150,6 +151,26 @@ def test_a_limit_on_the_size_of_files_is_told(
     assert "File too large: raise the limit of a file's size (ulimit -f)" in ended.stderr
     story.do(folder, "late")
     assert story.rows_of(folder) == wanted
+
+
+@pytest.mark.fault(17)
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_results_that_do_not_fit_are_told_and_leave_nothing(tmp_path: Path, form: str) -> None:
+    rules = tmp_path / "rules.jsonl"
+    rule = '{{"id": "q{}", "feed": "ticks", "where": "price >= {}"}}'
+    rules.write_text("\n".join(rule.format(k, k) for k in range(60)))
+    ticks = tmp_path / "ticks.csv"
+    moves = (f"s,2026-01-01T00:{k // 60:02}:{k % 60:02}Z,{k % 2 * 70}" for k in range(600))
+    ticks.write_text("\n".join(["stream_id,ts,price", *moves]))
+    with small_disk(tmp_path / "disk") as disk:
+        disk.leave(2)
+        out = disk.root / "out"
+        arguments = ["eval", "-q", rules, "-t", f"ticks={ticks}", "--axes", "ticks=price"]
+        said = fencepost(*arguments, "--out", out, "--format", form)
+        assert said.code == Code.STORAGE
+        assert said.err.splitlines()[-1].startswith(f"{out}/")
+        assert ": No space left on device: make room there" in said.err
+        assert list(disk.root.iterdir()) == []
 
 
 def sweep(

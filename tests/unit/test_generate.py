@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from fencepost.errors import InputError
+from fencepost.errors import InputError, StorageError
 from fencepost.queries import QuerySet, parted, read_queries_jsonl
 from fencepost.times import parse_instant
 from fencepost.workloads import Garages, MovingObjects, PriceBands, PriceWalks, Squares, town
@@ -165,7 +165,7 @@ def test_a_failure_leaves_what_stood_there_and_nothing_else(tmp_path, monkeypatc
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(workload_files, "write_queries", full)
-    with pytest.raises(InputError, match=r"q\.jsonl cannot be written: No space left on device"):
+    with pytest.raises(StorageError, match=r"q\.jsonl: No space left on device: make room"):
         generated("ticks", "--out", out, "--queries-out", queries, *FEW)
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
     assert out.read_text() == "before"
