@@ -12,6 +12,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from html import escape
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -125,12 +126,20 @@ class _Site:
                 and entry.is_file(follow_symlinks=False)
             ]
         pages.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime, reverse=True)
-        names = [entry.name for entry in pages]
+        listed = "".join(
+            f'<li><a href="{quote(page.name)}">{escape(page.name.removesuffix(".html"))}</a>'
+            f"<time>{_written(page)}</time></li>"
+            for page in pages
+        )
         if self.is_folder("/checks"):
-            names.append("checks/")
-        listed = "".join(f'<li><a href="{quote(name)}">{escape(name)}</a></li>' for name in names)
+            listed += '<li><a href="checks/">checks</a><span>contracts of every table</span></li>'
         none = "<p>No report yet: <code>fencepost report</code> writes one.</p>"
         return _PAGE.format(content=f"<ul>{listed}</ul>" if listed else none).encode()
+
+
+def _written(page: "os.DirEntry[str]") -> str:
+    when = datetime.fromtimestamp(page.stat(follow_symlinks=False).st_mtime, UTC)
+    return f"{when:%Y-%m-%d %H:%M} UTC"
 
 
 _PAGE = """<!doctype html>
@@ -138,8 +147,14 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <style>
 :root {{ color-scheme: light dark; }}
-body {{ font: 16px/1.6 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto }}
-h1 {{ font-size: 1.3rem }}
+body {{ font: 16px/1.6 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto;
+  background: light-dark(#fdfcf8, #16181d); color: light-dark(#1d1f24, #e6e4dd) }}
+h1 {{ font-size: 2rem }}
+ul {{ list-style: none; padding: 0 }}
+li {{ display: flex; justify-content: space-between; padding: .6rem 0 }}
+li {{ border-top: 1px solid #8884 }}
+a {{ color: inherit; font-weight: 600 }}
+time, span {{ opacity: .7 }}
 </style></head><body><h1>Reports</h1>{content}</body></html>
 """
 
