@@ -8,6 +8,11 @@ from typing import Any
 import pytest
 
 from pipelines.ending import Code
+from pipelines.run import RunReport
+from pipelines.run_output import report_json
+from pipelines.runner import HereRunner
+from pipelines.settings import load
+from pipelines.watch import Watch
 from tests.asked_lakes import PROJECT, said
 from tests.hand_made_lakes import Ledger
 
@@ -119,6 +124,21 @@ def test_check_fails_while_a_refused_delivery_is_unanswered(project: Path) -> No
     for name in ("ticks/bad.csv", "ticks/junk.parquet"):
         assert said(project, "quarantine", "dismiss", name).code == 0
     assert said(project, "check", "ticks", "--no-contracts").code == 0
+
+
+def test_each_run_of_a_watch_says_what_is_unanswered(project: Path) -> None:
+    said(project, "run")
+    settings = load(project)
+    found: list[list[str]] = []
+
+    def tell(report: RunReport) -> None:
+        found.append([each["path"] for each in report_json(report)["unanswered"]])
+        if len(found) == 2:
+            watch.asked.set()
+
+    watch = Watch(settings, HereRunner(), 0.01, tell)
+    watch.until_stopped()
+    assert found == [["bad.csv", "junk.parquet"]] * 2
 
 
 def test_a_wrong_name_dismisses_nothing_and_says_what_is_near(project: Path) -> None:
