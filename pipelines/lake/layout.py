@@ -125,11 +125,11 @@ def checkpointed(folder: Path) -> int:
 def read_commit(folder: Path, version: int) -> list[dict[str, Any]] | None:
     """Read the actions of a commit; None where there is no such file. One cut off is refused."""
     try:
-        text = commit_path(folder, version).read_text()
+        content = commit_path(folder, version).read_bytes()
     except FileNotFoundError:
         return None
     try:
-        actions = [json.loads(line) for line in text.splitlines() if line]
+        actions = [json.loads(line) for line in content.splitlines() if line]
     except ValueError:
         actions = []
     if not actions:

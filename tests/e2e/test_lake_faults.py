@@ -184,15 +184,17 @@ def copied(past: Lake, tmp_path: Path) -> Lake:
     return Lake.of(Store.open(settings.root, settings.tables), settings, HereRunner())
 
 
-@pytest.mark.parametrize("content", ["", '{"commitInfo": {"timest'], ids=["empty", "torn"])
+@pytest.mark.parametrize(
+    "content", [b"", b'{"commitInfo": {"timest', b"{\xb5}"], ids=["empty", "torn", "no text"]
+)
 @pytest.mark.parametrize("table", ["events", "epochs", "stream_state", "ticks", "arrivals"])
 @pytest.mark.fault(13, 14)
 def test_a_commit_that_a_power_cut_tore_is_named_and_nothing_goes_on(
-    copied: Lake, table: str, content: str
+    copied: Lake, table: str, content: bytes
 ) -> None:
     log = copied.store.folder(table) / "_delta_log"
     last = max(log.glob("*.json"))
-    last.write_text(content)
+    last.write_bytes(content)
     with pytest.raises(LakeError, match=f"'{table}'.* is empty or cut off.*{last.name}"):
         run(copied.settings, HereRunner(), patient=False)
 
