@@ -1,5 +1,6 @@
 """Deliveries as files for the tests: written plainly, read by what is tested, compared as rows."""
 
+import io
 import os
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 import pytest
 
 from pipelines.reading.delivery import look_at, read
+from pipelines.reading.lines import Lines
 from pipelines.reading.raw_rows import Declared
 from pipelines.reading.read_rows import ReadDelivery
 
@@ -28,6 +30,11 @@ def taken(path: Path, axes: tuple[str, ...] | None = None, **declared: Any) -> R
     file = look_at(str(path), known)
     assert file.axes is not None
     return read(file, file.axes, known)
+
+
+def lines_of(content: bytes) -> Lines:
+    """The lines of a file with this content."""
+    return Lines(io.BufferedReader(io.BytesIO(content)), len(content))
 
 
 def written(folder: Path, name: str, content: str | bytes) -> Path:

@@ -41,7 +41,9 @@ from schemas.tuples import DELETED, tuples
 
 FORMS = {"csv": Form.CSV, "json": Form.JSON, "parquet": Form.PARQUET, "delta": Form.PARQUET}
 MOST_HELD = 2_000_000
-"""Rows of a delivery that are held until it has proved readable; one of more is read twice."""
+MOST_BYTES = 1 << 28
+"""Rows, and their bytes, that are held until a delivery has proved readable; one of more is read
+twice."""
 
 
 @dataclass(frozen=True)
@@ -141,12 +143,15 @@ class _Writing:
 def _proved(reading: "_Reading") -> Iterator[_Taken]:
     """Give the pieces of a delivery only after the last of them was read."""
     held: list[_Taken] = []
-    rows, most = 0, MOST_HELD
+    rows = size = 0
     for taken in reading.taken():
         rows += taken.outcome.rows
-        if rows <= most:
+        size += taken.tuples.nbytes + taken.aside.nbytes
+        if rows > MOST_HELD or size > MOST_BYTES:
+            held.clear()
+        else:
             held.append(taken)
-    return iter(held) if rows <= most else reading.taken()
+    return iter(held) if rows <= MOST_HELD and size <= MOST_BYTES else reading.taken()
 
 
 @dataclass(frozen=True)

@@ -40,6 +40,7 @@ MARKS = {
 """What a mark may be called, in letters of any size; nothing marks nothing."""
 
 Column = TypeVar("Column", Doubles, Int64s)
+Coded = TypeVar("Coded", Int64s, Bools)
 
 
 def stream_ids(cells: pa.Array, name: str) -> tuple[pa.DictionaryArray, CellFaults]:
@@ -125,6 +126,9 @@ def _doubles_of_integers(cells: pa.Array, name: str) -> tuple[Doubles, CellFault
 def instants(cells: pa.Array, name: str, unit: str | None) -> tuple[Int64s, CellFaults]:
     """Read times: ISO 8601 text, integers in the declared unit, or timestamps in UTC."""
     kind = cells.type
+    if pa.types.is_dictionary(kind):
+        us, wrong = instants(cells.dictionary, name, unit)
+        return _by_code(cells, us, wrong, f"{name} is null")
     if pa.types.is_timestamp(kind):
         return _instants_of_integers(cells.view(pa.int64()), name, kind.unit)
     if pa.types.is_integer(kind) and unit is not None and kind != pa.uint64():
@@ -183,6 +187,8 @@ def _instant(text: str, unit: str | None) -> int:
 
 def marks(cells: pa.Array, name: str) -> tuple[Bools, CellFaults]:
     """Read marks: true and false, or the words of `MARKS`; a null marks nothing."""
+    if pa.types.is_dictionary(cells.type):
+        return _by_code(cells, *marks(cells.dictionary, name), None)
     if pa.types.is_boolean(cells.type):
         return _flags(cells), CellFaults.none()
     coded = pc.dictionary_encode(pc.cast(cells, pa.string()))
@@ -196,6 +202,20 @@ def marks(cells: pa.Array, name: str) -> tuple[Bools, CellFaults]:
     details = [f"{name}: {_shown(text)} is none of {words}" for text in given]
     rows = np.flatnonzero(np.array([*(mark is None for mark in read), False])[codes])
     return flags, CellFaults(rows, pa.array(details, pa.string()).take(pa.array(codes[rows])))
+
+
+def _by_code(
+    cells: pa.DictionaryArray, values: Coded, wrong: CellFaults, of_null: str | None
+) -> tuple[Coded, CellFaults]:
+    """Give each cell what was read of its text; `of_null` says what is wrong with a null, if so."""
+    codes = _integers(pc.fill_null(cells.indices, len(values)))
+    place = np.full(len(values) + 1, -1)  # of each code: that of its detail
+    place[wrong.rows] = np.arange(len(wrong))
+    place[-1] = len(wrong) if of_null is not None else -1
+    rows = np.flatnonzero(place[codes] >= 0)
+    details = pa.concat_arrays([wrong.details, pa.array([of_null], pa.string())])
+    faults = CellFaults(rows, details.take(pa.array(place[codes[rows]])))
+    return np.append(values, values.dtype.type(0))[codes], faults
 
 
 def _one_by_one(

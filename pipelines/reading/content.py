@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults
 from fencepost.tuples import Bools, Int64s
+from pipelines.reading.lines import Lines, raw_text
 from pipelines.storage import refuse_failing
 
 GZIP = b"\x1f\x8b"
@@ -80,10 +81,23 @@ def opened(source: str, kept: bytes | None = None) -> Iterator[io.BufferedReader
         raise refusal(source, f"cannot be read: {failure.strerror or failure}") from None
 
 
-def whole(source: str, kept: bytes | None = None) -> bytes:
-    """Read all of a file, unpacked and without its byte order mark."""
+@contextmanager
+def opened_lines(source: str, size: int, kept: bytes | None = None) -> Iterator[Lines]:
+    """Open a file of lines of so many bytes, as it is stored."""
     with opened(source, kept) as plain:
-        return plain.read()
+        yield Lines(plain, size)
+
+
+def whole(source: str, kept: bytes | None = None, most: int | None = None) -> bytes:
+    """Read all of a file, unpacked and without its byte order mark; refuse it beyond `most`."""
+    with opened(source, kept) as plain:
+        if most is None:
+            return plain.read()
+        content = plain.read(most + 1)
+        if len(content) > most:
+            message = f"unpacks to more than {most:,} bytes, which must be held at once"
+            raise refusal(source, message, hint="Deliver it unpacked.")
+        return content
 
 
 def plain_parquet(source: str) -> pa.NativeFile | None:
@@ -137,8 +151,7 @@ def stretches(content: bytes, begins: Int64s, ends: Int64s) -> pa.StringArray:
     try:
         return pc.cast(cut, pa.string())
     except pa.ArrowInvalid:
-        texts = [part.decode(errors="backslashreplace") for part in cut.to_pylist()]
-        return pa.array(texts, pa.string())
+        return pa.array([raw_text(part) for part in cut.to_pylist()], pa.string())
 
 
 def _decodes(part: bytes) -> bool:

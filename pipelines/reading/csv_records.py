@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 
 from fencepost.plurals import counted
 from fencepost.tuples import Bools, Int64s
+from pipelines.reading.lines import LONGEST as LONGEST_LINE
+from pipelines.reading.lines import Window, why_long
 
-PIECE = 1 << 26
-"""Bytes that are split at a time."""
 LONGEST = 1 << 20
 """Bytes of the longest record with quotation marks: how far an open one is followed."""
 
@@ -47,7 +47,6 @@ class Records:
     line: Int64s
     faulty: list[Faulty]
     next_begin: int
-    next_line: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +72,19 @@ def record_of(fields: int) -> re.Pattern[bytes]:
     return re.compile(rb"(%b(?:,%b){%d})(?:\r?\n|\Z)" % (FIELD, FIELD, fields - 1))
 
 
-def split(content: bytes, begin: int, line: int, fields: int) -> Records:
-    """Split the next piece, whose first line is `line`: O(bytes), 1 µs a record of many lines."""
-    stop = content.find(b"\n", min(begin + PIECE, len(content))) + 1 or len(content)
-    piece = np.frombuffer(content, np.uint8, stop - begin, begin)
-    lines = _lines(content, piece, begin, stop)
-    commas = np.flatnonzero(piece == COMMA) + begin
+def split(window: Window, fields: int) -> Records:
+    """Split a window: O(bytes), 1 µs a record of many lines."""
+    content, stop, line = window.content, window.stop, window.line
+    piece = np.frombuffer(content, np.uint8, stop)
+    lines = _lines(content, piece, stop)
+    commas = np.flatnonzero(piece == COMMA)
     counts = np.searchsorted(commas, lines.ends) - np.searchsorted(commas, lines.begins)
-    taken = (counts == fields - 1) & ~lines.strays
-    left = ~taken
+    too_long = lines.ends - lines.begins > LONGEST_LINE
+    taken = (counts == fields - 1) & ~lines.strays & ~too_long
+    left = ~taken & (lines.ends > lines.begins)
     next_begin = stop
-    if content.find(b'"', begin, stop) >= 0:
-        quoted = lines.marked(np.flatnonzero(piece == QUOTE) + begin)
+    if content.find(b'"', 0, stop) >= 0:
+        quoted = lines.marked(np.flatnonzero(piece == QUOTE)) & ~too_long
         next_begin = max(stop, _take_quoted(lines, quoted, taken, left, fields))
     faulty = [
         (line + row, detail, int(lines.begins[row]), int(lines.ends[row]))
@@ -92,18 +92,17 @@ def split(content: bytes, begin: int, line: int, fields: int) -> Records:
         if (detail := _why(lines, row, fields)) is not None
     ]
     rows = np.flatnonzero(taken)
-    after = line + len(lines.begins) + content.count(b"\n", stop, next_begin)
-    return Records(lines.begins[rows], lines.ends[rows], rows + line, faulty, next_begin, after)
+    return Records(lines.begins[rows], lines.ends[rows], rows + line, faulty, next_begin)
 
 
-def _lines(content: bytes, piece: npt.NDArray[np.uint8], begin: int, stop: int) -> _Lines:
-    breaks = np.flatnonzero(piece == LF) + begin
+def _lines(content: bytes, piece: npt.NDArray[np.uint8], stop: int) -> _Lines:
+    breaks = np.flatnonzero(piece == LF)
     if not breaks.size or breaks[-1] != stop - 1:
         breaks = np.append(breaks, stop)
-    begins = np.r_[begin, breaks[:-1] + 1]
+    begins = np.r_[0, breaks[:-1] + 1]
     lines = _Lines(content, begins, breaks, breaks.copy(), np.zeros(len(begins), np.bool_))
-    if content.find(b"\r", begin, stop) >= 0:
-        returns = np.flatnonzero(piece == CR) + begin
+    if content.find(b"\r", 0, stop) >= 0:
+        returns = np.flatnonzero(piece == CR)
         before = np.isin(returns + 1, breaks) & (returns + 1 < len(content))
         lines.ends[lines.marked(returns[before])] -= 1
         lines.strays[:] = lines.marked(returns[~before])
@@ -159,6 +158,8 @@ def _why(lines: _Lines, row: int, fields: int) -> str | None:
     record = lines.content[lines.begins[row] : lines.ends[row]]
     if not record.strip():
         return None
+    if len(record) > LONGEST_LINE:
+        return why_long(len(record))
     if b"\r" in record and b'"' not in record:
         return "a carriage return without a line feed"
     if ANY_RECORD.fullmatch(record) is None:

@@ -19,31 +19,43 @@ from pipelines.reading.content import not_utf8, refusal, stretches
 from pipelines.reading.csv_records import (
     ANY_RECORD,
     CR,
-    LONGEST,
     NEXT_FIELD,
     Faulty,
     Records,
     split,
 )
+from pipelines.reading.lines import LONGEST, Lines, LongLine, Window, raw_text
 from pipelines.reading.malformed import Malformed
-from pipelines.reading.raw_rows import Declared, RawRows, missing_columns, refuse
+from pipelines.reading.raw_rows import (
+    Declared,
+    RawRows,
+    missing_columns,
+    refuse,
+    too_many_columns,
+)
 
 BLANK_LINES = re.compile(rb"(?:[ \t]*\r?\n)*")
 HEADER = re.compile(rb"(%b)(?:\r?\n|\Z)" % ANY_RECORD.pattern)
 BLOCK = 1 << 22
+HEAD = LONGEST + 2
+"""Bytes in which a header must stand, its line break too."""
 
 
 class Header:
     """The names of a CSV file's columns, and where its rows begin."""
 
     def __init__(self, source: str, head: bytes) -> None:
-        """Find the first record; blank lines before it are skipped."""
+        """Find the first record; blank lines before it are skipped. `head` is up to HEAD bytes."""
         begin = _first_record(head)
         self.source = source
         self.line = 1 + head.count(b"\n", 0, begin)
-        if not head[begin:].strip():
+        is_cut = len(head) >= HEAD
+        if not head[begin:].strip() and not is_cut:
             raise refusal(source, "is empty; a header with stream_id, ts and axes was expected")
         found = HEADER.match(head, begin)
+        if is_cut and (found is None or found.end() == len(head)):
+            message = f"has no header in its first {LONGEST:,} bytes: is it CSV?"
+            raise refusal(source, message, line=self.line)
         if found is None:
             raise refusal(
                 source, "the header is not CSV: a quotation mark out of place", line=self.line
@@ -54,16 +66,19 @@ class Header:
             raise refusal(source, "the header is not UTF-8", line=self.line) from None
         self.names = tuple(_unquoted(field.decode()) for field in NEXT_FIELD.findall(found[1]))
         self.rows_begin = found.end()
-        self.rows_line = self.line + head.count(b"\n", begin, found.end())
 
     def faults(self, declared: Declared) -> list[Fault]:
         """List what is wrong with the names."""
-        faults = []
+        faults = too_many_columns(self.source, self.names, self.line)
+        if faults:
+            return faults
+        seen: set[str] = set()
         for place, name in enumerate(self.names):
-            if name in self.names[:place]:
+            if name in seen:
                 faults.append(self._fault(f"column '{name}' stands twice in the header", place))
             elif not name and declared.axes is None:
                 faults.append(self._fault(f"column {place + 1} of the header has no name", place))
+            seen.add(name)
         return faults + missing_columns(self.source, self.names, declared, self.line)
 
     def _fault(self, message: str, place: int) -> Fault:
@@ -75,8 +90,8 @@ class Header:
 def read_header(source: str, plain: io.BufferedReader) -> Header:
     """Read no more of a file than its header takes."""
     head = b""
-    while len(head) <= LONGEST:
-        more = plain.read(1 << 16)
+    while len(head) < HEAD:
+        more = plain.read(min(1 << 16, HEAD - len(head)))
         head += more
         found = HEADER.match(head, _first_record(head))
         if not more or (found is not None and found.end() < len(head)):
@@ -93,25 +108,37 @@ def _first_record(head: bytes) -> int:
     return 0 if blank is None else blank.end()
 
 
-def rows(
-    source: str, content: bytes, axes: tuple[str, ...], declared: Declared
-) -> Iterator[RawRows]:
+def rows(source: str, lines: Lines, axes: tuple[str, ...], declared: Declared) -> Iterator[RawRows]:
     """Read a file piece by piece; the columns asked for, each as text."""
-    header = Header(source, content[: 2 * LONGEST])
+    first = lines.next()
+    header = Header(source, _head(first))
     declared = replace(declared, axes=axes)
     refuse(header.faults(declared))
     places = {name: header.names.index(name) for name in declared.wanted}
-    begin, line = header.rows_begin, header.rows_line
-    while begin < len(content):
-        records = split(content, begin, line, len(header.names))
-        yield _piece(content, records, len(header.names), places)
-        begin, line = records.next_begin, records.next_line
+    if isinstance(first, Window):
+        lines.past(first, header.rows_begin)
+    while (found := lines.next()) is not None:
+        if isinstance(found, LongLine):
+            yield RawRows.none(declared, found.malformed, lines.done)
+            continue
+        records = split(found, len(header.names))
+        lines.past(found, records.next_begin)
+        content = found.content[: records.next_begin]
+        yield _piece(content, records, len(header.names), places, lines.done)
 
 
-def _piece(content: bytes, records: Records, fields: int, places: Mapping[str, int]) -> RawRows:
+def _head(first: Window | LongLine | None) -> bytes:
+    if isinstance(first, Window):
+        return first.content[:HEAD]
+    return b"" if first is None else first.head.ljust(HEAD, b"\0")
+
+
+def _piece(
+    content: bytes, records: Records, fields: int, places: Mapping[str, int], done: float
+) -> RawRows:
     wrong = not_utf8(content, records.begin, records.end)
     faulty = [*records.faulty, *_undecodable(records, wrong)]
-    malformed = [(line, why, _raw(content, begin, end)) for line, why, begin, end in faulty]
+    malformed = [(line, why, raw_text(content[begin:end])) for line, why, begin, end in faulty]
     begins, ends = records.begin[~wrong], records.end[~wrong]
 
     def raw_of(rows: Int64s) -> pa.StringArray:
@@ -123,7 +150,6 @@ def _piece(content: bytes, records: Records, fields: int, places: Mapping[str, i
     if read != len(begins):
         raise BrokenIndex(f"{len(begins)} CSV records became {read} rows")
     by_line = sorted(malformed, key=itemgetter(0))
-    done = records.next_begin / len(content)
     return RawRows(records.line[~wrong], cells, Malformed.of(by_line), raw_of, done)
 
 
@@ -131,10 +157,6 @@ def _undecodable(records: Records, wrong: Bools) -> Iterator[Faulty]:
     for row in np.flatnonzero(wrong).tolist():
         begin, end = int(records.begin[row]), int(records.end[row])
         yield int(records.line[row]), "bytes that are not UTF-8", begin, end
-
-
-def _raw(content: bytes, begin: int, end: int) -> str:
-    return content[begin:end].decode(errors="backslashreplace")
 
 
 def _body(content: bytes, begins: Int64s, ends: Int64s) -> pa.Buffer:

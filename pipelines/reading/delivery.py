@@ -11,9 +11,20 @@ from pathlib import Path
 import pyarrow as pa
 
 from pipelines.reading import csv_rows, json_rows
-from pipelines.reading.content import Form, comes_once, form_of, opened, plain_parquet, whole
-from pipelines.reading.raw_rows import Declared, RawRows, refuse
+from pipelines.reading.content import (
+    Form,
+    comes_once,
+    form_of,
+    opened,
+    opened_lines,
+    plain_parquet,
+    whole,
+)
+from pipelines.reading.raw_rows import Declared, RawRows, refuse, too_many_columns
 from pipelines.reading.read_rows import ReadDelivery, TuplePiece
+
+MOST_UNPACKED = 1 << 29
+"""Bytes of a Parquet file that is packed once more: it cannot be read in part."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +53,7 @@ def look_at(source: str, declared: Declared) -> DeliveryFile:
         form = declared.form or form_of(source, plain)
         if form is Form.JSON:
             found = json_rows.named_columns(plain, declared)
+            refuse(too_many_columns(source, found or ()))
             axes = declared.axes if found is None else declared.axes_among(found)
             ignored = declared.ignored_among(found or ())
             return DeliveryFile(source, form, axes, size, kept, ignored)
@@ -85,20 +97,26 @@ def pieces(
     if file.form is Form.PARQUET:
         yield from _of_parquet(file, declared, groups)
         return
-    content = whole(file.source, file.kept)
-    if file.form is Form.JSON:
-        yield from json_rows.rows(content, axes, declared)
-    else:
-        yield from csv_rows.rows(file.source, content, axes, declared)
+    with opened_lines(file.source, file.size, file.kept) as lines:
+        if file.form is Form.JSON:
+            yield from json_rows.rows(lines, axes, declared)
+        else:
+            yield from csv_rows.rows(file.source, lines, axes, declared)
 
 
 def _of_parquet(file: DeliveryFile, declared: Declared, groups: range | None) -> Iterator[RawRows]:
     from pipelines.reading import parquet_rows
 
     stored = None if file.kept is not None else plain_parquet(file.source)
-    content = stored or pa.BufferReader(whole(file.source, file.kept))
+    content = stored or pa.BufferReader(_unpacked(file))
     opened_anew = parquet_rows.open_file(file.source, content)
     refuse(parquet_rows.faults(file.source, opened_anew, declared))
-    if declared.stream_id not in declared.fixed:
-        opened_anew = parquet_rows.open_file(file.source, content, declared.stream_id)
+    coded = parquet_rows.coded_columns(opened_anew, declared.stream_id)
+    opened_anew = parquet_rows.open_file(file.source, content, coded)
     yield from parquet_rows.rows(file.source, opened_anew, declared, groups)
+
+
+def _unpacked(file: DeliveryFile) -> bytes:
+    if file.kept is not None:
+        return whole(file.source, file.kept)
+    return whole(file.source, most=MOST_UNPACKED)

@@ -7,6 +7,7 @@ import json
 import re
 from typing import Any
 
+from pipelines.reading.lines import LONGEST, why_long
 from pipelines.reading.raw_rows import Declared
 
 JsonObject = dict[str, Any]
@@ -48,6 +49,8 @@ _DECODER = json.JSONDecoder(
 
 def read_object(line: bytes) -> JsonObject:
     """Read a line; ValueError says why it is no object."""
+    if (length := len(line.rstrip(b"\r\n"))) > LONGEST:
+        raise ValueError(why_long(length))
     try:
         found = _DECODER.decode(line.decode())
     except UnicodeDecodeError:

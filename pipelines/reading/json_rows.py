@@ -7,6 +7,7 @@ match is read by itself (5 µs).
 Law: the pattern matches only lines that the slow way reads as the same cells.
 """
 
+import io
 import json
 import re
 from collections.abc import Iterator, Mapping
@@ -19,8 +20,9 @@ import pyarrow.compute as pc
 
 from fencepost.tuples import Bools, Int64s
 from pipelines.reading.content import not_utf8, stretches
-from pipelines.reading.csv_records import LF, PIECE
+from pipelines.reading.csv_records import LF
 from pipelines.reading.json_lines import JsonObject, Literal, read_object, text_of
+from pipelines.reading.lines import LONGEST, Lines, LongLine, bounded_lines, raw_text
 from pipelines.reading.malformed import CellFaults, Malformed
 from pipelines.reading.raw_rows import Declared, RawRows
 
@@ -29,16 +31,19 @@ _INTEGER = r"-?(?:0|[1-9][0-9]*)"
 _CHARACTERS = r'[^"\\\x00-\x1f]*'
 _ANY = rf'(?:"{_CHARACTERS}"|{_NUMBER}|true|false|null)'
 _SPACE = "[ \t]*"
+MOST_KEYS = 200
+"""Keys up to which a line has a pattern; that of more would be too large."""
 _TRIED = 1000
 """Lines that are looked at to find one that the others may be like."""
 
 
-def named_columns(lines: Iterator[bytes], declared: Declared) -> tuple[str, ...] | None:
+def named_columns(plain: io.BufferedReader, declared: Declared) -> tuple[str, ...] | None:
     """Give the columns that the first good line names; None where no line says what the axes are.
 
     Where the axes are declared, no more lines are looked at than it is worth.
     """
-    for line in lines if declared.axes is None else islice(lines, _TRIED):
+    some = bounded_lines(plain)
+    for line in some if declared.axes is None else islice(some, _TRIED):
         found = _object(line)
         if found is not None and all(name in found for name in declared.needed):
             columns = tuple(found)
@@ -47,18 +52,20 @@ def named_columns(lines: Iterator[bytes], declared: Declared) -> tuple[str, ...]
     return None
 
 
-def rows(content: bytes, axes: tuple[str, ...], declared: Declared) -> Iterator[RawRows]:
+def rows(lines: Lines, axes: tuple[str, ...], declared: Declared) -> Iterator[RawRows]:
     """Read a file piece by piece; the columns asked for, each as text."""
-    wanted = replace(declared, axes=axes).wanted
-    begin, line = 0, 1
-    while begin < len(content):
-        stop = content.find(b"\n", min(begin + PIECE, len(content))) + 1 or len(content)
-        piece = np.frombuffer(content, np.uint8, stop - begin, begin)
-        breaks = np.flatnonzero(piece == LF) + begin + 1
+    declared = replace(declared, axes=axes)
+    while (found := lines.next()) is not None:
+        if isinstance(found, LongLine):
+            yield RawRows.none(declared, found.malformed, lines.done)
+            continue
+        content, stop = found.content[: found.stop], found.stop
+        lines.past(found, stop)
+        breaks = np.flatnonzero(np.frombuffer(content, np.uint8) == LF) + 1
         ended = breaks.size > 0 and breaks[-1] == stop
-        bounds = np.r_[begin, breaks] if ended else np.r_[begin, breaks, stop]
-        yield _piece(content, bounds, line, wanted, declared)
-        begin, line = stop, line + len(bounds) - 1
+        bounds = np.r_[0, breaks] if ended else np.r_[0, breaks, stop]
+        rows = _piece(content, bounds, found.line, declared)
+        yield replace(rows, done=lines.done)
 
 
 def _object(line: bytes) -> JsonObject | None:
@@ -68,12 +75,10 @@ def _object(line: bytes) -> JsonObject | None:
         return None
 
 
-def _piece(
-    content: bytes, bounds: Int64s, line: int, wanted: tuple[str, ...], declared: Declared
-) -> RawRows:
-    begins, ends = bounds[:-1], bounds[1:]
+def _piece(content: bytes, bounds: Int64s, line: int, declared: Declared) -> RawRows:
+    begins, ends, wanted = bounds[:-1], bounds[1:], declared.wanted
     matching, fast = _by_pattern(content, bounds, wanted, declared)
-    matching &= ~not_utf8(content, begins, ends)
+    matching &= ~not_utf8(content, begins, ends) & (ends - begins <= LONGEST)
     slow = _Slow(wanted)
     for row in np.flatnonzero(~matching).tolist():
         slow.take(content[begins[row] : ends[row]], row, line + row, declared)
@@ -101,9 +106,8 @@ def _piece(
         lines = stretches(content, begins[rows_here[rows]], ends[rows_here[rows]])
         return pc.utf8_rtrim(lines, "\r\n")
 
-    done = int(bounds[-1]) / len(content)
     malformed = Malformed.of(slow.malformed)
-    return RawRows(rows_here + line, cells, malformed, raw_of, done, refused)
+    return RawRows(rows_here + line, cells, malformed, raw_of, refused=refused)
 
 
 def _by_pattern(
@@ -126,6 +130,8 @@ def _by_pattern(
 
 def _pattern(example: JsonObject, wanted: tuple[str, ...], declared: Declared) -> str | None:
     """Make the pattern of lines with the keys of the example, in its order and with its kinds."""
+    if len(example) > MOST_KEYS:
+        return None
     parts = []
     for key, value in example.items():
         cell = _ANY
@@ -186,7 +192,7 @@ class _Slow:
         try:
             found = read_object(text)
         except ValueError as fault:
-            self.malformed.append((line, str(fault), _raw(text)))
+            self.malformed.append((line, str(fault), raw_text(text.rstrip(b"\r\n"))))
             return
         self.rows.append(row)
         for name in self.wanted:
@@ -196,7 +202,3 @@ class _Slow:
             except ValueError as fault:
                 self.refused[name].append((row, str(fault)))
             self.cells[name].append(cell)
-
-
-def _raw(text: bytes) -> str:
-    return text.rstrip(b"\r\n").decode(errors="backslashreplace")

@@ -6,9 +6,11 @@ timestamp without a time zone is no instant, but INT96 is one: whoever writes it
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from typing import BinaryIO
 
 import numpy as np
@@ -20,12 +22,21 @@ from fencepost.errors import Fault
 from fencepost.times import EARLIEST, LATEST, PER_UNIT, format_instant
 from fencepost.tuples import Int64s
 from pipelines.reading.content import refusal
+from pipelines.reading.lines import LONGEST
 from pipelines.reading.malformed import CellFaults, Malformed, RawOf, by_piece
-from pipelines.reading.raw_rows import Declared, RawRows, missing_columns
+from pipelines.reading.raw_rows import Declared, RawRows, missing_columns, too_many_columns
 from pipelines.storage import refuse_failing
 
 ROWS = 1 << 20
 """Rows that are read at a time."""
+RAW_BYTES = 1 << 26
+"""Characters of a piece's records, about: of many malformed rows long texts are cut shorter."""
+MOST_CELL = 1_000
+"""Characters that are kept of a text, however many rows are malformed."""
+PLAIN = (8, 64)
+"""Bytes a row of a column of short and different texts. With fewer they are stored as codes."""
+MOST_TEXT = 1 << 30
+"""Bytes of a row group's text in one column: it is decoded at once."""
 
 NOTHING: Mapping[str, str | None] = {}
 
@@ -34,14 +45,14 @@ BROKEN = (pa.ArrowException, OSError, UnicodeDecodeError)
 
 
 def open_file(
-    source: str, file: BinaryIO | pa.NativeFile, coded: str | None = None
+    source: str, file: BinaryIO | pa.NativeFile, coded: Sequence[str] = ()
 ) -> pq.ParquetFile:
-    """Read the footer; the text of the column `coded` will be read as codes."""
+    """Read the footer; the text of the columns `coded` will be read as codes."""
     try:
         return pq.ParquetFile(
             file,
             coerce_int96_timestamp_unit="us",
-            read_dictionary=[] if coded is None else [coded],
+            read_dictionary=list(coded),
         )
     except BROKEN as failure:
         raise _damaged(source, failure) from None
@@ -55,11 +66,27 @@ def read_whole(source: str, content: bytes) -> pa.Table:
         raise _damaged(source, failure) from None
 
 
+def coded_columns(file: pq.ParquetFile, stream_id: str) -> list[str]:
+    """Name the columns to read as codes: stream ids, and texts that are long or that rows share.
+
+    A text of a megabyte that a million rows share is so held once. Others are quicker as texts.
+    """
+    found = {stream_id}
+    for group in range(file.num_row_groups):
+        rows = file.metadata.row_group(group).num_rows
+        for name, size in _text_sizes(file, group).items():
+            if not PLAIN[0] * rows <= size <= PLAIN[1] * rows:
+                found.add(name)
+    return [name for name in file.schema_arrow.names if name in found]
+
+
 def faults(source: str, file: pq.ParquetFile, declared: Declared) -> list[Fault]:
-    """List the columns that are not there, and those whose type can hold no cell of a tuple."""
+    """List the columns that are not there, and those that can hold no cells of tuples."""
     schema = file.schema_arrow
     names = list(schema.names)
-    twice = sorted({name for name in names if names.count(name) > 1})
+    if too_many := too_many_columns(source, names):
+        return too_many
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     found = [Fault(source, f"column '{name}' stands twice in the schema") for name in twice]
     found += missing_columns(source, list(dict.fromkeys([*names, *declared.fixed])), declared)
     if found:
@@ -70,7 +97,36 @@ def faults(source: str, file: pq.ParquetFile, declared: Declared) -> list[Fault]
         for name in replace(declared, axes=declared.axes_among(names)).wanted
         if name not in declared.fixed
     ]
-    return [fault for fault in checks if fault is not None]
+    found = [fault for fault in checks if fault is not None]
+    return found + _too_much_text(source, file, {*declared.wanted} - {*declared.fixed})
+
+
+def _too_much_text(source: str, file: pq.ParquetFile, names: Collection[str]) -> list[Fault]:
+    """List the columns with more text in a row group than is decoded."""
+    found: dict[str, Fault] = {}
+    for group in range(file.num_row_groups):
+        for name, size in _text_sizes(file, group).items():
+            if name in names and size > MOST_TEXT:
+                message = f"column '{name}' has {size:,} bytes in row group {group + 1}, "
+                hint = "Write smaller row groups."
+                found[name] = Fault(
+                    source, f"{message}where up to {MOST_TEXT:,} are read", hint=hint
+                )
+    return list(found.values())
+
+
+def _text_sizes(file: pq.ParquetFile, group: int) -> dict[str, int]:
+    """Give the bytes of text in a row group, unpacked, by column; those in lists count together."""
+    sizes: dict[str, int] = {}
+    tops = set(file.schema_arrow.names)
+    row_group = file.metadata.row_group(group)
+    for place in range(row_group.num_columns):
+        column = row_group.column(place)
+        if column.physical_type == "BYTE_ARRAY":
+            name = column.path_in_schema
+            top = name if name in tops else name.split(".")[0]
+            sizes[top] = sizes.get(top, 0) + column.total_uncompressed_size
+    return sizes
 
 
 def _fault(
@@ -195,9 +251,8 @@ def _piece(
 def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:
     """Give text as UTF-8: Parquet's text is bytes that nobody has looked at yet."""
     if pa.types.is_dictionary(cells.type):
-        coded = _coded_text(cells)
-        if coded is not None:
-            return coded, CellFaults.none()
+        if is_text(cells.type):
+            return _coded_text(cells, name)
         cells = cells.dictionary_decode()
     if not is_text(cells.type):
         return cells, CellFaults.none()
@@ -211,15 +266,23 @@ def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:
         return pa.array(texts, pa.string()), faults
 
 
-def _coded_text(cells: pa.DictionaryArray) -> pa.DictionaryArray | None:
-    """Give codes of UTF-8; None where there is other text, or what is no text."""
-    if not is_text(cells.type):
-        return None
+def _coded_text(cells: pa.DictionaryArray, name: str) -> tuple[pa.Array, CellFaults]:
+    """Give codes of UTF-8; texts that are not are null, whoever has them."""
+    raw = pc.cast(cells.dictionary, pa.binary())
     try:
-        texts = pc.cast(pc.cast(cells.dictionary, pa.binary()), pa.string())
+        texts = pc.cast(raw, pa.string())
     except pa.ArrowInvalid:
-        return None
-    return pa.DictionaryArray.from_arrays(cells.indices, texts)
+        decoded = [_decoded(cell) for cell in raw.to_pylist()]
+        texts = pa.array(decoded, pa.string())
+    else:
+        return pa.DictionaryArray.from_arrays(cells.indices, texts), CellFaults.none()
+    known = np.array([text is not None for text in decoded])
+    given = pc.is_valid(cells.indices).to_numpy(zero_copy_only=False)
+    codes = pc.fill_null(cells.indices, 0).to_numpy(zero_copy_only=False).astype(np.int64)
+    good = given & known[codes]
+    coded = pa.array((np.cumsum(known) - 1)[codes].astype(np.int32), mask=~good)
+    faults = CellFaults.alike(np.flatnonzero(given & ~good), f"{name} has bytes that are not UTF-8")
+    return pa.DictionaryArray.from_arrays(coded, texts.drop_null()), faults
 
 
 def _decoded(cell: bytes | None) -> str | None:
@@ -240,24 +303,35 @@ def records(source: str, file: pq.ParquetFile, fixed: Mapping[str, str | None] =
 def _of_group(
     source: str, file: pq.ParquetFile, fixed: Mapping[str, str | None], group: int, rows: Int64s
 ) -> pa.StringArray:
+    sizes = _text_sizes(file, group)
+    names = list(file.schema_arrow.names)
+    light = [name for name in names if sizes.get(name, 0) <= MOST_TEXT]
+    most = min(LONGEST, max(MOST_CELL, RAW_BYTES // max(len(rows), 1)))
     try:
-        table = file.read_row_group(group)
+        table = file.read_row_group(group, light)
     except BROKEN as failure:
         raise _damaged(source, failure) from None
-    columns = {
-        name: _plain_cells(table.column(place), rows)
-        for place, name in enumerate(table.column_names)
+    columns: dict[str, list[object]] = {
+        name: _plain_cells(table.column(name), rows, most)
+        if name in light
+        else [f"{sizes[name]:,} bytes, not read"] * len(rows)
+        for name in names
     }
-    columns |= {name: [text] * len(rows) for name, text in fixed.items()}
+    columns |= {name: list(repeat(text, len(rows))) for name, text in fixed.items()}
     every = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
     texts = [json.dumps(row, ensure_ascii=False, default=str) for row in every]
     return pa.array(texts, pa.string())
 
 
-def _plain_cells(cells: pa.ChunkedArray, rows: Int64s) -> list[object]:
+def _plain_cells(cells: pa.ChunkedArray, rows: Int64s, most: int) -> list[object]:
     """Pick cells one by one: Arrow cannot take rows of every type that Parquet holds (views)."""
+    if pa.types.is_dictionary(cells.type):
+        whole = cells.unify_dictionaries().combine_chunks()
+        codes = whole.indices.take(pa.array(rows)).to_pylist()
+        texts = {code: _plain(whole.dictionary[code], most) for code in {*codes} - {None}}
+        return [None if code is None else texts[code] for code in codes]
     if not pa.types.is_timestamp(cells.type):
-        return [_plain(cells[row]) for row in rows.tolist()]
+        return [_plain(cells[row], most) for row in rows.tolist()]
     zone = "" if cells.type.tz is None else "Z"
     times, per = PER_UNIT[cells.type.unit]
     counts = pc.cast(cells, pa.int64()).take(pa.array(rows)).to_pylist()
@@ -270,11 +344,13 @@ def _time(us: int, zone: str) -> str:
     return f"{us} us since 1970"
 
 
-def _plain(cell: pa.Scalar) -> object:
+def _plain(cell: pa.Scalar, most: int) -> object:
     try:
         value = cell.as_py()
-    except (ValueError, OverflowError):  # a time that no Python object holds
+    except (ValueError, OverflowError):  # a time that no Python object holds; bytes not UTF-8
         return str(cell)
+    if isinstance(value, str | bytes) and len(value) > most:
+        return f"{value[: most - 1]!s}…"
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     return value

@@ -3,8 +3,9 @@
 Law: each row read is either here with all its cells or malformed, and has the line where it stood.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,9 @@ from fencepost.tuples import Int64s
 from pipelines.reading.content import Form
 from pipelines.reading.malformed import CellFaults, Malformed, RawOf
 
+MOST_COLUMNS = 10_000
+MOST_NAMED = 50
+"""Columns that a file may have, and that are named where one is missing."""
 STREAM_ID = "stream_id"
 TS = "ts"
 
@@ -85,11 +89,13 @@ class RawRows:
     refused: Mapping[str, CellFaults] = field(default_factory=dict)
 
     @classmethod
-    def none(cls, declared: Declared) -> "RawRows":
-        """No row."""
+    def none(
+        cls, declared: Declared, malformed: Iterable[tuple[int, str, str]] = (), done: float = 1.0
+    ) -> "RawRows":
+        """No row that has cells."""
         empty = pa.array([], pa.string())
         cells = dict.fromkeys(declared.wanted, empty)
-        return cls(np.empty(0, np.int64), cells, Malformed.of([]), lambda _: empty)
+        return cls(np.empty(0, np.int64), cells, Malformed.of(malformed), lambda _: empty, done)
 
     def told(self, name: str, found: CellFaults) -> CellFaults:
         """Add what was found in a column's cells to what the form had refused, which tells more."""
@@ -108,7 +114,7 @@ def missing_columns(
 ) -> list[Fault]:
     """List the columns that a file should have and has not."""
     wanted = dict.fromkeys(declared.wanted)
-    has = ", ".join(columns) if columns else "none"
+    has = _listed(columns)
     faults = [
         Fault(
             source,
@@ -123,6 +129,21 @@ def missing_columns(
         message = f"no axis: beside {', '.join(declared.needed)} a column of numbers was expected"
         faults.append(Fault(source, message, line=line))
     return faults
+
+
+def too_many_columns(source: str, columns: Sequence[str], line: int | None = None) -> list[Fault]:
+    """Tell a file with more columns than are read."""
+    if len(columns) <= MOST_COLUMNS:
+        return []
+    message = f"has {len(columns):,} columns, where up to {MOST_COLUMNS:,} are read"
+    return [Fault(source, message, line=line)]
+
+
+def _listed(columns: Collection[str]) -> str:
+    """Name the columns, or the first of many."""
+    names = [name if len(name) <= 60 else f"{name[:59]}…" for name in islice(columns, MOST_NAMED)]
+    more = len(columns) - len(names)
+    return ", ".join([*names, *([f"and {more:,} more"] if more else [])]) or "none"
 
 
 def refuse(faults: Sequence[Fault], outcome: str = "nothing taken") -> None:

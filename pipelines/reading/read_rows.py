@@ -68,7 +68,8 @@ class TuplePiece:
             rows.raw_of,
             deleted,
         )
-        return piece.without(bad) if len(bad) else piece
+        piece = piece.without(bad) if len(bad) else piece
+        return piece if len(piece.line) else replace(piece, raw_of=_no_records)
 
     def without(self, bad: CellFaults) -> "TuplePiece":
         """Count these rows among the malformed."""
@@ -88,6 +89,11 @@ class TuplePiece:
             deleted=None if self.deleted is None else self.deleted[rows],
             raw_of=lambda some: raw_of(rows[some]),
         )
+
+
+def _no_records(_: Int64s) -> pa.StringArray:
+    """Hold no bytes of a piece without tuples."""
+    return pa.array([], pa.string())
 
 
 @dataclass(frozen=True, eq=False)

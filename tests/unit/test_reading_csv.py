@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from fencepost.errors import Faults
 from pipelines.reading import csv_records, csv_rows
+from pipelines.reading import lines as reading_lines
+from pipelines.reading.lines import Window
 from pipelines.reading.raw_rows import Declared
 from pipelines.reading.read_rows import ReadDelivery
-from tests.files import faulty, raws, rows_of, taken, written
+from tests.files import faulty, lines_of, raws, rows_of, taken, written
 
 HEADER = "stream_id,ts,price\n"
 T = "2026-11-18T14:02:11Z"
@@ -207,13 +209,14 @@ def reference_records(text, fields) -> Split:
 
 
 def split_all(content, fields) -> Split:
-    found, faults, begin, line = [], [], 0, 1
-    while begin < len(content):
-        r = csv_records.split(content, begin, line, fields)
+    found, faults, lines = [], [], lines_of(content)
+    while (window := lines.next()) is not None:
+        assert isinstance(window, Window)
+        r = csv_records.split(window, fields)
         spans = zip(r.line.tolist(), r.begin.tolist(), r.end.tolist(), strict=True)
-        found += [(at, content[b:e]) for at, b, e in spans]
-        faults += [(at, content[b:e]) for at, _, b, e in r.faulty]
-        begin, line = r.next_begin, r.next_line
+        found += [(at, window.content[b:e]) for at, b, e in spans]
+        faults += [(at, window.content[b:e]) for at, _, b, e in r.faulty]
+        lines.past(window, r.next_begin)
     return found, faults
 
 
@@ -225,7 +228,7 @@ def split_all(content, fields) -> Split:
 def test_oracle_records_are_those_of_the_grammar_tried_line_by_line(text, piece):
     content = text.encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_records, "PIECE", piece)
+        patch.setattr(reading_lines, "PIECE", piece)
         assert split_all(content, 3) == reference_records(content, 3)
 
 
@@ -240,7 +243,7 @@ def test_what_pythons_csv_writes_is_read_back(rows, style):
     writer.writerow(["stream_id", "ts", "price"])
     writer.writerows(rows)
     content = text.getvalue().encode()
-    pieces = list(csv_rows.rows("t.csv", content, ("price",), Declared()))
+    pieces = list(csv_rows.rows("t.csv", lines_of(content), ("price",), Declared()))
     read = [
         row
         for piece in pieces
@@ -262,7 +265,7 @@ def test_a_quotation_mark_is_followed_so_far_and_no_further(tmp_path, monkeypatc
 def test_pieces_make_no_difference(tmp_path, monkeypatch):
     body = "".join(f'"s{n}",{T},{n}\nt{n},{T},{"x" if n % 3 else n}\n' for n in range(50))
     whole = delivery(tmp_path, body)
-    monkeypatch.setattr(csv_records, "PIECE", 100)
+    monkeypatch.setattr(reading_lines, "PIECE", 100)
     pieces = delivery(tmp_path, body)
     assert rows_of(pieces) == rows_of(whole)
     assert faulty(pieces) == faulty(whole)

@@ -11,12 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fencepost.errors import Faults
-from pipelines.reading import csv_records, json_rows, parquet_rows
+from pipelines.reading import json_rows, parquet_rows
+from pipelines.reading import lines as reading_lines
 from pipelines.reading.columns import marks
 from pipelines.reading.delivery import look_at
 from pipelines.reading.raw_rows import Declared
 from pipelines.reading.read_rows import ReadDelivery
-from tests.files import faulty, raws, rows_of, taken, written
+from tests.files import faulty, lines_of, raws, rows_of, taken, written
 
 T = "2026-11-18T14:02:11Z"
 US = 1_795_010_531_000_000
@@ -174,7 +175,7 @@ def test_differential_marks_read_by_the_pattern_are_as_those_read_one_by_one(lin
     content = "\n".join(lines).encode()
 
     def read() -> list[object]:
-        pieces = json_rows.rows(content, ("price",), Declared(deleted="gone"))
+        pieces = json_rows.rows(lines_of(content), ("price",), Declared(deleted="gone"))
         return [
             (
                 each.line.tolist(),
@@ -186,7 +187,7 @@ def test_differential_marks_read_by_the_pattern_are_as_those_read_one_by_one(lin
         ]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_rows, "PIECE", piece)
+        patch.setattr(reading_lines, "PIECE", piece)
         quick = read()
         patch.setattr(json_rows, "_pattern", lambda *_: None)
         assert read() == quick
@@ -200,7 +201,7 @@ def test_lines_like_the_first_need_no_reading_one_by_one_though_most_leave_the_m
     content = "\n".join([line(first), line(None), line(like), line("null")]).encode()
     slow: list[bytes] = []
     monkeypatch.setattr(json_rows._Slow, "take", lambda _, text, *__: slow.append(text))
-    (piece,) = json_rows.rows(content, ("price",), Declared(deleted="gone"))
+    (piece,) = json_rows.rows(lines_of(content), ("price",), Declared(deleted="gone"))
     assert (len(piece.line), slow) == (4, [])
 
 
@@ -293,8 +294,8 @@ def test_however_a_file_is_cut_each_row_keeps_its_mark(tmp_path_factory, words, 
     whole = read()
     assert whole == [whole[0]] * 3
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(csv_records, "PIECE", piece)
-        patch.setattr(json_rows, "PIECE", piece)
+        patch.setattr(reading_lines, "PIECE", piece)
+        patch.setattr(reading_lines, "PIECE", piece)
         patch.setattr(parquet_rows, "ROWS", 1 + piece % 5)
         assert read() == whole
 

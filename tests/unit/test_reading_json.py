@@ -7,10 +7,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from pipelines.reading import json_rows
+from pipelines.reading import lines as reading_lines
 from pipelines.reading.delivery import look_at
 from pipelines.reading.raw_rows import Declared
 from pipelines.reading.read_rows import ReadDelivery
-from tests.files import faulty, raws, rows_of, taken, written
+from tests.files import faulty, lines_of, raws, rows_of, taken, written
 
 T = "2026-11-18T14:02:11Z"
 US = 1_795_010_531_000_000
@@ -147,7 +148,7 @@ def test_differential_lines_read_by_the_pattern_are_as_those_read_one_by_one(lin
     content = "\n".join(lines).encode()
 
     def read() -> list[tuple[object, ...]]:
-        pieces = list(json_rows.rows(content, ("price",), Declared()))
+        pieces = list(json_rows.rows(lines_of(content), ("price",), Declared()))
         return [
             (
                 p.line.tolist(),
@@ -164,7 +165,7 @@ def test_differential_lines_read_by_the_pattern_are_as_those_read_one_by_one(lin
         ]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_rows, "PIECE", piece)
+        patch.setattr(reading_lines, "PIECE", piece)
         quick = read()
         patch.setattr(json_rows, "_pattern", lambda *_: None)
         assert read() == quick
@@ -175,5 +176,5 @@ def test_what_pythons_json_writes_is_read_back(prices):
     content = "\n".join(
         json.dumps({"stream_id": "a", "ts": T, "price": p}) for p in prices
     ).encode()
-    (piece,) = json_rows.rows(content, ("price",), Declared())
+    (piece,) = json_rows.rows(lines_of(content), ("price",), Declared())
     assert [float(text) for text in piece.cells["price"].to_pylist()] == prices
