@@ -1,4 +1,4 @@
-"""What the machine does to a run: it stops it, turns its clock, answers anew.
+"""What the machine does to a run: it stops it, takes its memory, turns its clock, answers anew.
 
 Each time the rows of all tables are compared with the story that nothing happened to.
 """
@@ -6,6 +6,7 @@ Each time the rows of all tables are compared with the story that nothing happen
 import json
 import os
 import random
+import resource
 import signal
 import subprocess
 import sys
@@ -24,9 +25,11 @@ from pipelines.run import run
 from pipelines.runner import HereRunner, Work
 from pipelines.settings import load
 from tests.commands import REPOSITORY
-from tests.faults.story import Crash, copied, differing, do, make, rows_of
+from tests.faults.story import Crash, copied, differing, do, land, make, rows_of
 from tests.faults.victim import PATIENCE, SERVER
 
+HANGS = 10.0
+"""Seconds after which a run that stands still is killed."""
 STAGES = ("registered", "taken-in", "registered-again", "late")
 
 
@@ -111,6 +114,32 @@ def wait_until_stopped(pid: int) -> None:
             return
         time.sleep(0.02)
     pytest.fail("it never came to the place")
+
+
+def starved(folder: Path, megabytes: int) -> None:
+    """Tell a stage with so much memory beyond what it has, and no more."""
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limit = pages * resource.getpagesize() + megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    do(folder, "late")
+
+
+@pytest.mark.fault(56)
+@pytest.mark.parametrize("megabytes", [0, 32, 128])
+def test_a_run_that_runs_out_of_memory_changes_no_row(uncut, project, megabytes) -> None:
+    """Arrow and delta-rs abort; where one of them waits for ever it is killed, as by a watchdog."""
+    SERVER.set_forkserver_preload(["tests.faults.victim"])
+    victim = SERVER.Process(target=starved, args=(project, megabytes))
+    victim.start()
+    victim.join(HANGS)
+    if victim.exitcode is None:
+        victim.kill()
+        victim.join()
+    assert victim.exitcode != 0
+    land(project, "late")
+    run(load(project), HereRunner())
+    assert differing(rows_of(uncut / "project"), rows_of(project)) == []
 
 
 @pytest.mark.fault(53)
