@@ -40,6 +40,8 @@ from schemas.table import TIME
 from schemas.tuples import DELETED, tuples
 
 FORMS = {"csv": Form.CSV, "json": Form.JSON, "parquet": Form.PARQUET, "delta": Form.PARQUET}
+UNIT_BY_KEY = 'ts_unit = "s", "ms", "us" or "ns" in fencepost.toml'
+AXES_BY_KEY = 'axes = ["price", "volume"] in fencepost.toml'
 MOST_HELD = 2_000_000
 MOST_BYTES = 1 << 28
 """Rows, and their bytes, that are held until a delivery has proved readable; one of more is read
@@ -210,6 +212,8 @@ class _Reading:
             FORMS.get(feed.form or ""),
             fixed,
             feed.deleted,
+            unit_by=UNIT_BY_KEY,
+            axes_by=AXES_BY_KEY,
         )
 
     def _parted(self, file: FilePart, piece: TuplePiece) -> _Taken:

@@ -18,6 +18,7 @@ from fencepost.queries.wording import LONGEST_ID, wrong_with_id
 from fencepost.times import EARLIEST, LATEST, PER_UNIT, instant_from_integer, parse_instant
 from fencepost.tuples import Bools, Doubles, Int64s
 from pipelines.reading.malformed import CellFaults
+from pipelines.reading.raw_rows import UNIT_BY_OPTION
 
 NUMBER_WHOLE = f"^(?:{NUMBER.pattern})$"
 INTEGER_WHOLE = "^-?[0-9]{1,18}$"
@@ -123,21 +124,23 @@ def _doubles_of_integers(cells: pa.Array, name: str) -> tuple[Doubles, CellFault
     )
 
 
-def instants(cells: pa.Array, name: str, unit: str | None) -> tuple[Int64s, CellFaults]:
+def instants(
+    cells: pa.Array, name: str, unit: str | None, unit_by: str = UNIT_BY_OPTION
+) -> tuple[Int64s, CellFaults]:
     """Read times: ISO 8601 text, integers in the declared unit, or timestamps in UTC."""
     kind = cells.type
     if pa.types.is_dictionary(kind):
-        us, wrong = instants(cells.dictionary, name, unit)
+        us, wrong = instants(cells.dictionary, name, unit, unit_by)
         return _by_code(cells, us, wrong, f"{name} is null")
     if pa.types.is_timestamp(kind):
         return _instants_of_integers(cells.view(pa.int64()), name, kind.unit)
     if pa.types.is_integer(kind) and unit is not None and kind != pa.uint64():
         return _instants_of_integers(pc.cast(cells, pa.int64()), name, unit)
-    return _instants_of_text(pc.cast(cells, pa.string()), name, unit)
+    return _instants_of_text(pc.cast(cells, pa.string()), name, unit, unit_by)
 
 
 def _instants_of_text(
-    text: pa.StringArray, name: str, unit: str | None
+    text: pa.StringArray, name: str, unit: str | None, unit_by: str
 ) -> tuple[Int64s, CellFaults]:
     given = text
     taken = _flags(pc.match_substring_regex(text, INSTANT_WHOLE))
@@ -152,7 +155,7 @@ def _instants_of_text(
         us[counted] = counts
         taken[counted] = fits
     doubtful = np.flatnonzero(~taken | (us < EARLIEST) | (us >= LATEST))
-    return _one_by_one(us, given, doubtful, name, lambda cell: _instant(cell, unit))
+    return _one_by_one(us, given, doubtful, name, lambda cell: _instant(cell, unit, unit_by))
 
 
 def _instants_of_integers(counts: pa.Int64Array, name: str, unit: str) -> tuple[Int64s, CellFaults]:
@@ -170,7 +173,7 @@ def _scaled(counts: Int64s, unit: str) -> tuple[Int64s, Bools]:
     return np.where(fits, counts, 0) * times // per, fits
 
 
-def _instant(text: str, unit: str | None) -> int:
+def _instant(text: str, unit: str | None, unit_by: str = "") -> int:
     """Read one time in full, with the words for what is wrong."""
     try:
         count = int(text) if text.lstrip("+-").isdecimal() and text.isascii() else None
@@ -179,9 +182,7 @@ def _instant(text: str, unit: str | None) -> int:
     if count is None:
         return parse_instant(text)
     if unit is None:
-        raise ValueError(
-            f"{_shown(text)} is an integer, and no unit is declared (--ts-unit s, ms or us)"
-        )
+        raise ValueError(f"{_shown(text)} is an integer, and no unit is declared ({unit_by})")
     return instant_from_integer(count, unit)
 
 

@@ -77,7 +77,9 @@ def coded_columns(file: pq.ParquetFile, stream_id: str) -> list[str]:
         for name, size in _text_sizes(file, group).items():
             if not PLAIN[0] * rows <= size <= PLAIN[1] * rows:
                 found.add(name)
-    return [name for name in file.schema_arrow.names if name in found]
+    return [
+        field.name for field in file.schema_arrow if field.name in found and is_text(field.type)
+    ]
 
 
 def faults(source: str, file: pq.ParquetFile, declared: Declared) -> list[Fault]:
@@ -139,8 +141,8 @@ def _fault(
     if name in declared.needed:
         if is_int96:
             return None
-        return _time_fault(source, name, kind, declared.ts_unit)
-    return _axis_fault(source, name, kind)
+        return _time_fault(source, name, kind, declared)
+    return _axis_fault(source, name, kind, declared.axes_by)
 
 
 def _int96(file: pq.ParquetFile) -> set[str]:
@@ -155,7 +157,7 @@ def _id_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
     return Fault(source, f"column '{name}' is of type {kind}, where text or integers were expected")
 
 
-def _time_fault(source: str, name: str, kind: pa.DataType, unit: str | None) -> Fault | None:
+def _time_fault(source: str, name: str, kind: pa.DataType, declared: Declared) -> Fault | None:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_timestamp(kind):
         if kind.tz is not None:
@@ -166,10 +168,10 @@ def _time_fault(source: str, name: str, kind: pa.DataType, unit: str | None) -> 
         hint = "Write it with the time zone UTC, or as text that ends with Z or an offset."
         return Fault(source, message, hint=hint)
     if pa.types.is_integer(kind):
-        if unit is not None:
+        if declared.ts_unit is not None:
             return None
         message = f"column '{name}' is of type {kind}, and no unit is declared"
-        return Fault(source, message, hint="Say what it counts: --ts-unit s, ms or us.")
+        return Fault(source, message, hint=f"Say what it counts: {declared.unit_by}.")
     if is_text(kind) or pa.types.is_null(kind):
         return None
     message = f"column '{name}' is of type {kind}, where a timestamp with a time zone was expected"
@@ -184,14 +186,12 @@ def _mark_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
     return Fault(source, f"column '{name}' is of type {kind}, where true and false were expected")
 
 
-def _axis_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
+def _axis_fault(source: str, name: str, kind: pa.DataType, axes_by: str) -> Fault | None:
     is_number = pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_decimal(kind)
     if is_number or pa.types.is_null(kind):
         return None
     message = f"column '{name}' is of type {kind}, where an axis of numbers was expected"
-    return Fault(
-        source, message, hint="If it is no axis, name those that are: --axes price,volume."
-    )
+    return Fault(source, message, hint=f"If it is no axis, name those that are: {axes_by}.")
 
 
 def is_text(kind: pa.DataType) -> bool:

@@ -21,6 +21,7 @@ MOST_NAMED = 50
 """Columns that a file may have, and that are named where one is missing."""
 STREAM_ID = "stream_id"
 TS = "ts"
+UNIT_BY_OPTION = "--ts-unit s, ms or us"
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,7 @@ class Declared:
     form       how rows stand in its files; None: each file's content says
     deleted    the column that marks rows as taking their streams out of sets, where it has one
     fixed      columns that hold the same text in every row, or nothing: they stand beside the file
+    unit_by, axes_by  how a user declares a unit and the axes, for messages: by option or by key
     """
 
     axes: tuple[str, ...] | None = None
@@ -45,6 +47,8 @@ class Declared:
     form: Form | None = None
     fixed: Mapping[str, str | None] = field(default_factory=dict)
     deleted: str | None = None
+    unit_by: str = UNIT_BY_OPTION
+    axes_by: str = "--axes price,volume"
 
     @property
     def needed(self) -> tuple[str, ...]:

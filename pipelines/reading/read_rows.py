@@ -43,7 +43,9 @@ class TuplePiece:
         faults = [rows.told(stream_id, no_id)]
         times = []
         for name in declared.needed[1:]:
-            us, no_time = columns.instants(rows.cells[name], name, declared.ts_unit)
+            us, no_time = columns.instants(
+                rows.cells[name], name, declared.ts_unit, declared.unit_by
+            )
             times.append(us)
             faults.append(rows.told(name, no_time))
         values = np.empty((len(axes), len(rows.line)))

@@ -346,3 +346,19 @@ def test_rows_read_are_tuples_malformed_and_future_always(tmp_path_factory, rows
     assert (told.count("malformed"), told.count("future")) == (row["malformed"], row["future"])
     lines = [r["line"] for r in [*place.tuples(), *place.aside()]]
     assert len(set(lines)) == len(lines)
+
+
+def test_what_a_lake_must_declare_is_named_as_in_fencepost_toml(place):
+    place.land("a.csv", HEAD + "a,1795003200,1,1\n")
+    place.ingest()
+    (aside,) = place.aside()
+    assert aside["detail"].endswith('(ts_unit = "s", "ms", "us" or "ns" in fencepost.toml)')
+    columns = {"stream_id": ["a"], "ts": [1], "price": ["x"], "volume": [1.0]}
+    pq.write_table(pa.table(columns), place.land("b.parquet", ""))
+    place.left_alone(
+        place.settings.feeds["ticks"].source / "b.parquet", place.settings.feeds["ticks"].source
+    )
+    (refused,) = place.ingest().refused
+    assert 'Say what it counts: ts_unit = "s"' in refused.detail
+    assert 'name those that are: axes = ["price", "volume"] in fencepost.toml.' in refused.detail
+    assert "--" not in refused.detail
