@@ -99,6 +99,14 @@ class Log:
         actions = [*map(_remove, gone), *(_add(file, changes=False) for file in came)]
         self._commit(at, "OPTIMIZE", {}, actions, None)
 
+    def seal(self) -> None:
+        """Seal what another program's commit left, by a commit that changes nothing else."""
+        at = self.refresh()
+        actions = layout.read_commit(self.folder, at) or ()
+        sealed = any(SEAL in action.get("commitInfo", {}) for action in actions)
+        if self.is_plain and not sealed:
+            self._commit(at, "SEAL", {}, [], None)
+
     def rearranged(self, since: int) -> list[Rearranged] | None:
         """Give the rearrangements after so many of them; None where some are forgotten."""
         missed = self._rearrangements - since

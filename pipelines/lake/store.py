@@ -355,4 +355,5 @@ class Store:
             compare(self.root, name, file.path)
         done = change(self.delta(name))
         record(self.folder(name), [file.path for file in self.files(name)])
+        self.log(name).seal()
         return done
