@@ -37,8 +37,9 @@ also counts its kills, seeds and epochs, and prints them. This page is made by `
 """
 NOT_PROMISED = (
     (
-        "**Power loss.** A killed process loses nothing. A power cut can: commits are written and "
-        "renamed, not flushed to the disk. An empty or torn last commit is named at the next start."
+        "**Power loss**, unless `[lake] fsync = true` is set. A killed process loses nothing. A "
+        "power cut can: by default commits are written and renamed, not flushed to the disk. An "
+        "empty or torn last commit is named at the next start."
     ),
     (
         "**Shared file systems.** The lock is a POSIX record lock, a commit an atomic link or "
@@ -48,7 +49,7 @@ NOT_PROMISED = (
         "**Other writers.** Any program may read the tables. One that deletes or rewrites rows in "
         "them is noticed by `fencepost check`, not prevented."
     ),
-    "**A machine that computes wrongly.** Pages of data files carry checksums; memory does not.",
+    "**A machine that computes wrongly.** Data files and commits carry checksums; memory does not.",
 )
 TABLE = "| | fault | what holds | proved by |\n| --- | --- | --- | --- |\n"
 

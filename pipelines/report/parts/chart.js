@@ -27,7 +27,7 @@ class Charts {
     const kept = chart.streams.reduce((sum, each) => sum + each.marks.type.length, 0);
     const marks = kept < chart.of_marks ? ` ${number(kept)} of their ${number(chart.of_marks)} crossings are drawn.` : "";
     this.element.append(chooser.element, this.title, stage, this.told,
-      make("figcaption", {}, `To choose from: ${ofAll(chart.streams.length, chart.of_streams)} streams${chart.streams.length < chart.of_streams ? `, those with most ${what[1]}` : ""}.${marks}${shown} Lines are downsampled; extremes are kept.`));
+      make("figcaption", {}, `To choose from: ${ofAll(chart.streams.length, chart.of_streams, "stream")}${chart.streams.length < chart.of_streams ? `, those with most ${what[1]}` : ""}.${marks}${shown} Lines are downsampled; extremes are kept.`));
     this.picture.element.addEventListener("pointermove", (event) => this.explain(event));
     this.picture.element.addEventListener("pointerdown", (event) => this.explain(event));
     this.picture.element.addEventListener("pointerleave", () => { this.at = null; tell(null); this.picture.redraw(); });
@@ -146,6 +146,11 @@ class Charts {
       else context.moveTo(x, y);
     }
     context.stroke();
+    if (t.length === 1) {  // a line of one point is invisible
+      context.fillStyle = context.strokeStyle;
+      context.arc(this.x(t[0]), panel.y(low + (v[0] / 8192) * (high - low)), 3, 0, 2 * Math.PI);
+      context.fill();
+    }
   }
 
   foot(context, height) {

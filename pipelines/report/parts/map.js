@@ -45,7 +45,7 @@ class TownMap {
     const name = feed.name, what = feed.crossed ? ["crossing", "crossings"] : ["tuple", "tuples"];
     this.what = what;
     const chooser = streamChooser(this.tracks.map((track) => track.id), this.tracks.map((track) => `${track.id}  ·  ${counted(track.n, ...what)}`),
-      `all ${number(this.tracks.length)} shown`, (at) => this.choose(at));
+      ofAll(this.tracks.length, this.tracks.length, "stream"), (at) => this.choose(at));
     this.title = make("h3", {});
     const stage = make("div", { class: "stage" });
     const hint = make("div", { class: "hint" }, "Ctrl + wheel zooms; so does the wheel after a click");
@@ -84,9 +84,9 @@ class TownMap {
 
   caption() {
     const map = this.map, kept = this.marks.type.length;
-    const streams = `Tracks and crossings of ${ofAll(this.tracks.length, map.of_streams)} streams${this.tracks.length < map.of_streams ? `, those with most ${this.what[1]}` : ""}`;
+    const streams = `Tracks and crossings of ${ofAll(this.tracks.length, map.of_streams, "stream")}${this.tracks.length < map.of_streams ? `, those with most ${this.what[1]}` : ""}`;
     const marks = kept < map.of_marks ? `; ${number(kept)} of their ${number(map.of_marks)} crossings are drawn` : "";
-    const rules = `; ${ofAll(map.rules.length, map.of_rules)} regions${map.rules.length < map.of_rules ? ", the busiest" : ""}.`;
+    const rules = `; ${ofAll(map.rules.length, map.of_rules, "region")}${map.rules.length < map.of_rules ? ", the busiest" : ""}.`;
     return make("figcaption", {}, `${streams}${marks}${rules} Counts are of all streams; inside counts those that were seen entering or leaving.`);
   }
 
@@ -102,7 +102,7 @@ class TownMap {
     this.shown = upTo(this.marks.t, (this.us - this.map.begin) / 1000);
     const inside = this.held.map((row, at) => [row[step], at]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
     this.told.replaceChildren(make("b", { class: "c-in" }, `${number(this.soFar.I[step])} In`), " and ", make("b", { class: "c-out" }, `${number(this.soFar.O[step])} Out`),
-      ` so far · ${ofAll(inside.length, this.held.length)} regions occupied`);
+      ` so far · ${ofAll(inside.length, this.held.length, "region")} occupied`);
     this.fill(inside);
     this.picture.element.dataset.marks = String(this.shown);
     this.picture.redraw();

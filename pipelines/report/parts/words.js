@@ -8,8 +8,12 @@ function number(n) { return whole.format(n); }
 
 function counted(n, one, several) { return `${number(n)} ${n === 1 ? one : several}`; }
 
-// "40 of 2,000", or "all 40".
-function ofAll(shown, all) { return shown >= all ? `all ${number(all)}` : `${number(shown)} of ${number(all)}`; }
+// "40 of 2,000", "all 40", "1"; with a noun "40 of 2,000 streams", "all 40 streams", "1 stream", "no streams".
+function ofAll(shown, all, noun = "") {
+  const many = noun ? ` ${noun}s` : "", one = noun ? ` ${noun}` : "";
+  if (shown < all) return `${number(shown)} of ${number(all)}${many}`;
+  return all > 1 ? `all ${number(all)}${many}` : all ? `1${one}` : noun ? `no${many}` : "0";
+}
 
 function iso(us) { return new Date(us / 1000).toISOString(); }
 
