@@ -19,6 +19,10 @@ PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=load
 FITS    := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 
+# pip tells of each package it fetches: every 30th is told on, and when it goes on to unpack them.
+HOW_FAR := /^Collecting / && ++n % 30 == 0 { print "  " n " packages fetched"; fflush() } \
+  /^Installing / { print "  " n " packages fetched; unpacking them"; fflush() }
+
 .PHONY: help setup check lint format test test-all soak bench-engine bench-lake bench-matches bench-joins simulate mutants demo dev docs images lock clean
 
 help:  ## this list
@@ -47,11 +51,13 @@ $(READY): requirements.lock pyproject.toml
 	  fi; \
 	  { $(BIN)/python -c '$(FITS)' && $(BIN)/python -m pip --version; } >/dev/null 2>&1 \
 	    || "$$python" -m venv --clear $(VENV); \
-	  with=pip; install="$(BIN)/python -m pip install -q --disable-pip-version-check"; \
+	  with=pip; install="$(BIN)/python -m pip install --disable-pip-version-check"; \
 	fi; \
-	echo "setting up $(VENV): $$($(BIN)/python --version), packages by $$with"; \
-	$$install --no-deps --require-hashes -r requirements.lock; \
-	$$install --no-deps --no-build-isolation -e .; \
+	echo "setting up $(VENV): $$($(BIN)/python --version), $$(grep -c == requirements.lock) packages by $$with"; \
+	rm -f $(VENV)/.failed; \
+	{ $$install --no-deps --require-hashes -r requirements.lock || touch $(VENV)/.failed; } | awk '$(HOW_FAR)'; \
+	if [ -e $(VENV)/.failed ]; then exit 1; fi; \
+	$$install -q --no-deps --no-build-isolation -e .; \
 	$(BIN)/python -m pipelines.environment
 	@touch $@
 

@@ -53,6 +53,12 @@ MEANING = {
 }
 """The one table of exit codes; `fencepost --help` prints it."""
 
+OUT_OF_MEMORY = (
+    "out of memory: the machine has no more, or a limit is set (ulimit -v, a container's). Raise "
+    "it, or let less arrive at once, in smaller files; then give the same command again: nothing "
+    "is lost"
+)
+
 REMEDIES = {
     errno.EACCES: "let this user at it, or name another place",
     errno.EPERM: "let this user at it, or name another place",
@@ -123,6 +129,8 @@ def _told(fault: BaseException, *, debug: bool) -> int:
             words = "no answer was given: nothing changed"
         case OSError(errno=number) if number in REMEDIES:
             words = _of_the_system(fault)
+        case MemoryError():
+            words = OUT_OF_MEMORY
         case _:
             words, code = OWN_FAULT.format(type(fault).__name__), Code.FAILED
             if not debug:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+import pyarrow as pa
 import pytest
 import typer
 
@@ -180,6 +181,8 @@ def failing(fault: BaseException) -> Callable[[], object]:
         (PermissionError(13, "Permission denied", "x"), Code.REFUSED, "x: Permission denied: let"),
         (OSError(28, "No space left on device"), Code.STORAGE, "the output: No space left on"),
         (typer.Abort(), Code.REFUSED, "nothing changed"),
+        (MemoryError(), Code.REFUSED, "out of memory: the machine has no more"),
+        (pa.ArrowMemoryError("malloc of size 64 failed"), Code.REFUSED, "out of memory"),
         (ZeroDivisionError("x"), Code.FAILED, "this is a fault of Fencepost"),
         (BrokenIndex("post 4"), Code.FAILED, "this is a fault of Fencepost"),
         (ConnectionRefusedError(111, "refused"), Code.FAILED, "this is a fault of Fencepost"),
