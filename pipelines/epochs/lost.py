@@ -2,7 +2,9 @@
 
 A ledger that was emptied or restored to an older version would have its epochs planned and
 committed again, beside the rows that stand. So before a plan is written, the commits since the last
-one are looked at: each has to be of a plan that the ledger knows. That is a commit or two a table.
+one are looked at: each has to be of a plan that the ledger knows. That is a commit or two a table,
+and for a lane that stood still as many as the log keeps. A commit is cleaned away only when no open
+plan needs it (`keep_history`), so a missing one is no fault; what it would have shown is not seen.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,7 +28,7 @@ def refuse_lost_plans(
     last = chain.epochs[-1] if chain.epochs else None
     for name in targets:
         since = NO_PLAN if last is None else last.bases.get(name, NO_PLAN)
-        for said in store.evidence(name, since):
+        for said in store.evidence(name, store.kept_since(name, since)):
             if (said.what, said.lane) != ("evaluate", chain.lane):
                 continue
             if (last is not None and said.plan == last.plan) or said.plan in _known(store):

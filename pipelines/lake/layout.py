@@ -109,6 +109,12 @@ def open_table(folder: Path) -> DeltaTable:
         raise LakeError(f"the table {folder.name} cannot be opened: {why}") from why
 
 
+def oldest_commit(folder: Path) -> int:
+    """Give the oldest version whose commit was not cleaned away. O(commits in the log)."""
+    stems = (path.stem for path in (folder / "_delta_log").glob("*.json"))
+    return min(int(stem) for stem in stems if stem.isdecimal())
+
+
 def commit_path(folder: Path, version: int) -> Path:
     """Say where the commit of a version lies."""
     return folder / "_delta_log" / f"{version:0{VERSION_DIGITS}}.json"

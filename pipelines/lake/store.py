@@ -173,6 +173,13 @@ class Store:
                 found.append(said)
         return found
 
+    def kept_since(self, name: str, after: int) -> int:
+        """Give the version after which every commit is still in the log: this one, or a later."""
+        folder = self.folder(name)
+        if self.version(name) <= after or layout.commit_path(folder, after + 1).exists():
+            return after
+        return max(after, layout.oldest_commit(folder) - 1)
+
     def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
         """Commit files as the version after `at`."""
         log = self.log(name)

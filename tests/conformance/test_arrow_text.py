@@ -293,8 +293,8 @@ KERNELS = {
 
 
 NOT_OVER_TEXT = {
-    *("abs", "all", "and_", "any", "field", "greater", "greater_equal", "invert", "less"),
-    *("less_equal", "min_max", "or_"),
+    *("abs", "all", "and_", "any", "field", "greater", "greater_equal", "indices_nonzero"),
+    *("invert", "less", "less_equal", "min_max", "or_"),
 }
 """Kernels that are called over numbers, flags and times only."""
 
