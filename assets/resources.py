@@ -10,7 +10,7 @@ from functools import cached_property
 
 import dagster as dg
 
-from fencepost.errors import FencepostError, LockedError
+from fencepost.errors import FencepostError, LockedError, SparkError
 from pipelines.epochs.drive import Lake
 from pipelines.lake.store import Store
 from pipelines.run import runner_of, writing
@@ -56,7 +56,8 @@ def told_plainly() -> Iterator[None]:
         raise dg.Failure(f"{why}\nNothing is lost: run it again when the lake is free.") from why
     except FencepostError as why:
         again = "What was committed stands. Mend it and run again: it goes on from there."
-        raise dg.Failure(f"{why}\n{again}", allow_retries=False) from why
+        allowed = isinstance(why, SparkError)  # another JVM, another worker may live
+        raise dg.Failure(f"{why}\n{again}", allow_retries=allowed) from why
     except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt) as why:
         # By itself Dagster repeats a step that was cancelled, where it has a retry policy.
         again = "What was committed stands; run it again, and it goes on from there."

@@ -9,6 +9,8 @@
     │   └── Diverged    a commit that stands has other rows than the same work gave now
     ├── SetupError      what Spark needs is not there, and how to get it (pipelines/environment)
     ├── StorageError    a disk that is full, fails or cannot be written to (pipelines/storage.py)
+    ├── SparkError      Spark's Java ended in the middle of the work
+    │   └── WorkerError a worker of Spark ended every time that its task was tried
     ├── AlertError      an alert could not be sent, and why
     ├── LockedError     somebody else writes to the lake, and has for longer than one cares to wait
     └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
@@ -115,6 +117,14 @@ class LakeError(FencepostError):
 
 class StorageError(FencepostError):
     """A disk that is full, fails, or cannot be written to."""
+
+
+class SparkError(FencepostError):
+    """Spark's Java ended in the middle of the work; the next job starts another."""
+
+
+class WorkerError(SparkError):
+    """A worker of Spark ended every time that its task was tried."""
 
 
 class AlertError(FencepostError):

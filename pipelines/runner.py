@@ -7,13 +7,13 @@ Law: the answers are those of the tasks, in their order, whoever did the work.
 """
 
 import re
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol
 
 from fencepost import errors
-from fencepost.errors import FencepostError
+from fencepost.errors import FencepostError, SparkError, WorkerError
 from pipelines.storage import refuse_failing
 
 if TYPE_CHECKING:
@@ -25,6 +25,17 @@ OURS = re.compile(
     r"^fencepost\.errors\.(LakeError|InputError|StateError|StorageError): (.*)$", re.MULTILINE
 )
 """How Spark tells an error of ours that a task ended with."""
+
+DIED = re.compile(r"Python worker exited unexpectedly(?: \(\w+\))?")
+"""How Spark tells that a worker ended without an answer."""
+
+UNTIL_GONE = 2.0
+"""Seconds in which a JVM that no longer answers has ended."""
+
+AGAIN = (
+    "What was committed stands: give the same command again, and it goes on from there. If it "
+    "ends so again, the machine may be short of memory: "
+)
 
 
 class Runner(Protocol):
@@ -54,14 +65,15 @@ class HereRunner:
 class SparkRunner:
     """Spark: a task each; a worker that dies costs a retry, never a row.
 
-    The session is started with the first job: who has nothing to do need not wait for a JVM.
+    The session is started with the first job: who has nothing to do need not wait for a JVM. The
+    job after one whose JVM ended starts another.
     """
 
     def __init__(self, start: Callable[[], "SparkSession"]) -> None:
         """Take what starts the session, or gives the one that runs."""
         self._start = start
 
-    @cached_property
+    @property
     def spark(self) -> "SparkSession":
         """The session that runs the jobs."""
         return self._start()
@@ -76,8 +88,42 @@ class SparkRunner:
         if not tasks:
             return []
         context = self.spark.sparkContext
-        with said_plainly():
+        with said_by_spark():
             return list(context.parallelize(tasks, len(tasks)).map(work).collect())
+
+
+@contextmanager
+def said_by_spark() -> Iterator[None]:
+    """Say plainly what a job of Spark ended with; SparkError where its JVM or a worker did."""
+    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+
+    from pipelines import session
+
+    try:
+        with said_plainly():
+            yield
+    except FencepostError:
+        raise
+    except Exception as failure:
+        answered = isinstance(failure, Py4JJavaError)
+        code = session.ended(0.0 if answered else UNTIL_GONE)
+        if code is not None:
+            raise SparkError(
+                f"Spark's Java {_how(code)} in the middle of the work. {AGAIN}allow it less "
+                "(memory under [run])"
+            ) from failure
+        died = DIED.search(str(failure))
+        if died is not None:
+            raise WorkerError(
+                f"a task of Spark ended its worker {session.ATTEMPTS} times: {died[0]}. {AGAIN}"
+                "have fewer tasks at once (cores under [run])"
+            ) from failure
+        raise
+
+
+def _how(code: int) -> str:
+    """Say how a process ended."""
+    return f"was ended by {signal.Signals(-code).name}" if code < 0 else f"ended with {code}"
 
 
 @contextmanager

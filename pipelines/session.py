@@ -8,6 +8,7 @@ the JVM, in the workers and in this process.
 import atexit
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import threading
@@ -142,6 +143,16 @@ def stop(patience: float = STOPPING) -> None:
             _end(running, patience)
 
 
+def ended(patience: float = 0.0) -> int | None:
+    """Return how the session's JVM ended; None where it runs, or ends after so many seconds."""
+    if not _RUNNING or _RUNNING[0].process != os.getpid():
+        return None
+    try:
+        return _RUNNING[0].jvm.process.wait(patience)
+    except subprocess.TimeoutExpired:
+        return None
+
+
 def _running() -> _Running | None:
     """Return the session that runs; StateError in a fork, whose session is its parent's."""
     if not _RUNNING:
@@ -200,7 +211,9 @@ def _connected(process: jvm.Jvm, settings: Mapping[str, str]) -> "SparkSession":
     with _environment(address):
         gateway = launch_gateway()
         conf = SparkConf(loadDefaults=False, _jvm=gateway.jvm).setAll(list(settings.items()))
-        SparkContext(conf=conf, gateway=gateway)
+        context = SparkContext(conf=conf, gateway=gateway)
+        # Of a JVM that ended it prints a traceback; who waits for the job says it in words.
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
         return SparkSession.builder.getOrCreate()
 
 

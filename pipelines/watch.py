@@ -17,7 +17,7 @@ from fencepost.errors import LockedError
 from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
 from pipelines.run import RunReport, run
-from pipelines.runner import Runner, SparkRunner
+from pipelines.runner import Runner, SparkRunner, said_by_spark
 from pipelines.settings import Settings
 
 Reported = Callable[[RunReport], None]
@@ -44,7 +44,8 @@ class Watch:
         """Watch until a signal or `asked`; raises what made a run fail."""
         with self._signals():
             if isinstance(self.runner, SparkRunner):
-                self._by_stream(self.runner)
+                with said_by_spark():
+                    self._by_stream(self.runner)
             else:
                 self._by_clock()
         if self.failure is not None:

@@ -28,7 +28,7 @@ from pipelines.epochs.tuples import ORIGIN
 from pipelines.lake.buckets import MIXED
 from pipelines.lake.data_files import compare
 from pipelines.lake.store import Store
-from pipelines.runner import Runner, SparkRunner
+from pipelines.runner import Runner, SparkRunner, said_by_spark
 from pipelines.settings import Settings
 from schemas import Table, all_tables
 
@@ -69,7 +69,7 @@ def answers(runner: Runner, shares: Sequence[Share]) -> list[Answer]:
     spark = runner.spark
     # A limit is held against the size of all columns anew after each row: a hundredfold the time.
     spark.conf.set(BYTES, NO_LIMIT)
-    with ThreadPoolExecutor(runner.slots) as pool:
+    with said_by_spark(), ThreadPoolExecutor(runner.slots) as pool:
         return list(pool.map(partial(_answer, spark), shares))
 
 

@@ -7,7 +7,7 @@ refused, and the failure is raised as it came.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from fencepost.errors import FencepostError
+from fencepost.errors import FencepostError, WorkerError
 from pipelines.ingest.outcome import Turned
 from pipelines.ingest.task import Answer, work
 from pipelines.ingest.units import Unit
@@ -24,9 +24,8 @@ def answered(
     """Have the units read; give each with its answer, and the deliveries that nobody survives."""
     try:
         texts = runner.run(work, [unit.to_json() for unit in units])
-    except FencepostError:
-        raise
-    except Exception as failure:  # noqa: BLE001  a worker died: of what, Spark alone may know
+    except Exception as failure:  # noqa: BLE001
+        _raise_what_is_no_death(failure)
         return _one_by_one(runner, units, failure)
     pairs = [(unit, Answer.from_json(text)) for unit, text in zip(units, texts, strict=True)]
     return pairs, {}
@@ -61,9 +60,8 @@ def _read(runner: Runner, unit: Unit, attempts: int) -> Answer | Exception:
     for _ in range(attempts):
         try:
             return Answer.from_json(runner.run(work, [unit.to_json()])[0])
-        except FencepostError:
-            raise
         except Exception as died:  # noqa: BLE001
+            _raise_what_is_no_death(died)
             failure = died
     assert failure is not None  # noqa: S101  there was an attempt
     return failure
@@ -81,7 +79,13 @@ def _raise_if_nobody_can_work(runner: Runner, failure: Exception) -> None:
         raise failure from None
 
 
-def _first_line(failure: Exception) -> str:
-    lines = str(failure).strip().splitlines()
+def _raise_what_is_no_death(failure: Exception) -> None:
+    """Raise what was said on purpose; what a worker died of, Spark alone may know."""
+    if isinstance(failure, FencepostError) and not isinstance(failure, WorkerError):
+        raise failure
+
+
+def _first_line(failure: BaseException) -> str:
+    lines = str(failure.__cause__ or failure).strip().splitlines()
     cause = next((line for line in reversed(lines) if "Error" in line or "crash" in line), None)
     return (cause or (lines[0] if lines else type(failure).__name__)).strip()[:300]

@@ -65,13 +65,13 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             8,
             "the JVM is killed, Python lives",
-            "The run fails with an error and frees the lock. The next one starts a new JVM and "
+            "The run fails in words and frees the lock. The next one starts a new JVM and "
             "finishes.",
         ),
         Row(
             9,
             "a Python worker of Spark dies in a task",
-            "Spark repeats the task. After four deaths the run fails without a partial commit; a "
+            "Spark repeats the task. After three deaths the run fails without a partial commit; a "
             "delivery that kills its reader each time is refused and the others go on.",
         ),
         Row(

@@ -10,15 +10,20 @@ import subprocess
 import sys
 import time
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from fencepost.errors import LockedError
+from fencepost.errors import LockedError, WorkerError
+from pipelines.epochs.evaluate import work as evaluates
+from pipelines.ingest.task import work as reads
 from pipelines.run import run
-from pipelines.runner import HereRunner
+from pipelines.runner import HereRunner, SparkRunner
+from pipelines.session import ATTEMPTS
 from pipelines.settings import load
 from tests.commands import REPOSITORY
+from tests.faults.deaths import ALWAYS, Deadly, deaths, dies
 from tests.faults.story import JOINED, copied, differing, do, land, make, rows_of
 
 FENCEPOST = "from pipelines.cli import main; main()"
@@ -63,6 +68,30 @@ on_point(passed)
 from pipelines.cli import main
 main()
 """
+RUNS_TWICE = """
+import sys
+from functools import partial
+from pathlib import Path
+from pipelines import session
+from pipelines.ending import ended
+from pipelines.epochs.evaluate import work
+from pipelines.lake.lock import hold
+from pipelines.run import run, runner_of
+from pipelines.settings import load
+from tests.faults.deaths import Deadly, killing
+
+settings = load(Path(sys.argv[1]))
+runner = runner_of(settings, quick=True)
+runner.spark
+first = session._RUNNING[0].jvm.process.pid
+deadly = Deadly(runner, {work: partial(killing, work, first)})
+print(ended(lambda: run(settings, deadly), debug=False), session.ended(), flush=True)
+with hold(settings.root, "the test", 0):
+    pass
+run(settings, runner, timeout=0)
+print(session.ended(), session._RUNNING[0].jvm.process.pid != first)
+"""
+FOUND = ("events", "transitions", "matches", "stream_state", "pending", "reorder")
 
 
 @pytest.fixture(scope="module")
@@ -159,7 +188,7 @@ def test_an_orphaned_jvm_changes_no_row(uncut, tmp_path) -> None:
     project = copied(uncut / "taken-in", tmp_path / "project")
     land(project, "taken-in")
     process = started(project, DIES_IN_A_JOB, FENCEPOST_RUNNER="spark")
-    orphan = int(ended(process, project, -signal.SIGKILL))
+    orphan = int(ended(process, project, -signal.SIGKILL).split()[0])  # one a group of epochs
     try:
         finished(project)
         assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
@@ -168,6 +197,65 @@ def test_an_orphaned_jvm_changes_no_row(uncut, tmp_path) -> None:
     finally:
         with suppress(ProcessLookupError):
             os.kill(orphan, signal.SIGKILL)
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.fault(8)
+def test_a_jvm_killed_in_a_job_fails_the_run_in_words_and_the_next_has_another(
+    uncut, tmp_path
+) -> None:
+    """In one process, so that the lock was let go of, not freed by the kernel."""
+    project = copied(uncut / "taken-in", tmp_path / "project")
+    land(project, "taken-in")
+    told = subprocess.run(
+        [sys.executable, "-c", RUNS_TWICE, str(project)],
+        cwd=REPOSITORY,
+        env={**os.environ, "FENCEPOST_RUNNER": "spark"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=100,
+    )
+    assert told.stdout.splitlines() == ["2 -9", "None True"], told.stderr
+    assert told.stderr.startswith("Spark's Java was ended by SIGKILL in the middle of the work.")
+    assert len(told.stderr.splitlines()) == 1
+    assert differing(rows_of(project), rows_of(uncut / "taken-in-done")) == []
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.fault(9)
+def test_a_worker_that_dies_once_costs_a_retry_and_changes_no_row(uncut, tmp_path, spark) -> None:
+    project = copied(uncut / "late", tmp_path / "project")
+    land(project, "late")
+    marks = [tmp_path / "reads", tmp_path / "evaluates"]
+    jobs = zip((reads, evaluates), marks, strict=True)
+    for folder in marks:
+        folder.mkdir()
+    deadly = {work: partial(dies, work, str(folder), 1) for work, folder in jobs}
+    run(load(project), Deadly(SparkRunner(lambda: spark), deadly))
+    assert [deaths(folder) for folder in marks] == [1, 1]
+    assert differing(rows_of(project), rows_of(uncut / "project")) == []
+
+
+@pytest.mark.spark
+@pytest.mark.xdist_group("spark")
+@pytest.mark.fault(9)
+def test_a_worker_that_always_dies_ends_the_run_in_words_and_commits_nothing(
+    uncut, tmp_path, spark
+) -> None:
+    project = copied(uncut / "late", tmp_path / "project")
+    land(project, "late")
+    settings, runner = load(project), SparkRunner(lambda: spark)
+    deadly = Deadly(runner, {evaluates: partial(dies, evaluates, str(tmp_path), ALWAYS)})
+    with pytest.raises(WorkerError, match=f"ended its worker {ATTEMPTS} times: Python worker exit"):
+        run(settings, deadly)
+    assert ATTEMPTS <= deaths(tmp_path) < ALWAYS
+    before, left = rows_of(uncut / "late"), rows_of(project)
+    assert [name for name in FOUND if left[name] != before[name]] == []
+    run(settings, runner, timeout=0)
+    assert differing(rows_of(project), rows_of(uncut / "project")) == []
 
 
 def is_gone(pid: int, patience: float = 30.0) -> bool:

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from fencepost.errors import WorkerError
 from pipelines.epochs.drive import arrivals_of
 from pipelines.ingest import ingest, recover
 from pipelines.lake.store import Store
@@ -19,14 +20,18 @@ class Deadly(HereRunner):
 
     slots = 1
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, plainly: bool = False) -> None:
         self.name = name
+        self.plainly = plainly
         self.deaths = 0
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
         if any(self.name in task for task in tasks):
             self.deaths += 1
-            raise RuntimeError("Job aborted\nPython worker exited unexpectedly (crashed)\n at x")
+            died = RuntimeError("Job aborted\nPython worker exited unexpectedly (crashed)\n at x")
+            if self.plainly:
+                raise WorkerError("in words") from died
+            raise died
         return super().run(work, tasks)
 
 
@@ -39,9 +44,12 @@ def lake_with_files(folder: Path) -> tuple[Store, Settings]:
 
 
 @pytest.mark.fault(9, 47)
-def test_a_file_that_kills_its_reader_is_refused_and_the_others_are_taken(tmp_path: Path) -> None:
+@pytest.mark.parametrize("plainly", [False, True])
+def test_a_file_that_kills_its_reader_is_refused_and_the_others_are_taken(
+    tmp_path: Path, plainly: bool
+) -> None:
     store, settings = lake_with_files(tmp_path)
-    runner = Deadly("b.csv")
+    runner = Deadly("b.csv", plainly=plainly)
     report = ingest(store, settings, runner, NOW)
     assert [taken.path for taken in report.taken] == ["a.csv", "c.csv"]
     (refused,) = report.refused
