@@ -45,7 +45,7 @@ class TownMap {
     const name = feed.name, what = feed.crossed ? ["crossing", "crossings"] : ["tuple", "tuples"];
     this.what = what;
     const chooser = streamChooser(this.tracks.map((track) => track.id), this.tracks.map((track) => `${track.id}  ·  ${counted(track.n, ...what)}`),
-      ofAll(this.tracks.length, this.tracks.length, "stream"), (at) => this.choose(at));
+      `${ofAll(this.tracks.length, this.tracks.length)} shown`, (at) => this.choose(at));
     this.title = make("h3", {});
     const stage = make("div", { class: "stage" });
     const hint = make("div", { class: "hint" }, "Ctrl + wheel zooms; so does the wheel after a click");
