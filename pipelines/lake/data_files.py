@@ -24,7 +24,7 @@ import pyarrow.parquet as pq
 from fencepost.errors import FencepostError, LakeError
 from fencepost.queries.strings import UInt64s, finish, mix, mix_strings, seeded
 from pipelines.lake.sums import SummedFile, named, verify
-from pipelines.storage import storage_error
+from pipelines.storage import naming, storage_error
 from schemas.table import TIME, Table
 
 ROW_GROUP = 1 << 17
@@ -99,12 +99,13 @@ def open_verified(folder: Path, path: str, coded: Sequence[str] = ()) -> pq.Parq
     `coded` names the columns of text to be read as dictionaries. O(bytes).
     """
     verify(folder, path)
-    return pq.ParquetFile(
-        folder / path,
-        read_dictionary=list(coded),
-        memory_map=True,
-        page_checksum_verification=True,
-    )
+    with naming(folder / path):
+        return pq.ParquetFile(
+            folder / path,
+            read_dictionary=list(coded),
+            memory_map=True,
+            page_checksum_verification=True,
+        )
 
 
 def write_files(folder: Path, table: Table, rows: pa.Table) -> list[DataFile]:

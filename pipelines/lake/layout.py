@@ -24,6 +24,8 @@ CHECK = "check"
 CACHE = "_cache"
 READABLE = re.compile(r"[A-Za-z0-9._/-]+")
 VERSION_DIGITS = 20
+PANIC = "PanicException"
+"""How delta-rs ends over some damaged checkpoints; its class cannot be imported."""
 RESTORE = "RESTORE"
 _SIDES = ("minValues", "maxValues")
 
@@ -105,8 +107,10 @@ def open_table(folder: Path) -> DeltaTable:
     """Open a Delta table; say in words why it cannot be."""
     try:
         return DeltaTable(str(folder))
-    except DeltaError as why:
-        raise LakeError(f"the table {folder.name} cannot be opened: {why}") from why
+    except BaseException as why:
+        if isinstance(why, DeltaError) or type(why).__name__ == PANIC:
+            raise LakeError(f"the table {folder.name} cannot be opened: {why}") from why
+        raise
 
 
 def oldest_commit(folder: Path) -> int:

@@ -74,8 +74,17 @@ def add_columns(delta: DeltaTable, table: Table) -> None:
     """Add the columns that a table has not yet: of new feeds, of a new format; all nullable."""
     has = {field.name for field in delta.schema().fields}
     fresh = [column for column in table.columns if column.name not in has]
-    if fresh:
+    if not fresh:
+        return
+    try:
         delta.alter.add_columns([_field(column) for column in fresh])
+    except OSError:
+        raise
+    except Exception as why:  # delta-rs raises its bare Exception where a column's name is damaged
+        raise LakeError(
+            f"the table '{table.name}' lacks columns and cannot be given them: {why}. Its log is "
+            "damaged: restore the table from a copy of the lake"
+        ) from why
 
 
 def add_action(file: DataFile) -> AddAction:
