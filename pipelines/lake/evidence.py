@@ -7,6 +7,8 @@ commit came through looks for its evidence, and does nothing else.
 import json
 from dataclasses import asdict, dataclass
 
+from fencepost.errors import LakeError
+
 MARK = "fencepost"
 
 
@@ -47,4 +49,10 @@ class Evidence:
             return None
         if not isinstance(fields, dict) or fields.pop(MARK, None) != 1:
             return None
-        return cls(**fields)
+        try:
+            return cls(**fields)
+        except TypeError as why:
+            raise LakeError(
+                f"a commit of the lake says what it is in damaged words: {text}. Restore the "
+                "table's log from a copy of the lake"
+            ) from why

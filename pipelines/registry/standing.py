@@ -30,6 +30,7 @@ from pipelines.lake.sums import sum_of
 from pipelines.planning.deliveries import Arrivals
 from pipelines.registry.definitions import query_set_of
 from pipelines.settings import Settings
+from pipelines.storage import naming
 from schemas.arrivals import DONE, REGISTRY
 
 QUERIES = "queries"
@@ -234,14 +235,14 @@ def write_row(path: Path, row: pa.Table) -> None:
 
 def open_row(path: Path) -> pa.RecordBatch:
     """Open what `write_row` wrote: views of the mapped file."""
-    with pa.memory_map(str(path)) as file:
+    with naming(path), pa.memory_map(str(path)) as file:
         content = file.read_buffer(max(0, file.size() - CRC))
     return pa.ipc.open_file(content).get_batch(0)
 
 
 def is_whole(path: Path) -> bool:
     """Compare the checksum behind a file's bytes. O(bytes): 1 s a GB."""
-    with pa.memory_map(str(path)) as file:
+    with naming(path), pa.memory_map(str(path)) as file:
         content = memoryview(file.read_buffer())
     return zlib.crc32(content[:-CRC]) == int.from_bytes(content[-CRC:], "big")
 

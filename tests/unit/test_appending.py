@@ -197,3 +197,9 @@ def test_evidence_survives_the_log() -> None:
 )
 def test_what_others_say_of_their_commits_is_no_evidence(text) -> None:
     assert Evidence.from_json(text) is None
+
+
+def test_evidence_with_a_damaged_field_is_an_error_in_words():
+    whole = Evidence("evaluate", "plan", "ticks", 1, 2, 1, 3, 4).to_json()
+    with pytest.raises(LakeError, match="damaged words"):
+        Evidence.from_json(whole.replace('"last"', '"mast"'))
