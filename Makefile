@@ -58,7 +58,7 @@ $(READY): requirements.lock pyproject.toml
 	{ $$install --no-deps --require-hashes -r requirements.lock || touch $(VENV)/.failed; } | awk '$(HOW_FAR)'; \
 	if [ -e $(VENV)/.failed ]; then exit 1; fi; \
 	$$install -q --no-deps --no-build-isolation -e .; \
-	$(BIN)/python -m pipelines.environment
+	$(BIN)/python -m pipelines.spark.environment
 	@touch $@
 
 check: lint test  ## what a change must pass: lint, then test
@@ -111,14 +111,14 @@ mutants: $(READY)  ## break the kernels one sign at a time: do the tests notice?
 	$(BIN)/python -m tests.mutants $(ARGS)
 
 demo: $(READY)  ## a day of ticks and vehicles, from nothing to crossings on a map
-	@$(BIN)/python -m assets.demo $(ARGS)
+	@$(BIN)/python -m examples.demo $(ARGS)
 
 dev: $(READY)  ## Dagster's UI on this folder, at http://127.0.0.1:3000 (ARGS="--port 3100")
 	@$(BIN)/fencepost init >/dev/null
 	@$(BIN)/fencepost ui $(ARGS)
 
 docs: $(READY)  ## write docs/configuration.md, cli.md and reliability.md anew, from what they describe
-	$(BIN)/python -m pipelines.handbook
+	$(BIN)/python -m pipelines.cli.handbook
 	$(BIN)/python -m tests.faults.page
 
 images: $(READY)  ## take the pictures of the docs anew (needs chromium)

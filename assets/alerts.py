@@ -18,9 +18,9 @@ from dagster._core.execution.plan.objects import StepFailureData
 
 from assets.resources import LakeAccess, told_plainly
 from fencepost.plurals import counted
-from pipelines.alerting import channels, of_failed_run, of_refused, send
 from pipelines.ingest.refusals import unanswered
-from pipelines.settings import Settings
+from pipelines.project.settings import Settings
+from pipelines.runs.alerts import channels, of_failed_run, of_refused, send
 
 
 def sensors(settings: Settings) -> Iterator[dg.SensorDefinition]:

@@ -29,8 +29,8 @@ from assets.partitions import FORMATS, LENGTHS, of_feed, range_tags, shown
 from assets.resources import LakeAccess, told_plainly
 from fencepost.plurals import counted
 from pipelines.ingest import delta_source
-from pipelines.landing.news import News, news
-from pipelines.settings import Feed, Settings
+from pipelines.ingest.landing.news import News, news
+from pipelines.project.settings import Feed, Settings
 
 AFTER = 5
 """Minutes after an hour has ended until it is evaluated: what lands at its end has settled."""

@@ -22,13 +22,13 @@ from assets.planned import forget_planned
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import NOTHING_IS_STALE, shows_partitions, staleness
 from fencepost.plurals import counted
-from pipelines.checking import Checked, Moment, OwnCheck, own_checks_of
-from pipelines.checking.scope import latest_run
+from pipelines.checks import Checked, Moment, OwnCheck, own_checks_of
+from pipelines.checks.scope import latest_run
 from pipelines.epochs.accounts import accounts
 from pipelines.epochs.drive import chain_of
 from pipelines.planning.chain import Epoch
-from pipelines.report_links import link
-from pipelines.settings import Settings
+from pipelines.project.settings import Settings
+from pipelines.serve.report.links import link
 from schemas.expectations import Contract, contracts
 
 SEVERITIES = {"error": dg.AssetCheckSeverity.ERROR, "warning": dg.AssetCheckSeverity.WARN}

@@ -10,7 +10,7 @@ from assets import alerts, automation, feeds, graph, jobs, marts, registry, unch
 from assets.checks import checks
 from assets.lanes import joined
 from assets.resources import LakeAccess
-from pipelines.settings import Settings, load
+from pipelines.project.settings import Settings, load
 
 
 def definitions(settings: Settings) -> dg.Definitions:

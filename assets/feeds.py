@@ -23,11 +23,11 @@ from fencepost.lanes import sides_of
 from fencepost.plurals import counted
 from pipelines.epochs.accounts import Account, accounts, without_deliveries
 from pipelines.epochs.drive import Lake
-from pipelines.epochs.lanes import lanes as all_lanes
 from pipelines.epochs.partitions import PartitionReport, partitions
 from pipelines.ingest import IngestReport
-from pipelines.run import take_in
-from pipelines.settings import Feed, Settings
+from pipelines.lanes.lane import lanes as all_lanes
+from pipelines.project.settings import Feed, Settings
+from pipelines.runs.run import take_in
 
 WRITER = "lake"
 """The pool of those that write to the lake."""

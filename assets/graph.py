@@ -6,9 +6,9 @@
                               └── queries
     F/F, G/G, queries ─▶ F_X_G/set_members, F_X_G/live_windows, F_X_G/pairs, F_X_G/band_changes
 
-Law: what a table is, is said in `schemas` and `pipelines.views` alone; here it is put in Dagster's
-form. A feed more in fencepost.toml, or a pair of feeds more, is a group more in the graph, and no
-code.
+Law: what a table is, is said in `schemas` and `pipelines.serve.views` alone; here it is put in
+Dagster's form. A feed more in fencepost.toml, or a pair of feeds more, is a group more in the
+graph, and no code.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,9 +19,9 @@ import dagster as dg
 
 from assets.lanes import JOINED, Lane
 from assets.partitions import of_feed
-from pipelines.settings import Feed, Settings
-from pipelines.views import views
-from pipelines.views.of_feeds import EACH, name_of, own_columns
+from pipelines.project.settings import Feed, Settings
+from pipelines.serve.views import views
+from pipelines.serve.views.of_feeds import EACH, name_of, own_columns
 from schemas import Column
 
 MARTS = ("inside_now", "visits", "daily_summary")

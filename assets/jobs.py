@@ -22,11 +22,11 @@ from assets.resources import LakeAccess, told_plainly
 from assets.telling import materializations, staleness, table_of
 from fencepost.plurals import counted
 from pipelines.epochs.accounts import Account, accounts
-from pipelines.epochs.lanes import lanes as all_lanes
 from pipelines.epochs.partitions import partitions, stale_keys
-from pipelines.maintain import maintain as maintained
-from pipelines.run import run
-from pipelines.settings import Feed, Settings
+from pipelines.lanes.lane import lanes as all_lanes
+from pipelines.project.settings import Feed, Settings
+from pipelines.runs.maintain import maintain as maintained
+from pipelines.runs.run import run
 
 Accounts = Mapping[str, Mapping[str, Account]]
 

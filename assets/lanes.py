@@ -10,7 +10,7 @@ Law: whatever is true of both kinds takes a `Lane`; only what a feed alone has t
 from dataclasses import dataclass
 
 from fencepost.lanes import sides_of
-from pipelines.settings import Feed, Settings
+from pipelines.project.settings import Feed, Settings
 
 EVALUATED = ("stream_state", "events", "transitions", "matches", "pending")
 JOINED = ("set_members", "live_windows", "pairs", "band_changes")

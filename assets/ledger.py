@@ -23,7 +23,7 @@ from assets.registry import untold
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import STANDS, materializations, staleness
 from pipelines.epochs.accounts import Account, accounts
-from pipelines.settings import Settings
+from pipelines.project.settings import Settings
 
 MOST = 100
 """Partitions that a tick looks up, a single longer day aside."""

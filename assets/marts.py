@@ -6,10 +6,10 @@ import dagster as dg
 
 from assets.graph import MARTS, REPORT, REPORTS, key, marts
 from assets.resources import LakeAccess, told_plainly
-from pipelines import pictures
-from pipelines.marts import refresh
-from pipelines.report_links import link
-from pipelines.settings import Feed, Settings
+from pipelines.project.settings import Feed, Settings
+from pipelines.serve import pictures
+from pipelines.serve.marts import refresh
+from pipelines.serve.report.links import link
 
 Picture = Callable[[Settings, str], pictures.Picture]
 
@@ -70,7 +70,7 @@ def report(settings: Settings) -> dg.AssetsDefinition:
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> dg.MaterializeResult[None]:
         """Write the page over all that stands."""
-        from pipelines.report import write_report  # which has Arrow import pandas
+        from pipelines.serve.report import write_report  # which has Arrow import pandas
 
         with told_plainly():
             made = write_report(lake.settings, latest)

@@ -5,7 +5,7 @@ from functools import cache
 
 import dagster as dg
 
-from pipelines.settings import Feed, Settings
+from pipelines.project.settings import Feed, Settings
 
 FORMATS = {"hour": "%Y-%m-%dT%H", "day": "%Y-%m-%d"}
 

@@ -13,10 +13,10 @@ import dagster as dg
 from assets.graph import key
 from assets.telling import MOST, STANDS, table_of
 from fencepost.plurals import counted
-from pipelines.checking.own import READABLE, READABLE_MEANS
+from pipelines.checks.own import READABLE, READABLE_MEANS
 from pipelines.ingest.refusals import Unanswered, unanswered
 from pipelines.lake.store import Store
-from pipelines.settings import Feed, Settings
+from pipelines.project.settings import Feed, Settings
 
 TO_DO = (
     "Mend the file or the declaration, then `fencepost quarantine retry`; or, if nothing of it is "

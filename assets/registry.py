@@ -11,13 +11,13 @@ from assets.graph import QUERIES, RULES, columns
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import STANDS, Metadata, table_of
 from pipelines.lake.store import Store
+from pipelines.project.settings import Settings
 from pipelines.registry.actions import put
 from pipelines.registry.commit import Registered
-from pipelines.registry.files import rule_files
-from pipelines.registry.given import read_given
-from pipelines.registry.standing import newest_version, standing
-from pipelines.settings import Settings
-from pipelines.views.registry import QUERIES as STANDING
+from pipelines.registry.input import read_given
+from pipelines.registry.queries import newest_version, standing
+from pipelines.registry.rule_files import rule_files
+from pipelines.serve.views.registry import QUERIES as STANDING
 
 KINDS_OF_CHANGE = ("added", "changed", "edited", "removed", "unchanged")
 

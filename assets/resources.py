@@ -13,9 +13,9 @@ import dagster as dg
 from fencepost.errors import FencepostError, LockedError, SparkError
 from pipelines.epochs.drive import Lake
 from pipelines.lake.store import Store
-from pipelines.run import runner_of, writing
-from pipelines.runner import Runner
-from pipelines.settings import Settings
+from pipelines.project.settings import Settings
+from pipelines.runs.run import runner_of, writing
+from pipelines.spark.runner import Runner
 
 PATIENCE = 300.0
 """Seconds to wait for a writer that Dagster knows nothing of: a command, or watch."""

@@ -14,7 +14,7 @@ import dagster as dg
 from assets.graph import MARTS, key
 from assets.lanes import Lane
 from pipelines.epochs.accounts import Account
-from pipelines.settings import Feed
+from pipelines.project.settings import Feed
 
 STANDS = "fencepost/stands"
 """Names what a materialisation shows: two with the same name show the same rows."""

@@ -18,7 +18,7 @@ import dagster as dg
 from assets.graph import key
 from assets.lanes import Lane, lanes
 from assets.ledger import AT_IT, UNDER_WAY
-from pipelines.settings import Settings
+from pipelines.project.settings import Settings
 
 JOB = "check"
 OFTEN = timedelta(minutes=10)

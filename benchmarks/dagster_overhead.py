@@ -25,15 +25,15 @@ from benchmarks.lake_made import land, now
 from benchmarks.lake_times import Times
 from benchmarks.report import Line, show
 from fencepost.queries import QuerySet
-from fencepost.workloads import PriceBands, PriceWalks
 from pipelines.epochs.accounts import accounts
 from pipelines.epochs.partitions import partitions
 from pipelines.lake.store import Store
+from pipelines.project.settings import Feed, Settings
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
 from pipelines.registry.definitions import rows_of
-from pipelines.run import runner_of, take_in, writing
-from pipelines.settings import Feed, Settings
+from pipelines.runs.run import runner_of, take_in, writing
+from pipelines.workloads import PriceBands, PriceWalks
 
 FEED, AXES, KEY = "ticks", ("price",), "2026-01-05T00"
 STEPS = (f"arrivals_of_{FEED}", f"crossings_of_{FEED}")

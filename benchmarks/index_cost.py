@@ -11,7 +11,7 @@ from benchmarks.report import Line, median_seconds
 from benchmarks.walks import bands, indexed
 from fencepost.crossings import BorderIndex
 from fencepost.queries import QuerySet
-from fencepost.workloads import PriceBands
+from pipelines.workloads import PriceBands
 
 
 def building() -> list[Line]:
@@ -78,7 +78,7 @@ def memory() -> list[Line]:
 def _one_step() -> None:
     """Print the growth of the process over one step, and what that step was given and gave."""
     from fencepost.engine import FeedState, step
-    from fencepost.workloads import PriceWalks
+    from pipelines.workloads import PriceWalks
 
     def run(streams: int, queries: QuerySet) -> tuple[int, int, int]:
         batch = PriceWalks(streams=streams, length=1_000).tuples()

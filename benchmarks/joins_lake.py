@@ -21,17 +21,17 @@ from benchmarks.report import Line
 from fencepost.lanes import lane_of
 from fencepost.queries import QuerySet
 from fencepost.queries.joins import BAND_JOIN, JoinQuery
-from fencepost.workloads import PriceBands, PriceWalks
 from pipelines import ingest
 from pipelines.epochs.drive import Lake, advance
 from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
+from pipelines.project.settings import Feed, Settings
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
 from pipelines.registry.definitions import rows_of, rows_of_each
-from pipelines.runner import SparkRunner
-from pipelines.session import spark
-from pipelines.settings import Feed, Settings
+from pipelines.spark.runner import SparkRunner
+from pipelines.spark.session import spark
+from pipelines.workloads import PriceBands, PriceWalks
 
 BAR = 1.5
 BIDS, ASKS, TICKS = "bids", "asks", "ticks"

@@ -16,8 +16,8 @@ from benchmarks.report import Line
 from fencepost.crossings import BorderIndex
 from fencepost.engine import FeedState, step
 from pipelines.epochs.drive import Lake, answers_of, chain_of, job_of, plan
-from pipelines.epochs.evaluate import NOT_HASHED
 from pipelines.epochs.partitions import rows_of
+from pipelines.execute.task import NOT_HASHED
 from pipelines.lake.data_files import content_hash
 from pipelines.planning.chain import Epoch
 

@@ -11,7 +11,7 @@ from itertools import count, pairwise
 from benchmarks.lake_made import Bench
 from benchmarks.lake_times import clocked, divided, in_turns
 from benchmarks.report import Line
-from pipelines.lake.points import on_point
+from pipelines.lake.crash_points import on_point
 
 BAR = 1.5
 STAGES = {

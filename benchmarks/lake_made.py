@@ -15,17 +15,17 @@ import pyarrow.parquet as pq
 
 from fencepost.queries import QuerySet
 from fencepost.tuples import TupleBatch
-from fencepost.workloads import PriceBands, PriceWalks
 from pipelines import ingest
 from pipelines.epochs.drive import Lake
 from pipelines.ingest import IngestReport
 from pipelines.lake.store import Store
+from pipelines.project.settings import Feed, Settings
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
 from pipelines.registry.definitions import rows_of
-from pipelines.runner import SparkRunner
-from pipelines.session import spark
-from pipelines.settings import Feed, Settings
+from pipelines.spark.runner import SparkRunner
+from pipelines.spark.session import spark
+from pipelines.workloads import PriceBands, PriceWalks
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,8 +16,8 @@ from typing import Self
 
 from benchmarks.lake_made import Bench
 from benchmarks.report import Line
-from pipelines.run import run, runner_of
-from pipelines.session import stop
+from pipelines.runs.run import run, runner_of
+from pipelines.spark.session import stop
 
 EVERY = 0.05
 LIMIT = 4 << 30

@@ -16,9 +16,9 @@ from benchmarks.lake_times import clocked, divided, in_turns
 from benchmarks.report import Line
 from fencepost.times import SECOND
 from fencepost.tuples import Int64s, TupleBatch
-from fencepost.workloads import PriceWalks
 from pipelines.epochs.drive import Lake, advance
 from pipelines.planning.plan import Limits
+from pipelines.workloads import PriceWalks
 
 TUPLES, BAR = 1_000, 12.0
 REACH = 5.0

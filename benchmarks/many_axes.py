@@ -6,7 +6,7 @@ from benchmarks.report import Line, median_seconds
 from benchmarks.walks import assert_right, bands, indexed, laid, walks
 from fencepost.crossings import expand, walk
 from fencepost.queries import QuerySet
-from fencepost.workloads import MovingObjects, Squares, town
+from pipelines.workloads import MovingObjects, Squares, town
 
 
 def squares() -> list[Line]:

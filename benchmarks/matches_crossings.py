@@ -10,7 +10,7 @@ from benchmarks.matches_made import Scale, in_turns, span
 from benchmarks.report import Line
 from benchmarks.walks import bands, indexed, walks
 from fencepost.crossings import BorderIndex
-from fencepost.crossings.choosing import cross
+from fencepost.crossings.choose import cross
 from fencepost.crossings.columns import Events
 from fencepost.crossings.path import Path
 

@@ -8,7 +8,7 @@ from fencepost.crossings.path import Path
 from fencepost.order import deal
 from fencepost.queries import QuerySet
 from fencepost.tuples import TupleBatch
-from fencepost.workloads import PriceBands, PriceWalks
+from pipelines.workloads import PriceBands, PriceWalks
 
 
 def laid(batch: TupleBatch) -> Path:

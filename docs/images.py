@@ -42,7 +42,7 @@ def main(folder: Path) -> None:
     """Play the demo, look at it, and keep what is seen."""
     command = [sys.executable, "-m"]
     subprocess.run(
-        [*command, "assets.demo", str(folder), "--scale", SCALE], cwd=REPOSITORY, check=True
+        [*command, "examples.demo", str(folder), "--scale", SCALE], cwd=REPOSITORY, check=True
     )
     with sync_playwright() as play:
         browser = play.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
@@ -82,7 +82,16 @@ def page(
 def ui(folder: Path) -> Iterator[str]:
     """Serve the demo's project, and give the address of its UI."""
     served = subprocess.Popen(
-        [sys.executable, "-m", "pipelines.cli", "ui", "--port", str(PORT), "--config", str(folder)],
+        [
+            sys.executable,
+            "-m",
+            "pipelines.cli.app",
+            "ui",
+            "--port",
+            str(PORT),
+            "--config",
+            str(folder),
+        ],
         cwd=REPOSITORY,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,

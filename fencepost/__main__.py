@@ -4,7 +4,7 @@ One of two doors that lead out of the engine, `dagster.py` is the other. Both st
 the repository and in the wheel, where the rooms they lead to stand below `fencepost/_app`.
 """
 
-from pipelines.cli import main
+from pipelines.cli.app import main
 
 if __name__ == "__main__":
     main()

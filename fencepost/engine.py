@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.crossings.choosing import Chosen, Method, cross
+from fencepost.crossings.choose import Chosen, Method, cross
 from fencepost.crossings.columns import Events
 from fencepost.crossings.difference import Difference
 from fencepost.crossings.index import BorderIndex

@@ -7,8 +7,8 @@
     ├── StateError      a state that does not fit the feed it is given for
     ├── LakeError       a lake that cannot be used as it stands, and what to do about it
     │   └── Diverged    a commit that stands has other rows than the same work gave now
-    ├── SetupError      what Spark needs is not there, and how to get it (pipelines/environment)
-    ├── StorageError    a disk that is full, fails or cannot be written to (pipelines/storage.py)
+    ├── SetupError      what Spark needs is not there, and how to get it (pipelines/spark)
+    ├── StorageError    a disk that is full, fails or cannot be written to (pipelines/disk)
     ├── SparkError      Spark's Java ended in the middle of the work
     │   └── WorkerError a worker of Spark ended every time that its task was tried
     ├── AlertError      an alert could not be sent, and why

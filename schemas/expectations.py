@@ -2,7 +2,7 @@
 
 An expectation is one sentence about rows, of three kinds. What it looks at is a column, or an
 expression over the row `t` in the SQL that DuckDB and Spark read alike. Nothing here knows Great
-Expectations, which takes seconds to import: `pipelines.checking` makes suites of these values.
+Expectations, which takes seconds to import: `pipelines.checks` makes suites of these values.
 
 Law: every expectation can fail on rows that a writer gets into the table; what the layout rules out
 (a null where none may be) is not promised a second time.

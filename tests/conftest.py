@@ -15,7 +15,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
-from tests.figures import told
+from tests.support.oracles.figures import told
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,7 +55,7 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.fixture(scope="session")
 def spark() -> "SparkSession":
     """The session of this process: all who ask share it, in one xdist group."""
-    from pipelines import session
+    from pipelines.spark import session
 
     return session.spark(cores=2)
 

@@ -225,7 +225,7 @@ class Suite:
     @classmethod
     def begin(cls, texts: dict[str, str]) -> None:
         """Compute all that is expected, and make sure that whole kernels pass."""
-        from tests import effort_checks, kernel_suite
+        from tests.support.oracles import effort_checks, kernel_suite
 
         np.seterr(all="ignore")  # of scalars that broken kernels let overflow
         cls.texts = texts

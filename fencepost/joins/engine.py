@@ -17,11 +17,11 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.errors import InputError, StateError
-from fencepost.joins.finding import Bands, Planes, Step, Windows, grown, remaining
+from fencepost.joins.admission import Taking, Turns, take
 from fencepost.joins.index import LaneIndex
-from fencepost.joins.laying import BandPiece, no_changes, no_pairs
+from fencepost.joins.probe import Bands, Planes, Step, Windows, grown, remaining
+from fencepost.joins.results import BandPiece, no_changes, no_pairs
 from fencepost.joins.state import LaneState, SideState
-from fencepost.joins.taking import Taking, Turns, take
 from fencepost.order import NEVER, REASONS
 from fencepost.tuples import Bools, Int8s, Int32s, Int64s, TupleBatch
 

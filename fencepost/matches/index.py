@@ -14,7 +14,7 @@ from typing import ClassVar, Protocol, Self, cast
 from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found
-from fencepost.queries.wording import did_you_mean, shortened
+from fencepost.text import did_you_mean, shortened
 from fencepost.tuples import Doubles
 
 Parameter = int | float | str | None
@@ -59,13 +59,17 @@ class Kind:
 
 KINDS: Mapping[str, Kind] = {
     "scan": Kind("scan", "Scan", None, "every box for every point"),
-    "sci": Kind("vci", "Sci", 1, "S2: simple construct intervals"),
-    "lci": Kind("vci", "Lci", 1, "S2: logarithmic construct intervals"),
-    "lci_bv": Kind("vci", "LciBv", 1, "S2: the same, with a bit vector and a difference table"),
-    "dlist": Kind("vci", "Dlist", 1, "S2: a list of queries at every point"),
-    "vcr_sd": Kind("vcr", "VcrSd", 2, "S2: virtual construct rectangles, cut in strips"),
-    "vcr_od": Kind("vcr", "VcrOd", 2, "S2: the same, overlapping"),
-    "spatial_join": Kind("spatial_join", "SpatialJoin", None, "S3: clusters against an MLGF"),
+    "sci": Kind("papers.vci", "Sci", 1, "S2: simple construct intervals"),
+    "lci": Kind("papers.vci", "Lci", 1, "S2: logarithmic construct intervals"),
+    "lci_bv": Kind(
+        "papers.vci", "LciBv", 1, "S2: the same, with a bit vector and a difference table"
+    ),
+    "dlist": Kind("papers.vci", "Dlist", 1, "S2: a list of queries at every point"),
+    "vcr_sd": Kind("papers.vcr", "VcrSd", 2, "S2: virtual construct rectangles, cut in strips"),
+    "vcr_od": Kind("papers.vcr", "VcrOd", 2, "S2: the same, overlapping"),
+    "spatial_join": Kind(
+        "papers.spatial_join", "SpatialJoin", None, "S3: clusters against an MLGF"
+    ),
     "ladder": Kind("ladder", "Ladder", 1, "intervals by width, sorted"),
     "grid": Kind("grid", "Grid", 2, "cells of a few sizes"),
     "bitmaps": Kind("bitmaps", "Bitmaps", None, "a bitmap for each stretch of each axis"),

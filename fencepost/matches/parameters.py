@@ -8,7 +8,7 @@ from math import inf
 
 from fencepost.errors import InputError
 from fencepost.matches.index import Parameter
-from fencepost.queries.wording import did_you_mean, shortened
+from fencepost.text import did_you_mean, shortened
 
 Parameters = Mapping[str, Parameter]
 

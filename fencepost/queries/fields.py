@@ -11,7 +11,7 @@ from fencepost.doubles import exactly, parse_number
 from fencepost.errors import QueryFault
 from fencepost.queries.columns import CROSSING, MATCH
 from fencepost.queries.joins.query import BAND_JOIN, JOINS, WINDOW_JOIN
-from fencepost.queries.wording import did_you_mean, shortened, wrong_with_id
+from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import parse_instant
 
 KINDS = (CROSSING, MATCH, *JOINS)

@@ -21,7 +21,7 @@ from typing import ClassVar
 from fencepost.doubles import NUMBER, parse_number
 from fencepost.errors import QueryFault
 from fencepost.queries.condition import All, And, CompareAxes, Condition, Not, Or
-from fencepost.queries.wording import shortened
+from fencepost.text import shortened
 
 LONGEST = 2**20
 DEEPEST = 200

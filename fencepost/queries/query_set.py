@@ -32,7 +32,7 @@ from fencepost.queries.fingerprint import Sums, fingerprint_of, minus, plus, sum
 from fencepost.queries.standing import StandingQuery
 from fencepost.queries.strings import Int64s, repeated
 from fencepost.queries.table import columns_of
-from fencepost.queries.wording import shortened
+from fencepost.text import shortened
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 
 

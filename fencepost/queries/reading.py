@@ -11,7 +11,7 @@ from typing import NoReturn
 from fencepost.errors import Fault, Faults, QueryFault
 from fencepost.queries.fields import Unheld
 from fencepost.queries.standing import Query, check_query
-from fencepost.queries.wording import shortened
+from fencepost.text import shortened
 
 _BOM = b"\xef\xbb\xbf"
 

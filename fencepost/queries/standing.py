@@ -16,7 +16,7 @@ from fencepost.queries.fields import NO_EVENTS, Fields, kind_of
 from fencepost.queries.joins.query import JOINS, JoinQuery
 from fencepost.queries.joins.reading import join_of
 from fencepost.queries.where import parse_match, parse_where, read_where
-from fencepost.queries.wording import shortened
+from fencepost.text import shortened
 from fencepost.times import parse_duration
 
 __all__ = [

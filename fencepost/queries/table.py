@@ -32,7 +32,7 @@ from fencepost.queries.conversions import inexact, is_text, microseconds, nulls_
 from fencepost.queries.joins.query import JOINS
 from fencepost.queries.standing import NO_EVENTS, ON_FIRST
 from fencepost.queries.strings import Int64s, no_ids, repeated
-from fencepost.queries.wording import did_you_mean, shortened, wrong_with_id
+from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import (
     ALWAYS_FROM,
     ALWAYS_TO,

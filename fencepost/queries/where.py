@@ -34,7 +34,7 @@ from fencepost.queries.grammar import (
     tokens_of,
     told_of,
 )
-from fencepost.queries.wording import did_you_mean, shortened
+from fencepost.text import did_you_mean, shortened
 
 
 def parse_where(text: str, axes: Sequence[str], feed: str | None = None) -> tuple[Box, ...]:

@@ -14,21 +14,21 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 from fencepost.errors import LakeError
-from pipelines.epochs import lanes
-from pipelines.epochs.job import EPOCHS, Job
 from pipelines.epochs.lost import refuse_lost_plans
-from pipelines.epochs.share import Answer
-from pipelines.lake.appending import Conflict, Unknown, committed
+from pipelines.execute.job import EPOCHS, Job
+from pipelines.execute.share import Answer
+from pipelines.lake.append import Conflict, Unknown, committed
+from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
-from pipelines.lake.points import point
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
+from pipelines.lanes import lane as lanes
 from pipelines.planning.chain import Chain, Chains, Epoch
 from pipelines.planning.deliveries import Arrivals
 from pipelines.planning.plan import Limits, next_group
-from pipelines.runner import Runner
-from pipelines.settings import Settings
+from pipelines.project.settings import Settings
+from pipelines.spark.runner import Runner
 from schemas.arrivals import PLANNED
 from schemas.epochs import COUNTS
 

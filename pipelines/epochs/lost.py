@@ -10,7 +10,7 @@ plan needs it (`keep_history`), so a missing one is no fault; what it would have
 from collections.abc import Mapping, Sequence
 
 from fencepost.errors import LakeError
-from pipelines.epochs.job import EPOCHS
+from pipelines.execute.job import EPOCHS
 from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain
 

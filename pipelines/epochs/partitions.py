@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from fencepost.errors import InputError
 from fencepost.lanes import feeds_of, sides_of
-from fencepost.queries.wording import did_you_mean
+from fencepost.text import did_you_mean
 from pipelines.epochs.drive import (
     GroupReport,
     Lake,
@@ -26,11 +26,11 @@ from pipelines.epochs.drive import (
     job_of,
     plan,
 )
-from pipelines.epochs.evaluate import NOT_HASHED
-from pipelines.epochs.lanes import lanes, targets
-from pipelines.epochs.share import Answer
+from pipelines.execute.share import Answer
+from pipelines.execute.task import NOT_HASHED
+from pipelines.ingest.landing import key_in_path
 from pipelines.lake.data_files import added, content_hash
-from pipelines.landing import key_in_path
+from pipelines.lanes.lane import lanes, targets
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Delivery
 from pipelines.planning.plan import first_difference

@@ -7,7 +7,7 @@ the rows go. `delta_source.py` finds deliveries in the versions of somebody else
 """
 
 from pipelines.ingest.report import IngestReport
-from pipelines.ingest.retrying import retry
+from pipelines.ingest.retry import retry
 from pipelines.ingest.run import ingest, recover
 
 __all__ = ["IngestReport", "ingest", "recover", "retry"]

@@ -23,13 +23,13 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
+from pipelines.ingest.deliveries import Planned
+from pipelines.ingest.landing import Delivery, Found, Known, Looked, Refusal, key_of_time
+from pipelines.ingest.landing.hashes import BYTES, content_of
 from pipelines.ingest.outcome import UNREADABLE, UPDATES, VANISHED, Turned
-from pipelines.ingest.planned import Planned
 from pipelines.ingest.units import FilePart
 from pipelines.lake.sequence import latest
-from pipelines.landing import Delivery, Found, Known, Looked, Refusal, key_of_time
-from pipelines.landing.hashing import BYTES, content_of
-from pipelines.settings import Feed
+from pipelines.project.settings import Feed
 from schemas.arrivals import DELIVERY, OF_DELTA
 
 FORM = "delta"

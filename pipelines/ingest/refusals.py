@@ -17,16 +17,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import InputError
-from fencepost.queries.wording import did_you_mean, shortened
+from fencepost.text import did_you_mean, shortened
 from fencepost.times import format_instant, to_microseconds
+from pipelines.ingest.deliveries import instant
+from pipelines.ingest.landing.known import naming
 from pipelines.ingest.outcome import UPDATES
-from pipelines.ingest.planned import instant
-from pipelines.lake.appending import append_once
+from pipelines.lake.append import append_once
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
-from pipelines.landing.known import naming
 from schemas.arrivals import DELIVERY, REFUSED
 
 DISMISSALS = "dismissals"

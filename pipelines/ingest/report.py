@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from pipelines.ingest.deliveries import Planned
 from pipelines.ingest.outcome import Outcome
-from pipelines.ingest.planned import Planned
 
 
 @dataclass(frozen=True)

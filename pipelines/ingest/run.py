@@ -13,17 +13,17 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from pipelines.ingest import delta_source
-from pipelines.ingest.carrying import carry_out
-from pipelines.ingest.planned import unfinished
-from pipelines.ingest.plans import Wanted, take_all
+from pipelines.ingest.deliveries import unfinished
+from pipelines.ingest.execute import carry_out
+from pipelines.ingest.landing import KnownFiles, Looked, look
+from pipelines.ingest.landing.news import Outside, outside
+from pipelines.ingest.plan import Wanted, take_all
 from pipelines.ingest.report import IngestReport, Progress, quiet
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
-from pipelines.landing import KnownFiles, Looked, look
-from pipelines.landing.news import Outside, outside
 from pipelines.planning.deliveries import Arrivals
-from pipelines.runner import Runner
-from pipelines.settings import Feed, Settings
+from pipelines.project.settings import Feed, Settings
+from pipelines.spark.runner import Runner
 
 
 def ingest(

@@ -22,18 +22,18 @@ import pyarrow.compute as pc
 from fencepost.errors import Faults, FencepostError, StorageError
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s
-from pipelines.ingest.files import TupleFiles
+from pipelines.disk.errors import refuse_failing
+from pipelines.files.read.content import Form
+from pipelines.files.read.delivery import look_at, pieces
+from pipelines.files.read.malformed import Malformed
+from pipelines.files.read.raw_rows import Declared
+from pipelines.files.read.read_rows import TuplePiece
+from pipelines.ingest.deliveries import Runs
 from pipelines.ingest.outcome import REWRITTEN, UNREADABLE, VANISHED, Outcome, Turned
-from pipelines.ingest.planned import Runs
 from pipelines.ingest.units import FilePart, Part, Unit
+from pipelines.ingest.write import TupleFiles
 from pipelines.lake.data_files import DataFile, GrowingFile, content_hash
-from pipelines.reading.content import Form
-from pipelines.reading.delivery import look_at, pieces
-from pipelines.reading.malformed import Malformed
-from pipelines.reading.raw_rows import Declared
-from pipelines.reading.read_rows import TuplePiece
-from pipelines.settings import Feed
-from pipelines.storage import refuse_failing
+from pipelines.project.settings import Feed
 from schemas import Table
 from schemas.quarantine import QUARANTINE
 from schemas.table import TIME
@@ -198,7 +198,7 @@ class _Reading:
         feed = self.feed
         fixed = dict(file.fixed or {})
         if file.columns:
-            from pipelines.reading.parquet_rows import open_file
+            from pipelines.files.read.parquet_rows import open_file
 
             with Path(path).open("rb") as opened:
                 has = set(open_file(path, opened).schema_arrow.names)

@@ -16,9 +16,9 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyarrow import parquet as pq
 
-from pipelines.ingest.planned import Planned, Runs
-from pipelines.reading.content import plain_parquet
-from pipelines.settings import Feed
+from pipelines.files.read.content import plain_parquet
+from pipelines.ingest.deliveries import Planned, Runs
+from pipelines.project.settings import Feed
 
 SMALL = 32 << 20
 """Bytes up to which a delivery shares a unit with others; a unit of them holds no more."""

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from pipelines.storage import naming
+from pipelines.disk.errors import naming
 
 
 def write_aside(path: Path, text: str, *, sync: bool = False) -> None:

@@ -23,8 +23,8 @@ import pyarrow.parquet as pq
 
 from fencepost.errors import FencepostError, LakeError
 from fencepost.queries.strings import UInt64s, finish, mix, mix_strings, seeded
-from pipelines.lake.sums import SummedFile, named, verify
-from pipelines.storage import naming, storage_error
+from pipelines.disk.errors import naming, storage_error
+from pipelines.lake.checksums import SummedFile, named, verify
 from schemas.table import TIME, Table
 
 ROW_GROUP = 1 << 17

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.errors import LakeError, LockedError
-from fencepost.queries.wording import shortened
+from fencepost.text import shortened
 from fencepost.times import SECOND, format_instant
-from pipelines.storage import storage_error, stored
+from pipelines.disk.errors import storage_error, stored
 
 LOCK = "_lock"
 HOLDER = "_lock.json"

@@ -28,11 +28,11 @@ from urllib.parse import unquote
 from deltalake import DeltaTable
 
 from fencepost.errors import LakeError
+from pipelines.disk.errors import stored
+from pipelines.disk.flush import flush, flushed
 from pipelines.lake import layout
-from pipelines.lake.appending import Conflict
+from pipelines.lake.append import Conflict
 from pipelines.lake.data_files import DataFile
-from pipelines.lake.flushing import flush, flushed
-from pipelines.storage import stored
 from schemas import Table
 
 Action = Mapping[str, Any]

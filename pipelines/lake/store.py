@@ -19,8 +19,11 @@ from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
+from pipelines.disk.errors import storage_error
 from pipelines.lake import layout
-from pipelines.lake.appending import Conflict, Unknown
+from pipelines.lake.append import Conflict, Unknown
+from pipelines.lake.checksums import record
+from pipelines.lake.create import add_action, add_columns, make_table, refuse_other_axes
 from pipelines.lake.data_files import (
     DataFile,
     compare,
@@ -30,9 +33,6 @@ from pipelines.lake.data_files import (
 )
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.log import Log, refuse_cleaned
-from pipelines.lake.making import add_action, add_columns, make_table, refuse_other_axes
-from pipelines.lake.sums import record
-from pipelines.storage import storage_error
 from schemas import Table
 
 ONE_TRY = 0

@@ -13,15 +13,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults, InputError
-from fencepost.queries.wording import did_you_mean
+from fencepost.text import did_you_mean
 from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
+from pipelines.project.settings import Settings
 from pipelines.registry.changes import Changes, not_named, places
 from pipelines.registry.commit import Registered, recover, register
 from pipelines.registry.definitions import DEFINITION
-from pipelines.registry.standing import standing
-from pipelines.registry.texts import plain
-from pipelines.settings import Settings
+from pipelines.registry.queries import standing
+from pipelines.registry.text import plain
 
 PATIENCE = 30.0
 """Seconds to wait for the lake."""

@@ -16,16 +16,16 @@ from typing import Any
 import pyarrow as pa
 
 from fencepost.errors import LakeError
-from pipelines.lake.appending import append_once
+from pipelines.lake.append import append_once
+from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
-from pipelines.lake.points import point
 from pipelines.lake.sequence import ARRIVALS, conclude, take_numbers
 from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
+from pipelines.project.settings import Settings
 from pipelines.registry.changes import Changes, Compared, by_feed_and_id, compare
-from pipelines.registry.standing import QUERIES, newest, newest_version
-from pipelines.settings import Settings
+from pipelines.registry.queries import QUERIES, newest, newest_version
 from schemas.arrivals import DONE, PLANNED, REFUSED, REGISTRY
 
 LISTS = ("lo", "hi", "tests", "streams", "tags")

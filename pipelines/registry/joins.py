@@ -32,13 +32,14 @@ from fencepost.queries.joins import (
 )
 from fencepost.queries.joins.on import parse_join
 from fencepost.queries.strings import Int64s
-from fencepost.queries.wording import shortened
+from fencepost.text import shortened
 from pipelines.lake.layout import CACHE, Note
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
+from pipelines.project.settings import Settings
 from pipelines.registry.definitions import Axes
-from pipelines.registry.standing import (
+from pipelines.registry.queries import (
     QUERIES,
     TORN,
     as_list,
@@ -49,7 +50,6 @@ from pipelines.registry.standing import (
     standing_since,
     write_row,
 )
-from pipelines.settings import Settings
 
 JoinSets = tuple[WindowJoins, BandJoins]
 

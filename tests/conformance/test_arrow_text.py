@@ -19,8 +19,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.reading.columns import BEYOND_MICROSECONDS, INSTANT_WHOLE
-from pipelines.writing.texts import NOTHING, QUOTE
+from pipelines.files.read.columns import BEYOND_MICROSECONDS, INSTANT_WHOLE
+from pipelines.files.write.text import NOTHING, QUOTE
 
 ROOT = Path(__file__).parents[2]
 Cells = Sequence[str | None]

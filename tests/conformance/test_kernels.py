@@ -17,10 +17,10 @@ from fencepost.crossings import BorderIndex, Walk, kernels
 from fencepost.engine import FeedState, Outcome, step
 from fencepost.queries import QuerySet
 from fencepost.reference import Rows, run
-from tests.crowds import MIXED, Crowd, Shape, crowd
-from tests.oracles import assert_same_rows, batch_of
-from tests.play import Way, play
-from tests.strategies import FEED
+from tests.support.oracles.oracles import assert_same_rows, batch_of
+from tests.support.stories.crowds import MIXED, Crowd, Shape, crowd
+from tests.support.stories.play import Way, play
+from tests.support.stories.strategies import FEED
 
 ALL = ("events", "transitions", "rejected", "pending", "heads", "waiting", "watermark")
 

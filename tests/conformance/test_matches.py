@@ -18,7 +18,7 @@ from fencepost.errors import InputError
 from fencepost.matches import KINDS, Boxes, BoxIndex, Found, named
 from fencepost.matches.index import Parameter
 from fencepost.matches.scan import Scan
-from tests.boxes import CROWDS, Given, by_hand, crowd, given_of
+from tests.support.stories.boxes import CROWDS, Given, by_hand, crowd, given_of
 
 STANDING = [name for name, kind in KINDS.items() if find_spec(f"fencepost.matches.{kind.module}")]
 

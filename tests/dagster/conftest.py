@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.settings import ENVIRONMENT
+from pipelines.project.settings import ENVIRONMENT
 from tests.dagster.project import JOINED_RULES, JOINED_TOML, Project, made, with_rules
 
 

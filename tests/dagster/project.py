@@ -19,15 +19,15 @@ from assets.definitions import definitions
 from assets.partitions import range_tags
 from assets.resources import LakeAccess
 from pipelines.epochs.accounts import Account, accounts
-from pipelines.lake.points import on_point
+from pipelines.lake.crash_points import on_point
 from pipelines.lake.store import Store
-from pipelines.project_files import FOR_DAGSTER, content
+from pipelines.project.settings import Settings, load
+from pipelines.project.templates import FOR_DAGSTER, content
 from pipelines.registry.actions import put
-from pipelines.registry.files import rule_files
-from pipelines.registry.given import read_given
-from pipelines.run import RunReport, run
-from pipelines.runner import HereRunner
-from pipelines.settings import Settings, load
+from pipelines.registry.input import read_given
+from pipelines.registry.rule_files import rule_files
+from pipelines.runs.run import RunReport, run
+from pipelines.spark.runner import HereRunner
 
 TOML = """\
 [lake]

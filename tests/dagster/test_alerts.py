@@ -10,12 +10,12 @@ import pytest
 
 from assets.alerts import sensors
 from fencepost.errors import AlertError
-from pipelines import alerting
 from pipelines.lake.layout import NOTE
+from pipelines.runs import alerts as alerting
 from schemas import FORMAT
 from tests.dagster.project import Project
 from tests.dagster.test_refused import spoil
-from tests.loopback import listening
+from tests.support.commands.loopback import listening
 
 pytestmark = pytest.mark.dagster
 HOOK = "HOOK_OF_THE_TEST"

@@ -14,9 +14,9 @@ import pytest
 from dagster import BackfillPolicy
 
 from assets.partitions import partitions_of
-from pipelines.settings import load
-from tests.commands import REPOSITORY, fencepost
+from pipelines.project.settings import load
 from tests.dagster.project import TOML, Project
+from tests.support.commands.commands import REPOSITORY, fencepost
 
 pytestmark = pytest.mark.dagster
 

@@ -8,9 +8,9 @@ from dagster import AssetKey
 
 from assets.lanes import JOINED
 from pipelines.lake.store import Store
-from tests.commands import fencepost
 from tests.dagster.project import Project, hours
 from tests.dagster.test_joins import GROUP, LANE, asset, keep, land_both
+from tests.support.commands.commands import fencepost
 
 pytestmark = pytest.mark.dagster
 

@@ -7,9 +7,9 @@ import dagster as dg
 import pytest
 from dagster._core.instance.ref import InstanceRef
 
-from pipelines.project_files import content
-from tests.commands import REPOSITORY
+from pipelines.project.templates import content
 from tests.dagster.project import Project, at
+from tests.support.commands.commands import REPOSITORY
 
 pytestmark = pytest.mark.dagster
 

@@ -10,7 +10,7 @@ from dagster import BackfillPolicy
 from assets.checks import checks
 from assets.lanes import BETWEEN, JOINED
 from assets.partitions import range_tags
-from pipelines.checking import OF_JOINS
+from pipelines.checks import OF_JOINS
 from pipelines.epochs.accounts import accounts
 from schemas.expectations import contracts
 from tests.dagster.project import (

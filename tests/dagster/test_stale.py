@@ -10,9 +10,9 @@ import pytest
 from assets.checks import checks
 from assets.graph import MARTS
 from assets.partitions import range_tags
-from pipelines.run import take_in
-from pipelines.views.asking import from_duckdb
-from pipelines.views.status import status_of
+from pipelines.runs.run import take_in
+from pipelines.serve.views.ask import from_duckdb
+from pipelines.serve.views.status import status_of
 from tests.dagster.project import Project, at, hours, told
 from tests.faults.story import rows_of
 

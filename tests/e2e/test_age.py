@@ -13,19 +13,19 @@ import pytest
 from deltalake import DeltaTable
 
 from fencepost.errors import LockedError
-from pipelines import tidying
 from pipelines.epochs.drive import chain_of
 from pipelines.lake import layout
+from pipelines.lake.crash_points import on_point
 from pipelines.lake.lock import hold
-from pipelines.lake.points import on_point
 from pipelines.lake.store import Store
-from pipelines.maintain import maintain
-from pipelines.run import run, writing
-from pipelines.runner import HereRunner
-from pipelines.settings import Settings
-from pipelines.views.duckdb_session import duckdb_session
-from pipelines.views.status import status_of
-from tests.aged_lakes import LANES, SECOND, Ageing, grown, tenth, told
+from pipelines.project.settings import Settings
+from pipelines.runs import tidy as tidying
+from pipelines.runs.maintain import maintain
+from pipelines.runs.run import run, writing
+from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.status import status_of
+from pipelines.spark.runner import HereRunner
+from tests.support.lakes.aged_lakes import LANES, SECOND, Ageing, grown, tenth, told
 
 EPOCHS = int(os.environ.get("FENCEPOST_SOAK", "1000"))
 """Runs of the soak, each an epoch of three lanes."""

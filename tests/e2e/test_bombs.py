@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.commands import REPOSITORY
+from tests.support.commands.commands import REPOSITORY
 
 LIMIT = 2_500_000_000
 """Bytes of address space; a command that reads ten rows takes half of it for its libraries."""

@@ -19,11 +19,11 @@ import pytest
 import typer
 
 from fencepost.errors import BrokenIndex, LockedError
-from pipelines import cli
-from pipelines.ending import MEANING, Code, Terminated, ended
-from pipelines.settings import ENVIRONMENT
-from tests.commands import REPOSITORY, Said, fencepost, python
-from tests.files import written
+from pipelines.cli import app
+from pipelines.cli.exit_codes import MEANING, Code, Terminated, ended
+from pipelines.project.settings import ENVIRONMENT
+from tests.support.commands.commands import REPOSITORY, Said, fencepost, python
+from tests.support.commands.files import written
 
 TOML = '[run]\nrunner = "here"\n[feeds.ticks]\naxes = ["price"]\nsource = "landing/ticks"\n'
 RULE = '{"id": "band", "feed": "ticks", "where": "price >= 2 AND price < 5"}\n'
@@ -39,7 +39,7 @@ def pages(group: typer.core.TyperGroup, path: str = "") -> Iterator[tuple[str, s
             yield f"{path}{name}", fencepost(*f"{path}{name}".split(), "--help").out
 
 
-ROOT: Any = typer.main.get_command(cli.app)
+ROOT: Any = typer.main.get_command(app.app)
 PAGES = dict(pages(ROOT))
 
 
@@ -66,7 +66,7 @@ def told(folder: Path, *arguments: object) -> Said:
 def started(folder: Path, command: str, **environ: str) -> "subprocess.Popen[str]":
     """Start the command in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-m", "pipelines.cli", *shlex.split(command)],
+        [sys.executable, "-m", "pipelines.cli.app", *shlex.split(command)],
         cwd=folder,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), **environ},
         stdout=subprocess.PIPE,
@@ -99,7 +99,7 @@ def test_the_manual_is_whole_at_any_width(columns, monkeypatch):
 
 
 def test_every_command_stands_in_one_panel_of_the_manual():
-    listed = [name for names in cli.Cover.panels.values() for name in names]
+    listed = [name for names in app.Cover.panels.values() for name in names]
     assert sorted(listed) == sorted(ROOT.commands)
 
 
@@ -266,7 +266,7 @@ def test_a_pipe_that_nobody_reads_ends_it_without_a_word(project):
 def test_output_that_cannot_be_written_is_told(project):
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "pipelines.cli", "status"],
+            [sys.executable, "-m", "pipelines.cli.app", "status"],
             cwd=project,
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
             stdout=full,
@@ -288,7 +288,7 @@ def test_the_project_may_be_named_by_a_variable(project, tmp_path, monkeypatch):
 def test_help_imports_nothing_heavy():
     heavy = "{'numpy', 'pyarrow', 'duckdb', 'deltalake', 'rich', 'pydantic', 'urllib.request'}"
     done = python(
-        "import sys; sys.argv = ['fencepost', '--help']; from pipelines.cli import main; "
+        "import sys; sys.argv = ['fencepost', '--help']; from pipelines.cli.app import main; "
         f"main(); print({heavy} & set(sys.modules), file=sys.stderr)"
     )
     assert done.stderr == "set()\n"

@@ -10,10 +10,10 @@ from unittest import mock
 import pytest
 import typer
 
-from pipelines import completing
-from tests.commands import REPOSITORY, fencepost
-from tests.files import written
-from tests.hand_made_lakes import Ledger
+from pipelines.cli import completion as completing
+from tests.support.commands.commands import REPOSITORY, fencepost
+from tests.support.commands.files import written
+from tests.support.lakes.hand_made_lakes import Ledger
 
 TOML = (
     '[feeds.ticks]\naxes = ["price", "volume"]\nsource = "landing/ticks"\npartition = "hour"\n'
@@ -87,7 +87,7 @@ def test_every_shell_is_answered_and_none_is_given_a_name_that_it_might_run(proj
 def test_a_shell_that_starts_the_command_is_answered_the_same(project):
     line = "fencepost queries show de"
     done = subprocess.run(
-        [sys.executable, "-m", "pipelines.cli"],
+        [sys.executable, "-m", "pipelines.cli.app"],
         cwd=project,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), **asking(line, "bash")},
         capture_output=True,
@@ -140,7 +140,7 @@ def test_of_very_many_names_some_are_offered_and_a_vast_registry_is_not_read(pro
 )
 def test_completion_is_installed_for_a_shell(tmp_path, shell, file):
     done = subprocess.run(
-        [sys.executable, "-m", "pipelines.cli", "--install-completion", shell],
+        [sys.executable, "-m", "pipelines.cli.app", "--install-completion", shell],
         cwd=REPOSITORY,
         env={
             **os.environ,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ending import MOST_FAULTS, Code
-from tests.commands import Said, fencepost
-from tests.files import written
+from pipelines.cli.exit_codes import MOST_FAULTS, Code
+from tests.support.commands.commands import Said, fencepost
+from tests.support.commands.files import written
 
 TOML = '[run]\nrunner = "here"\n[feeds.ticks]\naxes = ["price"]\nsource = "landing/ticks"\n'
 RULE = '{"id": "band", "feed": "ticks", "where": "price >= 2 AND price < 5"}\n'

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ending import Code
-from pipelines.report_links import link
-from pipelines.serving import Address, environment_of
-from pipelines.settings import load
-from tests.commands import REPOSITORY, Said, fencepost
-from tests.files import written
+from pipelines.cli.exit_codes import Code
+from pipelines.project.settings import load
+from pipelines.serve.report.links import link
+from pipelines.serve.ui.server import Address, environment_of
+from tests.support.commands.commands import REPOSITORY, Said, fencepost
+from tests.support.commands.files import written
 
 TOML = '[run]\nrunner = "here"\n[feeds.ticks]\naxes = ["price"]\nsource = "landing/ticks"\n'
 PATIENCE = 150.0
@@ -127,7 +127,7 @@ def test_the_ui_shows_the_project_and_ends_with_all_its_processes(project, numbe
     hide_ours(project)
     port = free_port()
     with subprocess.Popen(
-        [sys.executable, "-m", "pipelines.cli", "ui", "--port", str(port), "--json"],
+        [sys.executable, "-m", "pipelines.cli.app", "ui", "--port", str(port), "--json"],
         cwd=project,
         env={
             **os.environ,
@@ -172,7 +172,7 @@ def test_code_that_does_not_load_is_said_in_words_and_no_address_is_printed(proj
     workspace = project / "workspace.yaml"
     workspace.write_text(workspace.read_text().replace("fencepost.dagster", "assets.definitions"))
     done = subprocess.run(
-        [sys.executable, "-m", "pipelines.cli", "ui", "--port", str(free_port()), "--json"],
+        [sys.executable, "-m", "pipelines.cli.app", "ui", "--port", str(free_port()), "--json"],
         cwd=project,
         env={**os.environ, "PYTHONPATH": str(REPOSITORY), "PYTHONSAFEPATH": "1"},
         capture_output=True,

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.demo_day import DATE
-from pipelines.settings import load
-from tests.commands import REPOSITORY, fencepost
+from examples.demo.day import DATE
+from pipelines.project.settings import load
+from tests.support.commands.commands import REPOSITORY, fencepost
 
 pytestmark = [
     pytest.mark.dagster,
@@ -33,7 +33,7 @@ HERE = {
 
 def started(folder: Path) -> "subprocess.Popen[str]":
     return subprocess.Popen(
-        [sys.executable, "-m", "assets.demo", str(folder)],
+        [sys.executable, "-m", "examples.demo", str(folder)],
         cwd=REPOSITORY,
         env=HERE,
         stdout=subprocess.PIPE,
@@ -155,7 +155,7 @@ def test_again_it_does_nothing_tells_the_same_and_keeps_one_history(played):
 def test_the_history_shows_every_hour_and_no_run_that_never_ended(played):
     import dagster as dg
 
-    from assets.demo.runs import TAG, Runs
+    from examples.demo.runs import TAG, Runs
 
     folder, _ = played
     with pytest.MonkeyPatch.context() as patch:

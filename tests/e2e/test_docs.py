@@ -1,6 +1,6 @@
 """The documentation is true: its commands run as they stand, and print what it says they print.
 
-What a page shows is run or read by the product; how a page is played is in tests/snippets.py.
+What a page shows is run or read by the product; tests/support/commands/snippets.py plays a page.
 """
 
 import contextlib
@@ -15,17 +15,26 @@ from typing import Any
 import pytest
 import typer
 
-from pipelines.cli import VARIABLES, app
-from pipelines.handbook import PAGES
-from pipelines.handbook.configuration import ELSEWHERE
-from pipelines.project_files import FOR_DAGSTER, content
-from pipelines.settings import ENVIRONMENT, Settings, keys, load, understood
-from pipelines.views.answers import Answer
-from pipelines.views.asking_spark import refuse_writing
-from pipelines.views.printing import print_answer
-from pipelines.views.spark_session import spark_session_views
-from tests.commands import REPOSITORY
-from tests.snippets import PLAYED, READ, SHOWN, Block, Session, alike, blocks, commands
+from pipelines.cli.app import VARIABLES, app
+from pipelines.cli.handbook import PAGES
+from pipelines.cli.handbook.configuration import ELSEWHERE
+from pipelines.project.settings import ENVIRONMENT, Settings, keys, load, understood
+from pipelines.project.templates import FOR_DAGSTER, content
+from pipelines.serve.views.answers import Answer
+from pipelines.serve.views.ask_spark import refuse_writing
+from pipelines.serve.views.printing import print_answer
+from pipelines.serve.views.spark_session import spark_session_views
+from tests.support.commands.commands import REPOSITORY
+from tests.support.commands.snippets import (
+    PLAYED,
+    READ,
+    SHOWN,
+    Block,
+    Session,
+    alike,
+    blocks,
+    commands,
+)
 
 DOCS = REPOSITORY / "docs"
 PAGES_FOR_USERS = [
@@ -155,7 +164,7 @@ def refuse_unknown(words: list[str], place: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_that_is_written_from_the_code_says_what_the_code_says(name: str) -> None:
-    behind = f"docs/{name} is behind the code: python -m pipelines.handbook"
+    behind = f"docs/{name} is behind the code: python -m pipelines.cli.handbook"
     assert (DOCS / name).read_text(encoding="utf-8") == PAGES[name](), behind
 
 

@@ -11,10 +11,20 @@ import pyarrow.parquet as pq
 import pytest
 
 from fencepost.times import format_instant
-from pipelines.evaluation import progress
-from pipelines.evaluation.results import NAMES
-from tests.commands import BAND, TICKS, T, evaluated, fencepost, python, rows, spawned, ticks
-from tests.files import written
+from pipelines.cli import progress
+from pipelines.eval.results import NAMES
+from tests.support.commands.commands import (
+    BAND,
+    TICKS,
+    T,
+    evaluated,
+    fencepost,
+    python,
+    rows,
+    spawned,
+    ticks,
+)
+from tests.support.commands.files import written
 
 
 @pytest.fixture
@@ -311,7 +321,7 @@ def test_the_real_command_evaluates_without_numba(folder):
 
 def test_help_reads_like_a_manual_and_imports_nothing_heavy():
     heavy = "{'numpy', 'pyarrow', 'numba', 'rich'}"
-    done = python(f"import sys, pipelines.cli\nprint({heavy} & set(sys.modules))")
+    done = python(f"import sys, pipelines.cli.app\nprint({heavy} & set(sys.modules))")
     assert done.stdout == "set()\n"
     for arguments in ([], ["eval"]):
         said = fencepost(*arguments, "--help")

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.commands import BAND, TICKS, T, evaluated, rows, spawned, ticks
-from tests.files import written
+from tests.support.commands.commands import BAND, TICKS, T, evaluated, rows, spawned, ticks
+from tests.support.commands.files import written
 
 
 @pytest.fixture

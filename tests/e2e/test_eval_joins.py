@@ -24,9 +24,9 @@ from fencepost.reference import (
     run_joins,
 )
 from fencepost.times import format_instant, parse_instant
-from tests.commands import T, evaluated, fencepost, rows
-from tests.files import written
-from tests.join_stories import ORIGIN, TICK
+from tests.support.commands.commands import T, evaluated, fencepost, rows
+from tests.support.commands.files import written
+from tests.support.stories.join_stories import ORIGIN, TICK
 
 AXES = {"bids": ("price",), "asks": ("price", "size"), "quotes": ("limit",)}
 LANES = (("bids", "asks"), ("asks", "bids"), ("asks", "quotes"))

@@ -19,17 +19,17 @@ from fencepost.reference import Delivery, Registration
 from fencepost.reference import run as reference_run
 from fencepost.times import format_instant, parse_instant
 from fencepost.tuples import TupleBatch
-from pipelines.reading.read_rows import ReadDelivery
-from tests.commands import fencepost, rows
-from tests.files import taken, written
-from tests.oracles import (
+from pipelines.files.read.read_rows import ReadDelivery
+from tests.support.commands.commands import fencepost, rows
+from tests.support.commands.files import taken, written
+from tests.support.oracles.oracles import (
     event_rows,
     match_rows,
     match_set_of,
     query_set_of,
     transition_rows,
 )
-from tests.strategies import FEED, Story, stories
+from tests.support.stories.strategies import FEED, Story, stories
 
 
 def as_file(folder: Path, name: str, form: str, axes: tuple[str, ...], delivery: Delivery) -> Path:

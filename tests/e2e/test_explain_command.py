@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from tests.asked_lakes import said
-from tests.commands import Said
+from tests.support.commands.commands import Said
+from tests.support.lakes.asked_lakes import said
 
 MANY = [
     {"id": f"m{n}", "feed": "ticks", "kind": "match", "where": f"price >= {n} AND price < {n + 5}"}

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from fencepost.errors import LakeError
+from pipelines.files.read.delivery import DeliveryFile, look_at
+from pipelines.files.read.raw_rows import Declared
 from pipelines.ingest import task, units
-from pipelines.ingest.planned import Planned
+from pipelines.ingest.deliveries import Planned
 from pipelines.lake.data_files import content_hash
-from pipelines.reading.delivery import DeliveryFile, look_at
-from pipelines.reading.raw_rows import Declared
-from pipelines.settings import Feed
-from tests.ingested import AT, HEAD, T0, Killed, Place, killed_at, ticks
+from pipelines.project.settings import Feed
+from tests.support.lakes.ingested import AT, HEAD, T0, Killed, Place, killed_at, ticks
 
 POINTS = ("ingest.planned", "ingest.quarantine", "ingest.tuples", "ingest.done")
 FEEDS = (
@@ -269,9 +269,9 @@ def test_a_delivery_of_more_rows_than_are_held_leaves_no_row_when_it_breaks_off(
 
 
 def test_many_deliveries_make_several_plans_and_a_crash_costs_only_its_own(tmp_path, monkeypatch):
-    from pipelines.ingest import plans
+    from pipelines.ingest import plan
 
-    monkeypatch.setattr(plans, "MOST_DELIVERIES", 2)
+    monkeypatch.setattr(plan, "MOST_DELIVERIES", 2)
     place = Place.make(tmp_path)
     for k in range(5):
         place.land(f"{k}.csv", ticks(k))
@@ -286,10 +286,10 @@ def test_many_deliveries_make_several_plans_and_a_crash_costs_only_its_own(tmp_p
 
 
 def test_every_bucket_has_its_own_file_once_a_unit_is_large(tmp_path, monkeypatch):
-    from pipelines.ingest import files
+    from pipelines.ingest import write
     from pipelines.lake.buckets import buckets_of
 
-    monkeypatch.setattr(files, "FEW", 50)
+    monkeypatch.setattr(write, "FEW", 50)
     place = Place.make(tmp_path)
     streams = [f"s{k}" for k in range(40)]
     rows = [f"{s},{AT.format(k)},{k},1\n" for k, s in itertools.product(range(3), streams)]

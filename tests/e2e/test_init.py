@@ -11,11 +11,11 @@ import pytest
 from deltalake import DeltaTable
 
 from pipelines.lake.store import Store
-from pipelines.project_files import FOR_DAGSTER
-from pipelines.settings import ENVIRONMENT, load
+from pipelines.project.settings import ENVIRONMENT, load
+from pipelines.project.templates import FOR_DAGSTER
 from schemas import RESERVED
-from tests.commands import REPOSITORY, Said, fencepost
-from tests.files import written
+from tests.support.commands.commands import REPOSITORY, Said, fencepost
+from tests.support.commands.files import written
 
 OWN = '[feeds.sensors]\naxes = ["celsius"]\nsource = "in"\n'
 

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.settings import load
-from tests.commands import Said, fencepost, rows
-from tests.joined_lakes import LANE
-from tests.landed_joins import LATER, RULES, Commit, Landing, assert_told, land, past
-from tests.landed_joins import new_lake as made_lake
+from pipelines.project.settings import load
+from tests.support.commands.commands import Said, fencepost, rows
+from tests.support.lakes.joined_lakes import LANE
+from tests.support.lakes.landed_joins import LATER, RULES, Commit, Landing, assert_told, land, past
+from tests.support.lakes.landed_joins import new_lake as made_lake
 
 ASKS = """
 [feeds.asks]
@@ -90,7 +90,7 @@ def lake_of(project: Path):
     """The lake as the commands left it."""
     from pipelines.epochs.drive import Lake
     from pipelines.lake.store import Store
-    from pipelines.runner import HereRunner
+    from pipelines.spark.runner import HereRunner
 
     settings = load(project)
     return Lake.of(Store.open(settings.root, settings.tables), settings, HereRunner())

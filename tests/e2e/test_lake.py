@@ -10,15 +10,23 @@ import pytest
 from fencepost.errors import InputError, LakeError
 from pipelines.epochs.drive import Lake, advance, chain_of
 from pipelines.epochs.partitions import keys_of, partitions, stale_keys
-from pipelines.epochs.share import LOGS
+from pipelines.execute.share import LOGS
 from pipelines.lake.store import Store
-from pipelines.maintain import maintain
 from pipelines.planning.plan import Limits
-from pipelines.run import run
-from pipelines.runner import HereRunner
-from pipelines.tidying import tidy
-from tests import landed_lakes
-from tests.landed_lakes import SECOND, Way, deliveries, land, opened_anew, play, tables_of
+from pipelines.runs.maintain import maintain
+from pipelines.runs.run import run
+from pipelines.runs.tidy import tidy
+from pipelines.spark.runner import HereRunner
+from tests.support.lakes import landed_lakes
+from tests.support.lakes.landed_lakes import (
+    SECOND,
+    Way,
+    deliveries,
+    land,
+    opened_anew,
+    play,
+    tables_of,
+)
 
 LATENESS = 2 * SECOND
 WAYS = {
@@ -187,7 +195,7 @@ def test_a_log_that_was_written_anew_in_part_is_read_like_any_other(tmp_path: Pa
 
 
 def test_files_are_put_together_by_the_way(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("pipelines.tidying.FAN", 3)
+    monkeypatch.setattr("pipelines.runs.tidy.FAN", 3)
     lake = play(tmp_path, HereRunner(), Way(run_every=1), LATENESS)
     before, many = tables_of(lake), len(lake.store.files("epochs"))
     tidy(lake.store, 0)

@@ -12,12 +12,21 @@ import pytest
 from fencepost.errors import LakeError
 from pipelines.epochs.drive import Lake, advance, chain_of
 from pipelines.lake.store import Store
-from pipelines.run import run
-from pipelines.runner import HereRunner
-from pipelines.views.duckdb_session import duckdb_session
+from pipelines.runs.run import run
+from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.spark.runner import HereRunner
 from schemas import FORMAT
-from tests import landed_lakes
-from tests.landed_lakes import NOW, SECOND, Way, instant, land, opened_anew, play, tables_of
+from tests.support.lakes import landed_lakes
+from tests.support.lakes.landed_lakes import (
+    NOW,
+    SECOND,
+    Way,
+    instant,
+    land,
+    opened_anew,
+    play,
+    tables_of,
+)
 
 BEGIN = landed_lakes.BEGIN
 HOSTILE = (
@@ -262,7 +271,7 @@ def landed_lakes_again(lake: Lake) -> list[object]:
 @pytest.mark.fault(30)
 def test_a_table_dropped_and_made_anew_is_refused(copied: Lake) -> None:
     shutil.rmtree(copied.store.folder("events"))
-    from pipelines.lake.making import make_table
+    from pipelines.lake.create import make_table
 
     make_table(copied.store.folder("events"), copied.store.tables["events"])
     with pytest.raises(LakeError, match=r"'events' of the lake .* was dropped and made anew"):

@@ -9,10 +9,10 @@ import pytest
 from pipelines.epochs.drive import advance, chain_of
 from pipelines.epochs.partitions import keys_of, partitions
 from pipelines.planning.plan import Limits
-from pipelines.run import run
-from pipelines.runner import HereRunner
-from tests.joined_lakes import LANE
-from tests.landed_joins import (
+from pipelines.runs.run import run
+from pipelines.spark.runner import HereRunner
+from tests.support.lakes.joined_lakes import LANE
+from tests.support.lakes.landed_joins import (
     BOTH_LATE,
     NOW,
     SECOND,

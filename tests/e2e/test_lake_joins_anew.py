@@ -10,13 +10,13 @@ import pytest
 
 from fencepost.errors import LakeError
 from pipelines.epochs.drive import Lake, advance, chain_of
-from pipelines.epochs.lanes import lanes
 from pipelines.epochs.partitions import keys_of, partitions, stale_keys
 from pipelines.lake.layout import CACHE
-from pipelines.maintain import SETS_KEPT, maintain
+from pipelines.lanes.lane import lanes
 from pipelines.planning.plan import Limits
-from tests.joined_lakes import LANE, JoinWay, in_force, shared_out
-from tests.landed_joins import (
+from pipelines.runs.maintain import SETS_KEPT, maintain
+from tests.support.lakes.joined_lakes import LANE, JoinWay, in_force, shared_out
+from tests.support.lakes.landed_joins import (
     BOTH_LATE,
     NOW,
     PAIRED,
@@ -33,7 +33,7 @@ from tests.landed_joins import (
     past,
     play,
 )
-from tests.landed_lakes import opened_anew
+from tests.support.lakes.landed_lakes import opened_anew
 
 PAST = past()
 FILES = [item for item in PAST if isinstance(item, Landing)]

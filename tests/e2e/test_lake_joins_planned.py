@@ -9,9 +9,9 @@ import pytest
 from fencepost.queries.joins import WINDOW_JOIN, JoinQuery
 from fencepost.reference import Delivery, JoinRegistration, Sighting
 from pipelines.epochs.drive import Lake, advance, arrivals_of, chain_of, finish, job_of, plan
-from pipelines.epochs.joined.job import JoinJob
-from tests.joined_lakes import AXES, FEEDS, LANE, in_force, lake_of, texted
-from tests.lake_play import deliver, register
+from pipelines.execute.joins.job import JoinJob
+from tests.support.lakes.joined_lakes import AXES, FEEDS, LANE, in_force, lake_of, texted
+from tests.support.lakes.lake_play import deliver, register
 
 SECOND = 1_000_000
 EVERY = JoinQuery(

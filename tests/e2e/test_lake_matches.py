@@ -7,15 +7,24 @@ from unittest import mock
 
 import pytest
 
-from pipelines.epochs import job, lanes
 from pipelines.epochs.drive import Lake, advance, chain_of, plan
-from pipelines.epochs.job import TARGETS
+from pipelines.execute import job
+from pipelines.execute.job import TARGETS
 from pipelines.lake.layout import CACHE
 from pipelines.lake.store import Store
-from pipelines.maintain import SETS_KEPT, maintain
-from pipelines.registry.standing import cached, load
-from pipelines.runner import HereRunner
-from tests.landed_lakes import NOW, SECOND, deliveries, land, register, settings_of, take
+from pipelines.lanes import lane
+from pipelines.registry.queries import cached, load
+from pipelines.runs.maintain import SETS_KEPT, maintain
+from pipelines.spark.runner import HereRunner
+from tests.support.lakes.landed_lakes import (
+    NOW,
+    SECOND,
+    deliveries,
+    land,
+    register,
+    settings_of,
+    take,
+)
 
 CROSSING = {"id": "up", "feed": "ticks", "where": "price >= 101"}
 MATCH = {"id": "light", "feed": "ticks", "kind": "match", "where": "volume < price"}
@@ -81,7 +90,7 @@ def test_a_plan_made_before_there_were_matches_is_carried_out(lake) -> None:
     older = tuple(name for name in TARGETS if name != "matches")
     register(lake, [MATCH], NOW + SECOND)
     landed(lake, 1)
-    with mock.patch.object(lanes, "TARGETS", older):
+    with mock.patch.object(lane, "TARGETS", older):
         planned = plan(lake, "ticks")
     assert "matches" not in planned[0].bases
     assert sum(row["matched"] for row in evaluated(lake)) == lake.store.rows("matches").num_rows > 0

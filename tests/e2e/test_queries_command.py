@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.ending import Code
+from pipelines.cli.exit_codes import Code
 from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
-from pipelines.registry.files import rule_files
-from pipelines.settings import load
-from tests.commands import Said, fencepost, python
-from tests.files import written
+from pipelines.project.settings import load
+from pipelines.registry.rule_files import rule_files
+from tests.support.commands.commands import Said, fencepost, python
+from tests.support.commands.files import written
 
 TOML = """
 [lake]
@@ -381,7 +381,7 @@ def test_the_lake_and_the_settings_may_be_named(folder, tmp_path_factory):
 def test_no_jvm_is_needed_and_help_needs_nothing_at_all(folder):
     asked = f"['list', '--config', {str(folder / 'fencepost.toml')!r}]"
     done = python(
-        "import sys\nfrom pipelines.queries_command import app\n"
+        "import sys\nfrom pipelines.cli.commands.queries import app\n"
         "heavy = {'numpy', 'pyarrow', 'deltalake'} & set(sys.modules)\n"
         f"app({asked}, standalone_mode=False)\n"
         "print(heavy, {'pyspark', 'numba', 'rich', 'duckdb'} & set(sys.modules))"

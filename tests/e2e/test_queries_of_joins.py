@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from pipelines.lake.store import Store
-from pipelines.settings import load
-from tests.commands import Said, fencepost
-from tests.files import written
+from pipelines.project.settings import load
+from tests.support.commands.commands import Said, fencepost
+from tests.support.commands.files import written
 
 TOML = """
 [lake]

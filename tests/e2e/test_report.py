@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from pipelines.report.streams import STREAMS
-from tests.browser import in_browser, launched, opened
-from tests.commands import Said, fencepost
-from tests.hand_made_lakes import Ledger, at
-from tests.walked_lakes import (
+from pipelines.serve.report.streams import STREAMS
+from tests.support.commands.browser import in_browser, launched, opened
+from tests.support.commands.commands import Said, fencepost
+from tests.support.lakes.hand_made_lakes import Ledger, at
+from tests.support.lakes.walked_lakes import (
     AXES,
     DEAR,
     EVIL,

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.browser import in_browser, launched, opened
-from tests.commands import REPOSITORY, Said, fencepost
-from tests.walked_lakes import EVIL
+from tests.support.commands.browser import in_browser, launched, opened
+from tests.support.commands.commands import REPOSITORY, Said, fencepost
+from tests.support.lakes.walked_lakes import EVIL
 
 UNITS = '[feeds.ticks]\nunits = { price = "USD" }'
 LATE = {"id": "any", "kind": "band_join", "left": "orders.bid", "right": "ticks.price"}

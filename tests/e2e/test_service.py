@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.commands import REPOSITORY, fencepost
+from tests.support.commands.commands import REPOSITORY, fencepost
 
 PAGE = REPOSITORY / "docs" / "operations.md"
 

@@ -13,9 +13,9 @@ from unittest import mock
 import pyarrow.parquet as pq
 import pytest
 
-from tests.asked_lakes import EVIL, PROJECT, made, said
-from tests.commands import REPOSITORY
-from tests.hand_made_lakes import at
+from tests.support.commands.commands import REPOSITORY
+from tests.support.lakes.asked_lakes import EVIL, PROJECT, made, said
+from tests.support.lakes.hand_made_lakes import at
 
 
 @pytest.fixture(scope="module")
@@ -240,7 +240,7 @@ def test_without_a_lake_each_of_them_says_what_to_do(tmp_path):
 @pytest.mark.slow
 def test_status_and_sql_answer_in_about_a_second_from_the_start_of_the_process(project):
     for arguments in (["status"], ["sql", "select * from inside_now"]):
-        argv = [sys.executable, "-m", "pipelines.cli", *arguments]
+        argv = [sys.executable, "-m", "pipelines.cli.app", *arguments]
         environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
         took = []
         for _ in range(5):

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.asked_lakes import PROJECT, made, said
-from tests.commands import python
-from tests.terminals import terminal
+from tests.support.commands.commands import python
+from tests.support.commands.terminals import terminal
+from tests.support.lakes.asked_lakes import PROJECT, made, said
 
 ASKS = "fencepost>"
 ENDLESS = "select count(*) from range(10000000000) a, range(10000000) b;"
@@ -104,7 +104,8 @@ def test_where_no_lake_is_no_prompt_opens(tmp_path):
 
 def test_only_the_prompt_imports_what_it_needs(tmp_path):
     told = python(
-        "import sys; from pathlib import Path; from tests.asked_lakes import made, said; "
+        "import sys; from pathlib import Path; "
+        "from tests.support.lakes.asked_lakes import made, said; "
         f"d = made(Path({str(tmp_path)!r})); said(d, 'sql', 'select 1'); "
         "said(d, 'sql'); said(d, 'status'); print('prompt_toolkit' in sys.modules)"
     )

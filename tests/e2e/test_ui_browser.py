@@ -29,10 +29,10 @@ from dagster._core.instance.ref import InstanceRef
 from assets.registry import queries
 from assets.resources import LakeAccess
 from pipelines.lake.store import Store
-from pipelines.project_files import FOR_DAGSTER, content
-from pipelines.settings import load
-from tests.browser import Seen, in_browser, launched, opened
-from tests.commands import REPOSITORY
+from pipelines.project.settings import load
+from pipelines.project.templates import FOR_DAGSTER, content
+from tests.support.commands.browser import Seen, in_browser, launched, opened
+from tests.support.commands.commands import REPOSITORY
 
 pytestmark = [
     *in_browser,
@@ -192,7 +192,7 @@ def served(folder: Path) -> Iterator[str]:
     said, log = folder / "ui.out", folder / "ui.err"
     with said.open("wb") as out, log.open("wb") as err:
         command = subprocess.Popen(
-            [sys.executable, "-m", "pipelines.cli", "ui", "--json", "--port", str(free_port())],
+            [sys.executable, "-m", "pipelines.cli.app", "ui", "--json", "--port", str(free_port())],
             cwd=folder,
             env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
             stdout=out,

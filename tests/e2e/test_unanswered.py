@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.ending import Code
-from pipelines.run import RunReport
-from pipelines.run_output import report_json
-from pipelines.runner import HereRunner
-from pipelines.settings import load
-from pipelines.watch import Watch
-from tests.asked_lakes import PROJECT, said
-from tests.hand_made_lakes import Ledger
+from pipelines.cli.exit_codes import Code
+from pipelines.cli.run_output import report_json
+from pipelines.project.settings import load
+from pipelines.runs.run import RunReport
+from pipelines.runs.watch import Watch
+from pipelines.spark.runner import HereRunner
+from tests.support.lakes.asked_lakes import PROJECT, said
+from tests.support.lakes.hand_made_lakes import Ledger
 
 GOOD = "stream_id,ts,price,volume\na,2026-11-18T00:00:0{}Z,{},1\n"
 BAD = "stream,ts\na,2026-11-18T00:00:00Z\n"

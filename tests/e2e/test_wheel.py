@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 import hatch_build
-from pipelines.environment.place import Place
-from tests.commands import BAND, REPOSITORY, TICKS, T
-from tests.files import written
+from pipelines.spark.environment.place import Place
+from tests.support.commands.commands import BAND, REPOSITORY, TICKS, T
+from tests.support.commands.files import written
 
 SHADOW = "raise ImportError('this is the package of another project')\n"
 OTHERS = ("assets", "pipelines", "schemas")
@@ -122,7 +122,7 @@ def test_spark_works_from_the_wheel(installed, project):
 
 def test_every_import_of_ours_is_rewritten_and_lines_stay_where_they_are():
     text = (
-        '"""Written by `python -m pipelines.handbook`."""\n'
+        '"""Written by `python -m pipelines.cli.handbook`."""\n'
         "import schemas\n"
         "from pipelines.lake import store\n"
         "def later():\n"
@@ -130,7 +130,7 @@ def test_every_import_of_ours_is_rewritten_and_lines_stay_where_they_are():
         "    return graph, store, 'pipelines'\n"
     )
     assert hatch_build.rewritten(text, "module.py") == (
-        '"""Written by `python -m pipelines.handbook`."""\n'
+        '"""Written by `python -m pipelines.cli.handbook`."""\n'
         "from fencepost._app import schemas\n"
         "from fencepost._app.pipelines.lake import store\n"
         "def later():\n"
@@ -142,9 +142,9 @@ def test_every_import_of_ours_is_rewritten_and_lines_stay_where_they_are():
 @pytest.mark.parametrize(
     "line",
     [
-        "name = 'pipelines.spark_daemon'",
-        "program = 'from pipelines.spark_daemon import warm'",
-        "import pipelines.session",
+        "name = 'pipelines.spark.daemon'",
+        "program = 'from pipelines.spark.daemon import warm'",
+        "import pipelines.spark.session",
         "import pipelines, sys",
     ],
 )

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pipelines.runner import SparkRunner, Work
+from pipelines.spark.runner import SparkRunner, Work
 
 ALWAYS = 100
 """More often than a task is tried."""

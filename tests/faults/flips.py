@@ -13,7 +13,7 @@ from typing import Any
 from fencepost.errors import FencepostError
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.store import Store
-from pipelines.settings import Settings, load
+from pipelines.project.settings import Settings, load
 
 LOCKS = ("_lock", "_lock.json")
 """For people and courtesy: nothing of them is ever a row."""

@@ -62,7 +62,7 @@ def why_not() -> str | None:
 
 def command(folder: Path, *arguments: str) -> list[str]:
     """Give the command line of a run on a project."""
-    return [sys.executable, "-m", "pipelines.cli", *arguments, "--config", str(folder)]
+    return [sys.executable, "-m", "pipelines.cli.app", *arguments, "--config", str(folder)]
 
 
 def traced(folder: Path, calls: str, *options: str, arguments: tuple[str, ...]) -> Ended:

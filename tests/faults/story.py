@@ -21,18 +21,18 @@ from typing import Any
 import pyarrow as pa
 
 from fencepost.times import format_instant, parse_instant
-from pipelines.epochs import evaluate
-from pipelines.epochs.joined import evaluate as joined
-from pipelines.lake.points import on_point
+from pipelines.execute import task
+from pipelines.execute.joins import task as joined
+from pipelines.lake.crash_points import on_point
 from pipelines.lake.store import Store
-from pipelines.maintain import maintain
-from pipelines.registry import joins, standing
+from pipelines.project.settings import Settings, load
+from pipelines.registry import joins, queries
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
-from pipelines.registry.given import given_one
-from pipelines.run import run, writing
-from pipelines.runner import HereRunner
-from pipelines.settings import Settings, load
+from pipelines.registry.input import given_one
+from pipelines.runs.maintain import maintain
+from pipelines.runs.run import run, writing
+from pipelines.spark.runner import HereRunner
 
 NOW = parse_instant("2026-01-09T00:00:00Z")
 LAKE = """\
@@ -166,9 +166,9 @@ def told_in(settings: Settings) -> Story:
 
 def do(folder: Path, stage: str) -> None:
     """Do a stage, as a process of its own would: nothing is left over from before."""
-    for kept in (standing._checked, joins._checked):
+    for kept in (queries._checked, joins._checked):
         kept.clear()
-    for built in (evaluate._indexes, evaluate._matchers, joined._indexes):
+    for built in (task._indexes, task._matchers, joined._indexes):
         built.clear()
     settings, runner = load(folder), HereRunner()
     if stage.startswith("registered"):

@@ -12,15 +12,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from fencepost.errors import FencepostError
-from pipelines.checking.whole import files_are_whole
-from pipelines.ending import Code
+from pipelines.checks.whole import files_are_whole
+from pipelines.cli.exit_codes import Code
+from pipelines.lake.checksums import OURS, SUMS, Damaged
 from pipelines.lake.data_files import DataFile, open_verified
 from pipelines.lake.store import Store
-from pipelines.lake.sums import OURS, SUMS, Damaged
-from pipelines.settings import load
-from tests.commands import fencepost
+from pipelines.project.settings import load
 from tests.faults import flips, story
 from tests.faults.flips import Flip
+from tests.support.commands.commands import fencepost
 
 EVERY_KIND = (".parquet", ".json", ".arrow", "_fencepost.json", SUMS, "_last_checkpoint")
 

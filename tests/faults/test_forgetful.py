@@ -8,9 +8,9 @@ import pytest
 from fencepost.errors import LakeError
 from pipelines.lake.layout import commit_path
 from pipelines.lake.store import Store
-from pipelines.run import run
-from pipelines.runner import HereRunner
-from pipelines.settings import Settings, load
+from pipelines.project.settings import Settings, load
+from pipelines.runs.run import run
+from pipelines.spark.runner import HereRunner
 from tests.faults.story import STORIES, copied, differing, do, land, make, rows_of
 
 

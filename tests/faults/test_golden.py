@@ -13,16 +13,16 @@ import pyarrow as pa
 import pytest
 
 from pipelines.lake.layout import Note
+from pipelines.project.settings import load
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
-from pipelines.registry.given import given_one
-from pipelines.run import run, writing
-from pipelines.runner import HereRunner
-from pipelines.settings import load
+from pipelines.registry.input import given_one
+from pipelines.runs.run import run, writing
+from pipelines.spark.runner import HereRunner
 from schemas import FORMAT
-from tests.commands import REPOSITORY, fencepost
 from tests.faults.story import NOW, Tables, differing, rows_of
 from tests.golden import story
+from tests.support.commands.commands import REPOSITORY, fencepost
 
 GOLDEN = REPOSITORY / "tests" / "golden"
 NOT_COUNTED = re.compile(r"'(matched|paired|came_in|went_out)': None")

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.lake.checksums import OURS, SummedFile
 from pipelines.lake.store import Store
-from pipelines.lake.sums import OURS, SummedFile
-from pipelines.settings import load
+from pipelines.project.settings import load
 from tests.faults.story import copied, differing, do, make, rows_of
 from tests.faults.victim import PATIENCE, SERVER
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fencepost.times import format_instant, parse_instant
-from pipelines.run import run
-from pipelines.runner import HereRunner
-from pipelines.settings import load
+from pipelines.project.settings import load
+from pipelines.runs.run import run
+from pipelines.spark.runner import HereRunner
 from tests.faults.story import do, make
 
 ROWS = 20_000

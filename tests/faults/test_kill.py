@@ -16,17 +16,17 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import LockedError, WorkerError
-from pipelines.epochs.evaluate import work as evaluates
+from pipelines.execute.task import work as evaluates
 from pipelines.ingest.task import work as reads
-from pipelines.run import run
-from pipelines.runner import HereRunner, SparkRunner
-from pipelines.session import ATTEMPTS
-from pipelines.settings import load
-from tests.commands import REPOSITORY
+from pipelines.project.settings import load
+from pipelines.runs.run import run
+from pipelines.spark.runner import HereRunner, SparkRunner
+from pipelines.spark.session import ATTEMPTS
 from tests.faults.deaths import ALWAYS, Deadly, deaths, dies
 from tests.faults.story import JOINED, copied, differing, do, land, make, rows_of
+from tests.support.commands.commands import REPOSITORY
 
-FENCEPOST = "from pipelines.cli import main; main()"
+FENCEPOST = "from pipelines.cli.app import main; main()"
 SAID = "said.txt"
 KILLS = (
     "ingest.planned:1",

@@ -17,16 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.epochs.share import Answer
-from pipelines.lake.appending import Diverged
+from pipelines.execute.share import Answer
+from pipelines.lake.append import Diverged
+from pipelines.lake.crash_points import on_point
 from pipelines.lake.lock import LOCK
-from pipelines.lake.points import on_point
-from pipelines.run import run
-from pipelines.runner import HereRunner, Work
-from pipelines.settings import load
-from tests.commands import REPOSITORY
+from pipelines.project.settings import load
+from pipelines.runs.run import run
+from pipelines.spark.runner import HereRunner, Work
 from tests.faults.story import Crash, copied, differing, do, land, make, rows_of
 from tests.faults.victim import PATIENCE, SERVER
+from tests.support.commands.commands import REPOSITORY
 
 HANGS = 10.0
 """Seconds after which a run that stands still is killed."""

@@ -16,11 +16,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.ending import Code
-from tests.commands import fencepost
+from pipelines.cli.exit_codes import Code
 from tests.faults import injected, story
 from tests.faults.injected import Ended
 from tests.faults.small_disks import small_disk
+from tests.support.commands.commands import fencepost
 
 SENTENCE = re.compile(
     r"(?P<file>/[^:]+): (No space left on device|Input/output error|Read-only file system"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.lake.appending import Conflict, append_once
+from pipelines.lake.append import Conflict, append_once
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import user_metadata

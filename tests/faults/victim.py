@@ -14,7 +14,7 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from pipelines.lake.points import CRASH_AT
+from pipelines.lake.crash_points import CRASH_AT
 from tests.faults.story import do
 
 SERVER = get_context("forkserver")

@@ -25,7 +25,7 @@ LEFT_OUT = ("/lake/_cache", "/lake/_lock", "/lake/_waiting")
 def fencepost(folder: Path, *words: str, **environ: str) -> int:
     """Give a command in a session of its own, since a crash kills the process group."""
     done = subprocess.run(
-        [sys.executable, "-c", "from pipelines.cli import main; main()", *words],
+        [sys.executable, "-c", "from pipelines.cli.app import main; main()", *words],
         cwd=folder,
         env={**os.environ, **environ},
         check=False,

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.band_play import (
+from tests.support.stories.band_play import (
     BANDS,
     UPDATES,
     VALUES,

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.joins.bands import BandPlane
-from tests.band_play import (
+from tests.support.stories.band_play import (
     BANDS,
     STREAMS,
     VALUES,

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 
 from fencepost.reference import run
-from tests.oracles import assert_same_rows
-from tests.play import Way, play
-from tests.strategies import FEED, Story, stories
+from tests.support.oracles.oracles import assert_same_rows
+from tests.support.stories.play import Way, play
+from tests.support.stories.strategies import FEED, Story, stories
 
 ALL = ("events", "transitions", "matches", "rejected", "pending", "heads", "waiting", "watermark")
 

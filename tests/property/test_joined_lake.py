@@ -17,11 +17,10 @@ from fencepost.reference import (
     run_joins,
 )
 from pipelines.epochs.drive import advance
-from pipelines.epochs.lanes import lanes
 from pipelines.epochs.partitions import keys_of, partitions
+from pipelines.lanes.lane import lanes
 from pipelines.planning.plan import Limits
-from tests.join_stories import ORIGIN, TICK, JoinStory, band_join, join_stories, window_join
-from tests.joined_lakes import (
+from tests.support.lakes.joined_lakes import (
     AXES,
     FEEDS,
     LANE,
@@ -35,7 +34,15 @@ from tests.joined_lakes import (
     with_a_delivery,
     written,
 )
-from tests.lake_play import deliver, register
+from tests.support.lakes.lake_play import deliver, register
+from tests.support.stories.join_stories import (
+    ORIGIN,
+    TICK,
+    JoinStory,
+    band_join,
+    join_stories,
+    window_join,
+)
 
 ways = st.builds(
     JoinWay,

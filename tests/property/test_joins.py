@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from fencepost.errors import StateError
 from fencepost.joins.engine import step
-from fencepost.joins.finding import Planes
 from fencepost.joins.index import LaneIndex
+from fencepost.joins.probe import Planes
 from fencepost.joins.state import LaneState
 from fencepost.reference import JoinRegistration, SideDelivery, run_joins
-from tests.join_play import assert_told_by, batches, index_of, played, told
-from tests.join_stories import (
+from tests.support.stories.join_play import assert_told_by, batches, index_of, played, told
+from tests.support.stories.join_stories import (
     FEEDS,
     MANY,
     TICK,

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from fencepost.reference import run
 from pipelines.planning.plan import Limits
-from tests.lake_play import LakeWay, lake_of, play
-from tests.oracles import assert_same_rows
-from tests.strategies import FEED, Story, stories
+from tests.support.lakes.lake_play import LakeWay, lake_of, play
+from tests.support.oracles.oracles import assert_same_rows
+from tests.support.stories.strategies import FEED, Story, stories
 
 PARTS = (
     "events",

@@ -24,9 +24,9 @@ from fencepost.reference import Delivery, Registration, Rows, Sighting, holds, r
 from fencepost.reference.crossings import covers, is_valid
 from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch
-from tests.oracles import assert_same_rows, batch_of, query_set_of
-from tests.play import gather, settle, stripes_for_few
-from tests.strategies import FEED, GRID, STREAMS, TICK, deliveries, queries
+from tests.support.oracles.oracles import assert_same_rows, batch_of, query_set_of
+from tests.support.stories.play import gather, settle, stripes_for_few
+from tests.support.stories.strategies import FEED, GRID, STREAMS, TICK, deliveries, queries
 
 AXES = ("x", "y")
 ALL = ("events", "transitions", "rejected", "pending", "heads", "waiting", "watermark")

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pipelines.checking.one_pass import tallies
-from pipelines.views.duckdb_session import FUNCTIONS
+from pipelines.checks.one_pass import tallies
+from pipelines.serve.views.duckdb_session import FUNCTIONS
 from schemas import Column, all_tables
 from schemas.expectations import Contract, contracts
-from tests.by_great_expectations import Said, said_by_theirs
+from tests.support.oracles.by_great_expectations import Said, said_by_theirs
 
 pytestmark = pytest.mark.xdist_group("great-expectations")  # one process imports it for all
 

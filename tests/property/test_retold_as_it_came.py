@@ -17,10 +17,18 @@ from fencepost.reference import (
     Rows,
     Sighting,
 )
-from tests.oracles import assert_same_rows
-from tests.play import Way, play
-from tests.retelling import ALL, FAR, HALF, deliveries_of, rows_without, ways, with_deliveries
-from tests.strategies import Story, matches, queries, stories
+from tests.support.oracles.oracles import assert_same_rows
+from tests.support.stories.play import Way, play
+from tests.support.stories.retelling import (
+    ALL,
+    FAR,
+    HALF,
+    deliveries_of,
+    rows_without,
+    ways,
+    with_deliveries,
+)
+from tests.support.stories.strategies import Story, matches, queries, stories
 
 # ── M1 to M4: epochs, rows, registrations, repeats ────────────────────────────────────────────────
 

@@ -21,9 +21,9 @@ from fencepost.reference import (
     holds,
     run,
 )
-from tests.oracles import assert_same_rows
-from tests.play import Way, play
-from tests.retelling import (
+from tests.support.oracles.oracles import assert_same_rows
+from tests.support.stories.play import Way, play
+from tests.support.stories.retelling import (
     ALL,
     HALF,
     HALFWAY,
@@ -36,7 +36,7 @@ from tests.retelling import (
     with_deliveries,
     with_regions,
 )
-from tests.strategies import FEED, STREAMS, TICK, Story, stories
+from tests.support.stories.strategies import FEED, STREAMS, TICK, Story, stories
 
 
 def ever(story: Story) -> list[StandingQuery]:

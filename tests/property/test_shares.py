@@ -18,7 +18,7 @@ from fencepost.order import NEVER
 from fencepost.reference import Delivery, Registration, Rows, Sighting
 from fencepost.tuples import Int64s, TupleBatch
 from pipelines.planning.plan import moved
-from tests.oracles import (
+from tests.support.oracles.oracles import (
     assert_same_rows,
     batch_of,
     epochs,
@@ -29,8 +29,8 @@ from tests.oracles import (
     rejected_rows,
     transition_rows,
 )
-from tests.play import Way, play, settle
-from tests.strategies import FEED, STREAMS, TICK, Story, stories
+from tests.support.stories.play import Way, play, settle
+from tests.support.stories.strategies import FEED, STREAMS, TICK, Story, stories
 
 PARTS = (
     "events",

@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fencepost.times import parse_instant
-from tests.files import Row, faulty, rows_of, shared, taken, written
+from tests.support.commands.files import Row, faulty, rows_of, shared, taken, written
 
 Cells = list[str | None]
 

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pipelines.epochs.logs import AsOf
+from pipelines.execute.logs import AsOf
 from pipelines.lake.evidence import Evidence
 from pipelines.planning.chain import Chain, Epoch
 from tests.simulated.store import Disk, Laid

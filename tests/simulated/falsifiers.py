@@ -13,10 +13,12 @@ from unittest import mock
 
 import pyarrow as pa
 
-from pipelines.epochs import drive, job
-from pipelines.epochs.logs import AsOf
-from pipelines.ingest import carrying, plans
-from pipelines.lake import appending, sequence
+from pipelines.epochs import drive
+from pipelines.execute import job
+from pipelines.execute.logs import AsOf
+from pipelines.ingest import execute
+from pipelines.ingest import plan as plans
+from pipelines.lake import append, sequence
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.planning import plan
@@ -27,8 +29,8 @@ from tests.simulated.store import SimulatedStore
 Broken = Callable[[], Any]
 """Gives a context in which the protocol is broken."""
 
-ROOMS = (appending, sequence, drive, job, carrying, plans, commit)
-COMMITTED = appending.committed
+ROOMS = (append, sequence, drive, job, execute, plans, commit)
+COMMITTED = append.committed
 NEXT_GROUP = plan.next_group
 DIFFERENCE = plan.first_difference
 DELIVERIES = Arrivals.deliveries
@@ -69,9 +71,9 @@ def an_unknown_outcome_is_taken_for_success() -> Any:
         while True:
             try:
                 tables.append(name, tables.version(name), files(), evidence)
-            except appending.Unknown:
+            except append.Unknown:
                 return True
-            except appending.Conflict:
+            except append.Conflict:
                 continue
             return True
 
@@ -87,7 +89,7 @@ def done_is_said_before_the_rows_stand() -> Any:
             files = [DataFile.from_json(f) for a in answers for f in a.files.get(name, ())]
             if rows:
                 told = mine._evidence("evaluate", rows, hashed)
-                appending.append_once(mine.store, name, told, partial(list, files), 0)
+                append.append_once(mine.store, name, told, partial(list, files), 0)
         return done
 
     return mock.patch.object(job.Job, "commit", commit)
@@ -171,7 +173,7 @@ def numbers_are_taken_without_comparing() -> Any:
         planned = make(store.fold("arrivals", sequence.Numbers).newest + 1)
         evidence = sequence._evidence(what, name, lane, planned)
         files = store.write("arrivals", planned)
-        appending.append_once(store, "arrivals", evidence, lambda: files, 0)
+        append.append_once(store, "arrivals", evidence, lambda: files, 0)
         return planned
 
     return everywhere("take_numbers", take)

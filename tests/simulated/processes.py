@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from pipelines.lake.appending import Unknown
+from pipelines.lake.append import Unknown
 from tests.simulated.store import Row
 
 MOST_BOOTS = 60

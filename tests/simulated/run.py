@@ -19,18 +19,20 @@ from unittest import mock
 import pyarrow as pa
 
 from fencepost.errors import LakeError
-from pipelines.epochs import drive, job, lanes
+from pipelines.epochs import drive
 from pipelines.epochs.drive import Lake
-from pipelines.ingest import carrying
+from pipelines.execute import job
+from pipelines.ingest import execute
 from pipelines.ingest import run as ingest_run
+from pipelines.ingest.landing import Found, Looked
 from pipelines.ingest.units import FilePart
-from pipelines.lake import points, sequence
+from pipelines.lake import crash_points, sequence
 from pipelines.lake.evidence import Evidence
-from pipelines.landing import Found, Looked
+from pipelines.lanes import lane
 from pipelines.planning.plan import Limits
+from pipelines.project.settings import Feed, Settings
 from pipelines.registry import commit as registry
 from pipelines.registry.changes import Changes, Compared
-from pipelines.settings import Feed, Settings
 from schemas.arrivals import DONE
 from tests.simulated.checks import Checks
 from tests.simulated.processes import Process, Scheduler
@@ -218,7 +220,7 @@ class World:
 
     def run(self) -> Ran:
         """Run to the end, and look at what stands."""
-        off = points.on_point(self.passed)
+        off = crash_points.on_point(self.passed)
         try:
             with (
                 mock.patch.object(job, "ONE_TASK", self.draw.choice((-1, 1000))),
@@ -269,11 +271,11 @@ def simulated(seed: int = 0) -> Iterator[None]:
         (registry, "compare", compared),
         (registry, "newest", lambda store: registered(store.disk)),
         (registry, "by_feed_and_id", lambda rows: rows),
-        (lanes, "_queries", lambda _s, _t, _lane, version: f"r{version}" if version else None),
-        (lanes, "_matches", lambda _s, _t, _lane, _version: None),
-        (lanes, "fingerprint", lambda _s, _t, _lane, version: f"r{version}"),
+        (lane, "_queries", lambda _s, _t, _lane, version: f"r{version}" if version else None),
+        (lane, "_matches", lambda _s, _t, _lane, _version: None),
+        (lane, "fingerprint", lambda _s, _t, _lane, version: f"r{version}"),
         (drive, "code_version", lambda: "simulated"),
-        (carrying, "_files", lambda _feed, planned, _again: (FilePart(0, planned.path, 1, 0),)),
+        (execute, "_files", lambda _feed, planned, _again: (FilePart(0, planned.path, 1, 0),)),
         (uuid, "uuid4", lambda: uuid.UUID(int=names.getrandbits(128))),
     ]
     with ExitStack() as stack:

@@ -13,7 +13,7 @@ from typing import Any, Protocol, TypeVar, cast
 
 import pyarrow as pa
 
-from pipelines.lake.appending import Conflict
+from pipelines.lake.append import Conflict
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from schemas import Table

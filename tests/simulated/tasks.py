@@ -5,12 +5,12 @@ Law: the same task gives the same rows, whoever does it and however often.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pipelines.epochs.evaluate import work as evaluate_work
-from pipelines.epochs.share import Answer, Share, Step
+from pipelines.execute.share import Answer, Share, Step
+from pipelines.execute.task import work as evaluate_work
 from pipelines.ingest.outcome import Outcome
 from pipelines.ingest.task import Answer as IngestAnswer
 from pipelines.ingest.units import Unit
-from pipelines.runner import Work
+from pipelines.spark.runner import Work
 from schemas.epochs import COUNTS
 from tests.simulated.store import Disk, Laid, Row, hash_of
 from tests.simulated.streams import LOGS, Item, Rows, Streams, changes, newest, whole

@@ -14,17 +14,17 @@ from chispa import assert_df_equality
 from deltalake import DeltaTable
 from pyspark.sql import DataFrame, SparkSession
 
-from pipelines.epochs import by_spark
 from pipelines.epochs.drive import Lake
 from pipelines.epochs.partitions import keys_of, partitions
+from pipelines.execute import spark_read
 from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
-from pipelines.runner import HereRunner, SparkRunner
-from pipelines.views.duckdb_session import duckdb_session
-from pipelines.watch import Watch
-from tests import landed_joins, landed_lakes
-from tests.commands import REPOSITORY
-from tests.landed_lakes import LEFT_OUT, SECOND, Way, play, tables_of
+from pipelines.runs.watch import Watch
+from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.spark.runner import HereRunner, SparkRunner
+from tests.support.commands.commands import REPOSITORY
+from tests.support.lakes import landed_joins, landed_lakes
+from tests.support.lakes.landed_lakes import LEFT_OUT, SECOND, Way, play, tables_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -82,7 +82,7 @@ def test_rows_through_spark_and_rows_from_files_give_the_same_tables(
 ) -> None:
     way = Way(run_every=5, limits=Limits(epoch_deliveries=3, snapshot_every=2), read_path="spark")
     lake = play(tmp_path, SparkRunner(lambda: spark), way, LATENESS)
-    assert by_spark.is_chosen(lake.settings, lake.store, lake.runner)
+    assert spark_read.is_chosen(lake.settings, lake.store, lake.runner)
     assert tables_of(lake) == tables_of(here)
 
 
@@ -135,7 +135,7 @@ def test_spark_refuses_a_row_that_breaks_a_constraint(spark, on_spark: Lake) -> 
 
 
 def test_files_are_passed_over_by_query_stream_and_day(on_spark: Lake) -> None:
-    from pipelines.maintain import maintain
+    from pipelines.runs.maintain import maintain
 
     before = tables_of(on_spark)
     maintain(on_spark.store, on_spark.settings)
@@ -154,7 +154,7 @@ def test_a_watch_takes_what_lands_and_ends_on_sigterm(tmp_path: Path) -> None:
     landing = settings.feeds["ticks"].source
     files = list(landed_lakes.deliveries(3))
     (landing / files[0][0]).write_text(files[0][1])
-    command = [sys.executable, "-m", "pipelines.cli", "watch", "--every", "1s"]
+    command = [sys.executable, "-m", "pipelines.cli.app", "watch", "--every", "1s"]
     watch = subprocess.Popen(
         command,
         cwd=tmp_path,
@@ -208,8 +208,8 @@ def test_a_failing_run_ends_the_watch_with_its_error(tmp_path: Path) -> None:
 def test_rows_are_the_same_under_another_time_zone(tmp_path: Path, here: Lake) -> None:
     """A process in New York, over the hours of a change of clocks, as under UTC."""
     code = (
-        "import sys; from pathlib import Path; from tests.landed_lakes import *;"
-        "from pipelines.runner import HereRunner;"
+        "import sys; from pathlib import Path; from tests.support.lakes.landed_lakes import *;"
+        "from pipelines.spark.runner import HereRunner;"
         "print(repr(tables_of(play(Path(sys.argv[1]), HereRunner(), Way(), 2 * SECOND))))"
     )
     said = subprocess.run(

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.marts import folder_of, refresh
-from pipelines.settings import Feed, Settings
-from pipelines.views.duckdb_session import duckdb_session
+from pipelines.project.settings import Feed, Settings
+from pipelines.serve.marts import folder_of, refresh
+from pipelines.serve.views.duckdb_session import duckdb_session
 from schemas.marts import MARTS
-from tests.hand_made_lakes import AXES, Ledger, at
+from tests.support.lakes.hand_made_lakes import AXES, Ledger, at
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

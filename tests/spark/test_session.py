@@ -15,10 +15,10 @@ import pytest
 from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
-from pipelines import session
-from pipelines.environment import java, jvm
-from pipelines.environment.place import Place
-from tests.commands import REPOSITORY
+from pipelines.spark import session
+from pipelines.spark.environment import java, jvm
+from pipelines.spark.environment.place import Place
+from tests.support.commands.commands import REPOSITORY
 
 pytestmark = pytest.mark.xdist_group("spark")
 
@@ -129,7 +129,7 @@ def _listening(process: int) -> Iterator[IPv4Address | IPv6Address]:
 
 def test_a_wish_that_cannot_be_met_is_refused_before_anything_starts(tmp_path):
     said = alone(
-        "from pipelines import session\nfrom fencepost.errors import InputError\n"
+        "from pipelines.spark import session\nfrom fencepost.errors import InputError\n"
         "for wish in ({'memory': '4'}, {'cores': 0}):\n"
         "    try:\n        session.spark(**wish)\n"
         "    except InputError as why:\n        print(why)",
@@ -144,7 +144,7 @@ def test_a_wish_that_cannot_be_met_is_refused_before_anything_starts(tmp_path):
 LIFE = """
 import os, tempfile
 from pathlib import Path
-from pipelines import session
+from pipelines.spark import session
 session.stop()
 spark = session.spark(cores=1)
 spark.range(3).write.format("delta").save(tempfile.mkdtemp() + "/t")
@@ -210,7 +210,7 @@ def gone(process: int) -> bool:
 @pytest.mark.fault(8)
 def test_the_jvm_does_not_outlive_a_process_that_is_killed(tmp_path):
     code = (
-        "import os, signal\nfrom pipelines import session\nsession.spark()\n"
+        "import os, signal\nfrom pipelines.spark import session\nsession.spark()\n"
         "print(session._RUNNING[0].jvm.process.pid, flush=True)\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
@@ -220,7 +220,7 @@ def test_the_jvm_does_not_outlive_a_process_that_is_killed(tmp_path):
 
 
 STRANGER = """
-from pipelines import session
+from pipelines.spark import session
 session.spark()
 mine = session._RUNNING.pop()
 try:
@@ -239,7 +239,7 @@ def test_a_session_that_is_not_ours_is_left_as_it_is(tmp_path):
 @pytest.mark.fault(8)
 def test_a_java_that_fails_is_said_with_its_own_words(tmp_path):
     code = (
-        "from pipelines import session\n"
+        "from pipelines.spark import session\n"
         "try:\n    session.spark(jvm_options=['-Xmx1k'])\n"
         "except Exception as why:\n    print(type(why).__name__, why)"
     )
@@ -280,7 +280,7 @@ def test_the_wheels_java_does_it_all_where_there_is_no_other_and_no_network(tmp_
     for name in ("chmod", "bash", "sh", "ip"):
         (programs / name).symlink_to(shutil.which(name) or pytest.skip(f"no {name} here"))
     code = (
-        "import tempfile\nfrom pipelines import session\nspark = session.spark()\n"
+        "import tempfile\nfrom pipelines.spark import session\nspark = session.spark()\n"
         "table = tempfile.mkdtemp() + '/t'\n"
         "spark.range(5).write.format('delta').save(table)\n"
         "print(spark.read.format('delta').load(table).count())\n"

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import AlertError, Faults
-from pipelines import alerting
-from pipelines.alerting import COMMAND, WEBHOOK, Alert, channels, of_refused, send
 from pipelines.ingest.refusals import Unanswered
-from pipelines.settings import Settings, understood
-from tests.loopback import listening
+from pipelines.project.settings import Settings, understood
+from pipelines.runs import alerts as alerting
+from pipelines.runs.alerts import COMMAND, WEBHOOK, Alert, channels, of_refused, send
+from tests.support.commands.loopback import listening
 
 CANARY = "T0Ps3cret"
 TOML = """

@@ -8,7 +8,7 @@ from functools import partial
 import pytest
 
 from fencepost.errors import LakeError
-from pipelines.lake.appending import TRIES, Conflict, Diverged, Unknown, append_once, committed
+from pipelines.lake.append import TRIES, Conflict, Diverged, Unknown, append_once, committed
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import MARK, Evidence
 from pipelines.lake.layout import commit_path

@@ -12,7 +12,7 @@ from fencepost.matches.bitmaps.index import chosen_cuts
 from fencepost.matches.bitmaps.kernels import BLOCK, CUTS
 from fencepost.matches.scan import Scan
 from fencepost.tuples import Doubles
-from tests.boxes import CROWDS, crowd
+from tests.support.stories.boxes import CROWDS, crowd
 
 INF = np.inf
 THREE = Boxes.of(np.array([[0.0, 1.0, -INF]]), np.array([[4.0, 2.0, 1.0]]))

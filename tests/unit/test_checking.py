@@ -7,17 +7,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from fencepost.errors import InputError
-from pipelines.checking import OWN, own_checks
-from pipelines.checking.scope import Scope, latest_run
+from pipelines.checks import OWN, own_checks
+from pipelines.checks.scope import Scope, latest_run
 from pipelines.epochs.drive import chain_of
 from pipelines.planning.plan import Limits
-from pipelines.runner import HereRunner
-from tests.checked_lakes import failed, settings_of, sound
-from tests.hand_made_lakes import Ledger, at
-from tests.lake_play import LakeWay, lake_of, play
-from tests.landed_lakes import Way
-from tests.landed_lakes import play as landed
-from tests.strategies import Story, stories
+from pipelines.spark.runner import HereRunner
+from tests.support.lakes.checked_lakes import failed, settings_of, sound
+from tests.support.lakes.hand_made_lakes import Ledger, at
+from tests.support.lakes.lake_play import LakeWay, lake_of, play
+from tests.support.lakes.landed_lakes import Way
+from tests.support.lakes.landed_lakes import play as landed
+from tests.support.stories.strategies import Story, stories
 
 NAMES = [check.name for check in OWN]
 

@@ -4,16 +4,16 @@ import re
 
 import pytest
 
-from pipelines.checking import Checked, contract_checks
+from pipelines.checks import Checked, contract_checks
 from pipelines.epochs.drive import chain_of
-from pipelines.runner import HereRunner
+from pipelines.spark.runner import HereRunner
 from schemas import all_tables
 from schemas.expectations import contracts
-from tests.checked_lakes import AXES, failed, settings_of, sound, spoilt
-from tests.commands import python
-from tests.hand_made_lakes import AXES as MANY_AXES
-from tests.landed_lakes import Way
-from tests.landed_lakes import play as landed
+from tests.support.commands.commands import python
+from tests.support.lakes.checked_lakes import AXES, failed, settings_of, sound, spoilt
+from tests.support.lakes.hand_made_lakes import AXES as MANY_AXES
+from tests.support.lakes.landed_lakes import Way
+from tests.support.lakes.landed_lakes import play as landed
 
 PROMISED = [
     (table, each.name) for table, c in contracts("ticks", AXES).items() for each in c.expectations
@@ -99,8 +99,8 @@ def test_contracts_speak_of_columns_that_there_are(axes):
 
 
 def test_an_axis_may_be_called_like_a_word_of_sql(tmp_path):
-    from pipelines.settings import Feed, Settings
-    from tests.hand_made_lakes import Ledger
+    from pipelines.project.settings import Feed, Settings
+    from tests.support.lakes.hand_made_lakes import Ledger
 
     ledger = Ledger({"select": ("order", "group")})
     arrival = ledger.arrive("select")
@@ -113,7 +113,7 @@ def test_an_axis_may_be_called_like_a_word_of_sql(tmp_path):
 
 def test_declaring_checks_imports_no_great_expectations():
     said = python(
-        "import sys, assets.checks, pipelines.check_command; "
+        "import sys, assets.checks, pipelines.cli.commands.check; "
         "print('great_expectations' in sys.modules)"
     )
     assert said.stdout.splitlines()[-1:] == ["False"], said.stderr

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from pipelines.checking import Moment
-from pipelines.checking.docs import alone, bring_up_to_date
-from pipelines.checking.site import KEPT, Site
-from pipelines.checking.styling import STYLE
-from pipelines.settings import Settings
-from tests.checked_lakes import settings_of, sound, spoilt
+from pipelines.checks import Moment
+from pipelines.checks.docs import alone, bring_up_to_date
+from pipelines.checks.site import KEPT, Site
+from pipelines.checks.styling import STYLE
+from pipelines.project.settings import Settings
+from tests.support.lakes.checked_lakes import settings_of, sound, spoilt
 
 pytestmark = pytest.mark.xdist_group("great-expectations")  # one process imports it for all
 

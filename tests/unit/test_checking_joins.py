@@ -12,19 +12,19 @@ from hypothesis import HealthCheck, given, settings
 from typer.testing import CliRunner
 
 from fencepost.errors import InputError
-from pipelines.check_command import check
-from pipelines.checking import OF_JOINS, contract_checks, own_checks
+from pipelines.checks import OF_JOINS, contract_checks, own_checks
+from pipelines.cli.commands.check import check
 from pipelines.epochs.drive import Lake, advance, chain_of
 from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
-from pipelines.settings import Settings
+from pipelines.project.settings import Settings
 from schemas import all_tables
 from schemas.expectations import contracts
-from tests.checked_joins import AXES, LANE, settings_of, sound, spoilt
-from tests.checked_lakes import failed
-from tests.hand_made_lakes import Ledger, at
-from tests.join_stories import JoinStory, join_stories, long_story
-from tests.joined_lakes import FEEDS, JoinWay, lake_of, play, with_a_delivery, written
+from tests.support.lakes.checked_joins import AXES, LANE, settings_of, sound, spoilt
+from tests.support.lakes.checked_lakes import failed
+from tests.support.lakes.hand_made_lakes import Ledger, at
+from tests.support.lakes.joined_lakes import FEEDS, JoinWay, lake_of, play, with_a_delivery, written
+from tests.support.stories.join_stories import JoinStory, join_stories, long_story
 
 NAMES = [check.name for check in OF_JOINS]
 
@@ -192,7 +192,7 @@ def test_a_sound_lane_of_joins_passes_and_says_what_was_looked_at(tmp_path):
 
 
 def test_an_audit_reaches_back_to_what_the_other_feed_delivered_last(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipelines.checking.audit_pairs.STRETCH", 1)
+    monkeypatch.setattr("pipelines.checks.audit_pairs.STRETCH", 1)
     ledger = sound()
     lose("pairs", epoch=2)(ledger)
     lose("pairs", epoch=1)(ledger)  # of a tuple that is older than what is looked at

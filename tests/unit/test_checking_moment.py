@@ -7,17 +7,17 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.checking import Checked, Moment
-from pipelines.checking import fingerprint as fingerprints
-from pipelines.checking.site import KEPT, Site
+from pipelines.checks import Checked, Moment
+from pipelines.checks import fingerprint as fingerprints
+from pipelines.checks.site import KEPT, Site
 from pipelines.epochs.drive import chain_of
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
-from pipelines.settings import Settings
-from tests.checked_joins import LANE
-from tests.checked_joins import settings_of as settings_of_joins
-from tests.checked_joins import sound as sound_joins
-from tests.checked_lakes import settings_of, sound, spoilt
+from pipelines.project.settings import Settings
+from tests.support.lakes.checked_joins import LANE
+from tests.support.lakes.checked_joins import settings_of as settings_of_joins
+from tests.support.lakes.checked_joins import sound as sound_joins
+from tests.support.lakes.checked_lakes import settings_of, sound, spoilt
 
 FEW = ("deliveries_are_accounted_for", "crossings_alternate", "state_is_the_newest")
 
@@ -42,7 +42,7 @@ def declared(tmp_path) -> Settings:
 
 
 def test_what_passed_is_told_again_without_being_looked_at(declared, monkeypatch):
-    monkeypatch.setattr("pipelines.views.duckdb_session.duckdb_session", None)
+    monkeypatch.setattr("pipelines.serve.views.duckdb_session.duckdb_session", None)
     made = looked(declared)
     assert fresh(made) == []
     assert all(each.passed and each.seconds == 0.0 for each in made)

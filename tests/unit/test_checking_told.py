@@ -14,11 +14,11 @@ from assets.graph import key
 from assets.lanes import Lane
 from assets.resources import LakeAccess
 from assets.telling import NOTHING_IS_STALE, shows_partitions
-from pipelines.check_command import check
-from pipelines.checking import OWN
-from pipelines.settings import Settings
+from pipelines.checks import OWN
+from pipelines.cli.commands.check import check
+from pipelines.project.settings import Settings
 from schemas.expectations import contracts
-from tests.checked_lakes import AXES, settings_of, sound, spoilt
+from tests.support.lakes.checked_lakes import AXES, settings_of, sound, spoilt
 
 TOML = """
 [lake]

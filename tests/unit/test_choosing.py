@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from fencepost.crossings import BorderIndex
-from fencepost.crossings.choosing import METHODS, Chosen
+from fencepost.crossings.choose import METHODS, Chosen
 from fencepost.engine import FeedState, Outcome, step
 from fencepost.errors import InputError
 from fencepost.queries import QuerySet

@@ -13,13 +13,14 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
+from examples.demo import day as demo_day
+from examples.demo import rules as demo_rules
+from examples.demo.day import DATE, HOUR, MIDNIGHT, DemoDay
 from fencepost.errors import StateError
 from fencepost.queries import QuerySet, parted, read_queries_jsonl
 from fencepost.times import parse_instant
-from fencepost.workloads import TownDay, town
-from pipelines import demo_day, demo_rules
-from pipelines.demo_day import DATE, HOUR, MIDNIGHT, DemoDay
-from pipelines.settings import Settings
+from pipelines.project.settings import Settings
+from pipelines.workloads import TownDay, town
 
 SCALE = 0.02
 AXES = {"ticks": ("price", "volume"), "locations": ("x", "y", "speed")}

@@ -5,9 +5,9 @@ import pytest
 
 from fencepost.errors import LakeError
 from pipelines.lake.evidence import Evidence
-from pipelines.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb_session import duckdb_session
 from schemas import all_tables
-from tests.hand_made_lakes import AXES, Ledger
+from tests.support.lakes.hand_made_lakes import AXES, Ledger
 
 NOTHING = Evidence("by hand", "more", "", 1, 1, 1, 1, 0)
 

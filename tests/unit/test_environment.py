@@ -16,15 +16,15 @@ from cryptography.hazmat.primitives.serialization import pkcs12
 from typer.testing import CliRunner
 
 from fencepost.errors import InputError
-from pipelines.doctor_command import doctor
-from pipelines.environment import archive, jars, java, jvm, machine, trust
-from pipelines.environment.diagnosis import Mark, findings
-from pipelines.environment.faults import SetupError
-from pipelines.environment.jars import Jar
-from pipelines.environment.java import Java
-from pipelines.environment.place import Place
-from pipelines.environment.preparing import prepare
-from tests.commands import python
+from pipelines.cli.commands.doctor import doctor
+from pipelines.spark.environment import archive, jars, java, jvm, machine, trust
+from pipelines.spark.environment.diagnosis import Mark, findings
+from pipelines.spark.environment.faults import SetupError
+from pipelines.spark.environment.jars import Jar
+from pipelines.spark.environment.java import Java
+from pipelines.spark.environment.place import Place
+from pipelines.spark.environment.preparing import prepare
+from tests.support.commands.commands import python
 
 GB = 2**30
 
@@ -256,8 +256,8 @@ def test_an_environment_that_cannot_be_made_is_said(tmp_path):
 
 KERNELS = """
 import os, sys, threading
-from pipelines import spark_daemon
-spark_daemon.warm()
+from pipelines.spark import daemon
+daemon.warm()
 tasks = [open(f"/proc/self/task/{t}/comm").read().strip() for t in os.listdir("/proc/self/task")]
 print(len([task for task in tasks if task != "jemalloc_bg_thd"]), threading.active_count())
 from numba.core.dispatcher import Dispatcher
@@ -289,9 +289,9 @@ def test_the_daemon_compiles_whatever_a_worker_will_call_and_has_no_thread(monke
 
 def test_a_daemon_that_cannot_warm_up_serves_all_the_same():
     said = python(
-        "import pyspark.daemon\nfrom pipelines import spark_daemon\n"
-        "spark_daemon.warm = lambda: print('noise') or 1 / 0\n"
-        "pyspark.daemon.manager = lambda: print('served')\nspark_daemon.main()"
+        "import pyspark.daemon\nfrom pipelines.spark import daemon\n"
+        "daemon.warm = lambda: print('noise') or 1 / 0\n"
+        "pyspark.daemon.manager = lambda: print('served')\ndaemon.main()"
     )
     assert said.stdout == "served\n"  # Spark reads the daemon's port there, and nothing else
     assert "noise\n" in said.stderr

@@ -16,25 +16,25 @@ from fencepost.errors import LakeError
 from fencepost.reference import Delivery, Sighting
 from fencepost.times import to_microseconds
 from pipelines.epochs import drive
-from pipelines.epochs.lanes import lanes
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import NOTE, Note
 from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
+from pipelines.lanes.lane import lanes
+from pipelines.project.settings import Settings, load
 from pipelines.registry import actions
 from pipelines.registry.changes import Changes
-from pipelines.registry.standing import standing
-from pipelines.runner import HereRunner
-from pipelines.settings import Settings, load
-from pipelines.views.duckdb_session import duckdb_session
-from pipelines.watch import Watch
+from pipelines.registry.queries import standing
+from pipelines.runs.watch import Watch
+from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.spark.runner import HereRunner
 from schemas import FORMAT, Table, all_tables
 from schemas.epochs import COUNTS
-from tests.commands import fencepost
-from tests.files import written
-from tests.hand_made_lakes import Ledger, at
-from tests.lake_play import deliver
-from tests.registry_lake import AXES, Lake, query, said
+from tests.support.commands.commands import fencepost
+from tests.support.commands.files import written
+from tests.support.lakes.hand_made_lakes import Ledger, at
+from tests.support.lakes.lake_play import deliver
+from tests.support.lakes.registry_lake import AXES, Lake, query, said
 
 ADDED: dict[int, dict[str, set[str]]] = {
     2: {"queries": {"tests"}, "epochs": {"matched", "choice"}},

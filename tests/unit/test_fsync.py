@@ -7,7 +7,7 @@ import pytest
 
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
-from pipelines.settings import load
+from pipelines.project.settings import load
 from schemas import all_tables
 from tests.faults import story
 

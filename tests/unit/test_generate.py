@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from fencepost.errors import InputError, StorageError
 from fencepost.queries import QuerySet, parted, read_queries_jsonl
 from fencepost.times import parse_instant
-from fencepost.workloads import Garages, MovingObjects, PriceBands, PriceWalks, Squares, town
-from pipelines import workload_files
-from pipelines.generate import app
+from pipelines.cli.commands.generate import app
+from pipelines.workloads import Garages, MovingObjects, PriceBands, PriceWalks, Squares, town
+from pipelines.workloads import files as workload_files
 
 FEW = ["--streams", "5", "--length", "20", "--queries", "8"]
 
@@ -226,6 +226,9 @@ def test_the_help_shows_how(command):
 
 
 def test_the_help_needs_neither_numpy_nor_arrow():
-    code = "import sys, pipelines.generate; print({'numpy', 'pyarrow', 'numba'} & set(sys.modules))"
+    code = (
+        "import sys, pipelines.cli.commands.generate; "
+        "print({'numpy', 'pyarrow', 'numba'} & set(sys.modules))"
+    )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "set()"

@@ -18,10 +18,9 @@ from fencepost.crossings.walk import walk
 from fencepost.engine import FeedState, Outcome, step
 from fencepost.errors import StateError
 from fencepost.queries import QuerySet
-from tests.crowds import MIXED, Shape, crowd, mixed, one_axis
-from tests.kernel_suite import ordered
-from tests.oracles import batch_of
-from tests.rank_checks import (
+from tests.support.oracles.kernel_suite import ordered
+from tests.support.oracles.oracles import batch_of
+from tests.support.oracles.rank_checks import (
     RANGES,
     around,
     check_gallop,
@@ -30,7 +29,8 @@ from tests.rank_checks import (
     plain_list,
     searched,
 )
-from tests.strategies import FEED
+from tests.support.stories.crowds import MIXED, Shape, crowd, mixed, one_axis
+from tests.support.stories.strategies import FEED
 
 Doubles = npt.NDArray[np.float64]
 AXES = ("x",)

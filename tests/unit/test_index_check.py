@@ -13,8 +13,8 @@ from fencepost.crossings.layer import Layer
 from fencepost.crossings.posts import PAD, PostList
 from fencepost.errors import BrokenIndex
 from fencepost.queries import QuerySet
-from tests.crowds import mixed, one_axis
-from tests.strategies import FEED, standing_query
+from tests.support.stories.crowds import mixed, one_axis
+from tests.support.stories.strategies import FEED, standing_query
 
 AXES = ("x",)
 Array = npt.NDArray[Any]

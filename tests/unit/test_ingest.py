@@ -12,8 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import InputError
-from pipelines.settings import Feed, Settings
-from tests.ingested import AT, HEAD, T0, Killed, Place, as_json_lines, killed_at, ticks
+from pipelines.project.settings import Feed, Settings
+from tests.support.lakes.ingested import (
+    AT,
+    HEAD,
+    T0,
+    Killed,
+    Place,
+    as_json_lines,
+    killed_at,
+    ticks,
+)
 
 MINUTE = 60_000_000
 

@@ -11,16 +11,16 @@ import pytest
 from deltalake import write_deltalake
 
 from fencepost.errors import LakeError
-from pipelines.epochs.logs import AsOf
-from pipelines.epochs.reading import in_order, tuples_of
-from pipelines.epochs.share import Share, Step
-from pipelines.ingest import files, units
+from pipelines.execute.logs import AsOf
+from pipelines.execute.read import in_order, tuples_of
+from pipelines.execute.share import Share, Step
+from pipelines.ingest import units, write
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
-from pipelines.settings import Feed
+from pipelines.project.settings import Feed
 from schemas import all_tables
-from tests.ingested import AT, T0, Killed, Place, as_json_lines, killed_at
+from tests.support.lakes.ingested import AT, T0, Killed, Place, as_json_lines, killed_at
 
 FEED = Feed("quotes", ("price",), Path("quotes"), deleted="gone")
 HEAD = "stream_id,ts,price,gone\n"
@@ -166,8 +166,8 @@ def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Deliveries are large from a few hundred bytes on, units small, and files of a bucket each."""
     for name, size in {"SMALL": 300, "LEAST": 300, "MOST": 4000}.items():
         monkeypatch.setattr(units, name, size)
-    monkeypatch.setattr(files, "FEW", 200)
-    monkeypatch.setattr(files, "AT_ONCE", 100)
+    monkeypatch.setattr(write, "FEW", 200)
+    monkeypatch.setattr(write, "AT_ONCE", 100)
 
 
 @pytest.mark.usefixtures("cut_small")

@@ -8,8 +8,8 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from pipelines.settings import Feed
-from tests.ingested import T0, Killed, Place, killed_at
+from pipelines.project.settings import Feed
+from tests.support.lakes.ingested import T0, Killed, Place, killed_at
 
 FEED = Feed("ticks", ("price",), Path("ticks"), form="delta")
 

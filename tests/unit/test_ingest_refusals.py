@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from fencepost.errors import InputError
 from pipelines.ingest.refusals import Dismissed, dismiss, unanswered
-from pipelines.settings import Feed
-from pipelines.views.duckdb_session import duckdb_session
-from tests.hand_made_lakes import AXES, Ledger
-from tests.ingested import T0, Place, ticks
+from pipelines.project.settings import Feed
+from pipelines.serve.views.duckdb_session import duckdb_session
+from tests.support.lakes.hand_made_lakes import AXES, Ledger
+from tests.support.lakes.ingested import T0, Place, ticks
 
 BAD = "stream,ts\na,2026-11-18T12:00:00Z\n"
 SHARED = Ledger().in_memory()

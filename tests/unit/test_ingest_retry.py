@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import InputError
-from pipelines.settings import Feed
-from tests.ingested import AT, HEAD, T0, Killed, Place, killed_at, ticks
+from pipelines.project.settings import Feed
+from tests.support.lakes.ingested import AT, HEAD, T0, Killed, Place, killed_at, ticks
 
 DAY = 86_400_000_000
 

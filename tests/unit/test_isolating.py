@@ -9,10 +9,10 @@ from fencepost.errors import WorkerError
 from pipelines.epochs.drive import arrivals_of
 from pipelines.ingest import ingest, recover
 from pipelines.lake.store import Store
-from pipelines.runner import HereRunner, Work
-from pipelines.settings import Settings
-from tests import landed_lakes
-from tests.landed_lakes import NOW, land
+from pipelines.project.settings import Settings
+from pipelines.spark.runner import HereRunner, Work
+from tests.support.lakes import landed_lakes
+from tests.support.lakes.landed_lakes import NOW, land
 
 
 class Deadly(HereRunner):

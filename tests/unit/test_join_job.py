@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.epochs.joined.job import ONE_TASK, JoinJob
+from pipelines.execute.joins.job import ONE_TASK, JoinJob
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Delivery
 

@@ -12,7 +12,7 @@ from numba import njit
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches import Boxes, Found
 from fencepost.matches.ladder import Ladder, Ruler
-from fencepost.matches.ladder.lanes.kernels import keep_above, keep_between, keep_steps
+from fencepost.matches.ladder.lane_kernels import keep_above, keep_between, keep_steps
 from fencepost.matches.scan import Scan
 from fencepost.tuples import Doubles
 

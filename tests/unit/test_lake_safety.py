@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import LakeError
-from pipelines.doctor_command import lake_lines
-from pipelines.environment.diagnosis import Mark
+from pipelines.cli.commands.doctor import lake_lines
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
+from pipelines.spark.environment.diagnosis import Mark
 from schemas import all_tables
 
 TABLES = all_tables({"ticks": ("price",)})

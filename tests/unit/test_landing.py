@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.times import DAY, SECOND
-from pipelines.landing import Found, Known, Looked, hashing, key_in_path, key_of_time, look
-from pipelines.settings import Feed
-from tests.landed import NOON, known, land, paths, refusals
+from pipelines.ingest.landing import Found, Known, Looked, key_in_path, key_of_time, look
+from pipelines.ingest.landing import hashes as hashing
+from pipelines.project.settings import Feed
+from tests.support.lakes.landed import NOON, known, land, paths, refusals
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.times import DAY
-from pipelines.landing import Known, Looked, Refusal, folder, look
-from pipelines.settings import Feed
-from tests.landed import LONG_AGO, NOON, known, land, ledger, paths, refusals
+from pipelines.ingest.landing import Known, Looked, Refusal, folder, look
+from pipelines.project.settings import Feed
+from tests.support.lakes.landed import LONG_AGO, NOON, known, land, ledger, paths, refusals
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_whatever_lands_no_name_and_no_content_is_taken_twice(steps, tmp_path_fa
 
 @pytest.mark.fault(58)
 def test_who_looks_again_and_again_stats_what_is_new_and_the_others_in_turn(feed, monkeypatch):
-    monkeypatch.setattr("pipelines.landing.known.IN_TURN", 3)
+    monkeypatch.setattr("pipelines.ingest.landing.known.IN_TURN", 3)
     for k in range(20):
         land(feed, f"{k:02}.csv", str(k))
     known = Known.of(ledger(look(feed, Known(), NOON).found), feed.name)

@@ -16,7 +16,7 @@ import pytest
 
 from fencepost.errors import LakeError, LockedError
 from pipelines.lake.lock import HOLDER, LOCK, WAITING, Holder, hold, holder
-from tests.commands import REPOSITORY
+from tests.support.commands.commands import REPOSITORY
 
 HOLDS = """
 import sys

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.epochs.logs import AsOf, newest
+from pipelines.execute.logs import AsOf, newest
 from pipelines.lake.data_files import write_files
 from schemas import all_tables
 

@@ -15,15 +15,15 @@ from deltalake import DeltaTable
 from typer.testing import CliRunner
 
 from fencepost.errors import InputError, LakeError
-from pipelines.lake.making import make_table
-from pipelines.marts import folder_of, refresh
-from pipelines.marts_command import marts as command
-from pipelines.settings import Feed, Settings
-from pipelines.views import views
-from pipelines.views.duckdb_session import duckdb_session
+from pipelines.cli.commands.marts import marts as command
+from pipelines.lake.create import make_table
+from pipelines.project.settings import Feed, Settings
+from pipelines.serve.marts import folder_of, refresh
+from pipelines.serve.views import views
+from pipelines.serve.views.duckdb_session import duckdb_session
 from schemas.marts import MARTS
-from tests.hand_made_lakes import AXES, Ledger
-from tests.mart_lakes import TICKS, TOWN, Town, in_order, refreshed, write_town
+from tests.support.lakes.hand_made_lakes import AXES, Ledger
+from tests.support.lakes.mart_lakes import TICKS, TOWN, Town, in_order, refreshed, write_town
 
 
 @pytest.fixture(scope="module")
@@ -131,8 +131,8 @@ def test_many_rows_lie_in_several_files_and_are_the_same_rows(town):
     for k in range(40):
         town.enter(f"s{k}", 1000 + k, 2000 + k)
     with (
-        mock.patch("pipelines.marts.laying.FILE_ROWS", 10),
-        mock.patch("pipelines.marts.refreshing.BATCH", 4),
+        mock.patch("pipelines.serve.marts.write.FILE_ROWS", 10),
+        mock.patch("pipelines.serve.marts.refresh.BATCH", 4),
     ):
         refreshed(town)
         assert town.agree()

@@ -16,13 +16,13 @@ from unittest import mock
 import pytest
 from deltalake import DeltaTable
 
+from pipelines.lake.crash_points import CRASH_AT, on_point
+from pipelines.lake.create import make_table
 from pipelines.lake.evidence import Evidence
-from pipelines.lake.making import make_table
-from pipelines.lake.points import CRASH_AT, on_point
-from pipelines.marts import folder_of, refresh, tidy
+from pipelines.serve.marts import folder_of, refresh, tidy
 from schemas.marts import MARTS
-from tests.hand_made_lakes import AXES
-from tests.mart_lakes import NOW, TICKS, TOWN, Town, files_of, refreshed, write_town
+from tests.support.lakes.hand_made_lakes import AXES
+from tests.support.lakes.mart_lakes import NOW, TICKS, TOWN, Town, files_of, refreshed, write_town
 
 
 @pytest.fixture(scope="module")
@@ -95,8 +95,8 @@ def test_a_refresh_killed_on_its_way_shows_all_of_the_old_or_all_of_the_new(town
     town.enter("c", 100, 110)
     new = town.shows("visits", TICKS)
     code = (
-        "from pathlib import Path\nfrom pipelines.marts import refresh\n"
-        "from pipelines.settings import Feed, Settings\n"
+        "from pathlib import Path\nfrom pipelines.serve.marts import refresh\n"
+        "from pipelines.project.settings import Feed, Settings\n"
         f"feeds = {{'ticks': Feed('ticks', {AXES[TICKS]!r}, Path('landing'))}}\n"
         f"refresh(Settings(None, Path({str(town.settings.root)!r}), feeds), 'ticks')\n"
     )
@@ -155,8 +155,8 @@ def test_files_that_were_replaced_stay_for_their_readers_and_then_go(town):
 
 def test_a_mart_that_is_refreshed_often_stays_small(town):
     with (
-        mock.patch("pipelines.marts.refreshing.SWEPT_EVERY", 4),
-        mock.patch("pipelines.marts.place.swept.__defaults__", (NOW,)),
+        mock.patch("pipelines.serve.marts.refresh.SWEPT_EVERY", 4),
+        mock.patch("pipelines.serve.marts.place.swept.__defaults__", (NOW,)),
     ):
         for k in range(7):
             town.enter(f"n{k}", 3000 + k)
@@ -188,8 +188,8 @@ def test_a_mart_whose_file_is_lost_or_damaged_is_written_anew(town):
 
 def test_files_put_together_by_another_program_are_the_same_rows(town):
     with (
-        mock.patch("pipelines.marts.laying.FILE_ROWS", 1),
-        mock.patch("pipelines.marts.refreshing.BATCH", 1),
+        mock.patch("pipelines.serve.marts.write.FILE_ROWS", 1),
+        mock.patch("pipelines.serve.marts.refresh.BATCH", 1),
     ):
         refreshed(town)
     for mart in MARTS:

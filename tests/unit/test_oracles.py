@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from fencepost.reference import Delivery, Registration, Rows, Sighting, run
-from tests.oracles import (
+from tests.support.oracles.oracles import (
     assert_same_rows,
     batch_of,
     differences,
@@ -13,7 +13,7 @@ from tests.oracles import (
     rejected_rows,
     transition_rows,
 )
-from tests.strategies import standing_query
+from tests.support.stories.strategies import standing_query
 
 QUERY = standing_query("q", "x >= 2 AND x < 5", ("x", "y"), within=2, on_first="enter")
 STEPS = [Delivery((Sighting("s", ts, (float(x), 0.0)),)) for ts, x in enumerate((3, 0, 3, 0))]

@@ -10,7 +10,7 @@ from fencepost.matches import Boxes
 from fencepost.matches.packed import Packed, index, kernels
 from fencepost.matches.packed.index import ORDERS, aligned, levels, ordered
 from fencepost.matches.scan import Scan
-from tests.boxes import crowd
+from tests.support.stories.boxes import crowd
 
 
 def row(many: int) -> Boxes:

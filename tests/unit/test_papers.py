@@ -14,9 +14,9 @@ import pytest
 from fencepost.crossings import BorderIndex
 from fencepost.queries import StandingQuery
 from fencepost.reference import Delivery, Registration, Rows, Sighting
-from tests.oracles import query_set_of
-from tests.play import Way, play
-from tests.strategies import FEED, TICK, Story, standing_query
+from tests.support.oracles.oracles import query_set_of
+from tests.support.stories.play import Way, play
+from tests.support.stories.strategies import FEED, TICK, Story, standing_query
 
 WAYS = {
     "twins": Way(),

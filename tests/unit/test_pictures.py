@@ -13,12 +13,12 @@ import pytest
 from PIL import Image
 
 from fencepost.errors import InputError
-from pipelines import pictures
-from pipelines.pictures import Picture, as_markdown
-from pipelines.pictures.canvas import WIDTH, Canvas, drawable, width_of
-from pipelines.pictures.charts import compact, nice, shortened_middle
-from pipelines.settings import Feed, Settings
-from tests.hand_made_lakes import AXES, BEGIN, Ledger, at
+from pipelines.project.settings import Feed, Settings
+from pipelines.serve import pictures
+from pipelines.serve.pictures import Picture, as_markdown
+from pipelines.serve.pictures.canvas import WIDTH, Canvas, drawable, width_of
+from pipelines.serve.pictures.charts import compact, nice, shortened_middle
+from tests.support.lakes.hand_made_lakes import AXES, BEGIN, Ledger, at
 
 ALL = (
     pictures.events_by_query_and_hour,
@@ -136,7 +136,7 @@ def test_a_character_that_the_font_lacks_is_drawn_as_a_box_and_a_formula_as_it_s
 def test_what_a_user_has_set_for_matplotlib_changes_nothing(tmp_path):
     code = (
         "import hashlib, sys\n"
-        "from pipelines.pictures.charts import titled\n"
+        "from pipelines.serve.pictures.charts import titled\n"
         "canvas = titled(60, 'a', 'b')\n"
         "canvas.line([(0, 0), (50, 50)])\n"
         "sys.stdout.write(hashlib.sha256(canvas.png()).hexdigest())\n"
@@ -160,7 +160,7 @@ def test_what_a_user_has_set_for_matplotlib_changes_nothing(tmp_path):
 
 
 def test_matplotlib_is_imported_only_when_something_is_drawn():
-    code = "import sys, pipelines.pictures; assert 'matplotlib' not in sys.modules"
+    code = "import sys, pipelines.serve.pictures; assert 'matplotlib' not in sys.modules"
     root = Path(__file__).resolve().parents[2]
     subprocess.run([sys.executable, "-c", code], cwd=root, check=True)
 

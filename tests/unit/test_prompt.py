@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.prompt import history
-from pipelines.prompt.loop import HELP, Prompt, is_command
-from pipelines.prompt.statements import is_blank, is_whole, split
-from pipelines.prompt.suggestions import suggestions
-from pipelines.settings import Settings
-from pipelines.views.relations import relations
+from pipelines.cli.prompt import history
+from pipelines.cli.prompt.loop import HELP, Prompt, is_command
+from pipelines.cli.prompt.statements import is_blank, is_whole, split
+from pipelines.cli.prompt.suggestions import suggestions
+from pipelines.project.settings import Settings
+from pipelines.serve.views.relations import relations
 from schemas import all_tables
 
 TABLES = all_tables({"ticks": ("price", "volume"), "locations": ("x", "y")})

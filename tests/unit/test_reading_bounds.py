@@ -14,8 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import Faults
-from pipelines.ingest import task
-from pipelines.reading import (
+from pipelines.files.read import (
     csv_records,
     csv_rows,
     delivery,
@@ -25,9 +24,10 @@ from pipelines.reading import (
     parquet_rows,
     raw_rows,
 )
-from pipelines.reading.lines import LongLine, Window, bounded_lines
-from tests.files import faulty, lines_of, raws, rows_of, taken, written
-from tests.ingested import Place, ticks
+from pipelines.files.read.lines import LongLine, Window, bounded_lines
+from pipelines.ingest import task
+from tests.support.commands.files import faulty, lines_of, raws, rows_of, taken, written
+from tests.support.lakes.ingested import Place, ticks
 
 T = "2026-11-18T14:02:11Z"
 HEADER = "stream_id,ts,price\n"

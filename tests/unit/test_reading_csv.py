@@ -9,12 +9,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fencepost.errors import Faults
-from pipelines.reading import csv_records, csv_rows
-from pipelines.reading import lines as reading_lines
-from pipelines.reading.lines import Window
-from pipelines.reading.raw_rows import Declared
-from pipelines.reading.read_rows import ReadDelivery
-from tests.files import faulty, lines_of, raws, rows_of, taken, written
+from pipelines.files.read import csv_records, csv_rows
+from pipelines.files.read import lines as reading_lines
+from pipelines.files.read.lines import Window
+from pipelines.files.read.raw_rows import Declared
+from pipelines.files.read.read_rows import ReadDelivery
+from tests.support.commands.files import faulty, lines_of, raws, rows_of, taken, written
 
 HEADER = "stream_id,ts,price\n"
 T = "2026-11-18T14:02:11Z"

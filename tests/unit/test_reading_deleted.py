@@ -11,13 +11,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fencepost.errors import Faults
-from pipelines.reading import json_rows, parquet_rows
-from pipelines.reading import lines as reading_lines
-from pipelines.reading.columns import marks
-from pipelines.reading.delivery import look_at
-from pipelines.reading.raw_rows import Declared
-from pipelines.reading.read_rows import ReadDelivery
-from tests.files import faulty, lines_of, raws, rows_of, taken, written
+from pipelines.files.read import json_rows, parquet_rows
+from pipelines.files.read import lines as reading_lines
+from pipelines.files.read.columns import marks
+from pipelines.files.read.delivery import look_at
+from pipelines.files.read.raw_rows import Declared
+from pipelines.files.read.read_rows import ReadDelivery
+from tests.support.commands.files import faulty, lines_of, raws, rows_of, taken, written
 
 T = "2026-11-18T14:02:11Z"
 US = 1_795_010_531_000_000

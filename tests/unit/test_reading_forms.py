@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 from fencepost.errors import Faults
 from fencepost.times import EARLIEST, LATEST, format_instant
-from pipelines.reading.content import comes_once
-from pipelines.reading.delivery import look_at, read
-from pipelines.reading.raw_rows import Declared
-from tests.files import faulty, rows_of, taken, written
+from pipelines.files.read.content import comes_once
+from pipelines.files.read.delivery import look_at, read
+from pipelines.files.read.raw_rows import Declared
+from tests.support.commands.files import faulty, rows_of, taken, written
 
 IDS = st.text(
     st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=6

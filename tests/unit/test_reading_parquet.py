@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fencepost.errors import Faults
-from pipelines.reading.read_rows import ReadDelivery
-from tests.files import faulty, raws, rows_of, taken, written
+from pipelines.files.read.read_rows import ReadDelivery
+from tests.support.commands.files import faulty, raws, rows_of, taken, written
 
 US = 1_795_010_531_000_000
 TIMES = pa.array([US, US + 1], pa.timestamp("us", "UTC"))

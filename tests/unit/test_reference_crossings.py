@@ -5,8 +5,19 @@ from dataclasses import replace
 import pytest
 
 from fencepost.reference import holds, holds_by_text
-from tests.by_hand import IN, OUT, crossed, entered_and_left, in_force, q, ran, seen, told, walk
-from tests.strategies import standing_query
+from tests.support.oracles.by_hand import (
+    IN,
+    OUT,
+    crossed,
+    entered_and_left,
+    in_force,
+    q,
+    ran,
+    seen,
+    told,
+    walk,
+)
+from tests.support.stories.strategies import standing_query
 
 # ── the papers' own examples ──────────────────────────────────────────────────────────────────────
 

@@ -20,8 +20,8 @@ from fencepost.reference import (
     Sighting,
     run_joins,
 )
-from tests.join_play import assert_told_by, batches, index_of, played
-from tests.join_stories import (
+from tests.support.stories.join_play import assert_told_by, batches, index_of, played
+from tests.support.stories.join_stories import (
     FEEDS,
     ORIGIN,
     TICK,

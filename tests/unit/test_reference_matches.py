@@ -3,7 +3,7 @@
 import pytest
 
 from fencepost.reference import Delivery, Match, Registration, Sighting, holds, holds_by_text, run
-from tests.strategies import FEED, standing_query
+from tests.support.stories.strategies import FEED, standing_query
 
 AXES = ("x", "y")
 

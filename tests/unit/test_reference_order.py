@@ -4,7 +4,7 @@ import pytest
 
 from fencepost.errors import InputError
 from fencepost.reference import Delivery
-from tests.by_hand import IN, OUT, crossed, q, ran, seen, told, walk
+from tests.support.oracles.by_hand import IN, OUT, crossed, q, ran, seen, told, walk
 
 # ── order, duplicates, conflicts, late tuples ─────────────────────────────────────────────────────
 

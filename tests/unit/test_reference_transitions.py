@@ -2,8 +2,20 @@
 
 import pytest
 
-from tests.by_hand import IN, OUT, RANGE, became, crossed, in_force, q, ran, seen, told, walk
-from tests.strategies import standing_query
+from tests.support.oracles.by_hand import (
+    IN,
+    OUT,
+    RANGE,
+    became,
+    crossed,
+    in_force,
+    q,
+    ran,
+    seen,
+    told,
+    walk,
+)
+from tests.support.stories.strategies import standing_query
 
 # ── transitions ───────────────────────────────────────────────────────────────────────────────────
 

@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from fencepost.errors import LakeError
 from fencepost.queries import QuerySet, parse_where
-from pipelines.evaluation.query_files import QueryFile, read_queries
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.registry.changes import Changes, compare, not_named
 from pipelines.registry.definitions import DEFINITION, query_set_of
-from pipelines.registry.given import given_one, read_given
-from pipelines.registry.standing import (
+from pipelines.registry.input import given_one, read_given
+from pipelines.registry.queries import (
     cached,
     load,
     newest_rows,
@@ -25,9 +24,10 @@ from pipelines.registry.standing import (
     standing_rows,
     version_at,
 )
+from pipelines.registry.query_files import QueryFile, read_queries
 from schemas.queries import QUERIES
-from tests.files import written
-from tests.registry_lake import AXES, Lake, Row, lines_of, query, said
+from tests.support.commands.files import written
+from tests.support.lakes.registry_lake import AXES, Lake, Row, lines_of, query, said
 
 HISTORY = QUERIES.arrow
 

@@ -11,9 +11,9 @@ from pipelines.lake.sequence import ARRIVALS, conclude, latest, take_numbers
 from pipelines.lake.store import F, Store
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import recover, register
-from pipelines.registry.given import given_one
-from pipelines.registry.standing import version_at
-from tests.registry_lake import AXES, NOW, Killed, Lake, Row, killed_at, query
+from pipelines.registry.input import given_one
+from pipelines.registry.queries import version_at
+from tests.support.lakes.registry_lake import AXES, NOW, Killed, Lake, Row, killed_at, query
 
 
 @pytest.fixture

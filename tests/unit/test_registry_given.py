@@ -10,11 +10,11 @@ import pytest
 
 from fencepost.errors import Faults
 from pipelines.registry.commit import Registered
-from pipelines.registry.given import given_line, read_given
-from pipelines.registry.standing import cached, load, standing
-from pipelines.registry.texts import json_lines
-from tests.files import written
-from tests.registry_lake import AXES, Lake, lines_of, query, said
+from pipelines.registry.input import given_line, read_given
+from pipelines.registry.queries import cached, load, standing
+from pipelines.registry.text import json_lines
+from tests.support.commands.files import written
+from tests.support.lakes.registry_lake import AXES, Lake, lines_of, query, said
 
 
 @pytest.fixture

@@ -11,15 +11,23 @@ import pytest
 from fencepost.errors import Faults, LakeError
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.queries.joins.on import parse_join
-from pipelines.registry.given import read_given
+from pipelines.project.settings import Feed, Settings
+from pipelines.registry.input import read_given
 from pipelines.registry.joins import cached, fingerprint, join_sets, joins_of, load
-from pipelines.registry.shown import Asked, listed
-from pipelines.registry.standing import standing
-from pipelines.registry.texts import json_lines
-from pipelines.settings import Feed, Settings
-from tests.files import written
-from tests.registered_joins import FEEDS, LANE, TURNED, band, sets, window, without_none
-from tests.registry_lake import AXES, Lake, query, said
+from pipelines.registry.listing import Asked, listed
+from pipelines.registry.queries import standing
+from pipelines.registry.text import json_lines
+from tests.support.commands.files import written
+from tests.support.lakes.registered_joins import (
+    FEEDS,
+    LANE,
+    TURNED,
+    band,
+    sets,
+    window,
+    without_none,
+)
+from tests.support.lakes.registry_lake import AXES, Lake, query, said
 
 
 @pytest.fixture

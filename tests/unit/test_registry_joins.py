@@ -11,15 +11,23 @@ from hypothesis import strategies as st
 from fencepost.queries import check_query, parted, read_queries_jsonl
 from fencepost.queries.joins import FOREVER, JoinQuery
 from pipelines.registry.definitions import rows_of_each
-from pipelines.registry.given import read_given
+from pipelines.registry.input import read_given
 from pipelines.registry.joins import cached, fingerprint, join_sets, joins_of, lanes
-from pipelines.registry.shown import Asked, listed, told
-from pipelines.registry.standing import standing
-from pipelines.registry.texts import condition_text, json_lines
-from pipelines.views.duckdb_session import duckdb_session
-from tests.files import written
-from tests.registered_joins import LANE, MINUTE, TURNED, band, sets, window, without_none
-from tests.registry_lake import AXES, Lake, Row, query, said
+from pipelines.registry.listing import Asked, listed, told
+from pipelines.registry.queries import standing
+from pipelines.registry.text import condition_text, json_lines
+from pipelines.serve.views.duckdb_session import duckdb_session
+from tests.support.commands.files import written
+from tests.support.lakes.registered_joins import (
+    LANE,
+    MINUTE,
+    TURNED,
+    band,
+    sets,
+    window,
+    without_none,
+)
+from tests.support.lakes.registry_lake import AXES, Lake, Row, query, said
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 
 from fencepost.errors import Faults
 from fencepost.queries import MATCH, QuerySet, StandingQuery, parted, read_queries_jsonl
-from pipelines.evaluation.query_files import QueryFile, read_queries
 from pipelines.registry.definitions import query_set_of, rows_of, rows_of_each
-from pipelines.registry.given import read_given
-from pipelines.registry.standing import cached, load, standing
-from pipelines.registry.texts import json_lines
-from tests.files import written
-from tests.registry_lake import AXES, Lake, Row, lines_of, query, said
-from tests.strategies import FEED, axis_names, matches
+from pipelines.registry.input import read_given
+from pipelines.registry.queries import cached, load, standing
+from pipelines.registry.query_files import QueryFile, read_queries
+from pipelines.registry.text import json_lines
+from tests.support.commands.files import written
+from tests.support.lakes.registry_lake import AXES, Lake, Row, lines_of, query, said
+from tests.support.stories.strategies import FEED, axis_names, matches
 
 
 @pytest.fixture

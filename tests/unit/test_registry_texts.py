@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from fencepost.errors import LakeError, QueryFault
 from fencepost.queries import OPS, parse_match, parse_where
 from fencepost.times import EARLIEST, LATEST, LONGEST, parse_duration, parse_instant
-from pipelines.registry.texts import (
+from pipelines.registry.text import (
     aligned,
     as_json,
     duration_text,

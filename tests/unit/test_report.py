@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import InputError
-from pipelines.report import default_path
-from pipelines.report.moves import plane_of
-from pipelines.report.page import SCRIPTS, as_block, named, page, part
-from pipelines.report.scope import Range, within
-from pipelines.report.thin import FAR, Span, differences, main_part, short, without_rests
-from pipelines.settings import Settings
+from pipelines.project.settings import Settings
+from pipelines.serve.report import default_path
+from pipelines.serve.report.moves import plane_of
+from pipelines.serve.report.page import SCRIPTS, as_block, named, page, part
+from pipelines.serve.report.scope import Range, within
+from pipelines.serve.report.thin import FAR, Span, differences, main_part, short, without_rests
 
 DAY = Range.of("2026-11-17", "2026-11-18")
 

@@ -12,16 +12,16 @@ import pytest
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction
 
-from pipelines.checking.own import own_checks
+from pipelines.checks.own import own_checks
 from pipelines.epochs.drive import Lake, advance
 from pipelines.ingest import ingest, retry
 from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
-from pipelines.runner import HereRunner
-from pipelines.settings import Feed, Settings
-from pipelines.views.duckdb_session import duckdb_session
-from pipelines.views.quarantined import Asked, quarantined
-from tests.landed_lakes import register
+from pipelines.project.settings import Feed, Settings
+from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.quarantined import Asked, quarantined
+from pipelines.spark.runner import HereRunner
+from tests.support.lakes.landed_lakes import register
 
 T0 = 1_795_003_200_000_000
 DAY = 86_400_000_000

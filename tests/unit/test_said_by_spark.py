@@ -3,8 +3,8 @@
 import pytest
 
 from fencepost.errors import FencepostError, LakeError, SparkError, StorageError, WorkerError
-from pipelines import session
-from pipelines.runner import said_by_spark
+from pipelines.spark import session
+from pipelines.spark.runner import said_by_spark
 
 DIED = "Job aborted\nSparkException: Python worker exited unexpectedly (crashed): none\n\tat x"
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pipelines.environment.faults import SetupError
-from pipelines.serving_loaded import is_loaded
+from pipelines.serve.ui.loaded import is_loaded
+from pipelines.spark.environment.faults import SetupError
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.serving_reports import HEADERS, reports_served
+from pipelines.serve.ui.reports import HEADERS, reports_served
 
 PRIVATE = "what nobody may read"
 

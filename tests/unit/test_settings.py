@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from fencepost.times import DAY, SECOND
-from pipelines.project_files import first_settings
-from pipelines.settings import VIEWS, Feed, Settings, keys
+from pipelines.project.settings import VIEWS, Feed, Settings, keys
+from pipelines.project.templates import first_settings
 from schemas import RESERVED
-from tests.settled import faults, understood_in
+from tests.support.commands.settled import faults, understood_in
 
 FEED = '[feeds.ticks]\naxes = ["price"]\nsource = "landing"\n'
 EVERYTHING = """

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import Faults, InputError
-from pipelines.settings import ENVIRONMENT, load
-from tests.files import written
+from pipelines.project.settings import ENVIRONMENT, load
+from tests.support.commands.files import written
 
 FEED = '[feeds.ticks]\naxes = ["price"]\nsource = "landing"\n'
 

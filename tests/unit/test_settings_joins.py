@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.settled import faults, understood_in
+from tests.support.commands.settled import faults, understood_in
 
 SIDE = 'axes = ["x"]\nsource = "in"\n'
 

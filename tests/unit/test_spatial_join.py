@@ -14,14 +14,20 @@ from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found
 from fencepost.matches.index import Parameter
+from fencepost.matches.papers.spatial_join import SpatialJoin
+from fencepost.matches.papers.spatial_join.hilbert import cells_of, order_of, places_of
+from fencepost.matches.papers.spatial_join.kernels import BLOCK
+from fencepost.matches.papers.spatial_join.mlgf import (
+    FAN_OUT,
+    GridFile,
+    Tree,
+    bits_of,
+    cut,
+    keys_of,
+)
 from fencepost.matches.scan import Scan
-from fencepost.matches.spatial_join import SpatialJoin
-from fencepost.matches.spatial_join.hilbert import cells_of, order_of, places_of
-from fencepost.matches.spatial_join.kernels import BLOCK
-from fencepost.matches.spatial_join.mlgf import GridFile
-from fencepost.matches.spatial_join.mlgf.file import FAN_OUT, Tree, bits_of, cut, keys_of
 from fencepost.tuples import Doubles
-from tests.boxes import Given, given_of
+from tests.support.stories.boxes import Given, given_of
 
 INF = float("inf")
 

@@ -11,17 +11,17 @@ import pyarrow as pa
 import pytest
 
 from fencepost.errors import Faults, InputError, LakeError, StorageError
-from pipelines.ending import Code, ended
-from pipelines.ingest.isolating import answered
+from pipelines.cli.exit_codes import Code, ended
+from pipelines.disk.errors import storage_error, stored
+from pipelines.ingest.poison import answered
 from pipelines.ingest.units import Unit
 from pipelines.lake import data_files
-from pipelines.lake.appending import append_once
+from pipelines.lake.append import append_once
+from pipelines.lake.checksums import SummedFile
 from pipelines.lake.data_files import GrowingFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
-from pipelines.lake.sums import SummedFile
-from pipelines.runner import HereRunner, Work
-from pipelines.storage import storage_error, stored
+from pipelines.spark.runner import HereRunner, Work
 from schemas import Table, all_tables
 
 TABLES = all_tables({"ticks": ("price",)})

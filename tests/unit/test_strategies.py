@@ -14,8 +14,8 @@ from fencepost.reference import (
     holds_by_text,
     run,
 )
-from tests.hard_things import found_in
-from tests.strategies import FEED, Story, axis_names, matches, queries, stories
+from tests.support.stories.hard_things import found_in
+from tests.support.stories.strategies import FEED, Story, axis_names, matches, queries, stories
 
 DRAWS = 400
 OFTEN = 4  # of the draws, at the least

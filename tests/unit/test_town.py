@@ -10,14 +10,7 @@ import pytest
 from fencepost.errors import BrokenIndex
 from fencepost.queries import QuerySet
 from fencepost.tuples import TupleBatch
-from fencepost.workloads import (
-    Garages,
-    MovingObjects,
-    RoadNetwork,
-    Squares,
-    speed_figures,
-    town,
-)
+from pipelines.workloads import Garages, MovingObjects, RoadNetwork, Squares, speed_figures, town
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

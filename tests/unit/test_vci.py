@@ -8,17 +8,10 @@ from hypothesis import strategies as st
 from fencepost.errors import InputError
 from fencepost.matches import Boxes, BoxIndex, Found, named
 from fencepost.matches.index import Parameter
+from fencepost.matches.papers.vci import Dlist, Lci, LciBv, Sci, lists, optimal_length
 from fencepost.matches.scan import Scan
-from fencepost.matches.vci import (
-    Dlist,
-    Lci,
-    LciBv,
-    Sci,
-    lists,
-    optimal_length,
-)
 from fencepost.tuples import Doubles
-from tests.boxes import CROWDS, Given, crowd, given_of
+from tests.support.stories.boxes import CROWDS, Given, crowd, given_of
 
 INF = np.inf
 INDEXES: tuple[type[BoxIndex], ...] = (Sci, Lci, LciBv, Dlist)

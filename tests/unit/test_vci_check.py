@@ -11,8 +11,8 @@ import pytest
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches import Boxes, named
 from fencepost.matches.index import Parameter
-from fencepost.matches.vci import Lci, LciBv
-from fencepost.matches.vci.lists import Lists
+from fencepost.matches.papers.vci import Lci, LciBv
+from fencepost.matches.papers.vci.lists import Lists
 
 Array = npt.NDArray[Any]
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from fencepost.errors import InputError
 from fencepost.matches import Boxes
-from fencepost.matches.vci import Construct, Grid, decompose, kernels
-from tests.boxes import GRIDS
+from fencepost.matches.papers.vci import Construct, Grid, decompose, kernels
+from tests.support.stories.boxes import GRIDS
 
 INF = np.inf
 CONSTRUCTS = [("sci", 1), ("sci", 4), ("sci", 7), ("lci", 1), ("lci", 4), ("lci", 16)]

@@ -13,7 +13,7 @@ from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.found import Found
 from fencepost.matches.index import named
-from fencepost.matches.vcr import (
+from fencepost.matches.papers.vcr import (
     Rectangle,
     Vcr,
     VcrSd,
@@ -22,9 +22,9 @@ from fencepost.matches.vcr import (
     number,
     optimal_side,
 )
-from fencepost.matches.vcr.lattice import Lattice
-from fencepost.matches.vcr.pieces import Spans, grid_over, pieces_of
-from tests.rectangles import (
+from fencepost.matches.papers.vcr.lattice import Lattice
+from fencepost.matches.papers.vcr.pieces import Spans, grid_over, pieces_of
+from tests.support.stories.rectangles import (
     FORMS,
     KINDS,
     SIDES,

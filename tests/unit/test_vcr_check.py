@@ -9,11 +9,8 @@ import pytest
 
 from fencepost.errors import BrokenIndex
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.vcr import (
-    Vcr,
-    VcrOd,
-)
-from tests.rectangles import KINDS, WAYS
+from fencepost.matches.papers.vcr import Vcr, VcrOd
+from tests.support.stories.rectangles import KINDS, WAYS
 
 
 def changed(array: Any, place: int | tuple[int, ...], value: float) -> Any:

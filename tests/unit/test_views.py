@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 
-from pipelines.settings import VIEWS
-from pipelines.views import statements, views, views_for
-from pipelines.views.duckdb_session import duckdb_session
+from pipelines.project.settings import VIEWS
+from pipelines.serve.views import statements, views, views_for
+from pipelines.serve.views.duckdb_session import duckdb_session
 from schemas import RESERVED, all_tables
-from tests.hand_made_lakes import Ledger, answered, at
-from tests.histories import FEED, Crossing, histories, laid_out, visits_of
+from tests.support.lakes.hand_made_lakes import Ledger, answered, at
+from tests.support.stories.histories import FEED, Crossing, histories, laid_out, visits_of
 
 SHARED = Ledger({FEED: ("price",)}).in_memory()
 

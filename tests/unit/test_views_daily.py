@@ -9,8 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.marts import DAILY_SUMMARY, TRANSITIONS
-from tests.hand_made_lakes import BEGIN, Ledger, answered, at
-from tests.histories import FEED, IDS, STREAMS, Crossing, History, histories, laid_out, visits_of
+from tests.support.lakes.hand_made_lakes import BEGIN, Ledger, answered, at
+from tests.support.stories.histories import (
+    FEED,
+    IDS,
+    STREAMS,
+    Crossing,
+    History,
+    histories,
+    laid_out,
+    visits_of,
+)
 
 SHARED = Ledger({FEED: ("price",)}).in_memory()
 STEP = 9 * 3600

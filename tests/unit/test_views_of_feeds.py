@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from pipelines.settings import keys
-from pipelines.settings.loading import understood
-from pipelines.views import views
-from pipelines.views.asking import from_duckdb
-from pipelines.views.duckdb_session import duckdb_session
-from pipelines.views.of_feeds import EACH, named_in
+from pipelines.project.settings import keys
+from pipelines.project.settings.loading import understood
+from pipelines.serve.views import views
+from pipelines.serve.views.ask import from_duckdb
+from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.of_feeds import EACH, named_in
 from schemas import all_tables
-from tests.hand_made_lakes import Ledger, at
+from tests.support.lakes.hand_made_lakes import Ledger, at
 
 AXES = {"ticks": ("price", "volume"), "vans": ("x", "y", "price")}
 TOML = """

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fencepost.joins.windows import LEFT, NEVER, RIGHT, Live, WindowIndex
 from fencepost.queries.joins import FOREVER, Conjunct, JoinQuery, JoinTest
-from tests.window_joins import (
+from tests.support.stories.window_joins import (
     ALL,
     DTYPES,
     GRID,

@@ -9,7 +9,7 @@ from fencepost.errors import InputError
 from fencepost.joins.windows import LEFT, NEVER, RIGHT, Live, WindowIndex
 from fencepost.queries.joins import Conjunct, JoinTest, WindowJoins
 from fencepost.tuples import Doubles
-from tests.window_joins import (
+from tests.support.stories.window_joins import (
     ALL,
     HERE,
     INF,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from fencepost.errors import InputError
 from fencepost.queries import QuerySet
 from fencepost.tuples import TupleBatch
-from fencepost.workloads import (
+from pipelines.workloads import (
     Garages,
     Market,
     MovingObjects,
@@ -26,7 +26,7 @@ from fencepost.workloads import (
     mean_steps,
     town,
 )
-from fencepost.workloads.draws import Draws, folded
+from pipelines.workloads.draws import Draws, folded
 
 SECOND = 1_000_000
 MINUTE = 60 * SECOND

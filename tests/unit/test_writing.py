@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from fencepost.doubles import parse_number
 from fencepost.errors import StorageError
 from fencepost.times import EARLIEST, LATEST, format_instant
-from pipelines.writing import texts
-from pipelines.writing.folder import OutFolder, write_table
-from pipelines.writing.form import OutForm
-from pipelines.writing.order import ordered
-from pipelines.writing.texts import csv_pieces, json_pieces
+from pipelines.files.write import text as texts
+from pipelines.files.write.folder import OutFolder, write_table
+from pipelines.files.write.form import OutForm
+from pipelines.files.write.order import ordered
+from pipelines.files.write.text import csv_pieces, json_pieces
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 DOUBLE = st.floats(allow_nan=False, allow_infinity=False) | st.sampled_from(
@@ -160,7 +160,7 @@ def test_what_fails_leaves_the_folder_as_it_was(tmp_path, made, monkeypatch):
 
     real = write_table
     monkeypatch.setattr(
-        "pipelines.writing.folder.write_table",
+        "pipelines.files.write.folder.write_table",
         lambda table, path, form: (full if "two" in path.name else real)(table, path, form),
     )
     with pytest.raises(StorageError, match=r"out/two\.csv: No space left on device: make room"):

@@ -5,7 +5,7 @@ move of one value tells what every band loses and gains (`plane`).
 """
 
 from fencepost.joins.bands.changes import Changes, HeldPairs
-from fencepost.joins.bands.partition import StabbingPartition
 from fencepost.joins.bands.plane import LEFT, RIGHT, BandPlane, Members
+from fencepost.joins.bands.stabbing import StabbingPartition
 
 __all__ = ["LEFT", "RIGHT", "BandPlane", "Changes", "HeldPairs", "Members", "StabbingPartition"]

@@ -14,10 +14,10 @@ beyond everything. Gained is what the way back would lose.
 import numpy as np
 from numba import njit
 
-from fencepost.joins.bands.laying.kernels import BITS
-from fencepost.joins.bands.near.kernels import passed, stretch
-from fencepost.joins.bands.points.kernels import bare, first_where
-from fencepost.joins.bands.points.moving.kernels import put_in_order, queued_up
+from fencepost.joins.bands.leaf_kernels import bare, first_where
+from fencepost.joins.bands.moving_kernels import put_in_order, queued_up
+from fencepost.joins.bands.near_kernels import passed, stretch
+from fencepost.joins.bands.result_kernels import BITS
 
 INF = np.inf
 U = np.uint64

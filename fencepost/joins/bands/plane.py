@@ -18,10 +18,10 @@ import numpy as np
 
 from fencepost.errors import InputError
 from fencepost.joins.bands import kernels
+from fencepost.joins.bands import result_kernels as laying
 from fencepost.joins.bands.changes import Changes, HeldPairs
-from fencepost.joins.bands.laying import kernels as laying
-from fencepost.joins.bands.partition import StabbingPartition
 from fencepost.joins.bands.points import Points
+from fencepost.joins.bands.stabbing import StabbingPartition
 from fencepost.matches.found import FEWEST, Found
 from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s
 

@@ -11,9 +11,9 @@ from typing import Self
 
 from fencepost.errors import InputError
 from fencepost.joins.windows import bitmaps, ranges, scan
-from fencepost.joins.windows.asked import Held, New, Standing, held_of, new_of, standing_of
-from fencepost.joins.windows.choosing import Choice, choose
+from fencepost.joins.windows.choose import Choice, choose
 from fencepost.joins.windows.conjuncts import Conjuncts
+from fencepost.joins.windows.inputs import Held, New, Standing, held_of, new_of, standing_of
 from fencepost.joins.windows.live import Live
 from fencepost.joins.windows.pairs import Pairs
 from fencepost.joins.windows.pieces import PIECES
@@ -21,7 +21,7 @@ from fencepost.joins.windows.spatial import SpatialPairs
 from fencepost.matches import Regions
 from fencepost.matches.auto import choose as choose_index
 from fencepost.queries.joins import WindowJoins
-from fencepost.queries.wording import did_you_mean, shortened
+from fencepost.text import did_you_mean, shortened
 from fencepost.tuples import Doubles, Int64s
 
 LEFT, RIGHT = 0, 1

@@ -5,8 +5,8 @@ O(conjuncts x new x old). It is the readable version of the law, and needs nothi
 
 import numpy as np
 
-from fencepost.joins.windows.asked import Held, New, Standing
 from fencepost.joins.windows.conjuncts import Sought
+from fencepost.joins.windows.inputs import Held, New, Standing
 from fencepost.joins.windows.kernels import compares, passes
 from fencepost.joins.windows.pairs import Pairs
 from fencepost.tuples import Bools

@@ -16,8 +16,8 @@ from typing import Self
 
 import numpy as np
 
-from fencepost.joins.windows.asked import New, Standing
 from fencepost.joins.windows.conjuncts import ArithmeticTests, Terms
+from fencepost.joins.windows.inputs import New, Standing
 from fencepost.joins.windows.kernels import rows
 from fencepost.joins.windows.pairs import Pairs
 from fencepost.joins.windows.pieces import decomposed

@@ -11,7 +11,7 @@ import numpy as np
 from fencepost.matches.bitmaps import kernels
 from fencepost.matches.bitmaps.kernels import SPILL, Asked, Desk, Laid
 from fencepost.matches.found import Found, gathered
-from fencepost.matches.vectors.kernels import gather
+from fencepost.matches.vector_kernels import gather
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 SHARE = 1 << 14  # points of a share at most; more of them would not stay in the cache themselves

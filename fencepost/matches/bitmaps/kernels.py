@@ -11,7 +11,7 @@ import numpy.typing as npt
 from numba import njit
 
 from fencepost.crossings.prefetch import prefetch
-from fencepost.matches.vectors.kernels import (
+from fencepost.matches.vector_kernels import (
     LANES,
     WORDS,
     at_least,

@@ -17,7 +17,7 @@ from numba import njit
 
 from fencepost.crossings.prefetch import prefetch
 from fencepost.matches.ladder.kernels import COPY, copy, position
-from fencepost.matches.ladder.lanes.kernels import LANES, keep_steps
+from fencepost.matches.ladder.lane_kernels import LANES, keep_steps
 from fencepost.matches.ladder.ruler import Marks
 from fencepost.queries.strings import UInt64s
 from fencepost.tuples import Doubles, Int32s, Int64s

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 
 from fencepost.crossings.prefetch import prefetch
-from fencepost.matches.ladder.lanes.kernels import LANES, keep_above, keep_between
+from fencepost.matches.ladder.lane_kernels import LANES, keep_above, keep_between
 from fencepost.matches.ladder.ruler import Marks
 from fencepost.tuples import Doubles, Int32s, Int64s
 

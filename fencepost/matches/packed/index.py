@@ -25,7 +25,7 @@ from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.packed import kernels
 from fencepost.matches.parameters import one_of, only
-from fencepost.matches.vectors.kernels import LANES, gather
+from fencepost.matches.vector_kernels import LANES, gather
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 BITS = 30  # of an axis in a box's Hilbert key, at most; 63 over all

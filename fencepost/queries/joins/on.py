@@ -34,7 +34,7 @@ from fencepost.queries.grammar import (
 )
 from fencepost.queries.joins.query import Conjunct, JoinTest
 from fencepost.queries.relations import Region, related, settled, tests_of
-from fencepost.queries.wording import did_you_mean, shortened
+from fencepost.text import did_you_mean, shortened
 
 SIDES = ("left", "right")
 _OPERAND = "`left.` or `right.` and an axis"

@@ -11,7 +11,7 @@ from fencepost.errors import QueryFault
 from fencepost.queries.fields import Fields, kind_of
 from fencepost.queries.joins.on import Readings, parse_join
 from fencepost.queries.joins.query import WINDOW_JOIN, Conjunct, JoinQuery
-from fencepost.queries.wording import did_you_mean, shortened, wrong_with_id
+from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import parse_duration
 
 LARGEST_COUNT = 2**53

@@ -20,7 +20,7 @@ from fencepost.queries.columns import Doubles, Int32s
 from fencepost.queries.condition import OPS
 from fencepost.queries.joins.query import BAND_JOIN, WINDOW_JOIN, JoinQuery
 from fencepost.queries.strings import Int64s
-from fencepost.queries.wording import shortened
+from fencepost.text import shortened
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 
 FOREVER = np.iinfo(np.int64).max

@@ -1,0 +1,248 @@
+"""What a step takes of one feed of a lane, and in which order.
+
+Law: the order is (releasing delivery, ts, row). Of tuples that may wait the row is forgotten: with
+lateness allowed those of one releasing delivery and one ts go by stream id, bytewise. A row that
+is marked gone is taken, turned away or kept waiting like any other, and stays marked.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.joins.names import ranks
+from fencepost.joins.state import SideState
+from fencepost.order import NEVER, Admission, Past, Rejected, admit
+from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s, TupleBatch, codes_in
+
+
+@dataclass(frozen=True, eq=False)
+class TakenTuples:
+    """m tuples in the order in which they were taken: 17 + 8 d bytes each.
+
+    `stream` is the place among the names of the state after the step, `delivery` one of the step.
+    """
+
+    stream: Int32s
+    ts: Int64s
+    values: Doubles  # [axis, tuple]
+    delivery: Int32s
+    gone: Bools
+
+    def __len__(self) -> int:
+        """How many tuples."""
+        return len(self.ts)
+
+    def part(self, begin: int, end: int) -> "TakenTuples":
+        """Those of some rows, as views."""
+        rows = slice(begin, end)
+        columns = (self.stream[rows], self.ts[rows], self.values[:, rows])
+        return TakenTuples(*columns, self.delivery[rows], self.gone[rows])
+
+    def in_order(self, order: Int64s) -> "TakenTuples":
+        """The same tuples in another order."""
+        values = np.ascontiguousarray(self.values[:, order])
+        return TakenTuples(
+            self.stream[order], self.ts[order], values, self.delivery[order], self.gone[order]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Turns:
+    """What both sides took, in one order: at each turn whose tuple, and its row on that side."""
+
+    side: Int8s
+    row: Int64s
+    stream: Int32s  # among the names of its side
+    ts: Int64s
+    delivery: Int32s
+
+    @classmethod
+    def of(cls, left: TakenTuples, right: TakenTuples) -> "Turns":
+        """A delivery is of one side, so the deliveries alone bring both together."""
+        both = (left, right)
+        side = np.repeat(np.array([0, 1], np.int8), [len(left), len(right)])
+        row = np.concatenate([np.arange(len(each)) for each in both])
+        stream = np.concatenate([each.stream for each in both])
+        ts = np.concatenate([each.ts for each in both])
+        delivery = np.concatenate([each.delivery for each in both])
+        order = np.argsort(delivery, kind="stable")
+        return cls(side[order], row[order], stream[order], ts[order], delivery[order])
+
+    @classmethod
+    def empty(cls) -> "Turns":
+        """Nothing was taken."""
+        none, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
+        return cls(np.empty(0, np.int8), none, nobody, none, nobody)
+
+    def __len__(self) -> int:
+        """How many tuples, of both sides."""
+        return len(self.row)
+
+
+@dataclass(frozen=True, eq=False)
+class Taking:
+    """What became of the tuples of one side, and the heads after it.
+
+    `watermarks` has the feed's after each delivery of the step, whosever it is; NEVER where nothing
+    was seen. `moved` are the streams whose head is another than before.
+    """
+
+    tuples: TakenTuples
+    rejected: Rejected
+    watermarks: Int64s
+    moved: Int32s
+    state: SideState  # its live tuples are still those of before
+
+    @classmethod
+    def nothing(cls, state: SideState, batch: TupleBatch, deliveries: int) -> "Taking":
+        """No delivery is of this side: it stands still."""
+        nobody = np.empty(0, np.int32)
+        none = TakenTuples(nobody, batch.ts, batch.values, nobody, np.empty(0, np.bool_))
+        mark = NEVER if state.watermark is None else state.watermark
+        rejected = Rejected(np.empty(0, np.int64), np.empty(0, np.int8))
+        return cls(none, rejected, np.full(deliveries, mark), nobody, state)
+
+
+def take(
+    state: SideState,
+    batch: TupleBatch,
+    own: Int64s,
+    deliveries: int,
+    lateness: int,
+    gone: Bools | None = None,
+) -> Taking:
+    """Take the deliveries `own` out of all of a step: O(streams + n log n) for n tuples."""
+    if not len(own):
+        return Taking.nothing(state, batch, deliveries)
+    batch = replace(batch, delivery=np.searchsorted(own, batch.delivery).astype(np.int32))
+    names, (waited, arrived) = _numbered(state.names, (state.waiting, batch))
+    ts = np.full(len(names), NEVER)
+    ts[: len(state)] = state.ts
+    values = np.zeros((len(state.axes), len(names)))
+    values[:, : len(state)] = state.values
+    before = NEVER if state.watermark is None else state.watermark
+    past = Past(ts, values, before)
+    admission = admit(arrived, waited, past, deliveries=len(own), lateness=lateness)
+    is_gone = np.zeros(len(batch), np.bool_) if gone is None else gone
+    taken, waiting_gone = _in_order(state, arrived, waited, admission, is_gone, lateness)
+    taken = replace(taken, delivery=own[taken.delivery].astype(np.int32))
+    watermarks = np.append(before, admission.watermarks)
+    watermarks = watermarks[np.searchsorted(own, np.arange(deliveries), side="right")]
+    after, taken, moved = _headed(state, names, taken)
+    mark = int(watermarks[-1]) if deliveries else before
+    after = replace(
+        after,
+        waiting=_compact(admission.waiting),
+        waiting_gone=waiting_gone,
+        taken=state.taken + len(taken),
+        watermark=None if mark == NEVER else mark,
+    )
+    return Taking(taken, admission.rejected, watermarks, moved, after)
+
+
+def _numbered(
+    names: pa.StringArray, batches: Sequence[TupleBatch]
+) -> tuple[pa.StringArray, list[TupleBatch]]:
+    """Number streams as those known are, and the others behind them: one look-up a batch."""
+    coded = []
+    for batch in batches:
+        codes = np.empty(0, np.int32)
+        if len(batch.names):
+            codes = codes_in(batch.names, names).copy()
+            fresh = codes < 0
+            if fresh.any():
+                codes[fresh] = len(names) + np.arange(fresh.sum(), dtype=np.int32)
+                names = pa.concat_arrays([names, batch.names.filter(pa.array(fresh))])
+        coded.append((batch, codes))
+    return names, [replace(b, names=names, stream=codes[b.stream]) for b, codes in coded]
+
+
+def _in_order(
+    state: SideState,
+    arrived: TupleBatch,
+    waited: TupleBatch,
+    admission: Admission,
+    gone: Bools,
+    lateness: int,
+) -> tuple[TakenTuples, Bools]:
+    """Bring what was released into the order of the lane; of what waits on, say who is gone."""
+    good = np.ones(len(arrived), np.bool_)
+    good[admission.rejected.row] = False
+    rows = np.flatnonzero(good)
+    if lateness == 0 and len(waited) == 0:  # all that is good is released at once
+        rows = rows[np.lexsort((arrived.ts[rows], arrived.delivery[rows]))]
+        values = np.ascontiguousarray(arrived.values[:, rows])
+        its = arrived.stream[rows], arrived.ts[rows], values, arrived.delivery[rows], gone[rows]
+        return TakenTuples(*its), np.empty(0, np.bool_)
+    out, waits = admission.released, admission.waiting
+    tie = ranks(waited.names, out.stream)
+    flags = np.zeros(len(out.ts) + len(waits), np.bool_)
+    if lateness == 0 or gone.any() or state.waiting_gone.any():
+        source = _sources(waited, arrived.take(rows), out.stream, out.ts, waits)
+        flags = np.concatenate([state.waiting_gone, gone[rows]])[source]
+        if lateness == 0:  # rows of this delivery are known; who waited before comes before them
+            row = source[: len(out.ts)]
+            tie = np.where(row < len(waited), tie - len(tie), row)
+    released = TakenTuples(out.stream, out.ts, out.values, out.delivery, flags[: len(out.ts)])
+    order = np.lexsort((tie, out.ts, out.delivery))
+    return released.in_order(order), flags[len(out.ts) :]
+
+
+def _sources(
+    waited: TupleBatch, arrived: TupleBatch, stream: Int32s, ts: Int64s, waits: TupleBatch
+) -> Int64s:
+    """Say of each tuple released, and of each that waits, which it was of those before.
+
+    No two good ones share stream and ts, so both sorted alike stand in one order.
+    """
+    of = np.lexsort(
+        (
+            np.concatenate([waited.ts, arrived.ts]),
+            np.concatenate([waited.stream, arrived.stream]),
+        )
+    )
+    to = np.lexsort((np.concatenate([ts, waits.ts]), np.concatenate([stream, waits.stream])))
+    source = np.empty(len(to), np.int64)
+    source[to] = of
+    return source
+
+
+def _headed(
+    state: SideState, names: pa.StringArray, taken: TakenTuples
+) -> tuple[SideState, TakenTuples, Int32s]:
+    """Put the last tuple of each stream over its head; streams first taken come behind."""
+    moved, from_end = np.unique(taken.stream[::-1], return_index=True)
+    last = len(taken) - 1 - from_end
+    known = len(state)
+    fresh = moved[moved >= known]
+    place = np.arange(len(names), dtype=np.int32)
+    place[fresh] = known + np.arange(len(fresh), dtype=np.int32)
+    room = len(fresh)
+    ts = np.concatenate([state.ts, np.empty(room, np.int64)])
+    values = np.concatenate([state.values, np.empty((len(state.axes), room))], axis=1)
+    member = np.concatenate([state.member, np.empty(room, np.bool_)])
+    at = place[moved]
+    ts[at], values[:, at], member[at] = taken.ts[last], taken.values[:, last], ~taken.gone[last]
+    after = replace(
+        state,
+        names=pa.concat_arrays([state.names, names.take(pa.array(fresh))]) if room else state.names,
+        ts=ts,
+        values=values,
+        member=member,
+    )
+    return after, replace(taken, stream=place[taken.stream]), at
+
+
+def _compact(waiting: TupleBatch) -> TupleBatch:
+    """Keep only the names of streams that wait."""
+    if len(waiting) == 0:
+        return TupleBatch.empty(waiting.feed, waiting.axes)
+    used, stream = np.unique(waiting.stream, return_inverse=True)
+    return replace(
+        waiting,
+        names=waiting.names.take(pa.array(used)),
+        stream=stream.astype(np.int32),
+        delivery=np.zeros(len(waiting), np.int32),
+    )

@@ -1,1 +1,0 @@
-"""Keys of pairs, laid out as columns."""

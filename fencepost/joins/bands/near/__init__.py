@@ -1,1 +1,0 @@
-"""Which groups need a look at all."""

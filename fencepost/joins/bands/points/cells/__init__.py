@@ -1,5 +1,0 @@
-"""Where entries are, coarsely."""
-
-from fencepost.joins.bands.points.cells.grid import Cells
-
-__all__ = ["Cells"]

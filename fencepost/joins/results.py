@@ -1,0 +1,172 @@
+"""What a step of a lane found, laid out as tables.
+
+Law: rows stand in an order that depends on the deliveries alone. Pairs: by (later tuple, earlier
+tuple, query), each tuple in the order of taking. Band changes: by (update, change, query, left
+stream, right stream), queries by their place in the set, streams by their ids.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.joins.admission import Turns
+from fencepost.joins.names import coded, ranks
+from fencepost.joins.state import SideState
+from fencepost.queries.joins import BandJoins, WindowJoins
+from fencepost.tuples import Doubles, Int8s, Int32s, Int64s
+
+REGISTERED = -1
+"""The delivery of a change that a registration made."""
+
+Sides = tuple[SideState, SideState]
+
+
+class BandPiece(NamedTuple):
+    """Some of the changes, and the queries that an update changed, each once for the update."""
+
+    changes: pa.Table
+    affected: pa.Table
+
+
+Tuples = tuple[Int32s, Int64s, Doubles]
+"""Streams, ts, and values [axis, tuple]."""
+
+
+class Joined(NamedTuple):
+    """Pairs, in order: the turn of the later tuple, the query, and both tuples."""
+
+    turn: Int64s
+    query: Int32s
+    left: Tuples
+    right: Tuples
+
+    @classmethod
+    def together(cls, parts: "Sequence[Joined]") -> "Joined":
+        """Bring the pairs that new tuples of either side found into one order: O(k log k)."""
+        if len(parts) == 1:
+            return parts[0]
+        turn = np.concatenate([part.turn for part in parts])
+        order = np.argsort(turn, kind="stable")
+        query = np.concatenate([part.query for part in parts])[order]
+        left = _together([part.left for part in parts], order)
+        return cls(turn[order], query, left, _together([part.right for part in parts], order))
+
+
+class Changed(NamedTuple):
+    """Changes of all planes, queries numbered as in the set; a registration's at no turn."""
+
+    turn: Int64s
+    query: Int32s
+    change: Int8s
+    left: Int32s
+    right: Int32s
+    left_value: Doubles
+    right_value: Doubles
+
+    @classmethod
+    def together(cls, parts: "Sequence[Changed]") -> "Changed":
+        """Put the changes of several planes behind each other."""
+        return cls.of(np.concatenate(columns) for columns in zip(*parts, strict=True))
+
+    @classmethod
+    def of(cls, columns: Iterable[Any]) -> "Changed":
+        """Take the columns in this order."""
+        return cls(*columns)
+
+    def take(self, rows: Int64s | slice) -> "Changed":
+        """Give some of them, in this order."""
+        return self.of(column[rows] for column in self)
+
+
+def _together(parts: Sequence[Tuples], order: Int64s) -> Tuples:
+    stream, ts, values = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
+    return stream[order], ts[order], values[:, order]
+
+
+def pairs_laid(queries: WindowJoins, sides: Sides, taken: Turns, found: Joined) -> pa.Table:
+    """Lay pairs out, each with both tuples: 45 + 8 d bytes a pair, d axes of both, ids coded."""
+    columns: dict[str, pa.Array] = {
+        "query_id": coded(queries.ids, found.query),
+        "query_version": pa.array(queries.versions[found.query]),
+        "ts": pa.array(taken.ts[found.turn]),
+    }
+    named = zip(("left", "right"), sides, (found.left, found.right), strict=True)
+    for name, its, (stream, ts, values) in named:
+        columns[f"{name}_stream_id"] = coded(its.names, stream)
+        columns[f"{name}_ts"] = pa.array(ts)
+        columns |= {f"{name}_{a}": pa.array(v) for a, v in zip(its.axes, values, strict=True)}
+    columns["delivery"] = pa.array(taken.delivery[found.turn])
+    return pa.table(columns)
+
+
+def no_pairs(queries: WindowJoins, sides: Sides) -> pa.Table:
+    """The columns of pairs without a row."""
+    none, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
+    left, right = ((nobody, none, np.empty((len(side.axes), 0))) for side in sides)
+    return pairs_laid(queries, sides, Turns.empty(), Joined(none, nobody, left, right))
+
+
+def changes_laid(
+    queries: BandJoins, sides: Sides, taken: Turns, found: Changed, *, registered: bool
+) -> BandPiece:
+    """Put changes in order and lay them out: 45 bytes a change, ids coded."""
+    keys = (
+        ranks(sides[1].names, found.right),
+        ranks(sides[0].names, found.left),
+        found.query,
+        found.change,
+        found.turn,
+    )
+    order = np.lexsort(keys)
+    found = found.take(order)
+    count = len(found.query)
+    if registered:
+        ts, delivery = pa.nulls(count, pa.int64()), np.full(count, REGISTERED, np.int32)
+    else:
+        ts, delivery = pa.array(taken.ts[found.turn]), taken.delivery[found.turn]
+    changes = pa.table(
+        {
+            "query_id": coded(queries.ids, found.query),
+            "query_version": pa.array(queries.versions[found.query]),
+            "change": pa.array(found.change),
+            "left_stream_id": coded(sides[0].names, found.left),
+            "right_stream_id": coded(sides[1].names, found.right),
+            "left_value": pa.array(found.left_value),
+            "right_value": pa.array(found.right_value),
+            "ts": ts,
+            "delivery": pa.array(delivery),
+        }
+    )
+    if registered:  # no update, so nobody was affected by one
+        found = found.take(slice(0, 0))
+    return BandPiece(changes, _affected(queries, sides, taken, found))
+
+
+def _affected(queries: BandJoins, sides: Sides, taken: Turns, found: Changed) -> pa.Table:
+    """Give the queries that each update changed, each once, by update and query."""
+    count = max(len(queries), 1)
+    key = np.sort(found.turn * count + found.query)  # np.unique takes ten times as long
+    key = key[np.diff(key, prepend=-1) != 0]
+    turn, query = key // count, key % count
+    side = taken.side[turn].astype(np.int64)
+    stream = taken.stream[turn] + side * len(sides[0].names)
+    names = pa.concat_arrays([each.names for each in sides])
+    return pa.table(
+        {
+            "query_id": coded(queries.ids, query),
+            "query_version": pa.array(queries.versions[query]),
+            "feed": coded(pa.array([queries.left, queries.right]), side),
+            "stream_id": coded(names, stream),
+            "ts": pa.array(taken.ts[turn]),
+            "delivery": pa.array(taken.delivery[turn]),
+        }
+    )
+
+
+def no_changes(queries: BandJoins, sides: Sides) -> BandPiece:
+    """The columns of changes without a row."""
+    none, nobody, nothing = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
+    found = Changed(none, nobody, np.empty(0, np.int8), nobody, nobody, nothing, nothing)
+    return changes_laid(queries, sides, Turns.empty(), found, registered=False)

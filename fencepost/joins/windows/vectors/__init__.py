@@ -1,1 +1,0 @@
-"""Rows of 512 bits, written out in LLVM's own terms for the kernels of bitmaps."""

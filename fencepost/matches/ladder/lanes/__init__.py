@@ -1,1 +1,0 @@
-"""Sixteen candidates at a time, and those that hold closed up to their left."""

@@ -1,0 +1,1 @@
+"""The papers' indexes, proved and kept as rivals; `auto` does not choose them."""

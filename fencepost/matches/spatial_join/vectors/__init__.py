@@ -1,1 +1,0 @@
-"""Bytes and words in vectors: what the kernels of the join are made of."""

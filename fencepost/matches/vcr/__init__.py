@@ -1,7 +1,0 @@
-"""S2 in two axes: boxes cut into virtual construct rectangles, side by side or overlapping."""
-
-from fencepost.matches.vcr.index import Vcr, VcrOd, VcrSd
-from fencepost.matches.vcr.pieces import optimal_side
-from fencepost.matches.vcr.rectangles import Rectangle, decompose, gaps, number
-
-__all__ = ["Rectangle", "Vcr", "VcrOd", "VcrSd", "decompose", "gaps", "number", "optimal_side"]

@@ -1,0 +1,29 @@
+"""Does what stands in the lake hold what was promised? Two kinds of checks, and one way to tell.
+
+`contracts.py` holds the rows of tables against the promises of `schemas.expectations`, all of a
+table in one pass (`one_pass.py`); Great Expectations documents them (`site.py`, `docs.py`).
+`own.py` asks one SQL aggregate each: whether every row is accounted for, crossings and changes
+alternate, the state is the newest, ledgers have no gaps, nothing is stale; and audits do a bounded
+sample of the work once more, by other means. A feed has checks of its own, and so has a pair of
+feeds that are joined. `Moment` makes any of them, unless it passed and nothing has changed since.
+
+`whole.py` looks at the files themselves: whether their bytes are those that were written.
+
+Law: a check reads what is published, of one moment, and changes nothing in the lake.
+"""
+
+from pipelines.checks.checked import Checked
+from pipelines.checks.contracts import contract_checks
+from pipelines.checks.moment import Moment
+from pipelines.checks.own import OF_JOINS, OWN, OwnCheck, own_checks, own_checks_of
+
+__all__ = [
+    "OF_JOINS",
+    "OWN",
+    "Checked",
+    "Moment",
+    "OwnCheck",
+    "contract_checks",
+    "own_checks",
+    "own_checks_of",
+]

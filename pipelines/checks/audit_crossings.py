@@ -1,0 +1,70 @@
+"""An audit of crossings: every standing query looked at, for a bounded sample of steps.
+
+The engine finds crossings by an index that never looks at the queries; here each box of each query
+is held against the two points of a step, in plain NumPy, and what comes of it against the events.
+
+Law: no index, kernel or state of the engine is asked; what a step is, is read from the tuples.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fencepost.queries import CROSSING, QuerySet
+from fencepost.times import format_instant
+from fencepost.tuples import Bools
+from pipelines.checks.checked import Found
+from pipelines.checks.sample import Audit, Step, any_of, asked, inside
+from pipelines.checks.scope import Scope
+from pipelines.project.settings import Settings
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class Crossing(NamedTuple):
+    """A crossing, expected or found."""
+
+    type: str
+    query: str
+    version: int
+    stream: str
+    ts: int
+
+    def __str__(self) -> str:
+        """Say it."""
+        return (
+            f"{self.type} of {self.query} v{self.version} by {self.stream} at "
+            f"{format_instant(self.ts)}"
+        )
+
+
+def crossings(queries: QuerySet, step: Step) -> Iterator[Crossing]:
+    """Give what a step crosses, by looking at every query. O(boxes)."""
+    holds = _holds(queries, step.after)
+    if step.before is None:
+        entered, left = holds & queries.enters_on_first, np.zeros_like(holds)
+    else:
+        held = _holds(queries, step.before)
+        entered, left = holds & ~held, held & ~holds
+    if not (entered | left).any():
+        return
+    of_them = asked(queries, step)
+    for type_, crossed in (("I", entered), ("O", left)):
+        for q in np.flatnonzero(crossed & of_them).tolist():
+            version = int(queries.versions[q])
+            yield Crossing(type_, queries.ids[q].as_py(), version, step.stream, step.ts)
+
+
+def _holds(queries: QuerySet, point: Sequence[float]) -> Bools:
+    """Say which queries hold a point: those with a box that contains it."""
+    return any_of(queries, inside(queries, point))
+
+
+AUDIT = Audit(CROSSING, "events", ("type", "query_id", "query_version"), Crossing, crossings)
+
+
+def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+    """Hold the crossings of the sample against those of all queries; O(steps · boxes)."""
+    return AUDIT.ask(session, settings, scope)

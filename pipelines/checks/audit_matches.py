@@ -1,0 +1,90 @@
+"""An audit of matches: every `match` query looked at, for a bounded sample of tuples.
+
+The engine asks an index; here each box of each query, and each of its tests of two axes, is held
+against the tuple in plain NumPy, and what comes of it against the rows of `matches`.
+
+Law: no index or kernel of the engine is asked; which tuples were taken is read from the tuples.
+"""
+
+# ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from fencepost.queries import MATCH, QuerySet
+from fencepost.queries.condition import OPS
+from fencepost.times import format_instant
+from fencepost.tuples import Bools
+from pipelines.checks.checked import Found
+from pipelines.checks.sample import Audit, Step, any_of, asked, inside
+from pipelines.checks.scope import Scope
+from pipelines.checks.standing import ACCEPTED
+from pipelines.project.settings import Settings
+
+if TYPE_CHECKING:
+    import duckdb
+
+COMPARES = {"<": np.less, "<=": np.less_equal, "=": np.equal}
+
+
+class Matched(NamedTuple):
+    """A match, expected or found."""
+
+    query: str
+    version: int
+    stream: str
+    ts: int
+
+    def __str__(self) -> str:
+        """Say it."""
+        return f"{self.query} v{self.version} by {self.stream} at {format_instant(self.ts)}"
+
+
+def matches(queries: QuerySet, step: Step) -> Iterator[Matched]:
+    """Give what a tuple matches, by looking at every query. O(boxes + tests)."""
+    boxes = inside(queries, step.after)
+    if not boxes.any():
+        return
+    held = any_of(queries, boxes & ~_failed(queries, step.after))
+    for q in np.flatnonzero(held & asked(queries, step)).tolist():
+        version = int(queries.versions[q])
+        yield Matched(queries.ids[q].as_py(), version, step.stream, step.ts)
+
+
+def _failed(queries: QuerySet, point: Sequence[float]) -> Bools:
+    """Say which boxes have a test that the point does not pass."""
+    values = np.array(point)
+    left, op, right = queries.tests.T
+    passed = np.zeros(len(op), np.bool_)
+    for code, name in enumerate(OPS):
+        mine = op == code
+        passed[mine] = COMPARES[name](values[left[mine]], values[right[mine]])
+    failed = np.zeros(queries.lo.shape[1], np.bool_)
+    box = np.repeat(np.arange(len(failed)), np.diff(queries.test_ptr))
+    failed[box[~passed]] = True
+    return failed
+
+
+AUDIT = Audit(MATCH, "matches", ("query_id", "query_version"), Matched, matches)
+
+
+def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+    """Hold the matches of the sample against those of all queries; O(tuples · boxes)."""
+    return AUDIT.ask(session, settings, scope)
+
+
+def of_accepted(scope: Scope, _: Sequence[str]) -> str:
+    """Hold each match against the tuples that were taken; a row for each, as in `accounting`."""
+    among = f"""t.stream_id IN (
+        SELECT i.stream_id FROM matches i
+        WHERE i.feed = '{scope.feed}' AND {scope.epochs("i.epoch")}
+    )"""
+    accepted = ACCEPTED.format(feed=scope.feed, condition=among)
+    return f"""WITH {accepted}
+SELECT CASE WHEN a.stream_id IS NULL THEN m.query_id || ' v' || m.query_version || ', '
+        || m.stream_id || ': no tuple of ' || m.ts || ' was taken'
+    END AS said
+FROM matches m LEFT JOIN accepted a ON a.stream_id = m.stream_id AND a.ts = m.ts
+WHERE m.feed = '{scope.feed}' AND {scope.epochs("m.epoch")}"""

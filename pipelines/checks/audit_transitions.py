@@ -1,0 +1,89 @@
+"""An audit of what became of crossings: worked out anew, in SQL, for a bounded sample of pairs.
+
+What the engine decides as deliveries come is said here of the whole history at once. Of the
+crossings e and then f of a pair, f answers e if it comes within t and no watermark before f's
+delivery was past e's time; else e times out, if a watermark got past it while the query stood.
+"""
+
+# ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
+
+from collections.abc import Sequence
+
+from pipelines.checks.scope import Scope
+
+PAIRS = 2_000
+"""Pairs of query and stream that are looked at: those whose hashes are the smallest."""
+
+
+def followed(scope: Scope, _: Sequence[str]) -> str:
+    """Give a row for each crossing and transition of the pairs, as in `accounting`.
+
+    Versions that stood, did not and stood again along the epochs are left out.
+    """
+    mine = f"'{scope.feed}'"
+    return f"""WITH unfolded AS (
+    SELECT d.epoch, d.registry_version, UNNEST(d.arrivals) AS n,
+        UNNEST(d.watermarks) AS watermark, UNNEST(RANGE(LEN(d.arrivals))) AS place
+    FROM done_epochs d WHERE d.lane = {mine}
+), deliveries AS (
+    SELECT u.n, u.registry_version, u.watermark,
+        ROW_NUMBER() OVER (ORDER BY u.epoch, u.place) AS at
+    FROM unfolded u
+), chosen AS (
+    SELECT DISTINCT e.query_id, e.query_version, e.stream_id FROM events e
+    JOIN query_versions v ON v.id = e.query_id AND v.version = e.query_version
+    WHERE e.feed = {mine} AND v.within IS NOT NULL AND {scope.epochs("e.epoch")}
+    ORDER BY HASH(e.query_id, e.query_version, e.stream_id) LIMIT {PAIRS:d}
+), stood AS (
+    SELECT v.id, v.version, v.within, v.valid_to, MAX(d.at) AS last_at
+    FROM (SELECT DISTINCT c.query_id, c.query_version FROM chosen c) c
+    JOIN query_versions v ON v.id = c.query_id AND v.version = c.query_version
+    JOIN deliveries d ON d.registry_version >= v.registry_version
+        AND (v.until_registry_version IS NULL OR d.registry_version < v.until_registry_version)
+    GROUP BY v.id, v.version, v.within, v.valid_to
+    HAVING COUNT(*) = MAX(d.at) - MIN(d.at) + 1
+), pairs AS (
+    SELECT c.*, s.within, s.valid_to, s.last_at FROM chosen c
+    JOIN stood s ON s.id = c.query_id AND s.version = c.query_version
+), crossed AS (
+    SELECT p.*, e.type, e.ts, UNIX_MICROS(e.ts) + p.within AS due, d.at,
+        LEAD(e.ts) OVER w AS next_ts, LEAD(d.at) OVER w AS next_at
+    FROM pairs p
+    JOIN events e ON e.feed = {mine} AND e.query_id = p.query_id
+        AND e.query_version = p.query_version AND e.stream_id = p.stream_id
+    JOIN deliveries d ON d.n = e.arrival
+    WINDOW w AS (PARTITION BY p.query_id, p.query_version, p.stream_id ORDER BY e.ts)
+), weighed AS (
+    SELECT c.*, COALESCE(UNIX_MICROS(c.valid_to) <= c.due, FALSE) AS is_dropped,
+        COALESCE(c.next_at > c.at AND UNIX_MICROS(b.watermark) > c.due, FALSE) AS was_overdue,
+        COALESCE(UNIX_MICROS(l.watermark) > c.due, FALSE) AS is_overdue,
+        UNIX_MICROS(c.next_ts) <= c.due AS in_time
+    FROM crossed c
+    LEFT JOIN deliveries b ON b.at = c.next_at - 1
+    JOIN deliveries l ON l.at = c.last_at
+), expected AS (
+    SELECT w.*, CASE WHEN w.is_dropped THEN NULL
+        WHEN w.next_ts IS NOT NULL AND NOT w.was_overdue AND w.in_time
+            THEN CASE WHEN w.type = 'I' THEN 'pass_through' ELSE 'short_absence' END
+        WHEN w.next_ts IS NOT NULL OR w.is_overdue
+            THEN CASE WHEN w.type = 'I' THEN 'stay' ELSE 'departure' END END AS became
+    FROM weighed w
+), timed AS (
+    SELECT x.query_id, x.query_version, x.stream_id, x.ts AS from_ts, x.became,
+        CASE WHEN x.became IN ('pass_through', 'short_absence') THEN UNIX_MICROS(x.next_ts)
+            WHEN x.became IS NOT NULL THEN x.due END AS settled
+    FROM expected x
+), found AS (
+    SELECT p.query_id, p.query_version, p.stream_id, t.from_ts, t.type, UNIX_MICROS(t.ts) AS settled
+    FROM pairs p JOIN transitions t ON t.feed = {mine} AND t.query_id = p.query_id
+        AND t.query_version = p.query_version AND t.stream_id = p.stream_id
+)
+SELECT CASE WHEN x.became IS DISTINCT FROM f.type OR x.settled IS DISTINCT FROM f.settled
+    THEN COALESCE(x.query_id, f.query_id) || ' v' || COALESCE(x.query_version, f.query_version)
+        || ', ' || COALESCE(x.stream_id, f.stream_id) || ': the crossing at '
+        || COALESCE(x.from_ts, f.from_ts) || ' became ' || COALESCE(f.type, 'nothing')
+        || CASE WHEN x.became = f.type THEN ' at another time' ELSE ', expected '
+            || COALESCE(x.became, 'nothing') END
+    END AS said
+FROM timed x FULL JOIN found f ON f.query_id = x.query_id AND f.query_version = x.query_version
+    AND f.stream_id = x.stream_id AND f.from_ts = x.from_ts"""

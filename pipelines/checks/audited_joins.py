@@ -1,0 +1,37 @@
+"""The sample of joins that audits look at: some of those that stood with a registry.
+
+They are in the session's table `audited_joins` too, by id and version. Which are looked at depends
+on the registry alone.
+"""
+
+# ruff: noqa: S608  names of feeds are declared, all else are numbers and kinds of queries
+
+from typing import TYPE_CHECKING
+
+from fencepost.queries.joins import JoinQuery
+from fencepost.queries.strings import Int64s
+from pipelines.checks.scope import Scope
+from pipelines.project.settings import Settings
+from pipelines.registry.joins import joins_of
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def audited_joins(
+    session: "duckdb.DuckDBPyConnection",
+    settings: Settings,
+    scope: Scope,
+    kind: str,
+    registry: int,
+    most: int,
+) -> tuple[list[JoinQuery], Int64s]:
+    """Give at most so many, each with the registry version from which on it stands."""
+    session.execute(f"""CREATE OR REPLACE TEMP TABLE audited_joins AS
+SELECT v.* FROM query_versions v
+WHERE v.feed = '{scope.lane}' AND v.kind = '{kind}' AND v.registry_version <= {registry:d}
+    AND (v.until_registry_version IS NULL OR v.until_registry_version > {registry:d})
+ORDER BY HASH(v.id) LIMIT {most:d}""")
+    rows = session.execute("SELECT q.* FROM audited_joins q ORDER BY q.id").to_arrow_table()
+    since: Int64s = rows["registry_version"].to_numpy()
+    return joins_of(rows, settings.axes), since

@@ -1,0 +1,78 @@
+"""The promises of `schemas.expectations`, held against rows of the published views.
+
+DuckDB evaluates them, all of a table in one pass (one_pass.py), and Great Expectations documents
+them: `docs.py` keeps what was found and makes pages of it.
+
+Law: nothing is written; the rows are those of one moment.
+"""
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fencepost.lanes import sides_of
+from pipelines.checks.checked import Checked
+from pipelines.checks.one_pass import Tally, tallies
+from pipelines.checks.scope import Scope
+from pipelines.planning.chain import Epoch
+from pipelines.project.settings import Settings
+from pipelines.serve.views.duckdb_session import duckdb_session
+from schemas.expectations import Contract, Expectation, contracts
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+def contract_checks(
+    settings: Settings,
+    lane: str,
+    epochs: Sequence[Epoch] | None = None,
+    tables: Sequence[str] | None = None,
+) -> list[Checked]:
+    """Hold a lane's tables, or some of them, against their contracts; None: all epochs."""
+    scope = Scope.of(settings, lane, epochs)
+    session = duckdb_session(settings.root, settings.tables)
+    try:
+        return [
+            checked
+            for name, contract in contracts(lane, settings.axes).items()
+            if tables is None or name in tables
+            for checked in held(session, scope, contract)
+        ]
+    finally:
+        session.close()
+
+
+def held(session: "duckdb.DuckDBPyConnection", scope: Scope, contract: Contract) -> list[Checked]:
+    """Hold the rows of a table against its contract; the seconds are shared evenly."""
+    started = time.perf_counter()
+    found = tallies(session, contract, _rows_of(scope, contract.table))
+    each = (time.perf_counter() - started) / len(found)
+    return [_checked(contract, promise, tally, each) for promise, tally in found]
+
+
+def _checked(contract: Contract, promise: Expectation, tally: Tally, seconds: float) -> Checked:
+    return Checked(
+        table=contract.table,
+        name=promise.name,
+        passed=tally.could and tally.faults == 0,
+        severity=promise.severity,
+        description=promise.means,
+        counts={"rows": tally.rows, "faults": tally.faults, "nulls": tally.missing},
+        samples=list(tally.samples),
+        seconds=round(seconds, 4),
+    )
+
+
+def _rows_of(scope: Scope, table: str) -> str:
+    """Write as SQL which rows of a table are looked at."""
+    if sides_of(scope.lane):
+        return f"t.lane = '{scope.lane}' AND {scope.epochs('t.epoch')}"
+    if table == scope.feed:
+        return scope.deliveries("t.arrival")
+    mine = f"t.feed = '{scope.feed}'"
+    if table == "quarantine":
+        at_ingest = f"t.epoch IS NULL AND {scope.deliveries('t.arrival')}"
+        at_evaluation = f"t.epoch IS NOT NULL AND {scope.epochs('t.epoch')}"
+        return f"{mine} AND ({at_ingest} OR {at_evaluation})"
+    return f"{mine} AND {scope.epochs('t.epoch')}"

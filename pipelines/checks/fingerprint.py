@@ -1,0 +1,87 @@
+"""What a lane's checks depend on, in one word: with the same word they find the same.
+
+These are the data files of the lane and its rows of the ledgers; the registry; the axes; and the
+text of the checks themselves, of the views that they read, and of the contracts.
+
+Law: whatever a check of the lane could find differently changes the fingerprint; also a data file
+that was written over, or is gone, since its size and time of change are part of it.
+"""
+
+from collections.abc import Iterator
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+
+import pyarrow.compute as pc
+
+import schemas
+from fencepost.lanes import feeds_of, sides_of
+from pipelines import checks
+from pipelines.lake.store import Store
+from pipelines.project.settings import Settings
+from pipelines.serve import views
+from schemas import Table
+
+LEDGERS = ("arrivals", "epochs")
+REGISTRY = "queries"
+"""The lane of registry commits, in the sequence."""
+
+
+def fingerprint(store: Store, settings: Settings, lane: str) -> str:
+    """Give the fingerprint of a lane; 10 µs a data file, and what reading the ledgers takes."""
+    said = blake2b(_code().encode(), digest_size=16)
+    said.update(repr([(feed, settings.axes.get(feed)) for feed in feeds_of(lane)]).encode())
+    said.update(repr((store.buckets, sorted(settings.axes))).encode())
+    for name, table in store.tables.items():
+        if name in LEDGERS:
+            parts = _rows(store, name, lane)
+        elif _reads(table, lane, settings):
+            parts = _files(store, table, lane)
+        else:
+            continue
+        for part in sorted(parts):
+            said.update(f"{name}\0{part}\n".encode())
+    return said.hexdigest()
+
+
+def _rows(store: Store, ledger: str, lane: str) -> Iterator[str]:
+    """Give a lane's rows of a ledger, and those of the registry."""
+    rows = store.rows(ledger)
+    mine = pc.is_in(rows["lane"], pc.cast([lane, *feeds_of(lane), REGISTRY], rows["lane"].type))
+    return (repr(row) for row in rows.filter(mine).to_pylist())
+
+
+def _files(store: Store, table: Table, lane: str) -> Iterator[str]:
+    """Give the data files that may hold rows of a lane, each with its size and time of change."""
+    of_lane = {lane, *feeds_of(lane)}
+    folder = store.folder(table.name)
+    for file in store.files(table.name):
+        if table.whose in table.partitioned_by and file.partition[table.whose] not in of_lane:
+            continue
+        yield f"{file.path} {_stands(folder / file.path)}"
+
+
+def _reads(table: Table, lane: str, settings: Settings) -> bool:
+    """Say whether a lane's checks read a table: not the tuples of others, nor joins for a feed."""
+    if table.name in settings.axes:
+        return table.name in feeds_of(lane)
+    return table.whose != "lane" or sides_of(lane) is not None
+
+
+def _stands(path: Path) -> str:
+    try:
+        found = path.stat()
+    except OSError:
+        return "missing"
+    return f"{found.st_size} {found.st_mtime_ns}"
+
+
+@cache
+def _code() -> str:
+    """Give a hash of the sources of checks, views and contracts."""
+    said = blake2b(digest_size=16)
+    for room in (checks, views, schemas):
+        for folder in room.__path__:
+            for source in sorted(Path(folder).glob("*.py")):
+                said.update(source.read_bytes())
+    return said.hexdigest()

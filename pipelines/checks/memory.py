@@ -1,0 +1,78 @@
+"""What was checked and passed, so that nothing is looked at twice while nothing has changed.
+
+It lies in the lake's `_cache`, a small file for each lane. A unit is one of our own checks, or the
+contract of one table; over all of a lane, or over the epochs of its last run.
+
+Law: only what passed is remembered, with the fingerprint under which it did. A file that is lost,
+torn or cannot be written costs a check that is made once more, and nothing else.
+"""
+
+import json
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from pipelines.checks.checked import Checked
+from pipelines.lake.layout import CACHE
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Passed:
+    """Checks that passed: when, and under which fingerprint."""
+
+    key: str
+    at: str
+    checks: tuple[Checked, ...]
+
+
+class Memory:
+    """What passed of one lane."""
+
+    def __init__(self, root: Path, lane: str) -> None:
+        """Take what earlier calls have left."""
+        self._path = root / CACHE / f"checks-{lane}.json"
+        self._known = self._read()
+        self._new: dict[str, Passed | None] = {}
+
+    def recall(self, unit: str, key: str) -> list[Checked] | None:
+        """Give the checks of a unit if they passed under this very fingerprint."""
+        passed = self._known.get(unit)
+        if passed is None or passed.key != key:
+            return None
+        return [replace(checked, since=passed.at, seconds=0.0) for checked in passed.checks]
+
+    def note(self, unit: str, key: str, at: str, made: Sequence[Checked]) -> None:
+        """Remember a unit that passed, forget one that did not."""
+        passed = all(checked.passed for checked in made)
+        self._new[unit] = Passed(key, at, tuple(made)) if passed else None
+
+    def keep(self) -> None:
+        """Write what is new beside what others have written meanwhile."""
+        if not self._new:
+            return
+        known = {**self._read(), **self._new}
+        units = {unit: asdict(passed) for unit, passed in known.items() if passed is not None}
+        aside = self._path.with_suffix(f".{os.getpid()}.tmp")
+        with suppress(OSError):  # a lake that can only be read, a disk that is full
+            self._path.parent.mkdir(exist_ok=True)
+            aside.write_text(json.dumps({"format": FORMAT, "units": units}) + "\n")
+            aside.replace(self._path)
+
+    def _read(self) -> dict[str, Passed]:
+        try:
+            told: dict[str, Any] = json.loads(self._path.read_text())
+            if told["format"] != FORMAT:
+                return {}
+            return {unit: _passed(fields) for unit, fields in told["units"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            return {}
+
+
+def _passed(fields: dict[str, Any]) -> Passed:
+    checks = tuple(Checked(**checked) for checked in fields["checks"])
+    return Passed(str(fields["key"]), str(fields["at"]), checks)

@@ -1,0 +1,112 @@
+"""One moment of the lake, and any number of checks of it.
+
+What passed before and has not changed since is not looked at again: then neither DuckDB nor Great
+Expectations is started. What is looked at shares one session.
+
+Law: the fingerprints are taken before the session opens. So what passes is remembered under the
+state that was there, or under one that is gone and never comes again.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from pipelines.checks.checked import Checked
+from pipelines.checks.contracts import held
+from pipelines.checks.fingerprint import fingerprint
+from pipelines.checks.memory import Memory
+from pipelines.checks.own import OwnCheck, made, own_checks_of
+from pipelines.checks.scope import Scope
+from pipelines.checks.site import Site
+from pipelines.lake.store import Store
+from pipelines.planning.chain import Epoch
+from pipelines.project.settings import Settings
+from schemas.expectations import Contract, contracts
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+class Moment:
+    """Checks of some lanes, as they stand now. A context: what was found is kept at its end.
+
+    again  look at everything, whatever passed before
+    """
+
+    def __init__(self, settings: Settings, lanes: Iterable[str], *, again: bool = False) -> None:
+        """Take the fingerprints; refuse a lane of feeds that are not declared."""
+        self._settings = settings
+        self._again = again
+        self._at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        self._site = Site.of(settings)
+        store = Store.to_read(settings.root, settings.tables)
+        self._keys = {}
+        for lane in lanes:
+            Scope.of(settings, lane, None)
+            self._keys[lane] = fingerprint(store, settings, lane)
+        self._memories = {lane: Memory(settings.root, lane) for lane in self._keys}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if "_session" in self.__dict__:
+            self._session.close()
+        for memory in self._memories.values():
+            memory.keep()
+        self._site.keep()
+
+    def own(
+        self,
+        lane: str,
+        epochs: Sequence[Epoch] | None = None,
+        names: Collection[str] | None = None,
+    ) -> Iterator[Checked]:
+        """Make our own checks of a lane, or those of these names; over some epochs, or all."""
+        scope = Scope.of(self._settings, lane, epochs)
+        for check in own_checks_of(lane):
+            if names is None or check.name in names:
+                yield from self._unit(scope, f"own {check.name}", self._own(scope, check))
+
+    def contracts(
+        self,
+        lane: str,
+        epochs: Sequence[Epoch] | None = None,
+        names: Collection[str] | None = None,
+    ) -> Iterator[Checked]:
+        """Hold a lane's tables, or those of these names, against their contracts."""
+        scope = Scope.of(self._settings, lane, epochs)
+        for name, contract in contracts(lane, self._settings.axes).items():
+            if names is None or name in names:
+                found = self._unit(scope, f"contract {name}", self._held(scope, contract))
+                yield from self._site.record(scope, name, found, self._at)
+
+    @cached_property
+    def _session(self) -> "duckdb.DuckDBPyConnection":
+        from pipelines.serve.views.duckdb_session import duckdb_session
+
+        return duckdb_session(self._settings.root, self._settings.tables)
+
+    def _unit(self, scope: Scope, name: str, make: Callable[[], list[Checked]]) -> list[Checked]:
+        """Make the checks of a unit, unless they passed and nothing has changed since."""
+        memory = self._memories[scope.lane]
+        unit = f"{name}, {'all' if scope.runs is None else 'a run'}"
+        key = f"{self._keys[scope.lane]} {scope.words}"
+        found = None if self._again else memory.recall(unit, key)
+        if found is None:
+            found = make()
+            memory.note(unit, key, self._at, found)
+        return found
+
+    def _held(self, scope: Scope, contract: Contract) -> Callable[[], list[Checked]]:
+        return lambda: held(self._session, scope, contract)
+
+    def _own(self, scope: Scope, check: OwnCheck) -> Callable[[], list[Checked]]:
+        return lambda: [made(check, self._session, self._settings, scope)]

@@ -1,0 +1,187 @@
+"""The sample that audits look at: some steps of some streams, and what stood when they were taken.
+
+Law: no index, kernel or state of the engine is asked; what a step is, is read from the tuples, and
+which steps are looked at depends on these and the scope alone.
+"""
+
+# ruff: noqa: S608  names of feeds, axes, tables and columns are declared, all else are numbers
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow.compute as pc
+
+from fencepost.queries import QuerySet
+from fencepost.tuples import Bools
+from pipelines.checks.checked import SAMPLES, Found
+from pipelines.checks.scope import Scope
+from pipelines.checks.standing import ACCEPTED
+from pipelines.project.settings import Settings
+from pipelines.registry.definitions import query_set_of
+from pipelines.registry.queries import standing_rows
+from pipelines.serve.views.registry import DONE_COMMITS
+from schemas.queries import QUERIES
+
+if TYPE_CHECKING:
+    import duckdb
+
+STREAMS = 64
+STEPS = 4_000
+BOXES = 20_000_000
+"""At most so many streams, steps of theirs, and boxes held against a step, all in all."""
+
+REGISTRIES = 3
+"""Versions of the registry that are looked at: the newest ones of the steps."""
+
+T = TypeVar("T", bound=tuple[Any, ...])
+
+
+class Step(NamedTuple):
+    """A tuple of a stream and the one before; `before` is None where there is none. Times in µs."""
+
+    stream: str
+    ts: int
+    after: tuple[float, ...]
+    before: tuple[float, ...] | None
+
+
+@dataclass(frozen=True)
+class Audit(Generic[T]):
+    """What queries of a kind yield, held against the rows of a table.
+
+    table     where the lake has it
+    columns   of that table: the first fields of a row; stream and time in µs follow
+    row       makes one of these fields
+    expected  what a step yields, by looking at every query
+    """
+
+    kind: str
+    table: str
+    columns: tuple[str, ...]
+    row: Callable[..., T]
+    expected: Callable[[QuerySet, Step], Iterator[T]]
+
+    def ask(self, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+        """Hold the rows of the sample against what all queries yield; O(steps · boxes)."""
+        looked, faults = 0, list[str]()
+        for queries, steps in sampled(session, settings, scope, self.kind):
+            looking = steps if len(queries) else ()
+            expected = {each for step in looking for each in self.expected(queries, step)}
+            found = self._found(session, scope, {(step.stream, step.ts) for step in steps})
+            looked += len(steps)
+            faults += [f"missing: {each}" for each in sorted(expected - found)]
+            faults += [f"not a {self.kind}: {each}" for each in sorted(found - expected)]
+        return Found(looked, len(faults), faults[:SAMPLES])
+
+    def _found(
+        self, session: "duckdb.DuckDBPyConnection", scope: Scope, steps: set[tuple[str, int]]
+    ) -> set[T]:
+        """Read the rows of steps."""
+        columns = ", ".join(f"e.{column}" for column in self.columns)
+        rows: list[tuple[Any, ...]] = session.execute(
+            f"SELECT {columns}, e.stream_id, UNIX_MICROS(e.ts) FROM {self.table} e "
+            "JOIN audited m ON m.stream_id = e.stream_id AND m.ts = e.ts "
+            f"WHERE e.feed = '{scope.feed}'"
+        ).fetchall()
+        return {self.row(*each) for each in rows if each[-2:] in steps}
+
+
+def sampled(
+    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope, kind: str
+) -> Iterator[tuple[QuerySet, list[Step]]]:
+    """Give the steps of the sample with the queries of a kind that stood then.
+
+    They are in the session's table `audited` too, by stream and ts.
+    """
+    axes = settings.axes[scope.feed]
+    session.execute(f"CREATE OR REPLACE TEMP TABLE audited AS {_steps(scope, axes)}")
+    by_registry = _by_registry(session, scope, len(axes))
+    for registry in sorted(by_registry, reverse=True)[:REGISTRIES]:
+        queries = _query_set(session, settings, scope.feed, registry, kind)
+        most = max(1, BOXES // REGISTRIES // max(1, queries.lo.shape[1]))
+        yield queries, by_registry[registry][:most]
+
+
+def inside(queries: QuerySet, point: Sequence[float]) -> Bools:
+    """Say which boxes contain a point."""
+    within = np.ones(queries.lo.shape[1], np.bool_)
+    for lo, hi, value in zip(queries.lo, queries.hi, point, strict=True):
+        within &= (lo <= value) & (value < hi)
+    return within
+
+
+def any_of(queries: QuerySet, boxes: Bools) -> Bools:
+    """Say which queries have one of these boxes."""
+    if len(queries) == 0:
+        return boxes[:0]
+    return np.logical_or.reduceat(boxes, queries.box_ptr[:-1])
+
+
+def asked(queries: QuerySet, step: Step) -> Bools:
+    """Say which queries watch a step's stream and are valid at its time."""
+    named = np.flatnonzero(pc.equal(queries.streams, step.stream).to_numpy(zero_copy_only=False))
+    covers: Bools = queries.everywhere.copy()
+    covers[np.searchsorted(queries.stream_ptr, named, side="right") - 1] = True
+    return covers & (queries.valid_from <= step.ts) & (step.ts < queries.valid_to)
+
+
+def _steps(scope: Scope, axes: Sequence[str]) -> str:
+    """Write as SQL: a sample of steps, and the epoch that their tuple arrived with."""
+    arrived = f"""SELECT d.epoch, EXPLODE(d.arrivals) AS n FROM done_epochs d
+        WHERE d.lane = '{scope.feed}'"""
+    streams = f"""SELECT DISTINCT t.stream_id FROM "{scope.feed}" t
+        WHERE t.arrival IN (SELECT k.n FROM ({arrived}) k WHERE {scope.epochs("k.epoch")})
+        ORDER BY HASH(t.stream_id) LIMIT {STREAMS:d}"""
+    among = f"t.stream_id IN (SELECT x.stream_id FROM ({streams}) x)"
+    accepted = ACCEPTED.format(feed=scope.feed, condition=among)
+    after = ", ".join(f"a.{axis} AS v{i}" for i, axis in enumerate(axes))
+    before = ", ".join(f"LAG(a.{axis}) OVER w AS p{i}" for i, axis in enumerate(axes))
+    return f"""WITH {accepted}, moved AS (
+    SELECT a.stream_id, a.ts, UNIX_MICROS(a.ts) AS us, a.arrival, {after},
+        LAG(a.ts) OVER w IS NULL AS is_first, {before}
+    FROM accepted a WINDOW w AS (PARTITION BY a.stream_id ORDER BY a.ts)
+)
+SELECT m.*, k.epoch FROM moved m JOIN ({arrived}) k ON k.n = m.arrival
+WHERE {scope.epochs("k.epoch")}
+ORDER BY HASH(m.stream_id, m.us) LIMIT {STEPS:d}"""
+
+
+def _by_registry(
+    session: "duckdb.DuckDBPyConnection", scope: Scope, axes: int
+) -> dict[int, list[Step]]:
+    """Read the steps, by the registry of the epoch that took them: their own, or a later one."""
+    epochs = session.execute(
+        "SELECT d.epoch, UNIX_MICROS(d.watermark), d.registry_version FROM done_epochs d "
+        f"WHERE d.lane = '{scope.feed}' ORDER BY d.epoch"
+    ).fetchall()
+    after = ", ".join(f"m.v{i}" for i in range(axes))
+    before = ", ".join(f"m.p{i}" for i in range(axes))
+    rows = session.execute(
+        f"SELECT m.stream_id, m.us, m.epoch, m.is_first, {after}, {before} FROM audited m "
+        "ORDER BY HASH(m.stream_id, m.us)"
+    ).fetchall()
+    steps: dict[int, list[Step]] = {}
+    for stream, ts, arrived, is_first, *values in rows:
+        held = None if is_first else tuple(values[axes:])
+        registry = next(
+            registry
+            for epoch, watermark, registry in epochs
+            if epoch >= arrived and watermark is not None and watermark >= ts
+        )
+        steps.setdefault(registry, []).append(Step(stream, ts, tuple(values[:axes]), held))
+    return steps
+
+
+def _query_set(
+    session: "duckdb.DuckDBPyConnection", settings: Settings, feed: str, registry: int, kind: str
+) -> QuerySet:
+    """Read what stood with a version of the registry."""
+    rows = session.execute(
+        f"SELECT q.* FROM raw_queries q WHERE q.n IN ({DONE_COMMITS}) "
+        f"AND q.registry_version <= {registry:d} ORDER BY q.n"
+    ).to_arrow_table()
+    stood = standing_rows(rows.cast(QUERIES.arrow).combine_chunks())
+    mine = pc.and_(pc.equal(stood["feed"], feed), pc.equal(stood["kind"], kind))
+    return query_set_of(feed, settings.axes[feed], stood.filter(mine), kind)

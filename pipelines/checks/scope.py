@@ -1,0 +1,108 @@
+"""Which rows a check looks at: those of some epochs of a lane, or all of the lane's.
+
+Law: of some epochs are their rows, their deliveries, and the deliveries that no epoch has taken
+yet; so what has just been ingested is looked at too.
+"""
+
+# ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from fencepost.errors import InputError
+from fencepost.lanes import feeds_of, sides_of
+from fencepost.text import did_you_mean
+from pipelines.planning.chain import Chain, Epoch
+from pipelines.planning.deliveries import Arrivals, Delivery
+from pipelines.project.settings import Settings
+
+if TYPE_CHECKING:
+    import duckdb
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A lane, and runs of its epochs: (first, last); None: all of it."""
+
+    lane: str
+    runs: tuple[tuple[int, int], ...] | None = None
+
+    @classmethod
+    def of(cls, settings: Settings, lane: str, epochs: Sequence[Epoch] | None) -> "Scope":
+        """Take the epochs of a run; refuse a lane of feeds that are not declared."""
+        for feed in feeds_of(lane):
+            if feed not in settings.feeds:
+                near = did_you_mean(feed, settings.feeds)
+                raise InputError(
+                    f"there is no feed '{feed}'; there are: {', '.join(settings.feeds)}.{near}"
+                )
+        return cls(lane, None if epochs is None else tuple(_runs(epochs)))
+
+    @property
+    def feed(self) -> str:
+        """The feed, whose lane has its name."""
+        return self.lane
+
+    @property
+    def sides(self) -> tuple[str, str]:
+        """The feeds of a lane of joins, the left one first."""
+        left, right = sides_of(self.lane) or ("", "")
+        return left, right
+
+    def of_lane(self, column: str) -> str:
+        """Write as SQL: this column holds a feed of the lane."""
+        feeds = "', '".join(feeds_of(self.lane))
+        return f"{column} IN ('{feeds}')"
+
+    @property
+    def words(self) -> str:
+        """Name it in a word that may stand in a path."""
+        if self.runs is None:
+            return "all"
+        return "epochs-" + ("_".join(f"{a}-{b}" for a, b in self.runs[:3]) or "none")
+
+    def epochs(self, column: str) -> str:
+        """Write as SQL: this column holds an epoch in it."""
+        if self.runs is None:
+            return "TRUE"
+        return _any(f"{column} BETWEEN {first:d} AND {last:d}" for first, last in self.runs)
+
+    def deliveries(self, column: str) -> str:
+        """Write as SQL: this column holds the number of a delivery in it."""
+        if self.runs is None:
+            return "TRUE"
+        return (
+            f"{column} NOT IN (SELECT EXPLODE(o.arrivals) FROM done_epochs o "
+            f"WHERE o.lane = '{self.lane}' AND NOT {self.epochs('o.epoch')})"
+        )
+
+
+def chain_in(session: "duckdb.DuckDBPyConnection", lane: str) -> Chain:
+    """Read the epochs of a lane as a session sees them."""
+    rows = session.execute(f"SELECT * FROM raw_epochs e WHERE e.lane = '{lane}'").to_arrow_table()
+    return Chain.of(lane, map(Epoch.of_row, rows.to_pylist()))
+
+
+def deliveries_in(session: "duckdb.DuckDBPyConnection", scope: Scope) -> Sequence[Delivery]:
+    """Read the deliveries of a lane as a session sees them."""
+    rows = session.execute(f"SELECT * FROM raw_arrivals a WHERE {scope.of_lane('a.lane')}")
+    return Arrivals.of(rows.to_arrow_table().to_pylist()).deliveries(scope.lane)
+
+
+def latest_run(chain: Chain) -> tuple[Epoch, ...]:
+    """Give the epochs that were last committed together."""
+    done = [epoch for epoch in chain.epochs if epoch.done]
+    return tuple(epoch for epoch in done if epoch.plan == done[-1].plan)
+
+
+def _runs(epochs: Sequence[Epoch]) -> Iterator[tuple[int, int]]:
+    numbers = sorted({epoch.epoch for epoch in epochs})
+    for _, run in groupby(enumerate(numbers), lambda each: each[1] - each[0]):
+        members = [number for _, number in run]
+        yield members[0], members[-1]
+
+
+def _any(conditions: Iterator[str]) -> str:
+    return f"({' OR '.join(conditions) or 'FALSE'})"

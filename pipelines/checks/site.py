@@ -1,0 +1,178 @@
+"""What contracts found, kept for people to look at: <project>/reports/checks.
+
+Each run of a contract is a small file in the hidden folder `.runs`. The index is made of these
+files whenever one is added, so it is always current. The pages of Great Expectations are made of
+them too, by `docs.py`, where a promise was broken or when they are asked for: its import takes
+seconds.
+
+Law: of a table no more than the newest runs are kept; a page of a run that is gone goes with it.
+"""
+
+import fcntl
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fencepost.lanes import feeds_of
+from pipelines.checks.checked import Checked
+from pipelines.checks.scope import Scope
+from pipelines.project.settings import Settings
+from schemas.expectations import Contract, contracts
+from schemas.logs import Axes
+
+KEPT = 5
+"""Runs of a table that stay."""
+
+RUNS, INDEX = ".runs", "index.html"
+OF_OLDER = (".results", "static")
+"""What lay here before; nothing reads it any more."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A table held against its contract.
+
+    rows  names the rows that were looked at, in a path
+    at    when, ISO 8601, UTC, milliseconds
+    """
+
+    lane: str
+    table: str
+    rows: str
+    at: str
+    checks: tuple[Checked, ...]
+
+    @property
+    def name(self) -> str:
+        """The name of its suite."""
+        return f"{self.lane}.{self.table}"
+
+    @property
+    def passed(self) -> bool:
+        """Whether no promise was broken."""
+        return all(checked.passed for checked in self.checks)
+
+    @property
+    def stamp(self) -> str:
+        """Its time, as Great Expectations writes it in paths."""
+        return self.at.replace("-", "").replace(":", "").replace("Z", "000Z")
+
+    @property
+    def page(self) -> str:
+        """Its page, below the site's root."""
+        return f"validations/{self.lane}/{self.table}/{self.rows}/{self.stamp}/{PAGE}.html"
+
+    @property
+    def suite(self) -> str:
+        """The page of its suite."""
+        return f"expectations/{self.lane}/{self.table}.html"
+
+    @property
+    def file(self) -> str:
+        """Where it is kept, below the site's root."""
+        return f"{RUNS}/{self.lane}/{self.table}/{self.stamp}-{self.rows}.json"
+
+
+PAGE = "rows"
+
+
+class Site:
+    """The site of a project's checks."""
+
+    def __init__(self, root: Path, axes: Axes) -> None:
+        """Say where it is, and what axes the feeds have; nothing is made yet."""
+        self.root = root
+        self._axes = axes
+        self._new: list[Run] = []
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Site":
+        """Find the site of a project."""
+        return cls(settings.reports / "checks", settings.axes)
+
+    @property
+    def index(self) -> Path:
+        """Its first page."""
+        return self.root / INDEX
+
+    def record(
+        self, scope: Scope, table: str, found: Sequence[Checked], at: str
+    ) -> Iterator[Checked]:
+        """Keep what a contract found, unless it is there; name the page that tells it."""
+        run = Run(scope.lane, table, scope.words, found[0].since or at, tuple(found))
+        if not (self.root / run.file).exists():
+            self._new.append(run)
+        has_page = not run.passed or (self.root / run.page).exists()
+        page = self.root / run.page if has_page else self.index
+        for checked in found:
+            yield replace(checked, docs=str(page))
+
+    def keep(self) -> None:
+        """Write what was recorded, and the index; the pages too of what was broken."""
+        if not self._new:
+            return
+        with self.alone():
+            for run in self._new:
+                _write(self.root / run.file, json.dumps(asdict(run)))
+            self._forget()
+            broken = [run for run in self._new if not run.passed]
+            if broken:
+                from pipelines.checks.docs import write_pages
+
+                write_pages(self, broken)
+            self.write_index()
+        self._new = []
+
+    def write_index(self) -> None:
+        """Make the index of the runs that are kept."""
+        from pipelines.checks.index import index
+
+        _write(self.index, index(self))
+
+    def contract(self, run: Run) -> Contract | None:
+        """Give the contract that a run's table has now; None if nobody promises anything of it."""
+        if any(feed not in self._axes for feed in feeds_of(run.lane)):
+            return None
+        return contracts(run.lane, self._axes).get(run.table)
+
+    def runs(self) -> Iterator[Run]:
+        """Give the runs that are kept, lane by lane and table by table, the newest first."""
+        for folder in sorted((self.root / RUNS).glob("*/*")):
+            for file in sorted(folder.glob("*.json"), reverse=True):
+                yield _run(json.loads(file.read_text(encoding="utf-8")))
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes from the site meanwhile: two would write one index."""
+        (self.root / RUNS).mkdir(parents=True, exist_ok=True)
+        with (self.root / RUNS / "lock").open("w") as file:
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            yield
+
+    def _forget(self) -> None:
+        """Let the oldest runs of each table go, and pages that are of no run."""
+        for folder in (self.root / RUNS).glob("*/*"):
+            for old in sorted(folder.glob("*.json"), reverse=True)[KEPT:]:
+                old.unlink()
+        pages = {self.root / run.page for run in self.runs()}
+        for page in (self.root / "validations").rglob("*.html"):
+            if page not in pages:
+                page.unlink()
+        for older in OF_OLDER:
+            shutil.rmtree(self.root / older, ignore_errors=True)
+
+
+def _run(fields: dict[str, Any]) -> Run:
+    checks = tuple(Checked(**checked) for checked in fields.pop("checks"))
+    return Run(checks=checks, **fields)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(".tmp")
+    aside.write_text(text, encoding="utf-8")
+    aside.replace(path)

@@ -1,0 +1,220 @@
+"""`fencepost check`: does what stands in the lake hold what was promised?
+
+Law: nothing in the lake changes, no lock is taken, no JVM is started. What passed before and has
+not changed since is not looked at again. The exit code is 1 if a check failed that is an error.
+"""
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict
+from itertools import groupby
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from pipelines.cli import completion
+from pipelines.cli.exit_codes import Code
+from pipelines.cli.options import AsJson, Config, LakeFolder, known, print_json
+
+if TYPE_CHECKING:  # DuckDB and Great Expectations are imported where they are needed
+    from pipelines.checks import Checked, Moment
+    from pipelines.project.settings import Settings
+
+PASSED, FAILED, WARNED = "✓", "✗", "!"
+WORDS = {FAILED: "failed", WARNED: "warned"}
+
+
+def check(  # noqa: PLR0913  options are many
+    lane: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[LANE]",
+            help="Only of this feed, or of this pair of feeds, LEFT~RIGHT.",
+            autocompletion=completion.lanes,
+        ),
+    ] = None,
+    *,
+    contracts: Annotated[
+        bool,
+        typer.Option(
+            "--contracts/--no-contracts", help="Hold every table against its contract too."
+        ),
+    ] = True,
+    again: Annotated[
+        bool, typer.Option("--again", help="Look again at what passed and has not changed since.")
+    ] = False,
+    docs: Annotated[
+        bool,
+        typer.Option("--docs", help="Write all pages of Great Expectations too: 5 s and more."),
+    ] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Print a line for each check.")
+    ] = False,
+    deep: Annotated[
+        bool,
+        typer.Option(
+            "--deep", help="Read every data file once: checksums, rows and bounds. 3 s a GB."
+        ),
+    ] = False,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Check the lake: accounting, alternation, state, ledgers, audits; then every table's contract.
+
+    All feeds are checked, and all pairs of feeds that queries join. A check looks at all that is
+    published, the audits at a sample. What passed is not looked at again until its lane changes.
+    A line a table says how many passed; what did not is told with some of the faults. Contracts
+    leave their results in reports/checks.
+
+    Ends with 1 if a check failed that is an error (✗), with 0 if all passed or only warn (!).
+
+    \b
+    Examples:
+      fencepost check
+      fencepost check ticks --no-contracts
+      fencepost check --again -v
+      fencepost check bids~asks
+      fencepost check --deep --no-contracts
+      fencepost check --json | jq '.checks[] | select(.passed | not)'
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.checks import Moment
+    from pipelines.checks.whole import files_are_whole
+    from pipelines.project.settings import load
+
+    settings = load(config, lake=lake)
+    lanes = _lanes(settings)
+    known(lane, lanes, "feed, or pair of feeds,")
+    made: list[tuple[str, Checked]] = []
+    if deep or lane is None:
+        _tell("the files of all tables")
+        files = files_are_whole(settings, deep=deep)
+        _tell("")
+        made.append(("lake", files))
+        if not as_json and (deep or verbose or files.failed):
+            _print("lake", [files], verbose=verbose)
+    # A damaged file would give the other checks wrong rows: they wait until it is mended.
+    whole = not any(checked.failed for _, checked in made)
+    chosen = ([lane] if lane is not None else lanes) if whole else []
+    with Moment(settings, chosen, again=again) as moment:
+        for name in chosen:
+            found = list(_checks(moment, name, contracts=contracts))
+            made += [(name, checked) for checked in found]
+            if not as_json:
+                _print(name, found, verbose=verbose)
+    if docs:
+        _write_pages(settings)
+    failed = sum(checked.failed for _, checked in made)
+    if as_json:
+        told = [{"lane": name, **asdict(checked)} for name, checked in made]
+        print_json({"passed": failed == 0, "checks": told})
+    else:
+        _sum_up([checked for _, checked in made], settings, contracts=contracts)
+    if failed:
+        raise typer.Exit(Code.FAILED)
+
+
+def _lanes(settings: "Settings") -> list[str]:
+    """List the feeds, and the pairs of feeds that are joined or said to be."""
+    from pipelines.lake.store import Store
+    from pipelines.lanes.lane import lanes
+
+    joined = lanes(Store.to_read(settings.root, settings.tables), settings)
+    return list(dict.fromkeys([*joined, *settings.joins]))
+
+
+def _checks(moment: "Moment", lane: str, *, contracts: bool) -> Iterator["Checked"]:
+    """Make the checks of a lane, and say on the way what is being done."""
+    _tell(f"{lane}: our own checks")
+    yield from moment.own(lane)
+    if contracts:
+        _tell(f"{lane}: contracts")
+        yield from moment.contracts(lane)
+    _tell("")
+
+
+def _write_pages(settings: "Settings") -> None:
+    from pipelines.checks.docs import bring_up_to_date
+
+    _tell("pages of Great Expectations")
+    bring_up_to_date(settings)
+    _tell("")
+
+
+def _print(lane: str, found: Sequence["Checked"], *, verbose: bool) -> None:
+    """Print the checks of a lane: each, or a line a table and what did not pass."""
+    if verbose:
+        for checked in found:
+            _print_check(lane, checked)
+        return
+    since = {checked.since for checked in found}
+    if found and None not in since:
+        rest = f"{len(found):,} passed, nothing has changed since {_instant(min(map(str, since)))}"
+        typer.echo(f"{PASSED} {lane:<32} {rest}")
+        return
+    for table, some in groupby(sorted(found, key=_by_table(found)), lambda each: each.table):
+        _print_table(lane, table, list(some))
+
+
+def _by_table(found: Iterable["Checked"]) -> Callable[["Checked"], int]:
+    """Order checks by table, as these come; those of one table stay in their order."""
+    places = {name: place for place, name in enumerate(dict.fromkeys(each.table for each in found))}
+    return lambda each: places[each.table]
+
+
+def _print_table(lane: str, table: str, found: Sequence["Checked"]) -> None:
+    marks = [_mark(checked) for checked in found]
+    said = [f"{marks.count(PASSED):,} passed"]
+    said += [f"{marks.count(mark):,} {word}" for mark, word in WORDS.items() if mark in marks]
+    worst = next(mark for mark in (FAILED, WARNED, PASSED) if mark in marks)
+    seconds = sum(checked.seconds for checked in found)
+    typer.echo(f"{worst} {f'{lane}/{table}':<32} {' · '.join(said):<24} {seconds:.2f} s")
+    for checked in found:
+        if not checked.passed:
+            _print_check(lane, checked)
+
+
+def _mark(checked: "Checked") -> str:
+    return PASSED if checked.passed else FAILED if checked.failed else WARNED
+
+
+def _print_check(lane: str, checked: "Checked") -> None:
+    rows, faults = int(checked.counts["rows"]), int(checked.counts["faults"])
+    found = f"{rows:,} looked at" + (f", {faults:,} at fault" if not checked.passed else "")
+    took = (
+        f"unchanged since {_instant(checked.since)}"
+        if checked.since
+        else f"{checked.seconds:.2f} s"
+    )
+    where = f"{lane}/{checked.table}"
+    typer.echo(f"{_mark(checked)} {where:<24} {checked.name:<36} {found}  {took}")
+    if not checked.passed:
+        typer.echo(f"    {checked.description}")
+        for sample in checked.samples:
+            typer.echo(f"      {sample}")
+
+
+def _instant(at: str) -> str:
+    """Write a time as far as seconds."""
+    return f"{at[:10]} {at[11:19]}Z"
+
+
+def _sum_up(made: list["Checked"], settings: "Settings", *, contracts: bool) -> None:
+    failed = sum(checked.failed for checked in made)
+    warned = sum(not checked.passed for checked in made) - failed
+    passed = len(made) - failed - warned
+    again = sum(checked.since is not None for checked in made)
+    warnings = f" · {warned:,} warned" if warned else ""
+    unchanged = f" · {again:,} unchanged, not looked at again (--again does)" if again else ""
+    typer.echo(f"\n{passed:,} passed · {failed:,} failed{warnings}{unchanged}")
+    if contracts:
+        from pipelines.checks.site import Site
+
+        typer.echo(f"pages  {Site.of(settings).index}")
+
+
+def _tell(doing: str) -> None:
+    """Say what is being done where somebody watches; the next line takes its place."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\033[K{doing + ' …' if doing else ''}")
+        sys.stderr.flush()

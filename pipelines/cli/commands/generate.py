@@ -1,0 +1,317 @@
+"""`fencepost generate`: seeded workloads as files, to try things on, to show and to measure.
+
+Law: the same options give the same tuples and queries. The defaults are S1's set-ups (§7.1, §7.2).
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fencepost.times import parse_instant
+from pipelines.cli.help import page, pages
+from pipelines.cli.options import AsJson, duration, print_json
+
+if TYPE_CHECKING:  # NumPy and Arrow are imported where they are needed: --help stays quick
+    import pyarrow as pa
+
+    from fencepost.tuples import TupleBatch
+    from pipelines.workloads.files import Targets
+
+app = pages(
+    """Make seeded workloads: tuples, and the queries that watch them.
+
+    \b
+    Examples:
+      fencepost generate ticks --out ticks.csv --streams 100 --queries-out bands.jsonl --queries 500
+      fencepost generate locations --out moves.csv --objects 200 --queries-out zones.jsonl
+    """
+)
+
+
+class Spread(StrEnum):
+    """How things are spread over the domain or the map."""
+
+    UNIFORM = "uniform"
+    NORMAL = "normal"
+
+
+class Order(StrEnum):
+    """The order of the tuples in the file."""
+
+    TIME = "time"
+    STREAM = "stream"
+
+
+def _instant(text: str) -> int:
+    try:
+        return parse_instant(text)
+    except ValueError as why:
+        raise typer.BadParameter(str(why)) from None
+
+
+def _option(words: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 (Typer's own is Any, too)
+    return typer.Option(*names, help=words, **more)
+
+
+def _time(words: str) -> Any:  # noqa: ANN401
+    return _option(words, parser=duration, metavar="DURATION")
+
+
+Out = Annotated[
+    Path,
+    _option("The tuples: .csv, .jsonl or .parquet, the first two also .gz.", metavar="FILE"),
+]
+QueriesOut = Annotated[
+    Path | None, _option("The standing queries: .jsonl or .parquet.", metavar="FILE")
+]
+Start = Annotated[
+    int, _option("The first instant, with Z or an offset.", parser=_instant, metavar="TIME")
+]
+Seed = Annotated[int, _option("Another seed, another workload.", min=0)]
+Within = Annotated[
+    int | None,
+    _option("Ask for transitions too, with this t: 30s, 3m.", parser=duration, metavar="DURATION"),
+]
+START: Any = "2026-01-05T00:00:00Z"
+WIDEST = "Draw each W between --width and this; without it all are the same."
+
+
+@page(app, "ticks")
+def ticks(  # noqa: PLR0913 (options are many)
+    *,
+    out: Out,
+    queries_out: QueriesOut = None,
+    market: Annotated[
+        bool, _option("Trades of invented symbols, with price and volume.", "--market")
+    ] = False,
+    streams: Annotated[
+        int | None, _option("How many streams.", show_default="2000; in a market 300")
+    ] = None,
+    length: Annotated[int, _option("Tuples a stream.")] = 1_000,
+    interval: Annotated[int, _time("Between two tuples of a stream; in a market the mean.")] = "1s",  # type: ignore[assignment]  # the parser makes it an int
+    start: Start = START,
+    seed: Seed = 1,
+    fluctuation: Annotated[
+        float | None,
+        _option(
+            "FL, the mean |step|, as a part of the domain (S1: 0.0001 to 0.001); in a market, "
+            "of the opening price.",
+            "--fluctuation",
+            "--fl",
+            show_default="0.0001; in a market 0.0003",
+        ),
+    ] = None,
+    domain: Annotated[
+        float | None,
+        _option(
+            "D: values lie in 0 to D; in a market only the bands do.",
+            show_default="1000000; in a market 1000",
+        ),
+    ] = None,
+    axes: Annotated[
+        int | None,
+        _option("1: price; more: a0, a1 and so on.", min=1, max=64, show_default="1"),
+    ] = None,
+    starts: Annotated[Spread | None, _option("First values.", show_default="uniform")] = None,
+    order: Annotated[
+        Order | None,
+        _option("As they would arrive, or stream after stream.", show_default="time"),
+    ] = None,
+    decimals: Annotated[
+        int | None, _option("Round to so many.", min=0, max=9, show_default="as they are")
+    ] = None,
+    queries: Annotated[int, _option("N, how many price bands (S1: 10000 to 100000).")] = 10_000,
+    width: Annotated[float, _option("W, a part of the domain (S1: 0.0001 to 0.001).")] = 0.001,
+    widest: Annotated[float | None, _option(WIDEST)] = None,
+    bounds: Annotated[Spread, _option("Lower bounds.")] = Spread.UNIFORM,
+    named: Annotated[float, _option("The share of them that watch one stream only.")] = 0.0,
+    within: Within = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make streams of prices, and the price bands that watch them.
+
+    By default as in S1 (BMQ-Processor, section 7.1): each second every stream takes a step, uniform
+    on ±2·FL·D, and a band holds from its lower bound to W·D above it.
+
+    \b
+    A small one to try:
+      fencepost generate ticks --out ticks.csv --streams 100 --queries-out bands.jsonl --queries 500
+      fencepost eval -q bands.jsonl -t ticks=ticks.csv -o results
+
+    \b
+    S1's two million tuples against 100,000 queries:
+      fencepost generate ticks --out t.parquet --queries-out q.parquet --queries 100000
+
+    \b
+    A market of 50 symbols; four queries in five watch one symbol, near its opening price:
+      fencepost generate ticks --market --streams 50 --out market.csv.gz \\
+          --queries-out alerts.jsonl --queries 300 --named 0.8 --within 3m
+    """  # noqa: D301 (the shell's backslash)
+    walks = _given(dimensions=axes, starts=starts, order=order)
+    if market and walks:
+        raise typer.BadParameter("--axes, --starts and --order say nothing about a --market.")
+    from pipelines.workloads import Market, PriceBands, PriceWalks
+    from pipelines.workloads.files import Targets, rounded
+
+    targets = Targets.of(out, queries_out)
+    common = _given(fluctuation=fluctuation, domain=domain)
+    common |= {"length": length, "interval": interval, "start": start, "seed": seed}
+    plan: Market | PriceWalks
+    if market:
+        plan = Market(**common, **_given(symbols=streams))
+    else:
+        plan = PriceWalks(**common, **_given(streams=streams), **walks)
+    many = plan.symbols if isinstance(plan, Market) else plan.streams
+    _refuse_too_much(many * length, len(plan.axes), queries)
+    asked = PriceBands(
+        count=queries, width=width, widest=widest, bounds=bounds, named=named, within=within
+    )
+    bands = plan.bands(asked).table()
+    tuples = rounded(plan.tuples(), decimals)
+    targets.write(tuples, bands)
+    realised = dict(zip(plan.axes, plan.realised(tuples), strict=False))
+    if as_json:
+        print_json(_as_json(targets, tuples, bands, realised))
+    else:
+        typer.echo(targets.told(tuples, bands, _levels(realised)))
+
+
+@page(app, "locations")
+def locations(  # noqa: PLR0913 (options are many)
+    *,
+    out: Out,
+    queries_out: QueriesOut = None,
+    roads_out: Annotated[
+        Path | None,
+        _option("The town's roads, for a map: .csv, .jsonl or .parquet.", metavar="FILE"),
+    ] = None,
+    objects: Annotated[int, _option("How many objects move.")] = 1_000,
+    fast: Annotated[
+        float,
+        _option(
+            "The share of vehicles, 20 km/h in the mean and 60 at most; the others are walkers, "
+            "4.3 and 12."
+        ),
+    ] = 0.5,
+    updates: Annotated[int, _option("Tuples an object.")] = 100,
+    interval: Annotated[int, _time("Between two tuples of an object.")] = "30s",  # type: ignore[assignment]
+    parked: Annotated[
+        int, _time("The mean rest where a trip ends; S1's objects never rest.")
+    ] = "0s",  # type: ignore[assignment]
+    start: Start = START,
+    seed: Seed = 1,
+    speed: Annotated[bool, _option("With a third axis, the speed in km/h.")] = True,
+    decimals: Annotated[int, _option("Round to so many; 2 are centimetres.", min=0, max=9)] = 2,
+    squares: Annotated[int, _option("How many squares (S1: 500 to 5000).")] = 1_000,
+    width: Annotated[float, _option("W, their side in metres (S1: 500 to 5000).")] = 1_000.0,
+    widest: Annotated[float | None, _option(WIDEST)] = None,
+    centres: Annotated[
+        Spread, _option("Their middles: normal about the middle of the town, or uniform.")
+    ] = Spread.NORMAL,
+    within: Within = None,
+    garages: Annotated[int, _option("How many parking garages, 30 m × 30 m, beside them.")] = 0,
+    garage_within: Annotated[int, _time("The t of the garages.")] = "3m",  # type: ignore[assignment]
+    as_json: AsJson = False,
+) -> None:
+    """Move vehicles and walkers through an invented town.
+
+    Squares and parking garages watch them. By default as in S1 (BMQ-Processor, section 7.2): 1,000
+    objects on a map of 15 km × 15 km, each on its way by road from one place to the next. x and y
+    are metres from the south-west corner.
+
+    \b
+    A small one to try:
+      fencepost generate locations --out moves.csv --objects 200 --queries-out zones.jsonl
+      fencepost eval -q zones.jsonl -t locations=moves.csv -o results
+
+    \b
+    A day of 2,000 vehicles that park, some of them in garages, and the map:
+      fencepost generate locations --out day.parquet --objects 2000 --fast 1 --updates 2880 \\
+          --parked 20m --squares 0 --garages 200 --queries-out garages.jsonl --roads-out roads.csv
+    """  # noqa: D301 (the shell's backslash)
+    from pipelines.workloads import Garages, MovingObjects, Squares, mean_steps, town
+    from pipelines.workloads.files import Targets, rounded, together
+
+    targets = Targets.of(out, queries_out, roads_out)
+    plan = MovingObjects(
+        objects=objects,
+        updates=updates,
+        fast=fast,
+        interval=interval,
+        parked=parked,
+        speed=speed,
+        start=start,
+        seed=seed,
+    )
+    _refuse_too_much(objects * updates, len(plan.axes), squares + garages)
+    zones = Squares(
+        count=squares, width=width, widest=widest, centres=centres, within=within, seed=seed
+    )
+    places = Garages(count=garages, within=garage_within, seed=seed)
+    roads = town(seed)
+    fences = together(zones.table(), places.table(roads))
+    tuples = rounded(plan.tuples(roads), decimals)
+    targets.write(tuples, fences, roads)
+    realised = dict(zip(plan.axes[:2], mean_steps(tuples, roads.extent), strict=False))
+    if as_json:
+        print_json(_as_json(targets, tuples, fences, realised))
+    else:
+        typer.echo(targets.told(tuples, fences, _levels(realised) + _speeds(tuples)))
+
+
+def _refuse_too_much(tuples: int, axes: int, queries: int) -> None:
+    """Raise InputError where the workload would not fit into the memory that is free.
+
+    (Measured) 100 to 150 bytes a tuple of one to three axes, 130 a query.
+    """
+    from fencepost.errors import InputError
+    from pipelines.spark.environment.machine import in_words, memory
+
+    wanted, free = tuples * (100 + 25 * axes) + queries * 150, memory().free
+    if wanted > free:
+        raise InputError(
+            f"{tuples:,} tuples and {queries:,} queries would take about {in_words(wanted)} of "
+            f"memory, and {in_words(free)} are free: ask for fewer, or in several files, each with "
+            "a --seed of its own"
+        )
+
+
+def _given(**options: object) -> dict[str, Any]:
+    """Keep the options that were given; for the others the set-up has its own defaults."""
+    return {name: given for name, given in options.items() if given is not None}
+
+
+def _levels(realised: Mapping[str, float]) -> str:
+    """Say what FL came to on each axis."""
+    return f"FL {', '.join(f'{level:.4%} ({axis})' for axis, level in realised.items())}"
+
+
+def _as_json(
+    targets: "Targets", tuples: "TupleBatch", queries: "pa.Table", realised: Mapping[str, float]
+) -> dict[str, Any]:
+    """Tell what was made; `queries` is 0 where none were asked for."""
+    others = {"queries_out": targets.queries, "roads_out": targets.roads}
+    return {
+        "feed": tuples.feed,
+        "out": str(targets.tuples.path),
+        "tuples": len(tuples),
+        "streams": len(tuples.names),
+        "queries": 0 if targets.queries is None else len(queries),
+        **{name: None if to is None else str(to.path) for name, to in others.items()},
+        "fluctuation": {axis: float(level) for axis, level in realised.items()},
+    }
+
+
+def _speeds(tuples: "TupleBatch") -> str:
+    """Say how fast they were, where the speed is an axis."""
+    from pipelines.workloads import speed_figures
+
+    if "speed" not in tuples.axes:
+        return ""
+    return "".join(
+        f", {name}s {made.mean:.1f} km/h (highest {made.highest:.1f})"
+        for name, made in speed_figures(tuples).items()
+    )

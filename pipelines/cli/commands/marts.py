@@ -1,0 +1,62 @@
+"""`fencepost marts`: the marts brought up to date, and where other programs find them.
+
+Law: it takes no lock and starts no JVM; a mart whose rows are there already is not written.
+"""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fencepost.plurals import counted
+from pipelines.cli.options import AsJson, Config, LakeFolder
+
+if TYPE_CHECKING:
+    from pipelines.serve.marts import MartReport
+
+Feeds = Annotated[
+    list[str] | None, typer.Argument(metavar="[FEED]...", help="The feeds; without one, all.")
+]
+
+
+def marts(
+    feeds: Feeds = None,
+    *,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Write inside_now, visits and daily_summary as plain Delta tables, for any engine.
+
+    They lie in the lake under marts/, and are as of now; Dagster keeps them so by itself.
+
+    \b
+      fencepost marts
+      fencepost marts ticks
+      duckdb -c "load delta; select * from delta_scan('lake/marts/daily_summary')"
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.project.settings import load
+    from pipelines.serve.marts import refresh
+
+    settings = load(config, lake=lake)
+    reports = [each for feed in feeds or settings.feeds for each in refresh(settings, feed)]
+    if as_json:
+        typer.echo(json.dumps({"marts": [_fields(report) for report in reports]}))
+        return
+    wide = max(map(len, settings.feeds))
+    for report in reports:
+        typer.echo(_line(report, wide))
+
+
+def _fields(report: "MartReport") -> dict[str, Any]:
+    return {**vars(report), "path": str(report.path)}
+
+
+def _line(report: "MartReport", wide: int) -> str:
+    """Say what became of a mart, on one line."""
+    path, here = report.path, Path.cwd()
+    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    rows = counted(report.rows, "row")
+    what = f"{report.seconds:.1f} s" if report.changed else "as it was"
+    return f"{report.feed:<{wide}}  {report.name:<13}  {rows:>14}  {what:>9}   {shown}"

@@ -1,0 +1,164 @@
+"""`fencepost partitions`: time partitions of a lane, evaluated in order or listed."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fencepost.errors import InputError
+from fencepost.lanes import feeds_of, sides_of
+from pipelines.cli import completion
+from pipelines.cli.options import AsJson, Config, LakeFolder, known, print_json
+
+if TYPE_CHECKING:
+    from pipelines.epochs.partitions import PartitionReport
+    from pipelines.project.settings import Settings
+
+
+def partitions(
+    lane: Annotated[
+        str,
+        typer.Argument(
+            metavar="LANE",
+            help="A feed, or the ordered pair of feeds of joins: left~right.",
+            autocompletion=completion.lanes,
+        ),
+    ],
+    keys: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="KEY",
+            help="Days 2026-11-18 or hours 2026-11-18T09.",
+            autocompletion=completion.partition_keys,
+        ),
+    ] = None,
+    *,
+    again: Annotated[
+        bool,
+        typer.Option(
+            "--again", help="Evaluate them once more: prove that the rows stand, or replace them."
+        ),
+    ] = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Evaluate time partitions of a lane in order, or list them.
+
+    A lane is a feed, or the ordered pair of two feeds that are joined, left~right.
+
+    What has landed is taken in first. Each partition is evaluated from the state as of the one
+    before. Without a KEY they are listed, and nothing is taken in. A partition whose input has
+    changed is evaluated anew, under the next generation; the later ones are stale until they are,
+    too.
+
+    Ends with 4 while a refused delivery of the lane is unanswered.
+
+    \b
+    Examples:
+      fencepost partitions ticks
+      fencepost partitions ticks 2026-11-17 2026-11-18
+      fencepost partitions ticks 2026-11-17 --again
+      fencepost partitions bids~asks 2026-11-18
+    """  # noqa: D301
+    from pipelines.project.settings import load
+
+    settings = load(config, lake=lake)
+    _refuse_unknown(settings, lane)
+    if again and not keys:
+        raise typer.BadParameter("--again was given without a KEY: name the partitions")
+    if keys:
+        _evaluate(settings, lane, keys, again=again, as_json=as_json)
+        return
+    listed = _listed(settings, lane)
+    if as_json:
+        print_json({"lane": lane, "partitions": listed})
+        return
+    for each in listed:
+        typer.echo(f"{each['key']}  {'stale' if each['stale'] else ''}".rstrip())
+
+
+def _evaluate(
+    settings: "Settings", lane: str, keys: Sequence[str], *, again: bool, as_json: bool
+) -> None:
+    """Take in what has landed for a lane, and evaluate partitions of it."""
+    from pipelines.cli import run_output
+    from pipelines.epochs.partitions import partitions as evaluated
+    from pipelines.ingest.refusals import unanswered
+    from pipelines.runs.run import runner_of, take_in, writing
+
+    feeds = feeds_of(lane)
+    with run_output.progress() as told:
+        told("waiting for the lake", 0.0)
+        runner = runner_of(settings, quick=True)
+        with writing(settings, "fencepost partitions", runner) as (held, _):
+            reports = evaluated(held, lane, keys, again=again)  # which refuses a bad key at once
+            got = take_in(held.store, settings, runner, feeds=feeds, told=told)
+            told(f"evaluating {lane}", 0.3)
+            done = [_partition(report) for report in reports]
+            open_ones = [each for each in unanswered(held.store) if each.feed in feeds]
+    if as_json:
+        shown = {"partitions": done, "unanswered": run_output.refusals_json(open_ones)}
+        print_json({"lane": lane, **run_output.ingest_json(got), **shown})
+    else:
+        for line in (*run_output.ingested(got), *run_output.still_refused(open_ones, got)):
+            typer.echo(line)
+        for each in done:
+            typer.echo(_line(each))
+        for note in (*run_output.ingest_notes(got), *run_output.answer_notes(open_ones)):
+            typer.echo(note, err=True)
+    run_output.end(open_ones)
+
+
+def _refuse_unknown(settings: "Settings", lane: str) -> None:
+    from pipelines.lake.store import Store
+    from pipelines.lanes.lane import lanes, undeclared
+    from pipelines.registry import joins
+
+    store = Store.to_read(settings.root, settings.tables)
+    missing = undeclared(settings, lane)
+    if missing and lane in joins.lanes(store):
+        raise InputError(
+            f"the joins over '{lane}' stand still: {' and '.join(missing)} not in fencepost.toml"
+        )
+    known(lane, lanes(store, settings), "lane" if sides_of(lane) else "feed")
+
+
+def _listed(settings: "Settings", lane: str) -> list[dict[str, Any]]:
+    """List the partitions as they stand; nobody is waited for, and no JVM is started."""
+    from pipelines.epochs.drive import Lake
+    from pipelines.epochs.partitions import keys_of, stale_keys
+    from pipelines.lake.store import Store
+    from pipelines.spark.runner import HereRunner
+
+    held = Lake.of(Store.to_read(settings.root, settings.tables), settings, HereRunner())
+    stale = stale_keys(held, lane)
+    return [{"key": key, "stale": key in stale} for key in keys_of(held, lane)]
+
+
+def _partition(report: "PartitionReport") -> dict[str, Any]:
+    return {
+        "lane": report.lane,
+        "key": report.key,
+        "epochs": [epoch.epoch for epoch in report.epochs],
+        "generation": report.epochs[-1].generation if report.epochs else None,
+        "changed": report.changed,
+        "proved": report.proved,
+        "counts": report.counts,
+    }
+
+
+def _line(each: dict[str, Any]) -> str:
+    from pipelines.cli.run_output import found
+
+    if not each["epochs"]:
+        return f"{each['key']}  no deliveries"
+    first, last = each["epochs"][0], each["epochs"][-1]
+    counts = each["counts"]
+    what = "evaluated" if each["changed"] else "unchanged"
+    if each["proved"]:
+        what = "evaluated again, the same rows"
+    return (
+        f"{each['key']}  {what}: epochs {first}–{last}, generation {each['generation']}, "
+        f"{found(each['lane'], counts)}"
+    )

@@ -1,0 +1,399 @@
+"""`fencepost queries`: the registry of standing queries, on the command line.
+
+Law: what is given is taken whole or not at all, every fault is told, and no JVM is started.
+"""
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from fencepost.errors import InputError
+from fencepost.plurals import counted
+from pipelines.cli import completion
+from pipelines.cli.help import page, pages
+from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed, known, print_json
+
+if TYPE_CHECKING:  # Arrow and Delta are imported where they are needed: --help stays quick
+    from pipelines.lake.store import Store
+    from pipelines.project.settings import Settings
+    from pipelines.registry.commit import Registered
+
+app = pages(
+    """Register standing queries, list, show, remove and export them.
+
+    A query holds for what arrives after it was registered. Every version of it is kept, so what was
+    evaluated with it can be evaluated again.
+
+    \b
+    Examples:
+      fencepost queries import rules.jsonl
+      fencepost queries list --feed ticks
+      fencepost queries remove breakout
+    """
+)
+
+KINDS = "crossing|match|window_join|band_join"
+
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
+
+
+def _text(words: str, name: str, metavar: str = "TEXT") -> Any:  # noqa: ANN401 (Typer's own is Any)
+    return typer.Option(name, metavar=metavar, help=words)
+
+
+@page(app, "add")
+def add(  # noqa: PLR0913
+    query: Annotated[
+        str | None, typer.Argument(metavar="JSON", help="The query as one JSON object.")
+    ] = None,
+    *,
+    query_id: Annotated[str | None, _text("Its id.", "--id")] = None,
+    feed: Annotated[
+        str | None,
+        typer.Option(
+            "--feed",
+            metavar="FEED",
+            help="The feed it watches.",
+            autocompletion=completion.feeds,
+        ),
+    ] = None,
+    kind: Annotated[
+        str | None,
+        _text(
+            "crossing: I and O; match: every tuple inside; window_join: pairs of tuples of two "
+            "feeds; band_join: pairs of streams.",
+            "--kind",
+            KINDS,
+        ),
+    ] = None,
+    where: Annotated[str | None, _text("Its condition: price >= 231.5", "--where")] = None,
+    left: Annotated[str | None, _text("Of a join: a feed; or feed.axis.", "--left")] = None,
+    right: Annotated[str | None, _text("The other one.", "--right")] = None,
+    on: Annotated[
+        str | None,
+        _text("Of a window join: what two axes are: left.price >= right.limit", "--on"),
+    ] = None,
+    window: Annotated[
+        str | None, _text("How long, or among how many: 5m, 1000.", "--window", "DURATION|COUNT")
+    ] = None,
+    between: Annotated[
+        str | None,
+        _text("Of a band join: left - right; an open end is left out: 0.5,", "--between", "A,B"),
+    ] = None,
+    streams: Annotated[
+        list[str] | None,
+        _text("The streams it watches, else all; may be given several times.", "--streams", "A,B"),
+    ] = None,
+    within: Annotated[
+        str | None, _text("The t of its transitions: 90s, 3m.", "--within", "DURATION")
+    ] = None,
+    on_first: Annotated[
+        str | None, _text("What a first tuple inside yields.", "--on-first", "silent|enter")
+    ] = None,
+    valid_from: Annotated[str | None, _text("Evaluated from then.", "--valid-from", "TIME")] = None,
+    valid_to: Annotated[str | None, _text("Evaluated before then.", "--valid-to", "TIME")] = None,
+    owner: Annotated[str | None, _text("Whose it is.", "--owner")] = None,
+    tag: Annotated[
+        list[str] | None, _text("A free word; may be given several times.", "--tag")
+    ] = None,
+    note: Annotated[str | None, _text("Free text.", "--note")] = None,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Register one query, or change the one of this id.
+
+    \b
+    Examples:
+      fencepost queries add '{"id": "breakout", "feed": "ticks", "where": "price >= 231.5"}'
+      fencepost queries add --id breakout --feed ticks --where 'price >= 231.5' --streams AAPL
+      fencepost queries add --id block --feed ticks --kind match --where 'volume >= 100000'
+      fencepost queries add --id spread --kind band_join --left bids.price --right asks.price \\
+        --between=-0.5,0.5
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    options = {
+        "id": query_id,
+        "feed": feed,
+        "kind": kind,
+        "left": left,
+        "right": right,
+        "on": on,
+        "where": where,
+        "window": window,
+        "between": between,
+        "streams": [name for names in streams or () for name in names.split(",")] or None,
+        "within": within,
+        "on_first": on_first,
+        "valid_from": valid_from,
+        "valid_to": valid_to,
+        "owner": owner,
+        "tags": tag or None,
+        "note": note,
+    }
+    fields = {name: value for name, value in options.items() if value is not None}
+    if (query is None) == (not fields):
+        raise InputError("a query is given as one JSON object, or else by --id and its fields")
+    settings = _settings(config, lake)
+    from pipelines.registry import actions
+    from pipelines.registry.input import given_line, given_words
+
+    given = (
+        given_words(fields, "query", settings.axes)
+        if query is None
+        else given_line(query, "query", settings.axes)
+    )
+    _say(actions.put(settings, "fencepost queries add", given), as_json)
+
+
+@page(app, "import")
+def import_files(  # noqa: PLR0913  options are many
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi, kind where some "
+            "are a match, and feed where there are several feeds; plain or gzip. Joins stand in "
+            "JSON lines. Without a FILE: those of [lake] queries.",
+        ),
+    ] = None,
+    *,
+    feed: Annotated[
+        str | None,
+        typer.Option(
+            "--feed",
+            metavar="FEED",
+            help="The feed of Parquet rows that name none; with --replace, the feed it is about.",
+            autocompletion=completion.feeds,
+        ),
+    ] = None,
+    replace: Annotated[
+        bool, typer.Option("--replace", help="Remove what stands and is not in the files.")
+    ] = False,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Register the queries of files, all of them or none.
+
+    What the files do not name stays, but with --replace. A query that stands already gets a new
+    version if what is evaluated has changed (feed, kind, where, streams, within, on_first,
+    validity; of a join its feeds, on, window, band), and none if only its owner, tags, note or
+    spelling have. With --replace and --feed, joins stay: they are of two feeds.
+
+    \b
+    Examples:
+      fencepost queries import rules.jsonl
+      fencepost queries import                    those that fencepost.toml names
+      fencepost queries import zones.parquet --feed locations --replace
+    """  # noqa: D301
+    settings = _settings(config, lake)
+    known(feed, settings.feeds, "feed")
+    from pipelines.registry import actions
+    from pipelines.registry.input import read_given
+
+    only = feed or (next(iter(settings.feeds)) if len(settings.feeds) == 1 else None)
+    given = read_given(files or _declared(settings), settings.axes, only)
+    command = "fencepost queries import"
+    if replace:
+        _say(actions.replace(settings, command, given, feed, _agreement(yes)), as_json)
+    else:
+        _say(actions.put(settings, command, given), as_json)
+
+
+@page(app, "list")
+def list_queries(  # noqa: PLR0913  options are many
+    *,
+    feed: OfFeed = None,
+    kind: Annotated[str | None, _text("Only of this kind.", "--kind", KINDS)] = None,
+    owner: Annotated[str | None, _text("Only of this owner.", "--owner")] = None,
+    tag: Annotated[str | None, _text("Only with this tag.", "--tag")] = None,
+    ids: Annotated[
+        str | None, _text("Only with such an id: * is any text, ? one character.", "--id", "GLOB")
+    ] = None,
+    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0: all.")] = 50,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """List the queries that stand, by feed and id; a join is of both of its feeds.
+
+    \b
+    Examples:
+      fencepost queries list --feed ticks --limit 10
+      fencepost queries list --id 'depot-*' --json | jq -r '.queries[].id'
+    """  # noqa: D301
+    settings = _settings(config, lake)
+    known(feed, settings.feeds, "feed")
+    known(kind, KINDS.split("|"), "kind")
+    from pipelines.registry.listing import Asked, listed
+
+    asked = Asked(feed, owner, tag, ids, kind)
+    for line in listed(_store(settings), asked, settings.axes, limit, in_json=as_json):
+        typer.echo(line)
+
+
+@page(app, "show")
+def show(
+    query_id: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="The query's id, verbatim.", autocompletion=completion.query_ids
+        ),
+    ],
+    *,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Show one query: its boxes, its versions, and its JSON.
+
+    \b
+    Examples:
+      fencepost queries show breakout
+      fencepost queries show breakout --json | jq .history
+    """  # noqa: D301
+    settings = _settings(config, lake)
+    from pipelines.registry.listing import told
+
+    for line in told(_store(settings), query_id, settings.axes, in_json=as_json):
+        typer.echo(line)
+
+
+@page(app, "remove")
+def remove(  # noqa: PLR0913  options are many
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="ID", help="The queries' ids, verbatim.", autocompletion=completion.query_ids
+        ),
+    ] = None,
+    *,
+    file: Annotated[
+        Path | None, typer.Option("--file", metavar="IDS", help="A file of ids, one a line.")
+    ] = None,
+    owner: Annotated[str | None, _text("All queries of this owner.", "--owner")] = None,
+    yes: Yes = False,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Remove queries, for all that arrives from now on.
+
+    \b
+    Examples:
+      fencepost queries remove breakout depot-7
+      fencepost queries remove --file old.txt
+      fencepost queries remove --owner ada --yes
+    """  # noqa: D301
+    if (owner is None) == (not ids and file is None):
+        raise InputError("name the queries by ID or --file, or else give --owner")
+    settings = _settings(config, lake)
+    from fencepost.errors import Fault
+    from pipelines.registry import actions
+
+    command = "fencepost queries remove"
+    if owner is not None:
+        _say(actions.remove_owned(settings, command, owner, _agreement(yes)), as_json)
+        return
+    wanted = [(Fault("remove", ""), query_id) for query_id in ids or ()]
+    wanted += actions.ids_in(file) if file is not None else []
+    _say(actions.remove(settings, command, wanted), as_json)
+
+
+@page(app, "export")
+def export(
+    *,
+    feed: OfFeed = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where to; else they are printed."),
+    ] = None,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Write the queries that stand, as JSON lines.
+
+    What is written can be imported again, and gives the very same queries.
+
+    \b
+    Examples:
+      fencepost queries export > rules.jsonl
+      fencepost queries export --feed ticks --out ticks.jsonl.gz
+    """  # noqa: D301
+    settings = _settings(config, lake)
+    known(feed, settings.feeds, "feed")
+    from pipelines.registry.listing import Asked
+    from pipelines.registry.queries import standing
+    from pipelines.registry.text import in_one, json_lines
+
+    queries = Asked(feed).among(standing(_store(settings)))
+    lines = json_lines(queries, settings.axes)
+    if out is None:
+        for line in in_one(lines) if as_json else lines:
+            typer.echo(line)
+        return
+    from pipelines.registry.text import write_lines
+
+    write_lines(out, lines)
+    if as_json:
+        print_json({"out": str(out), "queries": queries.num_rows})
+    else:
+        typer.echo(f"{out}: {queries.num_rows:,} standing queries")
+
+
+def _settings(config: Path | None, lake: Path | None) -> "Settings":
+    from pipelines.project.settings import load
+
+    return load(config, lake=lake)
+
+
+def _store(settings: "Settings") -> "Store":
+    from pipelines.lake.store import Store
+
+    return Store.to_read(settings.root, settings.tables)
+
+
+def _declared(settings: "Settings") -> list[str]:
+    """Name the files that the project declares."""
+    from pipelines.registry.rule_files import KINDS, rule_files
+
+    files = [str(path) for path in rule_files(settings)]
+    if not files and settings.queries is None:
+        raise InputError(
+            "no FILE was given, and fencepost.toml names none: give one, or write queries = "
+            f'"rules" under [lake] in {settings.file}'
+        )
+    if not files:
+        raise InputError(
+            f"{settings.queries} holds no file of queries: put one there whose name ends in "
+            f"{', '.join(KINDS)}, or give a FILE"
+        )
+    return files
+
+
+def _agreement(yes: bool) -> Callable[[int], None] | None:
+    """Ask whether so many queries shall be removed, unless that was said beforehand."""
+    return None if yes else _agree
+
+
+def _agree(count: int) -> None:
+    what = counted(count, "query", "queries")
+    if not sys.stdin.isatty():
+        raise InputError(f"{what} would be removed: say --yes to do so. Nothing changed.")
+    if not typer.confirm(f"{what} will be removed. Go on?", err=True):
+        raise InputError("nothing changed")
+
+
+def _say(registered: "Registered", as_json: bool) -> None:
+    from pipelines.registry.listing import done
+
+    if as_json:
+        print_json(asdict(registered))
+    else:
+        typer.echo(done(registered))

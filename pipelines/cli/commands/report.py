@@ -1,0 +1,145 @@
+"""`fencepost report`: its options, and what it says.
+
+Law: nothing of the lake is changed and no lock is taken; the file is whole or not there.
+"""
+
+import sys
+import time
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fencepost.errors import InputError
+from fencepost.plurals import counted
+from pipelines.cli import completion
+from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
+
+if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
+    from pipelines.serve.report import ReportMade
+
+KEY_OR_TIME = "KEY|TIME"
+
+
+def report(  # noqa: PLR0913  options are many
+    *,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="Where the page goes.",
+            show_default="reports/<lake>.html, beside fencepost.toml",
+        ),
+    ] = None,
+    feed: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--feed",
+            metavar="FEED",
+            help="Only this feed; may be given several times.",
+            autocompletion=completion.feeds,
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar=KEY_OR_TIME, help="From this partition on, or from this time on (with Z)."
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option(
+            metavar=KEY_OR_TIME, help="Up to and with this partition, or before this time."
+        ),
+    ] = None,
+    partition: Annotated[
+        str | None,
+        typer.Option(metavar="KEY", help="This partition only: 2026-11-18 or 2026-11-18T09."),
+    ] = None,
+    stream: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--stream",
+            metavar="ID",
+            help="Show this stream, however rarely it crossed; may be given several times.",
+        ),
+    ] = None,
+    show: Annotated[
+        bool, typer.Option("--open", help="Open the page in the browser when it is made.")
+    ] = False,
+    as_json: AsJson = False,
+    config: Config = None,
+    lake: LakeFolder = None,
+) -> None:
+    """Write what the lake found as one HTML page that needs no network.
+
+    Feeds with coordinates (x and y, or longitude and latitude) are maps with a time slider, others
+    are charts; with them come crossings and transitions, pairs and changes of joins, the busiest
+    queries and streams, what was rejected, and the epochs. The page shows the streams with most
+    crossings, and those named by --stream. A large lake is downsampled, and the page says how.
+
+    \b
+    Examples:
+      fencepost report
+      fencepost report --partition 2026-11-18T09 --open
+      fencepost report --feed ticks --since 2026-11-16 --until 2026-11-18 -o week.html
+      fencepost report --feed ticks --stream AAPL --stream MSFT
+      fencepost report --since 2026-11-18T09:30Z --until 2026-11-18T10:15Z
+    """  # noqa: D301  \b is a character: the lines after it stay lines
+    from pipelines.cli.progress import Progress
+    from pipelines.project.settings import load
+    from pipelines.serve.report import default_path, write_report
+
+    if partition is not None and (since is not None or until is not None):
+        raise InputError("--partition was given with --since or --until: one of them is enough")
+    settings = load(config, lake=lake)
+    path = out or default_path(settings, since, until, partition)
+    started = time.perf_counter()
+    with Progress() as progress:
+
+        def told(doing: str, done: float) -> None:
+            progress.now(doing)
+            progress.reach(done)
+
+        made = write_report(
+            settings,
+            path,
+            feeds=feed,
+            since=since,
+            until=until,
+            partition=partition,
+            streams=stream or (),
+            told=told,
+        )
+    took = time.perf_counter() - started
+    if as_json:
+        told_of = {"path": str(made.path), "bytes": made.bytes, "seconds": round(took, 3)}
+        print_json({**told_of, **made.counts})
+    else:
+        typer.echo(_line(made, took))
+    if show:
+        _open(made.path)
+
+
+def _line(made: "ReportMade", took: float) -> str:
+    """Say what was made."""
+    counts = made.counts
+    if not any(counts[name] for name in ("tuples", "crossings", "pairs", "band_changes")):
+        return f"{made.path}: no data in range; the report is empty"
+    also = (("matches", "match", "matches"), ("pairs", "pair"), ("band_changes", "band change"))
+    more = "".join(f", {counted(counts[name], *words)}" for name, *words in also if counts[name])
+    return (
+        f"{made.path}: {counted(counts['tuples'], 'tuple')}, "
+        f"{counted(counts['crossings'], 'crossing')}, "
+        f"{counted(counts['transitions'], 'transition')}{more}   "
+        f"{made.bytes / 1e6:.1f} MB in {took:.1f} s"
+    )
+
+
+def _open(path: Path) -> None:
+    """Open a page; where there is no browser, say where the page is."""
+    if not webbrowser.open(path.resolve().as_uri()):
+        sys.stderr.write(f"no browser could be opened: the page is {path.resolve()}\n")

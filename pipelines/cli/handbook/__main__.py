@@ -1,0 +1,10 @@
+"""Write the pages that are written from the code: `python -m pipelines.cli.handbook`."""
+
+from pathlib import Path
+
+from pipelines.cli.handbook import PAGES
+
+if __name__ == "__main__":
+    docs = Path(__file__).resolve().parents[3] / "docs"
+    for name, written in PAGES.items():
+        (docs / name).write_text(written(), encoding="utf-8")

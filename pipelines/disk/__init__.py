@@ -1,0 +1,1 @@
+"""What the disk does and refuses to do, below everything that writes."""

@@ -1,0 +1,153 @@
+"""Everything that is settled before the first tuple is read.
+
+Law: whatever is wrong with options, queries or files, as far as it can be seen in their heads, is
+told at once, and nothing has been written.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from fencepost.errors import Fault
+from fencepost.plurals import counted
+from fencepost.queries import QuerySet
+from fencepost.queries.joins import BandJoins, WindowJoins
+from fencepost.text import did_you_mean
+from pipelines.eval.request import NOTHING_WRITTEN, Axes, EvalRequest, Given
+from pipelines.eval.results import NAMES, event_columns
+from pipelines.files.read.content import Form
+from pipelines.files.read.delivery import DeliveryFile, look_at
+from pipelines.files.read.raw_rows import refuse
+from pipelines.files.write.folder import OutFolder
+from pipelines.registry.query_files import QueryFile, StandingQueries, collected, read_queries
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The deliveries in their order, each with its feed, and what is to be asked of them."""
+
+    request: EvalRequest
+    deliveries: Sequence[tuple[str, DeliveryFile]]
+    axes: Mapping[str, Axes]
+    standing: StandingQueries
+    out: OutFolder
+
+    @property
+    def queries(self) -> Mapping[str, QuerySet]:
+        """The crossing queries by feed; a feed that nobody watches has an empty set."""
+        return self.standing.sets
+
+    @property
+    def matches(self) -> Mapping[str, QuerySet]:
+        """The `match` queries by feed, likewise."""
+        return self.standing.matches
+
+    @property
+    def joins(self) -> Mapping[str, tuple[WindowJoins, BandJoins]]:
+        """The window joins and the band joins of each lane that has any."""
+        return self.standing.joins
+
+    @property
+    def lanes(self) -> list[tuple[str, str]]:
+        """The feeds of each lane."""
+        return [(windows.left, windows.right) for windows, _ in self.joins.values()]
+
+    def notes(self) -> list[str]:
+        """Say what a person would like to know although nothing is wrong."""
+        notes = []
+        for feed, count in self.standing.unevaluated.items():
+            queries = counted(count, "query", "queries")
+            near = did_you_mean(feed, self.axes)
+            notes.append(f"note: {queries} of feed '{feed}' not evaluated: it has no tuples.{near}")
+        silent = [
+            feed
+            for feed, queries in self.queries.items()
+            if not len(queries) and not len(self.matches[feed]) and feed not in self.standing.joined
+        ]
+        notes += [f"note: no query watches feed '{feed}'." for feed in silent]
+        return notes
+
+
+def plan(request: EvalRequest) -> Plan:
+    """Look at everything; Faults list all that is wrong."""
+    of_queries: list[Fault] = []
+    faults: list[Fault] = []
+    files = [collected(of_queries, partial(QueryFile.open, path), None) for path in request.queries]
+    opened = [file for file in files if file is not None]
+    if len(opened) == len(files):
+        given = _with_feeds(request.tuples, opened, faults)
+    else:  # who cannot read the queries cannot say which feeds they name
+        given = [replace(each, feed=each.feed or "") for each in request.tuples]
+    deliveries = []
+    for each in given:
+        feed = each.feed or ""
+        file = collected(faults, partial(look_at, each.source, request.declared(feed)), None)
+        if file is not None:
+            deliveries.append((feed, file))
+    axes = _axes_by_feed(deliveries, faults)
+    feeds = {each.feed for each in given}
+    only = next(iter(feeds)) if len(feeds) == 1 else None
+    reading = partial(read_queries, opened, axes, only)
+    standing = collected(of_queries, reading, StandingQueries({}))
+    out = OutFolder(request.out, request.form, NAMES)
+    sources = [*request.queries, *(each.source for each in given)]
+    faults += out.faults([Path(source) for source in sources])
+    refuse([*of_queries, *faults], NOTHING_WRITTEN)
+    return Plan(request, deliveries, axes, standing, out)
+
+
+def _with_feeds(
+    tuples: Sequence[Given], files: Sequence[QueryFile], faults: list[Fault]
+) -> list[Given]:
+    """Name the feed of every delivery: that of all queries, where none was given."""
+    if all(each.feed is not None for each in tuples):
+        return list(tuples)
+    named = list(dict.fromkeys(feed for file in files for feed in file.feeds()))
+    if len(named) == 1:
+        return [replace(each, feed=each.feed or named[0]) for each in tuples]
+    which = f"the queries name {', '.join(named)}" if named else "the queries name none"
+    for each in tuples:
+        if each.feed is None:
+            message = f"no feed is named, and {which}"
+            hint = f"Write --tuples FEED={each.source}."
+            faults.append(Fault(f"--tuples {each.source}", message, hint=hint))
+    return [each for each in tuples if each.feed is not None]
+
+
+def _axes_by_feed(
+    deliveries: Sequence[tuple[str, DeliveryFile]], faults: list[Fault]
+) -> dict[str, Axes]:
+    """Settle the axes of every feed: those of its first delivery that names any."""
+    first: dict[str, DeliveryFile] = {}
+    for feed, file in deliveries:
+        if file.axes is not None:
+            first.setdefault(feed, file)
+    for feed, file in deliveries:
+        settled = first.get(feed)
+        if settled is None:
+            message = "no line is an object with stream_id, ts and an axis"
+            hint = "JSON lines are one object a line; the axes may be named with --axes."
+            faults.append(Fault(file.source, message, hint=hint))
+        elif file.form is not Form.JSON and set(file.axes or ()) != set(settled.axes or ()):
+            message = f"the axes are {_listed(file.axes)}, those of {settled.source} are "
+            message += f"{_listed(settled.axes)}: a feed has the same axes in every delivery"
+            hint = "Name them with --axes, if the other columns are no axes."
+            faults.append(Fault(file.source, message, hint=hint))
+    axes = {feed: file.axes or () for feed, file in first.items()}
+    faults += _clashes(axes)
+    return axes
+
+
+def _clashes(axes: Mapping[str, Axes]) -> list[Fault]:
+    """Tell axes that would be columns of the events twice."""
+    columns = event_columns(axes)
+    return [
+        Fault("--tuples", f"'{name}' is no name for an axis: the events have a column '{name}'")
+        for name in dict.fromkeys(columns)
+        if columns.count(name) > 1
+    ]
+
+
+def _listed(axes: Axes | None) -> str:
+    return ", ".join(axes or ())

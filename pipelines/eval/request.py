@@ -1,0 +1,85 @@
+"""What an evaluation was asked for, its words taken apart.
+
+Law: `FEED=` names a feed where it is no part of a path, or where only what follows it is a file.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.errors import Fault
+from pipelines.files.read.raw_rows import STREAM_ID, TS, Declared, refuse
+from pipelines.files.write.form import OutForm
+
+Axes = tuple[str, ...]
+NOTHING_WRITTEN = "nothing written"
+
+
+@dataclass(frozen=True)
+class Given:
+    """One --tuples: a delivery's file, and its feed where that was named."""
+
+    source: str
+    feed: str | None
+
+    @classmethod
+    def of(cls, argument: str) -> "Given":
+        """Take FEED= off, if there is one."""
+        feed, _, path = argument.partition("=")
+        is_path = not (feed and path) or any(mark in feed for mark in "/\\.")
+        if is_path or (Path(argument).exists() and not Path(path).exists()):
+            return cls(argument, None)
+        return cls(path, feed)
+
+
+@dataclass(frozen=True)
+class EvalRequest:
+    """Times are µs. `axes` are by feed; those under None are for every other feed."""
+
+    queries: tuple[str, ...]
+    tuples: tuple[Given, ...]
+    out: Path
+    form: OutForm = OutForm.CSV
+    axes: Mapping[str | None, Axes] | None = None
+    ts_unit: str | None = None
+    lateness: int = 0
+    clock: str | None = None
+    max_skew: int = 0
+
+    def declared(self, feed: str) -> Declared:
+        """Say what is known of a feed's files beforehand."""
+        axes = self.axes or {}
+        return Declared(axes.get(feed, axes.get(None)), self.clock, self.ts_unit)
+
+
+def axes_by_feed(arguments: Sequence[str], clock: str | None) -> dict[str | None, Axes]:
+    """Take every --axes apart; Faults tell what is wrong with them."""
+    axes: dict[str | None, Axes] = {}
+    faults: list[Fault] = []
+    for argument in arguments:
+        feed, equals, names = argument.rpartition("=")
+        listed = tuple(name.strip() for name in names.split(","))
+        key = feed if equals else None
+        wrong = [_why_no_axis(name, listed[:place], clock) for place, name in enumerate(listed)]
+        if key in axes:
+            wrong.append("the axes of one feed are given twice")
+        faults += [Fault(f"--axes {argument}", why) for why in wrong if why is not None]
+        axes[key] = listed
+    refuse(faults, NOTHING_WRITTEN)
+    return axes
+
+
+def _why_no_axis(name: str, before: Axes, clock: str | None) -> str | None:
+    if not name:
+        return "a name is empty, where axes parted by commas were expected"
+    if name in before:
+        return f"'{name}' stands twice"
+    return f"'{name}' is no axis" if name in (STREAM_ID, TS, clock) else None
+
+
+def clock_column(name: str | None) -> str | None:
+    """Refuse a clock that is already something else."""
+    if name in (STREAM_ID, TS):
+        fault = Fault(f"--clock {name}", f"the clock is a column of its own, beside '{name}'")
+        refuse([fault], NOTHING_WRITTEN)
+    return name

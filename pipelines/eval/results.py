@@ -1,0 +1,192 @@
+"""The tables of results, gathered delivery by delivery and put in their order at the end.
+
+Law: rows and their order depend on the deliveries alone. Of several feeds the events have the axes
+of all, in the order in which they appeared, null where an event's feed has no such axis; so have
+the pairs of several lanes, on either side.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.eval.request import Axes
+from pipelines.files.read.malformed import Malformed
+from pipelines.files.write.order import ordered
+
+NAMES = ("events", "transitions", "matches", "pairs", "band_changes", "quarantine")
+TIME = pa.timestamp("us", "UTC")
+CODED = pa.dictionary(pa.int32(), pa.string())
+
+MATCH = pa.schema(
+    {
+        "feed": CODED,
+        "query_id": CODED,
+        "query_version": pa.int32(),
+        "stream_id": CODED,
+        "ts": TIME,
+    }
+)
+WHO = {"type": CODED, **{field.name: field.type for field in MATCH}}
+TRANSITION = pa.schema({**WHO, "from_ts": TIME, "to_ts": TIME})
+QUARANTINE = pa.schema(
+    {
+        "reason": CODED,
+        "detail": pa.string(),
+        "source": CODED,
+        "line": pa.int64(),
+        "raw": pa.string(),
+    }
+)
+WHICH = {"feeds": CODED, "query_id": CODED, "query_version": pa.int32()}
+BAND_CHANGE = pa.schema(
+    {
+        **WHICH,
+        "change": pa.int8(),
+        "left_stream_id": CODED,
+        "right_stream_id": CODED,
+        "left_value": pa.float64(),
+        "right_value": pa.float64(),
+        "ts": TIME,
+    }
+)
+SIDES = ("left", "right")
+EVENT_ORDER = ("ts", "feed", "stream_id", "query_id", "query_version")
+TRANSITION_ORDER = (*EVENT_ORDER, "from_ts", "type")
+MATCH_ORDER = ("feed", "stream_id", "ts", "query_id", "query_version")
+PAIR_ORDER = (
+    *("ts", "feeds", "left_stream_id", "left_ts", "right_stream_id", "right_ts"),
+    *("query_id", "query_version"),
+)
+CHANGE_ORDER = ("feeds",)
+"""Of a lane the changes stand as they came about: one may take back another of the same ts."""
+
+WHY = {
+    "duplicate": "the stream has this tuple already: the same ts and the same values",
+    "conflict": "the stream has a tuple of this ts already, with other values; the first was taken",
+    "late": "the stream has gone past this ts",
+}
+
+
+def in_words(reasons: pa.StringArray) -> pa.StringArray:
+    """Give the details of tuples that the engine turned away."""
+    codes = pc.index_in(reasons, value_set=pa.array(list(WHY)))
+    return pa.array(list(WHY.values())).take(codes)
+
+
+def event_columns(axes: Mapping[str, Axes]) -> list[str]:
+    """Name the columns of the events, with the axes of all feeds."""
+    union = list(dict.fromkeys(axis for own in axes.values() for axis in own))
+    return [*WHO, "prev_ts", *union, *(f"prev_{axis}" for axis in union)]
+
+
+def pair_schema(axes: Mapping[str, Axes], lanes: Sequence[tuple[str, str]]) -> pa.Schema:
+    """Lay out the columns of the pairs, with the axes of all lanes on either side."""
+    columns = {**WHICH, "ts": TIME}
+    for place, side in enumerate(SIDES):
+        columns |= {f"{side}_stream_id": CODED, f"{side}_ts": TIME}
+        columns |= {f"{side}_{axis}": pa.float64() for lane in lanes for axis in axes[lane[place]]}
+    return pa.schema(columns)
+
+
+@dataclass(eq=False)
+class Results:
+    """What has been found so far."""
+
+    axes: Mapping[str, Axes]
+    lanes: Sequence[tuple[str, str]] = ()
+    _pairs: list[pa.Table] = field(default_factory=list)
+    _changes: list[pa.Table] = field(default_factory=list)
+    _events: list[pa.Table] = field(default_factory=list)
+    _transitions: list[pa.Table] = field(default_factory=list)
+    _matches: list[pa.Table] = field(default_factory=list)
+    _quarantine: list[pa.Table] = field(default_factory=list)
+
+    @property
+    def event_schema(self) -> pa.Schema:
+        """The columns of the events and their types."""
+        types = {**WHO, "prev_ts": TIME}
+        columns = event_columns(self.axes)
+        return pa.schema([(name, types.get(name, pa.float64())) for name in columns])
+
+    def add_events(self, feed: str, table: pa.Table) -> None:
+        """Add the events of a delivery, as the engine lays them out."""
+        if len(table):
+            self._events.append(_fitted(table, feed, self.event_schema))
+
+    def add_transitions(self, feed: str, table: pa.Table) -> None:
+        """Add the transitions of a delivery."""
+        if len(table):
+            self._transitions.append(_fitted(table, feed, TRANSITION))
+
+    def add_matches(self, feed: str, table: pa.Table) -> None:
+        """Add the matches of a delivery."""
+        if len(table):
+            self._matches.append(_fitted(table, feed, MATCH))
+
+    def add_pairs(self, lane: str, table: pa.Table) -> None:
+        """Add pairs of a lane."""
+        if len(table):
+            self._pairs.append(_fitted(table, lane, pair_schema(self.axes, self.lanes)))
+
+    def add_band_changes(self, lane: str, table: pa.Table) -> None:
+        """Add changes of a lane, in the order in which they came about."""
+        if len(table):
+            self._changes.append(_fitted(table, lane, BAND_CHANGE))
+
+    def add_quarantine(
+        self, source: str, malformed: Malformed, reasons: pa.StringArray, rejected: Malformed
+    ) -> None:
+        """Add the rows of a delivery that were not taken: no tuples, and tuples turned away."""
+        lines = np.concatenate([malformed.line, rejected.line])
+        order = pa.array(np.argsort(lines, kind="stable"))
+        reason = pa.concat_arrays([pa.array(["malformed"] * len(malformed), pa.string()), reasons])
+        columns = {
+            "reason": reason.take(order).dictionary_encode(),
+            "detail": pa.concat_arrays([malformed.detail, rejected.detail]).take(order),
+            "source": _constant(source, len(lines)),
+            "line": pa.array(lines).take(order),
+            "raw": pa.concat_arrays([malformed.raw, rejected.raw]).take(order),
+        }
+        if len(lines):
+            self._quarantine.append(pa.table(columns, QUARANTINE))
+
+    def tables(self) -> dict[str, pa.Table]:
+        """Give the tables, each in its order."""
+        events = _whole(self._events, self.event_schema)
+        transitions = _whole(self._transitions, TRANSITION)
+        matches = _whole(self._matches, MATCH)
+        return {
+            "events": ordered(events, EVENT_ORDER),
+            "transitions": ordered(transitions, TRANSITION_ORDER),
+            "matches": ordered(matches, MATCH_ORDER),
+            "pairs": ordered(_whole(self._pairs, pair_schema(self.axes, self.lanes)), PAIR_ORDER),
+            "band_changes": ordered(_whole(self._changes, BAND_CHANGE), CHANGE_ORDER),
+            "quarantine": _whole(self._quarantine, QUARANTINE),
+        }
+
+
+def _fitted(table: pa.Table, feed: str, schema: pa.Schema) -> pa.Table:
+    """Give a table the columns of a schema: its own, the feed, and nulls for other feeds' axes."""
+    columns = []
+    for name, kind in zip(schema.names, schema.types, strict=True):
+        if name in ("feed", "feeds"):
+            columns.append(_constant(feed, len(table)))
+        elif name not in table.column_names:
+            columns.append(pa.nulls(len(table), kind))
+        elif kind == CODED:
+            coded = pa.types.is_dictionary(table[name].type)
+            columns.append(table[name] if coded else pc.dictionary_encode(table[name]))
+        else:
+            columns.append(table[name].cast(kind))
+    return pa.table(columns, schema)
+
+
+def _constant(text: str, length: int) -> pa.DictionaryArray:
+    return pa.DictionaryArray.from_arrays(np.zeros(length, np.int32), pa.array([text]))
+
+
+def _whole(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
+    return pa.concat_tables(parts).unify_dictionaries() if parts else schema.empty_table()

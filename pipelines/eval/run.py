@@ -1,0 +1,210 @@
+"""Evaluate: a delivery is read, its feed takes a step, what is found is kept; then all is written.
+
+Law: one step a delivery, the state handed on. By the engine's own law the rows are those of all the
+deliveries in one step; so only one delivery is held at a time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.crossings.index import BorderIndex
+from fencepost.engine import FeedState, step
+from fencepost.errors import Fault
+from fencepost.matches import Matcher
+from fencepost.queries import QuerySet
+from fencepost.times import format_instant
+from fencepost.tuples import Bools, Int64s, TupleBatch
+from pipelines.cli.progress import Progress
+from pipelines.eval.plan import Plan, plan
+from pipelines.eval.request import NOTHING_WRITTEN, EvalRequest
+from pipelines.eval.results import NAMES, Results, in_words
+from pipelines.eval.summary import CHANGES, Summary
+from pipelines.files.read.delivery import read
+from pipelines.files.read.malformed import Malformed
+from pipelines.files.read.raw_rows import refuse
+from pipelines.files.read.read_rows import ReadDelivery
+from pipelines.registry.query_files import collected
+
+if TYPE_CHECKING:
+    from pipelines.eval.joins import Lane
+
+
+def run(request: EvalRequest, progress: Progress) -> Summary:
+    """Do all that was asked for; Faults tell what is wrong, and then nothing is written."""
+    settled = plan(request)
+    sizes = [file.size for _, file in settled.deliveries]
+    writing = sum(sizes) / 10 + 1
+    progress.total = 2 * sum(sizes) + len(NAMES) * writing
+    going = _Going(
+        request,
+        {feed: _Feed.of(qs, settled.matches[feed]) for feed, qs in settled.queries.items()},
+        Results(settled.axes, settled.lanes),
+        settled.notes(),
+        _lanes(settled),
+    )
+    faults: list[Fault] = []
+    begins = np.cumsum([0, *sizes]) * 2
+    for (feed, file), size, begin in zip(settled.deliveries, sizes, begins, strict=False):
+        progress.now(f"reading {file.source}")
+        told = partial(_tell, progress, float(begin), size)
+        reading = partial(read, file, settled.axes[feed], request.declared(feed), told)
+        delivery = collected(faults, reading, None)
+        progress.reach(begin + size)
+        if delivery is not None and not faults:
+            progress.now(f"evaluating {file.source}")
+            collected(faults, partial(going.take, feed, delivery), None)
+        progress.reach(begin + 2 * size)
+    refuse(faults, NOTHING_WRITTEN)
+    progress.now(f"writing {request.out}")
+    tables = going.results.tables()
+    summary = _summary(settled, going, tables)
+    settled.out.write(tables, partial(progress.advance, writing))
+    return summary
+
+
+def _lanes(settled: Plan) -> "Sequence[Lane]":
+    if not settled.joins:
+        return ()
+    from pipelines.eval.joins import lanes_of  # takes Numba along
+
+    return lanes_of(settled.joins)
+
+
+def _tell(progress: Progress, begin: float, size: int, done: float) -> None:
+    progress.reach(begin + size * done)
+
+
+@dataclass(eq=False)
+class _Feed:
+    """A feed on its way: its indexes, its state after the deliveries so far, the rows accepted."""
+
+    index: BorderIndex
+    matcher: Matcher
+    state: FeedState
+    accepted: int = 0
+
+    @classmethod
+    def of(cls, queries: QuerySet, matches: QuerySet) -> "_Feed":
+        state = FeedState.empty(queries.feed, queries.axes)
+        return cls(BorderIndex.build(queries), Matcher.build(matches, tuples=0), state)
+
+
+@dataclass(eq=False)
+class _Going:
+    """An evaluation on its way."""
+
+    request: EvalRequest
+    feeds: Mapping[str, _Feed]
+    results: Results
+    notes: list[str]
+    lanes: "Sequence[Lane]" = ()
+    read: int = 0
+
+    def take(self, name: str, delivery: ReadDelivery) -> None:
+        """Take one delivery of a feed."""
+        feed = self.feeds[name]
+        ahead = _ahead(delivery, self.request.max_skew)
+        rows = np.flatnonzero(~ahead)
+        batch = TupleBatch.from_columns(
+            name,
+            delivery.axes,
+            delivery.ids.take(pa.array(rows)),
+            delivery.ts[rows],
+            delivery.values[:, rows],
+        )
+        feed.matcher = feed.matcher.serving(feed.accepted + len(batch))
+        outcome = step(
+            feed.state,
+            batch,
+            feed.index,
+            deliveries=1,
+            lateness=self.request.lateness,
+            matcher=feed.matcher,
+        )
+        feed.state = outcome.state
+        feed.accepted += outcome.accepted
+        self.read += delivery.rows
+        self.results.add_events(name, outcome.events)
+        self.results.add_transitions(name, outcome.transitions)
+        self.results.add_matches(name, outcome.matches)
+        for lane in self.lanes:
+            lane.take(batch, self.request.lateness, self.results)
+        self._quarantine(delivery, rows, outcome.rejected, np.flatnonzero(ahead))
+        for axis in delivery.numberless:
+            self.notes.append(
+                f"note: {delivery.source}: not one row has a number in '{axis}'. "
+                "If it is no axis, name those that are: --axes price,volume"
+            )
+
+    def _quarantine(
+        self, delivery: ReadDelivery, taken: Int64s, turned: pa.Table, future: Int64s
+    ) -> None:
+        reasons = turned["reason"].combine_chunks()
+        rows = np.concatenate([taken[turned["row"].to_numpy()], future])
+        order = np.argsort(rows, kind="stable")
+        told = pa.concat_arrays([reasons, pa.array(["future"] * len(future), pa.string())])
+        details = pa.concat_arrays([in_words(reasons), _how_far(delivery, future)])
+        rejected = Malformed(
+            delivery.line[rows[order]],
+            details.take(pa.array(order)),
+            delivery.raw_of(rows[order]),
+        )
+        self.results.add_quarantine(
+            delivery.source, delivery.malformed, told.take(pa.array(order)), rejected
+        )
+
+
+def _ahead(delivery: ReadDelivery, max_skew: int) -> Bools:
+    """Say which tuples are further ahead of the feed's clock than they may be."""
+    if delivery.clock is None:
+        return np.zeros(len(delivery.ts), np.bool_)
+    ahead: Bools = delivery.ts - delivery.clock > max_skew
+    return ahead
+
+
+def _how_far(delivery: ReadDelivery, rows: Int64s) -> pa.StringArray:
+    clocks = [] if delivery.clock is None else delivery.clock[rows].tolist()
+    words = [
+        f"ts is {timedelta(microseconds=ts - clock)} ahead of the clock, {format_instant(clock)}"
+        for clock, ts in zip(clocks, delivery.ts[rows].tolist(), strict=True)
+    ]
+    return pa.array(words, pa.string())
+
+
+def _summary(settled: Plan, going: _Going, tables: Mapping[str, pa.Table]) -> Summary:
+    feeds = going.feeds.values()
+    summary = Summary(
+        deliveries=len(settled.deliveries),
+        read=going.read,
+        accepted=sum(feed.accepted for feed in feeds),
+        waiting=sum(len(feed.state.waiting) for feed in feeds),
+        quarantined=_counts(tables["quarantine"]["reason"]),
+        events=_counts(tables["events"]["type"]),
+        transitions=_counts(tables["transitions"]["type"]),
+        matches=len(tables["matches"]) if any(map(len, settled.matches.values())) else None,
+        pairs=len(tables["pairs"]) if any(len(w) for w, _ in settled.joins.values()) else None,
+        band_changes=_signs(tables["band_changes"]["change"])
+        if any(len(b) for _, b in settled.joins.values())
+        else None,
+        unevaluated=settled.standing.unevaluated,
+        written=[str(path) for path in settled.out.targets.values()],
+        notes=going.notes,
+    )
+    summary.check()
+    return summary
+
+
+def _signs(changes: pa.ChunkedArray) -> dict[str, int]:
+    signs = changes.to_numpy()
+    return {sign: int((signs == int(sign)).sum()) for sign in CHANGES}
+
+
+def _counts(column: pa.ChunkedArray) -> dict[str, int]:
+    return {row["values"]: row["counts"] for row in pc.value_counts(column).to_pylist()}

@@ -1,0 +1,1 @@
+"""An epoch's tasks: what each reads, evaluates and writes."""

@@ -1,0 +1,233 @@
+"""One group of epochs: shared out to tasks, and committed once.
+
+What was found and the logs are committed table by table, each with its evidence, and only then the
+group is done. Until then no view shows a row of it; after a crash anywhere the same plan is carried
+out again, and what stands already is found and left alone. `Job` does so for any lane; a feed's own
+is a `FeedJob`, that of two feeds a `joined.job.JoinJob`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from functools import partial
+from typing import ClassVar, Protocol
+
+from fencepost.errors import LakeError
+from pipelines.execute.choices import together
+from pipelines.execute.logs import AsOf
+from pipelines.execute.share import LOGS, Answer, Share, Step
+from pipelines.lake.append import append_once
+from pipelines.lake.crash_points import point
+from pipelines.lake.data_files import DataFile, added, content_hash
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.store import Store
+from pipelines.planning.chain import Chain, Epoch
+from pipelines.planning.deliveries import Delivery
+from schemas.arrivals import DONE
+from schemas.epochs import COUNTS
+
+EPOCHS = "epochs"
+FOUND = ("quarantine", "events", "transitions", "matches", "pending", "reorder")
+TARGETS = (*FOUND, "stream_state")
+"""The tables that an epoch is committed to, in this order; the state comes last."""
+
+TASK_ROWS = 2_500_000
+ONE_TASK = 200_000
+_AT = ("at", "seconds", "choice")
+
+
+class Task(Protocol):
+    """A share of a job, as it travels."""
+
+    def to_json(self) -> str:
+        """Write it as one line."""
+
+
+@dataclass(frozen=True)
+class Job(ABC):
+    """What a group needs beside its plan.
+
+    before      the chain of epochs that it stands on
+    deliveries  those of the lane, by number
+    slots       how many tasks run at once
+    """
+
+    store: Store
+    axes: Mapping[str, tuple[str, ...]]
+    before: Chain
+    group: tuple[Epoch, ...]
+    deliveries: Mapping[int, Delivery]
+    slots: int
+
+    targets: ClassVar[tuple[str, ...]]
+    """The tables that it commits to, in this order; what is remembered comes last."""
+
+    @property
+    def lane(self) -> str:
+        """The feed, or the ordered pair of feeds."""
+        return self.group[0].lane
+
+    @property
+    def unordered(self) -> tuple[int, ...]:
+        """The deliveries of the group whose rows are in no order."""
+        numbers = (n for epoch in self.group for n in epoch.arrivals)
+        return tuple(n for n in numbers if self.deliveries[n].unordered)
+
+    @abstractmethod
+    def shares(self, *, snapshot: bool | None = None) -> Sequence[Task]:
+        """Share the work out to tasks."""
+
+    def commit(self, answers: Sequence[Answer], seconds: Mapping[str, float]) -> list[Epoch]:
+        """Commit what the tasks found, table by table, and call the group done."""
+        point("epochs.evaluated")
+        done = self._counted(answers)
+        first = self.group[0]
+        for name in self.targets:
+            rows = sum(answer.rows.get(name, 0) for answer in answers)
+            if rows:
+                hashed = 0
+                for answer in answers:
+                    hashed = added(hashed, answer.hashes.get(name, 0))
+                evidence = self._evidence("evaluate", rows, hashed)
+                files = [DataFile.from_json(f) for a in answers for f in a.files.get(name, ())]
+                since = first.bases.get(name, 0)  # an older plan may not know the table
+                append_once(self.store, name, evidence, partial(list, files), since)
+                point(f"epochs.{name}")
+        at = datetime.now(UTC)
+        told = self.store.as_table(EPOCHS, [epoch.as_row(DONE, at, seconds) for epoch in done])
+        evidence = self._evidence("done", told.num_rows, content_hash(told, _AT))
+        append_once(
+            self.store,
+            EPOCHS,
+            evidence,
+            lambda: self.store.write(EPOCHS, told),
+            first.bases[EPOCHS],
+        )
+        point("epochs.done")
+        return done
+
+    def _evidence(self, what: str, rows: int, hashed: int) -> Evidence:
+        first = self.group[0]
+        return Evidence(
+            what, first.plan, self.lane, first.first, first.last, first.generation, rows, hashed
+        )
+
+    def _counted(self, answers: Sequence[Answer]) -> list[Epoch]:
+        """Add the counts up, and refuse to commit what does not balance: a bug."""
+        waiting = self.before.epochs[-1].counts["waiting"] if self.before.epochs else 0
+        done = []
+        for epoch in self.group:
+            counts = dict.fromkeys(COUNTS, 0)
+            for answer in answers:
+                for name, many in answer.counts.get(epoch.epoch, {}).items():
+                    counts[name] += many
+            for n in epoch.arrivals:
+                delivery = self.deliveries[n]
+                counts["rows"] += delivery.rows
+                counts["malformed"] += delivery.malformed
+                counts["future"] += delivery.future
+            came = counts["rows"] + waiting
+            went = sum(counts[name] for name in _WENT)
+            if came != went:
+                raise LakeError(
+                    f"epoch {epoch.epoch} of '{self.lane}' does not balance: {came:,} rows came "
+                    f"or waited, {went:,} were taken, wait or are in quarantine. Nothing was "
+                    "committed; this is a fault of Fencepost"
+                )
+            waiting = counts["waiting"]
+            said = [a.choices[epoch.epoch] for a in answers if epoch.epoch in a.choices]
+            done.append(replace(epoch, counts=counts, done=True, choice=together(said)))
+        return done
+
+
+@dataclass(frozen=True)
+class FeedJob(Job):
+    """The job of a feed's own lane.
+
+    queries  by registry version: the file with the query set; None where no query stands
+    matches  the same, of the `match` queries
+    """
+
+    lateness: int
+    queries: Mapping[int, str | None]
+    matches: Mapping[int, str | None]
+
+    targets = TARGETS
+
+    def shares(self, *, snapshot: bool | None = None) -> list[Share]:
+        """Share the work out: one task where it is little, else a few for each slot."""
+        files = self._files()
+        tuples = sum(self.deliveries[n].tuples for epoch in self.group for n in epoch.arrivals)
+        return [self._share(files, buckets, snapshot) for buckets in self._buckets(tuples)]
+
+    def _buckets(self, tuples: int) -> list[tuple[int, ...] | None]:
+        many = self.store.buckets
+        if tuples <= ONE_TASK:
+            return [None]
+        tasks = min(many, max(self.slots, -(-tuples // TASK_ROWS)))
+        return [tuple(range(first, many, tasks)) for first in range(tasks)]
+
+    def _files(self) -> dict[str, list[DataFile]]:
+        as_of = self._as_of()
+        numbers = [n for epoch in self.group for n in epoch.arrivals]
+        files = {
+            self.lane: [
+                file
+                for file in self.store.files(self.lane)
+                if numbers and file.overlaps("arrival", min(numbers), max(numbers))
+            ]
+        }
+        for name in LOGS:
+            mine = [f for f in self.store.files(name) if f.partition["feed"] == self.lane]
+            files[name] = [file for file in mine if as_of.may_count(file)]
+        return files
+
+    def _as_of(self) -> AsOf:
+        return AsOf(tuple(self.before.eras), self.before.snapshot)
+
+    def _share(
+        self,
+        files: Mapping[str, Sequence[DataFile]],
+        buckets: tuple[int, ...] | None,
+        snapshot: bool | None,
+    ) -> Share:
+        steps = tuple(
+            Step(
+                e.epoch,
+                e.generation,
+                e.arrivals,
+                e.watermarks,
+                self.queries[e.registry_version],
+                self.matches[e.registry_version],
+            )
+            for e in self.group
+        )
+        numbers = [n for epoch in self.group for n in epoch.arrivals]
+        return Share(
+            root=str(self.store.root),
+            feed=self.lane,
+            axes=self.axes,
+            lateness=self.lateness,
+            all_buckets=self.store.buckets,
+            buckets=buckets,
+            watermark=self.group[0].watermark_before,
+            steps=steps,
+            paths={n: self.deliveries[n].files for n in numbers},
+            files={
+                name: tuple(file.path for file in listed if _of(file, buckets))
+                for name, listed in files.items()
+            },
+            as_of=self._as_of(),
+            snapshot=self.group[-1].snapshot if snapshot is None else snapshot,
+            unordered=self.unordered,
+        )
+
+
+_WENT = ("accepted", "waiting", "malformed", "future", "late", "duplicate", "conflict")
+
+
+def _of(file: DataFile, buckets: tuple[int, ...] | None) -> bool:
+    """Say whether a file may hold rows of these buckets; a mixed one may."""
+    bucket = int(file.partition.get("bucket") or -1)
+    return buckets is None or bucket < 0 or bucket in buckets

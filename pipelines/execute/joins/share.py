@@ -1,0 +1,98 @@
+"""The task of a join epoch's job: some of a lane's joins over all tuples of both its feeds.
+
+A join may pair any stream of the one feed with any of the other, so tasks part the queries, never
+the streams. The first of them writes the state as well. It travels as one line of JSON.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pipelines.execute.logs import AsOf
+
+LOGS = ("set_members", "live_windows")
+
+
+@dataclass(frozen=True)
+class JoinStep:
+    """One epoch of the group.
+
+    sides     of each delivery, whose it is: 0 the left feed's, 1 the right feed's
+    registry  the version in force
+    joins     the file with the joins then standing, below the lake; None: none stands
+    """
+
+    epoch: int
+    generation: int
+    arrivals: tuple[int, ...]
+    sides: tuple[int, ...]
+    registry: int
+    joins: str | None
+
+
+@dataclass(frozen=True)
+class JoinShare:
+    """A task.
+
+    feeds       left and right        axes    those of every feed, by name
+    watermarks  of each side, before the first of its deliveries here
+    part        which of how many parts of the joins it takes
+    registered  by registry version: the commit's number, and when it came (µs)
+    standing    the joins that stood after the epoch before: what is not among them is new
+    files       by table: the data files to read
+    unordered   the deliveries whose rows are in no order
+    """
+
+    root: str
+    lane: str
+    feeds: tuple[str, str]
+    axes: Mapping[str, tuple[str, ...]]
+    lateness: tuple[int, int]
+    watermarks: tuple[int | None, int | None]
+    steps: tuple[JoinStep, ...]
+    part: tuple[int, int]
+    registered: Mapping[int, tuple[int, int]]
+    standing: str | None
+    files: Mapping[str, tuple[str, ...]]
+    as_of: AsOf
+    snapshot: bool
+    unordered: tuple[int, ...] = ()
+
+    @property
+    def buckets(self) -> None:
+        """All streams are read: any of them may be paired with any other."""
+        return
+
+    @property
+    def all_buckets(self) -> int:
+        """So they are not parted."""
+        return 1
+
+    @property
+    def writes_state(self) -> bool:
+        """Whether the state is this task's to write."""
+        return self.part[0] == 0
+
+    def to_json(self) -> str:
+        """Write the line."""
+        told: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        told["steps"] = [vars(step) for step in self.steps]
+        told["as_of"] = self.as_of.as_json()
+        return json.dumps(told, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, line: str) -> "JoinShare":
+        """Read the line."""
+        told = json.loads(line)
+        for name in ("feeds", "lateness", "watermarks", "part", "unordered"):
+            told[name] = tuple(told[name])
+        told["axes"] = {feed: tuple(axes) for feed, axes in told["axes"].items()}
+        told["steps"] = tuple(
+            JoinStep(**{**step, "arrivals": tuple(step["arrivals"]), "sides": tuple(step["sides"])})
+            for step in told["steps"]
+        )
+        told["registered"] = {int(v): (n, at) for v, (n, at) in told["registered"].items()}
+        told["files"] = {name: tuple(paths) for name, paths in told["files"].items()}
+        told["as_of"] = AsOf.from_json(told["as_of"])
+        return cls(**told)

@@ -1,0 +1,116 @@
+"""The work of a task of joins: both feeds' tuples through the lane's step, epoch by epoch.
+
+Law: the parts of a lane's joins together give what one task over all of them would; and doing the
+work again gives the same rows.
+"""
+
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from fencepost.joins.engine import JoinOutcome, step
+from fencepost.joins.index import LaneIndex
+from fencepost.order import REASONS
+from fencepost.queries.joins import BandJoins, WindowJoins
+from fencepost.tuples import Int64s
+from pipelines.execute.joins.read import JoinRows, read
+from pipelines.execute.joins.share import JoinShare
+from pipelines.execute.joins.write import JoinGathered
+from pipelines.execute.share import Answer
+from pipelines.execute.task import Made, built, key_of
+from pipelines.registry import joins
+
+_indexes: dict[str, LaneIndex] = {}
+
+
+def work(line: str) -> str:
+    """Do a task: JSON in, JSON out."""
+    share = JoinShare.from_json(line)
+    seconds: dict[str, float] = {}
+    return evaluate(share, read(share, seconds), seconds).to_json()
+
+
+def evaluate(share: JoinShare, rows: JoinRows, seconds: dict[str, float]) -> Answer:
+    """Evaluate a share whose rows have been read; write what comes of it."""
+    started = time.perf_counter()
+    made = Made(Path(share.root), share.axes)
+    gathered = JoinGathered(share, made.write)
+    counts: dict[int, dict[str, int]] = {}
+    state, stood = rows.state, share.standing
+    begin = 0
+    for now in share.steps:
+        index = _index(share, now.joins)
+        beyond = begin + len(now.arrivals)
+        left, right = (side.of_deliveries(begin, beyond) for side in rows.sides)
+        outcome = step(
+            state,
+            (left.batch, right.batch),
+            np.array(now.sides, np.int8),
+            index,
+            lateness=share.lateness,
+            registry=now.registry,
+            newly=_newly(share, stood, now.joins, index.bands),
+            gone=(left.gone, right.gone),
+        )
+        counts[now.epoch] = gathered.add(now, outcome)
+        if share.writes_state:
+            counts[now.epoch] |= _counts(outcome)
+        state, stood, begin = outcome.state, now.joins, beyond
+    if share.snapshot:
+        gathered.snapshot(share.steps[-1], state)
+    gathered.written()
+    seconds["write"] = made.seconds
+    seconds["evaluate"] = time.perf_counter() - started - made.seconds
+    return Answer(made.files, made.rows, made.hashes, counts, seconds)
+
+
+def _index(share: JoinShare, file: str | None) -> LaneIndex:
+    """Build the index of the share's part of the joins, or take it from this process. O(n log n).
+
+    Which of how many parts it is, is part of its name: `built` keeps a few by name.
+    """
+    left, right = share.feeds
+    if file is None:
+        axes = (share.axes[left], share.axes[right])
+        nothing = WindowJoins.from_queries(share.feeds, axes, ())
+        return LaneIndex.build(nothing, BandJoins.from_queries(share.feeds, axes, ()))
+    path = Path(share.root) / file
+    part, parts = share.part
+
+    def build() -> LaneIndex:
+        windows, bands = joins.load(path)
+        return LaneIndex.build(
+            windows.take(np.arange(part, len(windows), parts)),
+            bands.take(np.arange(part, len(bands), parts)),
+            windows,  # the part that writes the state keeps what any of them still needs
+        )
+
+    return built(_indexes, build, f"{key_of(path)}:{part}/{parts}")
+
+
+def _newly(share: JoinShare, before: str | None, now: str | None, bands: BandJoins) -> Int64s:
+    """Give the rows of the band joins that did not stand before, in this very version.
+
+    All that stood are asked: which task a join comes to may change when another is removed.
+    """
+    if now == before:
+        return np.empty(0, np.int64)
+    stood: set[tuple[str, int]] = set()
+    if before is not None:
+        stood = set(_names(joins.load(Path(share.root) / before)[1]))
+    return np.array([row for row, name in enumerate(_names(bands)) if name not in stood], np.int64)
+
+
+def _names(bands: BandJoins) -> Iterable[tuple[str, int]]:
+    return zip(bands.ids.to_pylist(), bands.versions.tolist(), strict=True)
+
+
+def _counts(outcome: JoinOutcome) -> dict[str, int]:
+    counts = {"accepted": sum(outcome.accepted), "waiting": sum(outcome.waiting)}
+    for taken in outcome.taken:
+        many = np.bincount(taken.rejected.reason, minlength=len(REASONS))
+        for code, reason in enumerate(REASONS[1:], 1):
+            counts[reason] = counts.get(reason, 0) + int(many[code])
+    return counts

@@ -1,0 +1,102 @@
+"""From what a step of joins found to rows of the lake's tables, epoch by epoch.
+
+The logs get what changed: heads that moved, and the tuples taken that are live when the epoch is
+done; what waits is written whole each time. With a snapshot they get all of it.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.joins.engine import JoinOutcome
+from fencepost.joins.state import LaneState, SideState
+from fencepost.queries.joins import BandJoins
+from fencepost.tuples import Int64s, codes_in
+from pipelines.execute.gather import Gathering
+from pipelines.execute.joins.share import JoinShare, JoinStep
+from schemas.table import TIME
+
+PIECE = 1 << 20
+"""Pairs, or changes, that are held at a time, and stand in one file."""
+
+
+class JoinGathered(Gathering):
+    """The rows of a lane of joins."""
+
+    def __init__(self, share: JoinShare, write: Callable[[str, pa.Table], None]) -> None:
+        """Begin with nothing, for the joins of a share."""
+        super().__init__(share.lane, share.axes, 1, write)
+        self.share = share
+
+    def add(self, now: JoinStep, outcome: JoinOutcome) -> dict[str, int]:
+        """Add what one epoch found; count it. There may be much, so it is laid down in pieces."""
+        arrivals = np.array(now.arrivals, np.int64)
+        counts = {"paired": 0, "came_in": 0, "went_out": 0}
+        for piece in outcome.pair_pieces(PIECE):
+            counts["paired"] += piece.num_rows
+            self._found("pairs", now, _of_deliveries(piece, arrivals))
+        for piece in outcome.band_pieces(PIECE):
+            rows = piece.changes
+            rose = int((rows["change"].to_numpy() > 0).sum())
+            counts["came_in"] += rose
+            counts["went_out"] += rows.num_rows - rose
+            self._found("band_changes", now, self._stamped(rows, arrivals, outcome.index.bands))
+        if self.share.writes_state:
+            for side, state in enumerate(outcome.state.sides):
+                self.put("set_members", now, _of(state, outcome.moved(side)), snapshot=False)
+                self.put("live_windows", now, _of(state, outcome.lived(side)), snapshot=False)
+                self.put("live_windows", now, _of(state, _waiting(state)), snapshot=False)
+        return counts
+
+    def snapshot(self, now: JoinStep, state: LaneState) -> None:
+        """Add the whole state as of an epoch."""
+        if not self.share.writes_state:
+            return
+        for side in state.sides:
+            self.put("set_members", now, _of(side, side.heads_table()), snapshot=True)
+            self.put("live_windows", now, _of(side, side.live_table()), snapshot=True)
+            self.put("live_windows", now, _of(side, _waiting(side)), snapshot=True)
+
+    def _found(self, name: str, now: JoinStep, rows: pa.Table) -> None:
+        self.put(name, now, rows)
+        if self.held(name) >= PIECE:
+            self.lay_down(name)
+
+    def _stamped(self, rows: pa.Table, arrivals: Int64s, bands: BandJoins) -> pa.Table:
+        """Give changes their arrival; those of a registration its commit's, and its time."""
+        delivery = rows["delivery"].to_numpy()
+        if (delivery >= 0).all():
+            return _of_deliveries(rows, arrivals)
+        query = codes_in(rows["query_id"].cast(pa.string()).combine_chunks(), bands.ids)
+        version, each = np.unique(bands.registered[query], return_inverse=True)
+        stamp = np.array([self.share.registered[v] for v in version.tolist()], np.int64)[each]
+        came = delivery >= 0
+        arrival = np.where(came, arrivals[np.maximum(delivery, 0)], stamp[:, 0])
+        ts = np.where(came, rows["ts"].fill_null(0).cast(pa.int64()).to_numpy(), stamp[:, 1])
+        at = rows.column_names.index("ts")
+        return rows.set_column(at, "ts", pa.array(ts).cast(TIME)).append_column(
+            "arrival", pa.array(arrival)
+        )
+
+
+def _of_deliveries(rows: pa.Table, arrivals: Int64s) -> pa.Table:
+    return rows.append_column("arrival", pa.array(arrivals[rows["delivery"].to_numpy()]))
+
+
+def _of(side: SideState, rows: pa.Table) -> pa.Table:
+    """Say of which feed the rows are."""
+    return rows.append_column("feed", pa.repeat(side.feed, rows.num_rows))
+
+
+def _waiting(side: SideState) -> pa.Table:
+    """Lay out what waits for the watermark: it has no place yet."""
+    waiting = side.waiting
+    columns = {
+        "stream_id": waiting.names.take(pa.array(waiting.stream)),
+        "ts": pa.array(waiting.ts),
+        **{axis: pa.array(v) for axis, v in zip(side.axes, waiting.values, strict=True)},
+        "registry": pa.array(np.zeros(len(waiting), np.int64)),
+        "deleted": pa.array(side.waiting_gone),
+    }
+    return pa.table(columns)

@@ -1,0 +1,209 @@
+"""The work of a task: a share's tuples through the engine, epoch by epoch, and out as data files.
+
+Law: the shares of a feed together give what one step over all of it would give; and doing the work
+again gives the same rows.
+"""
+
+import time
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.crossings.index import BorderIndex
+from fencepost.crossings.state import Heads
+from fencepost.engine import FeedState, Outcome, step
+from fencepost.matches.matcher import Matcher
+from fencepost.queries import QuerySet
+from fencepost.transitions import Pending
+from fencepost.tuples import TupleBatch, codes_in
+from pipelines.execute import write as outputs
+from pipelines.execute.choices import Choice, choice_of
+from pipelines.execute.read import Rows, read
+from pipelines.execute.share import Answer, Share, Step
+from pipelines.execute.tuples import coded
+from pipelines.lake.data_files import added, content_hash, write_files
+from pipelines.registry.queries import load
+from schemas import all_tables
+from schemas.epochs import COUNTS
+
+NOT_HASHED = ("place", "index", "bucket")
+"""What depends on how the work was shared out, and says nothing to anybody else."""
+
+_indexes: dict[str, BorderIndex] = {}
+_matchers: dict[str, Matcher] = {}
+_asked: dict[str, int] = {}
+_MOST_INDEXES = 4
+
+T = TypeVar("T")
+
+
+def work(line: str) -> str:
+    """Do a task: JSON in, JSON out."""
+    share = Share.from_json(line)
+    seconds: dict[str, float] = {}
+    return evaluate(share, read(share, seconds), seconds).to_json()
+
+
+def evaluate(share: Share, rows: Rows, seconds: dict[str, float]) -> Answer:
+    """Evaluate a share whose rows have been read; write what comes of it."""
+    started = time.perf_counter()
+    going = _Going(share, rows)
+    for place in range(len(share.steps)):
+        going.take(place)
+    if share.snapshot:
+        going.gathered.snapshot(going.state, share.steps[-1])
+    going.gathered.written()
+    made = going.made
+    seconds["write"] = made.seconds
+    seconds["evaluate"] = time.perf_counter() - started - made.seconds
+    return Answer(made.files, made.rows, made.hashes, going.counts, seconds, going.choices)
+
+
+class Made:
+    """The data files of a share: written as their rows are there, by table."""
+
+    def __init__(self, root: Path, axes: Mapping[str, tuple[str, ...]]) -> None:
+        """Write below a lake; `axes` are those of every feed."""
+        self.root = root
+        self.declared = all_tables(axes)
+        self.files: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        self.rows: dict[str, int] = defaultdict(int)
+        self.hashes: dict[str, int] = defaultdict(int)
+        self.seconds = 0.0
+
+    def write(self, name: str, rows: pa.Table) -> None:
+        """Write rows of a table that nobody sees yet."""
+        started = time.perf_counter()
+        written = write_files(self.root / name, self.declared[name], rows)
+        self.files[name] += [file.as_json() for file in written]
+        self.rows[name] += rows.num_rows
+        self.hashes[name] = added(self.hashes[name], content_hash(rows, NOT_HASHED))
+        self.seconds += time.perf_counter() - started
+
+
+class _Going:
+    """A share on its way through its epochs."""
+
+    def __init__(self, share: Share, rows: Rows) -> None:
+        self.share = share
+        self.tuples = rows.tuples
+        self.made = Made(Path(share.root), share.axes)
+        self.gathered = outputs.Gathered(share, self.made.write)
+        self.counts: dict[int, dict[str, int]] = {}
+        self.choices: dict[int, Choice] = {}
+        self.index = _index(share, share.steps[0])
+        self.state = _state(share, rows, self.index)
+        if len(self.state.pending) < rows.pending.num_rows:
+            self.gathered.lost(share.steps[0], _out_of_force(rows.pending, self.index.queries))
+
+    def take(self, place: int) -> None:
+        """Take the deliveries of one epoch."""
+        share, now = self.share, self.share.steps[place]
+        self.index = _index(share, now)
+        begin = sum(len(step.arrivals) for step in share.steps[:place])
+        mine = self.tuples.of_deliveries(begin, begin + len(now.arrivals))
+        outcome = step(
+            self.state,
+            mine.batch,
+            self.index,
+            deliveries=len(now.arrivals),
+            lateness=share.lateness,
+            marks=now.marks,
+            matcher=_matcher(share, now, len(mine)),
+        )
+        before = self.state.waiting, self.state.pending
+        self.state = outcome.state
+        self.gathered.add(now, outcome, mine, before)
+        self.counts[now.epoch] = _counts(outcome)
+        self.counts[now.epoch]["matched"] = self.gathered.match(now, outcome)
+        self.choices[now.epoch] = choice_of(outcome)
+
+
+def _index(share: Share, now: Step) -> BorderIndex:
+    """Build the index of a query set, or take it from the process that built it before. O(n)."""
+    if now.queries is None:
+        return BorderIndex.build(QuerySet.empty(share.feed, share.axes[share.feed]))
+    path = Path(share.root) / now.queries
+    return built(_indexes, lambda: BorderIndex.build(load(path)), key_of(path))
+
+
+def _matcher(share: Share, now: Step, tuples: int) -> Matcher | None:
+    """Do the same for the `match` queries; None where none stands.
+
+    As long as this process has asked for few tuples, they are compared without an index.
+    """
+    if now.matches is None:
+        return None
+    path = Path(share.root) / now.matches
+    key = key_of(path)
+    for forgotten in _asked.keys() - _matchers.keys() - {key}:
+        del _asked[forgotten]
+    _asked[key] = _asked.get(key, 0) + tuples
+    matcher = built(_matchers, lambda: Matcher.build(load(path), tuples=_asked[key]), key)
+    _matchers[key] = matcher.serving(_asked[key])
+    return _matchers[key]
+
+
+def built(known: dict[str, T], build: Callable[[], T], key: str) -> T:
+    """Give what was built before under this name, or build it; the newest few are kept."""
+    if key not in known:
+        while len(known) >= _MOST_INDEXES:
+            del known[next(iter(known))]
+        known[key] = build()
+    return known[key]
+
+
+def key_of(path: Path) -> str:
+    """Name a file and what is in it."""
+    return f"{path}:{path.stat().st_mtime_ns}:{path.stat().st_ino}"
+
+
+def _state(share: Share, rows: Rows, index: BorderIndex) -> FeedState:
+    """Lay the logs out as the state that the engine goes on from."""
+    axes = share.axes[share.feed]
+    heads = Heads.from_table(axes, _as_integers(rows.stream_state), index.base)
+    waiting = _waiting(share.feed, axes, rows.reorder)
+    pending = _as_integers(rows.pending)
+    held = Pending.from_table(index.queries, heads.names, pending)
+    return FeedState(share.feed, heads, waiting, held, share.watermark)
+
+
+def _out_of_force(pending: pa.Table, queries: QuerySet) -> pa.Table:
+    """Give the pending events whose query no longer stands in their version."""
+    row = codes_in(pending["query_id"].combine_chunks(), queries.ids)
+    versions = np.append(queries.versions, 0)[row]
+    stands = (row >= 0) & (versions == pending["query_version"].to_numpy())
+    return pending.filter(pa.array(~stands))
+
+
+def _as_integers(table: pa.Table) -> pa.Table:
+    table = table.set_column(table.column_names.index("ts"), "ts", table["ts"].cast(pa.int64()))
+    place = table.column_names.index("stream_id")
+    return table.set_column(place, "stream_id", table["stream_id"].cast(pa.string()))
+
+
+def _waiting(feed: str, axes: tuple[str, ...], rows: pa.Table) -> TupleBatch:
+    """Take up the tuples that wait, in the order in which the engine keeps them."""
+    if rows.num_rows == 0:
+        return TupleBatch.empty(feed, axes)
+    values = np.stack([rows[axis].to_numpy() for axis in axes])
+    ts = rows["ts"].cast(pa.int64()).to_numpy()
+    batch = TupleBatch.from_columns(feed, axes, coded(rows["stream_id"]), ts, values)
+    return batch.take(np.lexsort((batch.ts, batch.stream)))
+
+
+def _counts(outcome: Outcome) -> dict[str, int]:
+    counts = dict.fromkeys(COUNTS, 0)
+    counts["accepted"] = outcome.accepted
+    counts["waiting"] = len(outcome.state.waiting)
+    entered = int((outcome.found.type > 0).sum())
+    counts["entered"], counts["left"] = entered, len(outcome.found.type) - entered
+    for name, many in outputs.reasons(outcome).items():
+        counts[name] = many
+    for name, many in outputs.kinds(outcome).items():
+        counts[name] = many
+    return counts

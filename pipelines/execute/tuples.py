@@ -1,0 +1,124 @@
+"""The tuples of a share as the engine takes them, and from which rows of which files they came.
+
+They are sorted once, here: delivery by delivery, in each stream by stream, and each stream's in the
+order in which they stood in their files, or by content (`row_order`). From there on nothing has to
+be sorted again.
+
+Law: the order in which files are read, and how rows are spread over them, changes no tuple's place
+among those of its stream.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.order import deal
+from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
+from pipelines.execute.row_order import RowOrder
+from schemas.tuples import DELETED
+
+ORIGIN = ("arrival", "file", "line")
+"""The columns that say where a tuple came from."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tuples:
+    """n tuples; `batch.delivery` is the place of the delivery among those of the share.
+
+    rows     the rows as they were read     order  of each tuple, its place among these
+    deleted  of each tuple, whether it takes its stream out of sets; None: that was not read
+    """
+
+    batch: TupleBatch
+    rows: pa.Table
+    order: Int64s
+    deleted: Bools | None = None
+
+    @classmethod
+    def of(cls, order_of: RowOrder, feed: str, rows: pa.Table, arrivals: Int64s) -> "Tuples":
+        """Sort rows by (delivery in the order given, stream, file, line). O(n) where files are.
+
+        The rows hold the columns of `ORIGIN`, stream_id as codes, ts and the axes; and `deleted`,
+        where it was read.
+        """
+        column = coded(rows["stream_id"])
+        codes = column.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+        place = _places(rows["arrival"], arrivals)
+        order = _order(codes, place, *order_of.keys(rows, column))
+        axes = order_of.axes
+        values = np.empty((len(axes), rows.num_rows))
+        for line, axis in zip(values, axes, strict=True):
+            np.take(rows[axis].to_numpy(), order, out=line)
+        ids = pa.DictionaryArray.from_arrays(codes[order], column.dictionary)
+        ts = rows["ts"].cast(pa.int64()).to_numpy()[order]
+        batch = TupleBatch.from_columns(feed, axes, ids, ts, values, place[order])
+        return cls(batch, rows, order, _marks(rows, order))
+
+    def __len__(self) -> int:
+        """How many."""
+        return len(self.order)
+
+    def of_deliveries(self, first: int, beyond: int) -> "Tuples":
+        """Give those of some deliveries, which are then counted from 0."""
+        begin, end = np.searchsorted(self.batch.delivery, [first, beyond])
+        some = slice(int(begin), int(end))
+        batch = self.batch
+        mine = TupleBatch(
+            batch.feed,
+            batch.axes,
+            batch.names,
+            batch.stream[some],
+            batch.ts[some],
+            batch.values[:, some],
+            batch.delivery[some] - np.int32(first),
+        )
+        marks = None if self.deleted is None else self.deleted[some]
+        return Tuples(mine, self.rows, self.order[some], marks)
+
+    def origin(self, chosen: Int64s) -> pa.Table:
+        """Give the rows that some of the tuples were read from."""
+        return self.rows.take(pa.array(self.order[chosen]))
+
+
+def coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Give a column of codes in one piece, with one dictionary of text."""
+    whole = column.unify_dictionaries().combine_chunks()
+    if isinstance(whole, pa.ChunkedArray):
+        whole = whole.chunk(0) if whole.num_chunks else column.type.wrap_array(pa.array([]))
+    return pa.DictionaryArray.from_arrays(whole.indices, whole.dictionary.cast(pa.string()))
+
+
+def _marks(rows: pa.Table, order: Int64s) -> Bools | None:
+    """Say of each tuple whether its row is marked, where the rows say so; a null is no mark."""
+    if DELETED.name not in rows.column_names:
+        return None
+    column = rows[DELETED.name]
+    if column.null_count == len(column):
+        return np.zeros(len(order), np.bool_)
+    flags: Bools = column.fill_null(False).to_numpy()[order]
+    return flags
+
+
+def _places(column: pa.ChunkedArray, arrivals: Int64s) -> Int32s:
+    """Say of each row which of the deliveries brought it."""
+    if len(arrivals) == 1:
+        return np.zeros(len(column), np.int32)
+    by_number = np.argsort(arrivals, kind="stable")
+    found = np.searchsorted(arrivals[by_number], column.to_numpy())
+    places: Int32s = by_number[found].astype(np.int32)
+    return places
+
+
+def _order(codes: Int32s, place: Int32s, file: Int32s, line: Int64s) -> Int64s:
+    """Sort by (place, codes, file, line); rows of files in order are only dealt out."""
+    if len(codes) == 0:
+        return np.empty(0, np.int64)
+    order = deal(codes)
+    if place.any():
+        order = order[deal(place[order])]
+    same: Bools = (np.diff(codes[order]) == 0) & (np.diff(place[order]) == 0)
+    files, lines = np.diff(file[order]), np.diff(line[order])
+    if (same & ((files < 0) | ((files == 0) & (lines < 0)))).any():
+        order = np.lexsort((line, file, codes, place))
+    return order

@@ -1,0 +1,209 @@
+"""From what the engine found to rows of the lake's tables, epoch by epoch.
+
+The logs get what changed: heads that moved, events that became pending or no longer are, tuples
+that began to wait or no longer do. With a snapshot they get all of it.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.engine import FeedState, Outcome
+from fencepost.order import REASONS
+from fencepost.queries import QuerySet
+from fencepost.times import format_instant
+from fencepost.transitions import KINDS, Pending
+from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
+from pipelines.eval.results import in_words
+from pipelines.execute.gather import Gathering, every
+from pipelines.execute.share import Share, Step
+from pipelines.execute.tuples import Tuples
+
+PIECE = 1 << 21
+"""Matches that are held at a time, and stand in one file."""
+
+
+def reasons(outcome: Outcome) -> dict[str, int]:
+    """Count what was turned away."""
+    counts = np.bincount(outcome.turned.reason, minlength=len(REASONS))
+    return {reason: int(counts[code]) for code, reason in enumerate(REASONS) if reason}
+
+
+def kinds(outcome: Outcome) -> dict[str, int]:
+    """Count the transitions."""
+    counts = np.bincount(outcome.decided.kind, minlength=len(KINDS))
+    return {kind: int(counts[code]) for code, kind in enumerate(KINDS)}
+
+
+class Gathered(Gathering):
+    """The rows of a feed's own lane."""
+
+    def __init__(self, share: Share, write: Callable[[str, pa.Table], None]) -> None:
+        """Begin with nothing, for the streams of a share."""
+        super().__init__(share.feed, share.axes, share.all_buckets, write)
+        self.share = share
+
+    def add(
+        self,
+        now: Step,
+        outcome: Outcome,
+        tuples: Tuples,
+        before: tuple[TupleBatch, Pending],
+    ) -> None:
+        """Add what one epoch found in its tuples. `before` is what waited and pended."""
+        waited, pended = before
+        arrivals = np.array(now.arrivals, np.int64)
+        if len(outcome.found.type):
+            self.put("events", now, _of_deliveries(outcome.events, arrivals))
+        if len(outcome.decided.kind):
+            self.put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
+        if len(outcome.turned.row):
+            self.put("quarantine", now, self._turned_away(outcome, tuples))
+        if len(outcome.changed):
+            self.put("stream_state", now, outcome.changed.to_table(), snapshot=False)
+        state = outcome.state
+        for gone, rows in _waiting_changes(waited, state.waiting):
+            self.put("reorder", now, _waiting_table(rows, gone=gone), snapshot=False)
+        for gone, some in _pending_changes(pended, state.pending):
+            table = some.to_table(state.heads.names).append_column("gone", every(gone, len(some)))
+            self.put("pending", now, table, snapshot=False)
+
+    def match(self, now: Step, outcome: Outcome) -> int:
+        """Look the matches of an epoch up; write them whenever there is a piece; count them.
+
+        There may be a thousand for every tuple, so no more than about two pieces are held.
+        """
+        arrivals, count = np.array(now.arrivals, np.int64), 0
+        for piece in outcome.match_pieces(PIECE):
+            count += piece.num_rows
+            self.put("matches", now, _of_deliveries(piece, arrivals))
+            if self.held("matches") >= PIECE:
+                self.lay_down("matches")
+        return count
+
+    def lost(self, now: Step, rows: pa.Table) -> None:
+        """Mark pending events as gone whose query was out of force before the first epoch."""
+        if rows.num_rows:
+            told = rows.select(["query_id", "query_version", "stream_id", "type", "ts"])
+            told = told.append_column("gone", every(True, rows.num_rows))
+            self.put("pending", now, told, snapshot=False)
+
+    def snapshot(self, state: FeedState, now: Step) -> None:
+        """Add the whole state as of an epoch."""
+        self.put("stream_state", now, state.heads.to_table(), snapshot=True)
+        self.put("reorder", now, _waiting_table(state.waiting, gone=False), snapshot=True)
+        pending = state.pending.to_table(state.heads.names)
+        pending = pending.append_column("gone", every(False, pending.num_rows))
+        self.put("pending", now, pending, snapshot=True)
+
+    def _turned_away(self, outcome: Outcome, tuples: Tuples) -> pa.Table:
+        told = outcome.rejected
+        rows = tuples.origin(told["row"].to_numpy())
+        reason = told["reason"].combine_chunks()
+        files = rows["file"].to_pylist()
+        paths = [
+            self.share.paths[n][file] if n in self.share.paths else ""
+            for n, file in zip(rows["arrival"].to_pylist(), files, strict=True)
+        ]
+        return pa.table(
+            {
+                "arrival": rows["arrival"],
+                "reason": reason,
+                "detail": in_words(reason),
+                "path": pa.array(paths, pa.string()),
+                "file": rows["file"],
+                "line": rows["line"],
+                "raw": pa.array(_as_json(rows, self.share.axes[self.share.feed]), pa.string()),
+            }
+        )
+
+
+def _of_deliveries(rows: pa.Table, arrivals: Int64s) -> pa.Table:
+    return rows.append_column("arrival", pa.array(arrivals[rows["delivery"].to_numpy()]))
+
+
+def _as_json(rows: pa.Table, axes: tuple[str, ...]) -> list[str]:
+    """Write tuples as the records they might have been."""
+    times = rows["ts"].cast(pa.int64()).to_pylist()
+    ids = rows["stream_id"].to_pylist()
+    values = [rows[axis].to_pylist() for axis in axes]
+    return [
+        json.dumps(
+            {"stream_id": name, "ts": format_instant(ts), **dict(zip(axes, point, strict=True))},
+            ensure_ascii=False,
+        )
+        for name, ts, *point in zip(ids, times, *values, strict=True)
+    ]
+
+
+def _waiting_table(waiting: TupleBatch, *, gone: bool) -> pa.Table:
+    columns: Mapping[str, pa.Array] = {
+        "stream_id": waiting.names.take(pa.array(waiting.stream)),
+        "ts": pa.array(waiting.ts),
+        **{a: pa.array(v) for a, v in zip(waiting.axes, waiting.values, strict=True)},
+        "gone": every(gone, len(waiting)),
+    }
+    return pa.table(columns)
+
+
+def _waiting_changes(before: TupleBatch, after: TupleBatch) -> list[tuple[bool, TupleBatch]]:
+    """Tell the tuples that wait no more, and those that began to."""
+    if len(before) == 0 or len(after) == 0:
+        return [(True, before), (False, after)]
+    known = codes_in(after.names, before.names)
+    _, rank = np.unique(np.concatenate([before.ts, after.ts]), return_inverse=True)
+    many = len(rank)
+    mine = before.stream.astype(np.int64) * many + rank[: len(before)]
+    theirs = known[after.stream].astype(np.int64) * many + rank[len(before) :]
+    theirs[known[after.stream] < 0] = -1
+    return [
+        (True, before.take(~np.isin(mine, theirs))),
+        (False, after.take(~np.isin(theirs, mine))),
+    ]
+
+
+def _pending_changes(before: Pending, after: Pending) -> list[tuple[bool, Pending]]:
+    """Tell the events that pend no more, and those that began to.
+
+    Of a pair whose event was followed by another that pends, the new row is enough.
+    """
+    dropped = ~in_force(before, after.of)
+    changes = [(True, some_of(before, dropped))] if dropped.any() else []
+    kept = before.under(after.of)
+    mine, theirs = _pairs(kept), _pairs(after)
+    changes.append((True, some_of(kept, ~np.isin(mine, theirs))))
+    order = np.argsort(mine)
+    at = np.searchsorted(mine, theirs, sorter=order)
+    at = order[np.minimum(at, max(len(order) - 1, 0))] if len(order) else np.zeros(len(theirs), int)
+    same = np.zeros(len(theirs), np.bool_)
+    if len(mine):
+        same = (mine[at] == theirs) & (kept.ts[at] == after.ts)
+    changes.append((False, some_of(after, ~same)))
+    return changes
+
+
+def in_force(pending: Pending, queries: QuerySet) -> Bools:
+    """Say of which pending events the query stands in this very version."""
+    if pending.of is queries or len(pending) == 0:
+        return np.ones(len(pending), np.bool_)
+    row: Int32s = codes_in(pending.of.ids.take(pa.array(pending.query)), queries.ids)
+    stands: Bools = row >= 0
+    stands[stands] = queries.versions[row[stands]] == pending.of.versions[pending.query[stands]]
+    return stands
+
+
+def some_of(pending: Pending, chosen: Bools) -> Pending:
+    """Give some of the pending events."""
+    return Pending(
+        pending.of,
+        pending.query[chosen],
+        pending.stream[chosen],
+        pending.type[chosen],
+        pending.ts[chosen],
+    )
+
+
+def _pairs(pending: Pending) -> Int64s:
+    return pending.query.astype(np.int64) << 32 | pending.stream

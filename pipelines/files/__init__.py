@@ -1,0 +1,1 @@
+"""Table files of users: CSV, JSON lines and Parquet, read and written."""

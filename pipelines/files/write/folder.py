@@ -1,0 +1,102 @@
+"""The folder of the results: all its files are written, or none.
+
+Law: each file is written under a name that begins with a point and is then renamed, so that under
+its own name there is never half a file; what fails leaves the folder as it was.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pyarrow as pa
+
+from fencepost.errors import Fault, Faults
+from pipelines.disk.errors import refuse_failing
+from pipelines.files.write.form import OutForm
+from pipelines.files.write.text import csv_pieces, json_pieces
+
+
+class OutFolder:
+    """Where results go: checked before the work begins, made when it is done."""
+
+    def __init__(self, folder: Path, form: OutForm, names: Sequence[str]) -> None:
+        """Name the files; nothing is touched."""
+        self.folder = folder
+        self.form = form
+        self.targets = {name: folder / f"{name}.{form}" for name in names}
+
+    def faults(self, inputs: Sequence[Path]) -> list[Fault]:
+        """List what stands in the way, as far as that can be seen without writing."""
+        above = next(p for p in (self.folder, *self.folder.absolute().parents) if p.exists())
+        if not above.is_dir():
+            return [self._fault(f"{above} is a file, where a folder was expected")]
+        if not os.access(above, os.W_OK | os.X_OK):
+            return [self._fault(f"nothing can be written to {above}: permission denied")]
+        faults = [
+            self._fault(f"{target} is a folder, where a file is to be written")
+            for target in self.targets.values()
+            if target.is_dir()
+        ]
+        read = {path.resolve() for path in inputs}
+        faults += [
+            self._fault(f"{target} is among the files to be read, and would be written over")
+            for target in self.targets.values()
+            if target.resolve() in read
+        ]
+        return faults
+
+    def write(self, tables: Mapping[str, pa.Table], on_table: Callable[[], None]) -> None:
+        """Write all the tables, and only then give them their names."""
+        target = self.folder
+        try:
+            with _made(self.folder), _temporary(self.targets.values()) as temporary:
+                for name, target in self.targets.items():
+                    write_table(tables[name], temporary[target], self.form)
+                    on_table()
+                for target, written in temporary.items():
+                    written.replace(target)
+        except OSError as failure:
+            refuse_failing(failure, target)
+            why = failure.strerror or str(failure).splitlines()[0]
+            raise Faults([self._fault(f"cannot be written: {why}")], "nothing written") from None
+
+    def _fault(self, message: str) -> Fault:
+        return Fault(f"--out {self.folder}", message)
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """Make a folder and those above it; take them away again if what goes into it fails."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except BaseException:
+        for path in missing:
+            with suppress(OSError):
+                path.rmdir()
+        raise
+
+
+@contextmanager
+def _temporary(targets: Iterable[Path]) -> Iterator[dict[Path, Path]]:
+    names = {t: t.with_name(f".{t.name}.{os.getpid()}.tmp") for t in targets}
+    try:
+        yield names
+    except BaseException:
+        for path in names.values():
+            path.unlink(missing_ok=True)
+        raise
+
+
+def write_table(table: pa.Table, path: Path, form: OutForm) -> None:
+    """Write one file."""
+    if form is OutForm.PARQUET:
+        from pyarrow import parquet
+
+        # Without Arrow's own schema text is text to every reader, coded or not.
+        parquet.write_table(table, path, store_schema=False)
+        return
+    with path.open("xb") as file:
+        file.writelines(csv_pieces(table) if form is OutForm.CSV else json_pieces(table))

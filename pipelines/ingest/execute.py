@@ -1,0 +1,215 @@
+"""A plan carried out: its rows written, committed, and the plan concluded; the second time too.
+
+What was turned away is committed before any tuple: so where a feed's tuples stand, all of its rows
+do, and a delivery whose file is gone meanwhile can be counted in the tables.
+
+Law: carrying out a plan again commits nothing twice. A delivery is done only when its rows stand.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fencepost.errors import InputError
+from pipelines.disk.errors import refuse_failing
+from pipelines.ingest import delta_source
+from pipelines.ingest.deliveries import Planned
+from pipelines.ingest.landing.folder import File
+from pipelines.ingest.landing.hashes import hash_of
+from pipelines.ingest.outcome import REWRITTEN, VANISHED, Outcome, Turned
+from pipelines.ingest.poison import answered
+from pipelines.ingest.recount import QUARANTINE, counted
+from pipelines.ingest.units import FilePart, Job, cut
+from pipelines.lake.append import Diverged, append_once
+from pipelines.lake.crash_points import point
+from pipelines.lake.data_files import DataFile, added
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.sequence import ARRIVALS, conclude
+from pipelines.lake.store import Store
+from pipelines.project.settings import Feed, Settings
+from pipelines.spark.runner import Runner
+
+WHAT = "ingest"
+LOST = (VANISHED, REWRITTEN)
+"""Reasons that come between finding and reading: the first time they may not have been there."""
+
+MENDED = (
+    "If what fencepost.toml says of the feed was changed since, put it back, let the run finish "
+    "what was begun, and change it then"
+)
+
+Concluded = list[tuple[Planned, Outcome]]
+
+
+def carry_out(
+    store: Store,
+    settings: Settings,
+    runner: Runner,
+    planned: Sequence[Planned],
+    *,
+    again: bool = False,
+) -> Concluded:
+    """Read, write, commit and conclude one plan. `again`: its files are hashed before."""
+    outcomes: dict[int, Outcome] = {}
+    jobs: dict[str, list[Job]] = {}
+    for delivery in planned:
+        feed = declared(settings, delivery)
+        try:
+            jobs.setdefault(feed.name, []).append(Job(delivery, _files(feed, delivery, again)))
+        except Turned as why:
+            outcomes[delivery.n] = Outcome.refused(delivery.n, why)
+    written = _written(store, settings, runner, jobs, outcomes)
+    told = _Committing(store, planned, outcomes, written).all()
+    return [(delivery, told[delivery.n]) for delivery in planned]
+
+
+def declared(settings: Settings, delivery: Planned) -> Feed:
+    """Give the feed of a planned delivery."""
+    feed = settings.feeds.get(delivery.feed)
+    if feed is None:
+        raise InputError(
+            f"delivery {delivery.n}, '{delivery.path}', is planned for the feed "
+            f"'{delivery.feed}', which {settings.file or 'the settings'} does not declare: declare "
+            "it again, and take it out when its deliveries are done"
+        )
+    return feed
+
+
+@dataclass(frozen=True)
+class _Written:
+    """The data files of a plan, not committed yet: by feed, and those of the quarantine."""
+
+    tuples: Mapping[str, list[DataFile]]
+    aside: Mapping[str, list[DataFile]]
+
+
+def _written(
+    store: Store,
+    settings: Settings,
+    runner: Runner,
+    jobs: Mapping[str, Sequence[Job]],
+    outcomes: dict[int, Outcome],
+) -> _Written:
+    """Have the tasks read and write; `outcomes` gets what became of each delivery."""
+    units = [
+        unit
+        for feed, own in jobs.items()
+        for unit in cut(store.root, settings.feeds[feed], store.buckets, own, runner.slots)
+    ]
+    read, deadly = answered(runner, units)
+    for n, why in deadly.items():
+        outcomes[n] = Outcome.refused(n, why)
+    for _, answer in read:
+        for outcome in answer.outcomes:
+            before = outcomes.get(outcome.n, Outcome(outcome.n))
+            outcomes[outcome.n] = before.and_then(outcome)
+    tuples: dict[str, list[DataFile]] = {}
+    aside: dict[str, list[DataFile]] = {}
+    for unit, answer in read:
+        if unit.shared or all(outcomes[part.n].reason is None for part in unit.parts):
+            tuples.setdefault(unit.feed.name, []).extend(answer.tuples)
+            aside.setdefault(unit.feed.name, []).extend(answer.aside)
+    return _Written(tuples, aside)
+
+
+def _files(feed: Feed, delivery: Planned, again: bool) -> tuple[FilePart, ...]:
+    """List what is to be read, as it is now; Turned where it is no longer what was found."""
+    if feed.form == delta_source.FORM:
+        return delta_source.parts(feed, delivery)
+    row = delivery.row
+    files = []
+    for place, (path, size, mtime, content) in enumerate(
+        zip(row["files"], row["sizes"], row["mtimes"], row["hashes"], strict=True)
+    ):
+        lines = delivery.lines_of(place)
+        if lines != []:
+            now = same(feed.source, File(path, size, mtime), content) if again else mtime
+            files.append(FilePart(place, path, size, now, lines=lines))
+    return tuple(files)
+
+
+def same(source: Path, file: File, content: str) -> int:
+    """Hash a file that was found before; its time of change now, or Turned."""
+    try:
+        now = File.of(file.path, (source / file.path).stat())
+        holds = hash_of(source, now)
+    except OSError as failure:
+        refuse_failing(failure, source / file.path)
+        detail = f"'{file.path}' was found and is not there any more: {failure.strerror}"
+        raise Turned(VANISHED, detail) from None
+    if holds != content:
+        detail = f"'{file.path}' was written to after it had been found: it will be looked at anew"
+        raise Turned(REWRITTEN, detail)
+    return now.mtime
+
+
+class _Committing:
+    """The commits of a plan, in their order."""
+
+    def __init__(
+        self,
+        store: Store,
+        planned: Sequence[Planned],
+        outcomes: Mapping[int, Outcome],
+        written: _Written,
+    ) -> None:
+        self.store = store
+        self.planned = planned
+        self.outcomes = dict(outcomes)
+        self.written = written
+        self.plan = planned[0].plan
+        self.feeds = sorted({delivery.feed for delivery in planned})
+
+    def all(self) -> Mapping[int, Outcome]:
+        """Commit what was turned away, then each feed's tuples, then the conclusion."""
+        lane = ",".join(self.feeds)
+        self._commit(QUARANTINE, lane, self.planned)
+        point("ingest.quarantine")
+        for feed in self.feeds:
+            own = [delivery for delivery in self.planned if delivery.feed == feed]
+            if not self._commit(feed, feed, own):
+                self._count_lost(own)
+            point("ingest.tuples")
+        rows = [delivery.concluded(self.outcomes[delivery.n]) for delivery in self.planned]
+        conclude(self.store, self.plan, lane, rows, self.planned[0].base(ARRIVALS))
+        point("ingest.done")
+        return self.outcomes
+
+    def _commit(self, table: str, lane: str, own: Sequence[Planned]) -> bool:
+        """Commit a table's rows; False where they stand and not all of them could be read again."""
+        evidence = self._evidence(table, lane, own)
+        since = own[0].base(table)
+        if any(self.outcomes[delivery.n].reason in LOST for delivery in own):
+            stands = {found.key for found in self.store.evidence(table, since)}
+            if evidence.key in stands:
+                return False
+        if evidence.rows:
+            try:
+                append_once(self.store, table, evidence, lambda: self._files(table), since)
+            except Diverged as why:
+                raise Diverged(f"{why}. {MENDED}") from why
+        return True
+
+    # The bucket stands beside the rows, not among them: how they are shared out changes no hash.
+    def _evidence(self, table: str, lane: str, own: Sequence[Planned]) -> Evidence:
+        rows = total = 0
+        for delivery in own:
+            outcome = self.outcomes[delivery.n]
+            if outcome.reason is None:
+                aside = table == QUARANTINE
+                rows += outcome.malformed + outcome.future if aside else outcome.tuples
+                total = added(total, outcome.aside if aside else outcome.hash)
+        return Evidence(WHAT, self.plan, lane, own[0].n, own[-1].n, 0, rows, total)
+
+    def _files(self, table: str) -> list[DataFile]:
+        if table == QUARANTINE:
+            return [file for files in self.written.aside.values() for file in files]
+        return self.written.tuples.get(table, [])
+
+    def _count_lost(self, own: Sequence[Planned]) -> None:
+        """The rows of a feed stand: a delivery that cannot be read again is counted there."""
+        for delivery in own:
+            if self.outcomes[delivery.n].reason in LOST:
+                found = counted(self.store, delivery.feed, delivery.n)
+                if found.rows:
+                    self.outcomes[delivery.n] = found

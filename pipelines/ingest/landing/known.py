@@ -1,0 +1,188 @@
+"""What came before: the files of a feed that were taken or refused, as the ledger tells.
+
+Law: what is planned counts as taken, done or not. What `Known` was told of is never found again,
+unless it was refused for what stands in it, and has been touched since.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pipelines.ingest.landing.folder import File
+from schemas.arrivals import DELIVERY, REFUSED
+
+Row = Mapping[str, Any]
+
+LISTS = ("files", "sizes", "mtimes", "hashes")
+COLUMNS = [
+    *("n", "lane", "kind", "state", "lines", "partition_key", "reason"),
+    *LISTS,
+]
+IN_TURN = 200
+"""So many files that were taken are looked at again each time: one of them may have changed."""
+
+FOR_ITS_NAME = ("repeat", "changed")
+"""Refusals of a file for what was taken before it: to touch it does not help."""
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A file that was taken: its hash, and the number of its delivery; None: just found."""
+
+    file: str
+    hash: str
+    n: int | None = None
+
+    def __str__(self) -> str:
+        """Name it with its delivery."""
+        return f"'{self.file}' " + ("beside it" if self.n is None else f"of delivery {self.n}")
+
+
+@dataclass(eq=False)
+class Known:
+    """The files of one feed that came before.
+
+    seen        name, size and time of change of each: such a one is not even opened
+    by_name     those taken
+    by_content  those taken, by hash
+    refused     name and hash of those that were refused for what was taken before them
+    """
+
+    seen: set[tuple[str, int, int]] = field(default_factory=set)
+    by_name: dict[str, Taken] = field(default_factory=dict)
+    by_content: dict[str, Taken] = field(default_factory=dict)
+    refused: set[tuple[str, str]] = field(default_factory=set)
+    _unchanged: dict[str, None] = field(default_factory=dict)
+    _keys: Counter[str] = field(default_factory=Counter)
+    _taken: set[int] = field(default_factory=set)
+    _ended: dict[int, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, arrivals: pa.Table, feed: str) -> "Known":
+        """Read a feed's rows of the ledger."""
+        known = KnownFiles()
+        known.add(arrivals)
+        return known.of(feed)
+
+    @property
+    def newest_key(self) -> str:
+        """The newest partition that a delivery was taken into. O(partitions)."""
+        return max(self._keys, default="")
+
+    def take(self, row: Row) -> None:
+        """Take a row of the ledger, in whatever order they come."""
+        n, files = row["n"], row["files"] or ()
+        self.seen.update(zip(files, row["sizes"], row["mtimes"], strict=True) if files else ())
+        if row["state"] == REFUSED:
+            self._refuse(row)
+        elif n not in self._ended:
+            if n not in self._taken:
+                self._taken.add(n)
+                self._keys[row["partition_key"]] += 1
+            for file, content in zip(files, row["hashes"] or (), strict=True):
+                self.by_name[file] = self.by_content[content] = Taken(file, content, n)
+
+    def has(self, file: File) -> bool:
+        """Whether a file was seen as it is."""
+        return (file.path, file.size, file.mtime) in self.seen
+
+    def note(self, file: File) -> None:
+        """Note a file at the top that was looked at: is it as it was, the next look can wait."""
+        if self.has(file):
+            self._unchanged[file.path] = None
+
+    def to_pass_by(self) -> Mapping[str, None]:
+        """Name the files that need no look this time; each gets its turn again."""
+        for name in [*islice(self._unchanged, IN_TURN)]:
+            del self._unchanged[name]
+        return self._unchanged
+
+    def _refuse(self, row: Row) -> None:
+        n = row["n"]
+        self._ended[n] = row["reason"]
+        if n in self._taken:
+            self._taken.discard(n)
+            self._keys -= Counter([row["partition_key"]])
+        for file, content in zip(row["files"] or (), row["hashes"] or (), strict=True):
+            for known, name in ((self.by_name, file), (self.by_content, content)):
+                if name in known and known[name].n == n:
+                    del known[name]
+            if row["reason"] in FOR_ITS_NAME:
+                self.refused.add((file, content))
+
+
+class KnownFiles:
+    """The files of every feed that came before, kept as rows come to the ledger."""
+
+    def __init__(self) -> None:
+        """Begin with no row."""
+        self._feeds: dict[str, Known] = {}
+
+    def add(self, rows: pa.Table) -> None:
+        """Take rows of the ledger: those of deliveries, retries aside."""
+        mine = (pc.field("kind") == DELIVERY) & pc.field("lines").is_null()
+        for row in rows.select(COLUMNS).filter(mine).to_pylist():
+            self.of(row["lane"]).take(row)
+
+    def of(self, feed: str) -> Known:
+        """Give those of a feed."""
+        return self._feeds.setdefault(feed, Known())
+
+
+def naming(arrivals: pa.Table, names: Collection[str]) -> pa.Table:
+    """Give the rows of the ledger that name one of these as a file, or as the path.
+
+    O(files of the ledger), vectorised: (measured) 200,000 rows of one file each: 7 ms.
+    """
+    wanted = pa.array(sorted(names), pa.string())
+    found = [
+        batch.take(_naming(batch, wanted)) for batch in arrivals.to_batches() if batch.num_rows
+    ]
+    return pa.Table.from_batches(found, arrivals.schema)
+
+
+def seen_and_taken(
+    arrivals: pa.Table, feed: str
+) -> tuple[set[tuple[str, int, int]], set[tuple[str, int]]]:
+    """Give name, size and time of change of each file that was seen; name and size if taken."""
+    rows = _of_feed(arrivals, feed)
+    refused = set(rows.filter(pc.field("state") == "refused")["n"].to_pylist())
+    seen: set[tuple[str, int, int]] = set()
+    taken: set[tuple[str, int]] = set()
+    for n, file, size, mtime, _ in _files(rows):
+        seen.add((file, size, mtime))
+        if n not in refused:
+            taken.add((file, size))
+    return seen, taken
+
+
+def _of_feed(arrivals: pa.Table, feed: str) -> pa.Table:
+    """Give the rows of a feed's deliveries; a retry of some rows is none."""
+    return arrivals.filter(
+        (pc.field("lane") == feed) & (pc.field("kind") == "delivery") & pc.field("lines").is_null()
+    )
+
+
+def _naming(batch: pa.RecordBatch, wanted: pa.Array) -> pa.Array:
+    files = batch["files"]
+    by_file = pc.list_parent_indices(files).filter(pc.is_in(files.flatten(), value_set=wanted))
+    by_path = pc.indices_nonzero(pc.is_in(batch["path"], value_set=wanted))
+    both = np.union1d(by_file.to_numpy(), by_path.to_numpy())
+    return pa.array(both.astype(np.int64))
+
+
+def _files(rows: pa.Table) -> Iterator[tuple[int, str, int, int, str]]:
+    """Give the files one by one: number of the delivery, name, size, time of change, hash."""
+    listed = rows.filter(pc.is_valid(rows["files"])).combine_chunks()
+    n = listed["n"].combine_chunks()
+    lists = [listed[name].combine_chunks() for name in LISTS]
+    parents = pc.list_parent_indices(lists[0])
+    return zip(
+        n.take(parents).to_pylist(), *(each.flatten().to_pylist() for each in lists), strict=True
+    )

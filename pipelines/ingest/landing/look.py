@@ -1,0 +1,154 @@
+"""Look into a feed's landing folder: what is new becomes deliveries, in their order.
+
+Law: the outcome depends on the files, on what is known and on the time, not on the order in which
+they are listed. A file is found once: as soon as it is known it is found no more, and content is
+taken once, whatever its name.
+"""
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from pipelines.disk.errors import refuse_failing
+from pipelines.ingest.landing.deliveries import Found, Looked, Refusal
+from pipelines.ingest.landing.folder import File, Landed, walk
+from pipelines.ingest.landing.hashes import content_of, hash_of
+from pipelines.ingest.landing.keys import IN_WORDS, key_in_path, key_of_time
+from pipelines.ingest.landing.known import Known, Taken
+from pipelines.project.settings import Feed
+
+MOST_TOLD = 3
+
+
+def look(feed: Feed, known: Known, now: int) -> Looked:
+    """Find what has landed and is complete; `now` in µs.
+
+    A read of each file that is new, and a stat for each that may have changed: at the first look of
+    what is `known` all of them, at later ones some, in turn. Not for feeds of the form delta.
+    """
+    walked = walk(feed.source, feed.settle, now, known.to_pass_by())
+    looking = _Looking(feed, known, now)
+    for landed in walked.landed:
+        if len(landed.complete) == 1 and landed.path == landed.complete[0].path:
+            known.note(landed.complete[0])
+        looking.take(landed)
+    looked = looking.looked
+    return Looked(
+        sorted(looked.found, key=lambda found: (found.path.encode(), found.files)),
+        looked.refused,
+        sorted([*walked.unfinished, *looked.waiting], key=str.encode),
+        [*walked.passed_over, *looked.passed_over],
+    )
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """A file and its hash; `reason` and `detail` where it is refused, else its key."""
+
+    file: File
+    hash: str
+    key: str = ""
+    reason: str = ""
+    detail: str = ""
+
+
+@dataclass(eq=False)
+class _Looking:
+    """A look on its way: what was found so far counts as taken for what comes after."""
+
+    feed: Feed
+    known: Known
+    now: int
+    looked: Looked = field(default_factory=Looked)
+    beside: dict[str, Taken] = field(default_factory=dict)
+
+    def take(self, landed: Landed) -> None:
+        """Make deliveries of what is new and complete in one place."""
+        growing = any(not self.known.has(file) for file in landed.growing)
+        hashes: list[tuple[File, str]] = []
+        for file in landed.complete:
+            if self.known.has(file):
+                continue
+            try:
+                content = hash_of(self.feed.source, file)
+            except OSError as why:
+                refuse_failing(why, self.feed.source / file.path)
+                self.looked.passed_over.append(f"{file.path}: cannot be read: {why.strerror}")
+                continue
+            if content is None:  # it is not complete after all
+                growing, hashes = True, []
+                break
+            hashes.append((file, content))
+        if growing:
+            self.looked.waiting.append(landed.path)
+        judged = [self._judge(landed, *each) for each in hashes if not self._is_known(*each)]
+        self._refuse(landed, [each for each in judged if each.reason])
+        self._find(landed, [each for each in judged if not each.reason])
+
+    def _is_known(self, file: File, content: str) -> bool:
+        """Whether it was touched, no more."""
+        taken = self.known.by_name.get(file.path)
+        is_taken = taken is not None and taken.hash == content
+        return is_taken or (file.path, content) in self.known.refused
+
+    def _judge(self, landed: Landed, file: File, content: str) -> _Judged:
+        before = self.known.by_name.get(file.path)
+        if before is not None:
+            detail = f"was taken with other content as {before}: give new rows a new name"
+            return _Judged(file, content, reason="changed", detail=f"'{file.path}' {detail}")
+        same = self.known.by_content.get(content) or self.beside.get(content)
+        if same is not None:
+            detail = f"'{file.path}' holds the same as {same}, which was taken"
+            return _Judged(file, content, reason="repeat", detail=detail)
+        key = self._key(landed.path, file.path)
+        if key is None:
+            wanted = IN_WORDS[self.feed.partition]
+            detail = f"'{file.path}' does not name {wanted}, as partition_in_path says it does"
+            return _Judged(file, content, reason="no_key", detail=detail)
+        self.beside[content] = Taken(file.path, content)
+        return _Judged(file, content, key)
+
+    def _key(self, place: str, file: str) -> str | None:
+        """Say which partition a file belongs to: by its place, by its own path, or by the time."""
+        partition = self.feed.partition
+        if self.feed.partition_in_path:
+            return key_in_path(place, partition) or key_in_path(file, partition)
+        return max(self.known.newest_key, key_of_time(self.now, partition))
+
+    def _find(self, landed: Landed, judged: list[_Judged]) -> None:
+        """Make one delivery of each key's files; several keys come from their own paths only."""
+        by_place = not self.feed.partition_in_path or key_in_path(landed.path, self.feed.partition)
+        for key in sorted({each.key for each in judged}):
+            own = [each for each in judged if each.key == key]
+            path = landed.path if by_place else _folder_of(own)
+            self.looked.found.append(Found(self.feed.name, path, *_columns(own), key))
+
+    def _refuse(self, landed: Landed, judged: list[_Judged]) -> None:
+        for reason in sorted({each.reason for each in judged}):
+            own = [each for each in judged if each.reason == reason]
+            told = [each.detail for each in own[:MOST_TOLD]]
+            told += [f"and {len(own) - MOST_TOLD} more"] if len(own) > MOST_TOLD else []
+            columns = _columns(own)
+            refusal = Refusal(self.feed.name, landed.path, *columns, "", reason, "; ".join(told))
+            self.looked.refused.append(refusal)
+
+
+_Columns = tuple[tuple[str, ...], tuple[int, ...], tuple[int, ...], tuple[str, ...], str]
+
+
+def _columns(judged: Sequence[_Judged]) -> _Columns:
+    """Give what a delivery keeps of its files: names, sizes, times, hashes, and the one hash."""
+    files = [each.file for each in judged]
+    hashes = tuple(each.hash for each in judged)
+    return (
+        tuple(file.path for file in files),
+        tuple(file.size for file in files),
+        tuple(file.mtime for file in files),
+        hashes,
+        content_of(hashes),
+    )
+
+
+def _folder_of(judged: Sequence[_Judged]) -> str:
+    """Name the deepest folder that these files share."""
+    return posixpath.commonpath([posixpath.dirname(each.file.path) for each in judged])

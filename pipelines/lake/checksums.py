@@ -1,0 +1,145 @@
+"""Checksums of data files: taken as a file is written, compared before its rows are used.
+
+Parquet's own checksums cover the bytes of each page and nothing else: page headers, the footer with
+its statistics, and the metadata between pages are not covered, and one bit there can give wrong
+rows. So a file of ours carries the CRC-32 of all its bytes in its name, and thus in the Delta log:
+`part-<id>-<crc>.parquet`. For files that delta-rs wrote anew (OPTIMIZE, DELETE) the table's folder
+has a `_sums.json`, by path.
+
+Law: rows of a file with a recorded checksum are used only if its bytes are those that were written.
+A file without one was written by an older Fencepost or by another program, and is taken as it is.
+
+(Measured) 1.1 GB/s a core, so about 20 ns a tuple, beside 500 ns or more for evaluating it.
+"""
+
+import json
+import re
+import zlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pipelines.disk.errors import naming
+from pipelines.lake.aside import write_aside
+
+SUMS = "_sums.json"
+OURS = re.compile(r"part-[0-9a-f]{32}-([0-9a-f]{8})\.parquet")
+PIECE = 1 << 20
+
+_recorded: dict[Path, tuple[tuple[int, int, int], dict[str, int]]] = {}
+
+
+class Damaged(OSError):
+    """A file's bytes are not those that were written."""
+
+
+class SummedFile:
+    """A file that is being written, and the checksum of what was written so far."""
+
+    def __init__(self, path: Path) -> None:
+        """Make the file; its folder exists."""
+        self.crc = 0
+        self.size = 0
+        self.path = path
+        self._file = path.open("xb", buffering=PIECE)
+
+    def __enter__(self) -> Self:
+        """Take bytes from here on."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    def write(self, data: bytes) -> int:
+        """Write bytes; an error of the system names the file."""
+        self.crc = zlib.crc32(data, self.crc)
+        self.size += len(data)
+        with naming(self.path):
+            return self._file.write(data)
+
+    def flush(self) -> None:
+        """Hand what is held back to the system."""
+        with naming(self.path):
+            self._file.flush()
+
+    def tell(self) -> int:
+        """Say how many bytes were written."""
+        return self.size
+
+    def close(self) -> None:
+        """Write what is held back, and close the file."""
+        with naming(self.path):
+            self._file.close()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the file is closed."""
+        return self._file.closed
+
+
+def named(path: str, crc: int) -> str:
+    """Give the path of a data file with its checksum."""
+    return f"{path.removesuffix('.parquet')}-{crc:08x}.parquet"
+
+
+def sum_of(path: Path) -> int:
+    """Read a file and give the checksum of its bytes. O(bytes)."""
+    crc = 0
+    with naming(path), path.open("rb", buffering=0) as file:
+        while piece := file.read(PIECE):
+            crc = zlib.crc32(piece, crc)
+    return crc
+
+
+def recorded(folder: Path, path: str) -> int | None:
+    """Give the checksum that was recorded for a file of a table; None where none was."""
+    ours = OURS.fullmatch(path.rpartition("/")[2])
+    if ours is not None:
+        return int(ours[1], 16)
+    return _of_rewritten(folder).get(path)
+
+
+def verify(folder: Path, path: str) -> bool:
+    """Raise Damaged unless a file's bytes are those recorded; say whether a checksum was."""
+    expected = recorded(folder, path)
+    if expected is None:
+        return False
+    found = sum_of(folder / path)
+    if found != expected:
+        raise Damaged(f"its checksum is {found:08x}, and {expected:08x} was written")
+    return True
+
+
+def record(folder: Path, paths: Iterable[str]) -> None:
+    """Record the checksums of a table's files that have none: those that delta-rs wrote anew."""
+    known = _of_rewritten(folder)
+    active = [path for path in paths if OURS.fullmatch(path.rpartition("/")[2]) is None]
+    fresh = [path for path in active if path not in known]
+    if not fresh:
+        return
+    still = {path: crc for path, crc in known.items() if (folder / path).exists()}
+    still |= {path: sum_of(folder / path) for path in fresh}
+    write_aside(folder / SUMS, json.dumps(still, indent=0) + "\n")
+
+
+def _of_rewritten(folder: Path) -> Mapping[str, int]:
+    """Read what `record` wrote; once for each state of the file."""
+    path = folder / SUMS
+    try:
+        stat = path.stat()
+        now = stat.st_ino, stat.st_size, stat.st_mtime_ns
+        if path not in _recorded or _recorded[path][0] != now:
+            said = json.loads(path.read_text())
+            _recorded[path] = now, {str(name): int(crc) for name, crc in said.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, AttributeError) as why:
+        raise Damaged(f"{path} cannot be read ({why}): restore it, or delete it") from why
+    return _recorded[path][1]

@@ -1,0 +1,1 @@
+"""All that differs between the lane of a feed and that of two feeds."""

@@ -1,0 +1,1 @@
+"""What a project is: fencepost.toml, and the files that `init` writes."""

@@ -1,0 +1,297 @@
+"""From the text of a `fencepost.toml` to settings.
+
+The nearest file counts, from the working folder upward, unless FENCEPOST_CONFIG names another;
+paths in it begin at its own folder. The variables of `keys.py` stand over it.
+
+Law: settings that were loaded can be worked with. Whatever is wrong is told at once, each fault
+with its place, and nothing is begun.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from fencepost.errors import Fault, Faults, InputError
+from fencepost.lanes import sides_of
+from fencepost.text import did_you_mean, shortened
+from fencepost.times import format_instant, parse_instant
+from pipelines.project.settings import keys
+from pipelines.project.settings.declared import Feed, Settings
+from pipelines.project.settings.names import why_no_axis, why_no_feed, why_no_root
+from pipelines.project.settings.section import Key, Section
+from pipelines.project.settings.values import told, unlike
+
+NOTHING_DONE = "nothing done"
+SECTIONS = ("lake", "run", "alerts", "feeds")
+TABLES = "[lake], [run], [alerts] and [feeds.<name>]"
+NO_ENVIRONMENT: Mapping[str, str] = {}
+
+
+def load(file: Path | None = None, *, lake: Path | None = None) -> Settings:
+    """Read the settings; Faults tell all that is wrong with them.
+
+    `file` is a fencepost.toml or its folder; None is the one that FENCEPOST_CONFIG names, or the
+    nearest. `lake` stands over every other word on where the lake is.
+    """
+    file = _chosen() if file is None else file
+    file = file / keys.FILE if file.is_dir() else file
+    try:
+        content = file.read_bytes()
+    except OSError as why:
+        raise _refused(file, f"cannot be read: {why.strerror}") from None
+    try:
+        return understood(content.decode("utf-8-sig"), file, lake, os.environ)
+    except UnicodeDecodeError as why:
+        line = content[: why.start].count(b"\n") + 1
+        raise _refused(file, "is not UTF-8", line=line) from None
+
+
+def understood(
+    text: str,
+    file: Path,
+    lake: Path | None = None,
+    environment: Mapping[str, str] = NO_ENVIRONMENT,
+) -> Settings:
+    """Understand the text of a fencepost.toml, as if it stood in `file`."""
+    try:
+        declared = tomllib.loads(text)
+    except (ValueError, RecursionError) as why:
+        raise _not_toml(file, text, str(why)) from None
+    reading = _Reading(file, lake, environment)
+    settings = reading.settings(declared)
+    if reading.faults:
+        raise Faults(reading.faults, NOTHING_DONE)
+    return settings
+
+
+def _chosen() -> Path:
+    named = os.environ.get(keys.CONFIG)
+    if named:
+        return Path(named)
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / keys.FILE).is_file():
+            return folder / keys.FILE
+    raise InputError(
+        f"there is no {keys.FILE} in {here} or in a folder above it: `fencepost init` makes one"
+    )
+
+
+def _shown(file: Path) -> str:
+    """Name a file as short as it can be named from here."""
+    try:
+        return str(file.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(file)
+
+
+def _refused(file: Path, message: str, **place: Any) -> Faults:  # noqa: ANN401
+    return Faults([Fault(_shown(file), message, **place)], NOTHING_DONE)
+
+
+def _not_toml(file: Path, text: str, why: str) -> Faults:
+    said = f"is not TOML: {why[:1].lower()}{why[1:]}"
+    place = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", said, re.DOTALL)
+    if place is None:  # what is missing is missing at the end
+        return _refused(file, said)
+    line, column = int(place[2]), int(place[3])
+    given = text.split("\n")[line - 1]
+    return _refused(file, place[1], line=line, column=column, text=given.rstrip("\r"))
+
+
+class _Reading:
+    """A fencepost.toml being read: where it stands, and what is wrong so far."""
+
+    def __init__(self, file: Path, lake: Path | None, environment: Mapping[str, str]) -> None:
+        self.source = _shown(file)
+        self.file = file.parent.resolve() / file.name
+        self.lake = lake
+        self.environment = environment
+        self.faults: list[Fault] = []
+
+    def settings(self, declared: Mapping[str, Any]) -> Settings:
+        for key in declared:
+            if key not in SECTIONS:
+                hint = f"the tables are {TABLES}.{did_you_mean(key, SECTIONS)}"
+                self.faults.append(Fault(self.source, f"unknown key {told(key)}", hint=hint))
+        lake = self._section("lake", declared)
+        run = self._section("run", declared)
+        alerts = self._section("alerts", declared)
+        root = self._root(lake)
+        feeds = self._feeds(declared, root)
+        settings = Settings(
+            file=self.file,
+            root=root,
+            feeds=feeds,
+            queries=lake.path_if_any(keys.QUERIES, self.file.parent),
+            buckets=lake.value(keys.BUCKETS),
+            epoch_rows=lake.value(keys.EPOCH_ROWS),
+            group=lake.value(keys.GROUP),
+            snapshot_every=lake.value(keys.SNAPSHOT_EVERY),
+            fsync=lake.value(keys.FSYNC),
+            keep_history=lake.value(keys.KEEP_HISTORY),
+            joins=lake.value(keys.JOINS),
+            runner=run.value(keys.RUNNER),
+            read_path=run.value(keys.READ_PATH),
+            cores=run.value(keys.CORES),
+            memory=run.value(keys.MEMORY),
+            reports_address=run.value(keys.REPORTS_ADDRESS),
+            webhook=alerts.value(keys.WEBHOOK),
+            command=alerts.value(keys.COMMAND),
+        )
+        for why in _wrong_joins(settings.joins, feeds):
+            lake.wrong(keys.JOINS, why)
+        lake.end()
+        run.end()
+        alerts.end()
+        return settings
+
+    def _section(self, name: str, declared: Mapping[str, Any]) -> Section:
+        section = Section.of(self.source, name, declared.get(name, {}), self.faults)
+        over = keys.ENVIRONMENT.get(name, {})
+        said = {key: (variable, self.environment.get(variable)) for key, variable in over.items()}
+        section.over = {key: (variable, text) for key, (variable, text) in said.items() if text}
+        return section
+
+    def _root(self, section: Section) -> Path:
+        if self.lake is not None:
+            section.over = {"path": ("--lake", str(self.lake))}
+        begin = Path.cwd() if "path" in section.over else self.file.parent
+        root = section.path(keys.LAKE, begin)
+        why = why_no_root(root)
+        if why is not None:
+            section.wrong(keys.LAKE, why)
+        return root
+
+    def _feeds(self, declared: Mapping[str, Any], root: Path) -> dict[str, Feed]:
+        given = self._section("feeds", declared).given
+        if not given and not self.faults:
+            hint = 'write [feeds.<name>] and under it axes = ["..."] and source = "..."'
+            self.faults.append(Fault(self.source, "no feed is declared", hint=hint))
+        feeds = {name: self._feed(name, given[name]) for name in given}
+        for feed in feeds.values():
+            for why in _badly_placed(feed, feeds.values(), root):
+                self.faults.append(Fault(self.source, f"[feeds.{feed.name}] source: {why}"))
+        return feeds
+
+    def _feed(self, name: str, given: object) -> Feed:
+        section = Section.of(self.source, f"feeds.{shortened(name)}", given, self.faults)
+        why = why_no_feed(name)
+        if why is not None:
+            section.fault(why)
+        feed = Feed(
+            name=name,
+            axes=section.value(keys.AXES),
+            source=section.path(keys.SOURCE, self.file.parent),
+            form=section.value(keys.FORM),
+            stream_column=section.value(keys.STREAM_COLUMN),
+            ts_column=section.value(keys.TS_COLUMN),
+            ts_unit=section.value(keys.TS_UNIT),
+            clock_column=section.value(keys.CLOCK_COLUMN),
+            deleted=section.value(keys.DELETED),
+            allowed_lateness=section.value(keys.ALLOWED_LATENESS),
+            max_skew=section.value(keys.MAX_SKEW),
+            settle=section.value(keys.SETTLE),
+            partition=section.value(keys.PARTITION),
+            partition_in_path=section.value(keys.PARTITION_IN_PATH),
+            partitions_from=section.value(keys.PARTITIONS_FROM),
+            partitions_to=section.value(keys.PARTITIONS_TO),
+            owners=section.value(keys.FEED_OWNERS),
+            fresh_within=section.value(keys.FRESH_WITHIN),
+            units=section.value(keys.AXIS_UNITS),
+        )
+        section.end()
+        for wrong in _wrong_columns(feed):
+            section.fault(wrong)
+        first = _partition(section, feed, keys.PARTITIONS_FROM, feed.partitions_from, "T00")
+        last = _partition(section, feed, keys.PARTITIONS_TO, feed.partitions_to, "T23")
+        if first is not None and last is not None and last < first:
+            section.wrong(keys.PARTITIONS_TO, f"{last} lies before partitions_from, {first}")
+        return replace(feed, partitions_from=first, partitions_to=last)
+
+
+def _partition(
+    section: Section, feed: Feed, key: Key[str | None], given: str | None, hour: str
+) -> str | None:
+    """Take the day or hour that a feed's partitions begin or end with; a day is `hour` of it."""
+    if given is None:
+        return None
+    hourly = feed.partition == "hour"
+    first = f"{given}{hour}" if hourly and "T" not in given else given
+    whole = f"{first}:00" if hourly else f"{first}T00:00"
+    try:
+        if format_instant(parse_instant(f"{whole}Z")).startswith(f"{whole}:"):
+            return first
+    except ValueError:  # said below, with what was expected
+        pass
+    expected = 'an hour like "2026-11-18T09"' if hourly else 'a day like "2026-11-18"'
+    section.wrong(key, str(unlike(given, expected)))
+    return None
+
+
+def _wrong_columns(feed: Feed) -> Iterator[str]:
+    if feed.form == "delta" and feed.partition_in_path:
+        yield "partition_in_path: a version of a Delta table has no path; its arrival says which"
+    for place, axis in enumerate(feed.axes):
+        why = why_no_axis(axis)
+        if why is not None:
+            yield f"axes: {why}"
+        elif axis in feed.axes[:place]:
+            yield f"axes: '{axis}' stands twice"
+    for axis in feed.units:
+        if axis not in feed.axes:
+            near = did_you_mean(axis, feed.axes)
+            yield f"units: {told(axis)} is none of the axes {', '.join(feed.axes)}.{near}"
+    own = {"stream_column": feed.stream_column, "ts_column": feed.ts_column}
+    may = {"clock_column": feed.clock_column, "deleted": feed.deleted}
+    own |= {key: column for key, column in may.items() if column is not None}
+    for key, column in own.items():
+        also = [other for other, named in own.items() if named == column and other < key]
+        also += ["axes"] if column in feed.axes else []
+        if also:
+            yield f"{key}: {told(column)} is in {' and '.join(also)} too; each has its own column"
+
+
+def _wrong_joins(joins: Sequence[str], feeds: Mapping[str, Feed]) -> Iterator[str]:
+    for place, lane in enumerate(joins):
+        sides = sides_of(lane) or ()
+        unknown = [name for name in sides if name not in feeds]
+        if lane in joins[:place]:
+            yield f"{told(lane)} stands twice"
+        elif unknown:
+            near = did_you_mean(unknown[0], feeds)
+            yield f"{told(lane)}: no feed {told(unknown[0])} is declared.{near}"
+        elif len({*sides}) == 1:
+            yield f"{told(lane)} joins a feed with itself, where two feeds were expected"
+        else:
+            why = _why_apart(*(feeds[name] for name in sides))
+            yield from [] if why is None else [f"{told(lane)}: {why}"]
+
+
+def _why_apart(left: Feed, right: Feed) -> str | None:
+    """Say why a job of Dagster's cannot have partitions of both; None where it can."""
+    for key in (keys.PARTITION, keys.PARTITIONS_FROM, keys.PARTITIONS_TO):
+        has = {feed.name: getattr(feed, key.name) for feed in (left, right)}
+        if has[left.name] != has[right.name]:
+            said = " and ".join(
+                f"{'not given' if value is None else told(value)} with {name}"
+                for name, value in has.items()
+            )
+            return f"{key.name} is {said}; both feeds must have the same partitions"
+    return None
+
+
+def _badly_placed(feed: Feed, feeds: Iterable[Feed], root: Path) -> Iterator[str]:
+    """Say which folder lies in which: deliveries of one would be taken for those of another."""
+    source = feed.source
+    if source == root or source.is_relative_to(root):
+        yield f"{source} is the lake, or lies in it"
+    elif root.is_relative_to(source):
+        yield f"the lake {root} lies in {source}"
+    for other in feeds:
+        if other.source != source and other.source.is_relative_to(source):
+            yield f"the folder of '{other.name}', {other.source}, lies in {source}"

@@ -1,0 +1,121 @@
+"""One table of a TOML file, read key by key; every fault is kept, none ends the reading.
+
+Law: a value is what its key takes, or there is a fault that says what was given, what was expected
+and under which key. A key that nobody asked for is a fault too.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from fencepost.errors import Fault
+from fencepost.text import did_you_mean
+from pipelines.project.settings.values import Read, told
+
+T = TypeVar("T")
+Of_co = TypeVar("Of_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Key(Generic[Of_co]):
+    """A key of a table.
+
+    default   what holds without it
+    shown     the default as TOML; None where there is none to show, and `meaning` says what holds
+    brief     the comment beside it in the file that `fencepost init` writes
+    meaning   what it is for, in a sentence or two
+    example   as TOML
+    missing   for a key that must be there: what to do where it is not
+    variable  the variable of the environment that stands over it
+    """
+
+    name: str
+    read: Read[Of_co]
+    default: Of_co
+    shown: str | None
+    brief: str
+    meaning: str
+    example: str
+    missing: str | None = None
+    variable: str | None = None
+
+
+@dataclass(eq=False)
+class Section:
+    """A table on its way to settings.
+
+    over  by key: what stands over it (a variable, an option), and what that says
+    """
+
+    source: str
+    name: str
+    given: Mapping[str, Any]
+    faults: list[Fault]
+    over: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    asked: list[str] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, source: str, name: str, given: object, faults: list[Fault]) -> "Section":
+        """Take a table; whatever else stands in its place is a fault."""
+        if isinstance(given, dict):
+            return cls(source, name, given, faults)
+        message = f"{name} is {told(given)}, where a table [{name}] was expected"
+        faults.append(Fault(source, message))
+        return cls(source, name, {}, faults)
+
+    def value(self, key: Key[T]) -> T:
+        """Read a key; its default where it is not there, or wrong."""
+        self.asked.append(key.name)
+        if key.missing is not None and key.name not in self.given:
+            self.fault(f"{key.name} is missing", key.missing)
+        try:
+            if key.name in self.over:
+                return key.read.take(_as_toml(self.over[key.name][1]))
+            if key.name in self.given:
+                return key.read.take(self.given[key.name])
+        except ValueError as why:
+            self.wrong(key, str(why))
+        return key.default
+
+    def path(self, key: Key[Path], begin: Path) -> Path:
+        """Read a key that is a path; unless it is absolute, it begins at a folder."""
+        default = key.default if key.missing else (begin / key.default).resolve()
+        return self.value(replace(key, read=_begun(key.read, begin), default=default))
+
+    def path_if_any(self, key: Key[Path | None], begin: Path) -> Path | None:
+        """Read a key that is a path, or not there."""
+        return self.value(replace(key, read=_begun(key.read, begin)))
+
+    def wrong(self, key: Key[Any], why: str) -> None:
+        """Keep what is wrong with a key, at the place that gave its value."""
+        if key.name in self.over:
+            self.faults.append(Fault(self.over[key.name][0], why))
+        else:
+            self.fault(f"{key.name}: {why}")
+
+    def fault(self, message: str, hint: str | None = None) -> None:
+        """Keep a fault of this table."""
+        self.faults.append(Fault(self.source, f"[{self.name}] {message}", hint=hint))
+
+    def end(self) -> None:
+        """Tell every key that nobody asked for."""
+        for key in self.given:
+            if key not in self.asked:
+                hint = f"the keys are: {', '.join(self.asked)}.{did_you_mean(key, self.asked)}"
+                self.fault(f"unknown key {told(key)}", hint)
+
+
+def _begun(read: Read[Path | None], begin: Path) -> Read[Path]:
+    def take(given: object) -> Path:
+        try:
+            return (begin / (read.take(given) or Path()).expanduser()).resolve()
+        except (OSError, RuntimeError) as why:  # a circle of links, a home that nobody has
+            raise ValueError(f"{told(given)} leads nowhere: {why}") from None
+
+    return Read(read.expected, take)
+
+
+def _as_toml(said: str) -> object:
+    """Read the environment's text as TOML would have had it: a number, or a text."""
+    return int(said) if said.isascii() and said.isdecimal() else said

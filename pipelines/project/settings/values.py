@@ -1,0 +1,176 @@
+"""What a key of a TOML file can take.
+
+Law: `take` gives the value, or ValueError says what was given and what was expected.
+"""
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Generic, TypeVar
+
+from fencepost.lanes import sides_of
+from fencepost.text import did_you_mean, shortened
+from fencepost.times import parse_duration
+
+Of_co = TypeVar("Of_co", covariant=True)
+_OWNER = re.compile(r"team:\S+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")
+"""Whom Dagster takes for an owner."""
+_ADDRESS = re.compile(r"https?://[A-Za-z0-9.\[\]:-]+(/[A-Za-z0-9._~/%-]*)?")
+LONGEST_UNIT = 16
+"""Characters of a unit: it stands beside numbers."""
+_SIZE = re.compile(r"[1-9][0-9]{0,5}[kmgt]", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Read(Generic[Of_co]):
+    """How a value is taken.
+
+    expected  in words, what it takes
+    take      from what TOML gives
+    """
+
+    expected: str
+    take: Callable[[object], Of_co]
+
+
+def told(given: object) -> str:
+    """Show a value as the file has it, cut to what a message can hold."""
+    if isinstance(given, bool):
+        return str(given).lower()
+    return f"'{shortened(given)}'" if isinstance(given, str) else shortened(str(given))
+
+
+def unlike(given: object, expected: str) -> ValueError:
+    """Say that something else was expected."""
+    return ValueError(f"{told(given)} was given, where {expected} was expected")
+
+
+def whole(least: int, most: int | None = None) -> Read[int]:
+    """Take a whole number from `least` to `most`."""
+    wanted = f"of {least} or more" if most is None else f"from {least} to {most}"
+    expected = f"a whole number {wanted}"
+
+    def take(given: object) -> int:
+        number = None if isinstance(given, bool) or not isinstance(given, int) else given
+        if number is not None and number >= least and (most is None or number <= most):
+            return number
+        raise unlike(given, expected)
+
+    return Read(expected, take)
+
+
+def one_of(options: Collection[str]) -> Read[str]:
+    """Take one of some words."""
+    expected = f"one of {', '.join(options)}"
+
+    def take(given: object) -> str:
+        if isinstance(given, str) and given in options:
+            return given
+        near = did_you_mean(given, options) if isinstance(given, str) else ""
+        raise ValueError(f"{unlike(given, expected)}{f'.{near}' if near else ''}")
+
+    return Read(expected, take)
+
+
+def _text(given: object) -> str:
+    if not isinstance(given, str):
+        raise unlike(given, "a text")
+    if not given or "\0" in given:
+        raise ValueError("is empty" if not given else "holds a zero character")
+    return given
+
+
+def _flag(given: object) -> bool:
+    if not isinstance(given, bool):
+        raise unlike(given, FLAG.expected)
+    return given
+
+
+def _duration(given: object) -> int:
+    if not isinstance(given, str):
+        raise unlike(given, DURATION.expected)
+    return parse_duration(given)
+
+
+def _names(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list) or not all(isinstance(each, str) for each in given):
+        raise unlike(given, NAMES.expected)
+    if not given:
+        raise ValueError("the list is empty, where at least one was expected")
+    return tuple(given)
+
+
+def _owners(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise unlike(given, OWNERS.expected)
+    for owner in given:
+        if not isinstance(owner, str) or not _OWNER.fullmatch(owner):
+            raise ValueError(f'{told(owner)} is no owner like "name@example.com" or "team:desk"')
+    return tuple(given)
+
+
+def _pairs(given: object) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        raise unlike(given, PAIRS.expected)
+    for pair in given:
+        if not isinstance(pair, str) or not all(sides_of(pair) or ("",)):
+            raise ValueError(f'{told(pair)} is no pair of feeds like "bids~asks"')
+    return tuple(given)
+
+
+def _units(given: object) -> Mapping[str, str]:
+    if not isinstance(given, dict):
+        raise unlike(given, UNITS.expected)
+    for axis, unit in given.items():
+        if not isinstance(unit, str) or not unit.isprintable() or not 0 < len(unit) <= LONGEST_UNIT:
+            raise ValueError(
+                f"{told(unit)} was given for {told(axis)}, where a unit of 1 to {LONGEST_UNIT} "
+                'printable characters was expected, like "USD"'
+            )
+    return given
+
+
+def _size(given: object) -> str:
+    if isinstance(given, str) and _SIZE.fullmatch(given):
+        return given.lower()
+    raise unlike(given, SIZE.expected)
+
+
+def _address(given: object) -> str:
+    """Take what a link may begin with; it becomes one in a page, so no other scheme will do."""
+    if isinstance(given, str) and _ADDRESS.fullmatch(given):
+        return given.rstrip("/")
+    raise unlike(given, ADDRESS.expected)
+
+
+_VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]{0,127})")
+
+
+def _variable(given: object) -> str:
+    """Take the name of a variable. What was given is never repeated: it may be the secret."""
+    found = _VARIABLE.fullmatch(given) if isinstance(given, str) else None
+    if found is None:
+        raise ValueError(
+            f"{VARIABLE.expected} was expected: an address is a secret, which belongs into a "
+            "variable of the environment and into no file"
+        )
+    return found[1]
+
+
+TEXT = Read("a text", _text)
+FLAG = Read("true or false", _flag)
+DURATION = Read('a duration like "90s" or "3m"', _duration)
+"""In µs."""
+NAMES = Read("a list of texts", _names)
+OWNERS = Read("a list of owners", _owners)
+PAIRS = Read("a list of pairs of feeds", _pairs)
+"""Each as a lane is called; whether there are such feeds is for the one who asks."""
+UNITS = Read("a table of texts by axis", _units)
+"""Whether there are such axes is for the one who asks."""
+SIZE = Read('a size like "4g" or "800m"', _size)
+ADDRESS = Read('an address like "https://fencepost.example.com/reports"', _address)
+VARIABLE = Read('a variable like "env:FENCEPOST_WEBHOOK"', _variable)
+"""The variable's name."""
+PATH = Read("a path", lambda given: Path(_text(given)))
+"""As it is written; where it begins is for the one who asks."""

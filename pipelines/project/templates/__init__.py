@@ -1,0 +1,83 @@
+"""The files that a project begins with, beside its lake and its landing folders.
+
+`dagster.yaml` and `workspace.yaml` lie here as they are, and the repository's own are the same
+text; `fencepost.toml` is written from the keys as they are declared.
+"""
+
+from collections.abc import Iterable
+from importlib.resources import files
+from typing import Any
+
+from pipelines.project.settings import keys
+from pipelines.project.settings.section import Key
+
+FOR_DAGSTER = {
+    "dagster.yaml": "what Dagster keeps, and how many runs it starts",
+    "workspace.yaml": "which code Dagster loads: this project's assets",
+}
+"""The files for Dagster, and what is said of them."""
+
+_COMMENT_AT = 34
+_EXAMPLE = {"axes": '["celsius", "humidity"]', "source": '"landing/sensors"'}
+_SETTINGS = """\
+# What Fencepost works on. Paths begin at the folder of this file; durations are written 90s, 3m,
+# 24h, PT3M. The lines with a mark show what else can be said.
+
+[lake]
+{path}
+{of_lake}
+
+[run]
+{of_run}
+
+# Where Dagster's sensors send word of refused deliveries and failed runs.
+#
+# [alerts]
+{of_alerts}
+
+# A feed is a source of tuples: stream_id, ts, and its axes, which are numbers. Each file in the
+# source folder is a delivery, CSV, JSON lines or Parquet, plain or gzip; so is each folder in it.
+
+[feeds.ticks]
+axes = ["price", "volume"]
+source = "landing/ticks"
+
+[feeds.locations]
+axes = ["x", "y", "speed"]
+source = "landing/locations"
+
+# One of your own, with all that can be said of a feed:
+#
+# [feeds.sensors]
+{of_feed}
+"""
+
+
+def content(name: str) -> str:
+    """Give the text of a file for Dagster."""
+    return files(__name__).joinpath(name).read_text(encoding="utf-8")
+
+
+def first_settings(lake: str) -> str:
+    """Write the fencepost.toml of a new project; `lake` is the lake's folder, as TOML has it."""
+    return _SETTINGS.format(
+        path=_line(keys.LAKE, lake),
+        of_lake=_marked(key for key in keys.OF_LAKE if key is not keys.LAKE),
+        of_run=_marked(keys.OF_RUN),
+        of_alerts=_marked(keys.OF_ALERTS),
+        of_feed=_marked(keys.OF_FEED),
+    )
+
+
+def _marked(listed: Iterable[Key[Any]]) -> str:
+    """Write keys as lines with a mark: each with its default, or else an example."""
+    lines = []
+    for key in listed:
+        shown = key.example if key.shown is None else key.shown
+        lines.append(f"# {_line(key, _EXAMPLE.get(key.name, shown), _COMMENT_AT - 2)}")
+    return "\n".join(lines)
+
+
+def _line(key: Key[Any], value: str, comment_at: int = _COMMENT_AT) -> str:
+    said = f"{key.name} = {value}"
+    return f"{said.ljust(comment_at - 1)} # {key.brief}" if key.brief else said

@@ -1,0 +1,157 @@
+"""Small files put together, rows that no longer count taken out, old files deleted.
+
+All of it is done under the lake's lock, by delta-rs, and changes no row that any view shows.
+
+Law: a state as of the horizon or later can always be read; before it, evaluating anew is refused in
+words.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from deltalake import DeltaTable
+
+from pipelines.epochs.drive import chain_of, code_version
+from pipelines.execute.job import EPOCHS
+from pipelines.lake.append import append_once
+from pipelines.lake.crash_points import point
+from pipelines.lake.data_files import content_hash
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.layout import CACHE
+from pipelines.lake.store import Store
+from pipelines.lanes.lane import lanes, logs, targets
+from pipelines.planning.chain import HORIZON, Chain
+from pipelines.project.settings import Settings
+from pipelines.registry.queries import newest_version
+
+SETS_KEPT = 3
+FOUND = {
+    **dict.fromkeys(("events", "transitions", "matches"), ("query_id", "stream_id")),
+    **dict.fromkeys(("pairs", "band_changes"), ("query_id", "left_stream_id", "right_stream_id")),
+}
+"""By table, what its rows are put in order by: what is asked of one query reads little."""
+FILE_BYTES = 128 * 1024 * 1024
+
+
+@dataclass
+class Maintained:
+    """What was done: by table, the files that went and came; rows taken out; files deleted."""
+
+    put_together: dict[str, tuple[int, int]] = field(default_factory=dict)
+    taken_out: dict[str, int] = field(default_factory=dict)
+    deleted: int = 0
+    horizons: dict[str, int] = field(default_factory=dict)
+
+
+def maintain(
+    store: Store,
+    settings: Settings,
+    *,
+    keep_states: int = 10,
+    keep_files: timedelta = timedelta(days=7),
+    told: Callable[[str], None] = lambda _: None,
+) -> Maintained:
+    """Do all of it; the caller holds the lock and has recovered the lake.
+
+    `keep_states` snapshots of the state are kept: as far back can a lane be evaluated anew.
+    `keep_files` is how long a file that is no longer needed stays for readers that still read it.
+    """
+    done = Maintained()
+    for lane in lanes(store, settings):
+        told(f"{lane}: taking out what no longer counts")
+        _raise_horizon(store, lane, keep_states, done)
+        _take_out(store, chain_of(store, lane), done)
+    _forget_old_sets(store, done)
+    for name, table in store.tables.items():
+        told(f"{name}: putting files together")
+        before = len(store.files(name))
+        if name in FOUND:
+            store.rewrite(name, partial(_sorted, by=FOUND[name]))
+        elif before > max(1, store.buckets if "bucket" in table.partitioned_by else 1):
+            store.rewrite(name, _compacted)
+        point(f"maintain.{name}")
+        after = len(store.files(name))
+        if after != before:
+            done.put_together[name] = (before, after)
+        hours = int(keep_files.total_seconds() // 3600)
+        gone = store.delta(name).vacuum(
+            retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
+        )
+        done.deleted += len(gone)
+        store.delta(name).create_checkpoint()
+    from pipelines.serve import marts  # which brings DuckDB along
+
+    done.deleted += marts.tidy(store.root, keep_files)
+    return done
+
+
+def _compacted(delta: DeltaTable) -> None:
+    delta.optimize.compact(target_size=FILE_BYTES)
+
+
+def _sorted(delta: DeltaTable, by: Sequence[str]) -> None:
+    delta.optimize.z_order(by, target_size=FILE_BYTES)
+
+
+def _raise_horizon(store: Store, lane: str, keep: int, done: Maintained) -> None:
+    """Say in the ledger that states before the oldest snapshot kept are gone; then let them go."""
+    chain = chain_of(store, lane)
+    snapshots = [epoch.epoch for epoch in chain.epochs if epoch.snapshot and epoch.done]
+    if len(snapshots) > keep and snapshots[-keep] > chain.horizon:
+        horizon = snapshots[-keep]
+        _write_horizon(store, chain, horizon)
+        point("maintain.horizon")
+        chain = chain_of(store, lane)
+    done.horizons[lane] = chain.horizon
+    if chain.horizon:
+        for name in logs(lane):
+            _delete(store, name, f"{_of(store, name, lane)} AND epoch < {chain.horizon}", done)
+
+
+def _write_horizon(store: Store, chain: Chain, horizon: int) -> None:
+    row = {
+        **chain.epochs[horizon - 1].as_row(HORIZON, datetime.now(UTC)),
+        "plan": uuid.uuid4().hex,
+        "code": code_version(),
+    }
+    told = store.as_table(EPOCHS, [row])
+    evidence = Evidence(
+        HORIZON, row["plan"], chain.lane, horizon, horizon, 0, 1, content_hash(told)
+    )
+    since = store.version(EPOCHS)
+    append_once(store, EPOCHS, evidence, lambda: store.write(EPOCHS, told), since)
+
+
+def _take_out(store: Store, chain: Chain, done: Maintained) -> None:
+    """Take out the rows of epochs that were evaluated anew: nobody is shown them any more."""
+    if chain.open or chain.replaced or len(chain.eras) < 2:
+        return  # as long as something is stale, nothing is thrown away
+    for (older, _, _), (_, first, _) in zip(chain.eras, chain.eras[1:], strict=False):
+        old = f"generation <= {older} AND epoch >= {first}"
+        for name in targets(chain.lane):
+            _delete(store, name, f"{_of(store, name, chain.lane)} AND {old}", done)
+
+
+def _of(store: Store, name: str, lane: str) -> str:
+    return f"{store.tables[name].whose} = '{lane}'"
+
+
+def _forget_old_sets(store: Store, done: Maintained) -> None:
+    """Delete the files of query sets that are older than the newest few; they are made anew."""
+    newest = newest_version(store)
+    folder = store.root / CACHE
+    for path in (*folder.glob("*queries-*.arrow"), *folder.glob("joins-*.arrow")):
+        version = path.stem.rpartition("-")[2]
+        if version.isdecimal() and int(version) <= newest - SETS_KEPT:
+            path.unlink(missing_ok=True)
+            done.deleted += 1
+
+
+def _delete(store: Store, name: str, condition: str, done: Maintained) -> None:
+    """Delete rows by a condition made of numbers and a feed's checked name."""
+    gone = store.rewrite(name, lambda delta: delta.delete(condition))["num_deleted_rows"]
+    if gone:
+        done.taken_out[name] = done.taken_out.get(name, 0) + int(gone)

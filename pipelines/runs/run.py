@@ -1,0 +1,177 @@
+"""One run over a lake: what was begun is finished, what has landed is taken in and evaluated.
+
+`fencepost run` does it once, `watch` again and again, Dagster for the partitions it asks for.
+
+Law: a run may end at any moment; the next one goes on from there, and no row comes twice or not at
+all.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fencepost.lanes import sides_of
+from pipelines import ingest
+from pipelines.epochs.drive import GroupReport, Lake, advance, finish
+from pipelines.ingest.refusals import Unanswered, unanswered
+from pipelines.ingest.report import IngestReport
+from pipelines.lake.lock import Held, hold
+from pipelines.lake.store import Store
+from pipelines.lanes.lane import lanes
+from pipelines.project.settings import Settings
+from pipelines.registry import commit as registry
+from pipelines.registry.queries import is_watched
+from pipelines.runs.tidy import tidy
+from pipelines.spark.runner import HereRunner, Runner, SparkRunner
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PATIENCE = 30.0
+"""Seconds to wait for another writer."""
+
+PATIENCE_WITH_FILES = 10.0
+"""Seconds at most to wait for files that have just landed."""
+
+Told = Callable[[str, float], None]
+"""Is told what is being done, and how much of it is, from 0 to 1."""
+
+
+@dataclass
+class RunReport:
+    """What a run did.
+
+    unanswered  the refused deliveries that nobody has answered, of this run and of those before
+    unwatched   by feed: tuples of this run that no registered query was there for
+    """
+
+    ingested: IngestReport = field(default_factory=IngestReport)
+    groups: list[GroupReport] = field(default_factory=list)
+    unanswered: list[Unanswered] = field(default_factory=list)
+    unwatched: dict[str, int] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def untold(doing: str, done: float) -> None:
+    """Tell nobody."""
+
+
+def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
+    """Give who does the work, as the settings say; Spark is started when it is first needed."""
+    if settings.runner == "here":
+        return HereRunner()
+
+    def start() -> "SparkSession":
+        from pipelines.spark.session import spark
+
+        return spark(quick=quick, memory=settings.memory, cores=settings.cores)
+
+    return SparkRunner(start)
+
+
+@contextmanager
+def writing(
+    settings: Settings, command: str, runner: Runner, timeout: float = PATIENCE
+) -> Iterator[tuple[Lake, Held]]:
+    """Hold a lake to write to it, whatever was begun in it finished."""
+    with hold(settings.root, command, timeout) as held:
+        store = Store.open(settings.root, settings.tables, fsync=settings.fsync)
+        recover(store, settings, runner)
+        yield Lake.of(store, settings, runner), held
+
+
+def recover(store: Store, settings: Settings, runner: Runner) -> list[GroupReport]:
+    """Finish what a process that ended left behind: registrations, deliveries, epochs."""
+    registry.recover(store)
+    ingest.recover(store, settings, runner)
+    lake = Lake.of(store, settings, runner)
+    finished = [finish(lake, lane) for lane in lanes(store, settings)]
+    return [report for report in finished if report is not None]
+
+
+def run(  # noqa: PLR0913  by name, and most of them seldom
+    settings: Settings,
+    runner: Runner,
+    *,
+    command: str = "fencepost run",
+    told: Told = untold,
+    stopped: Callable[[], bool] = lambda: False,
+    timeout: float = PATIENCE,
+    store: Store | None = None,
+    patient: bool = True,
+) -> RunReport:
+    """Take in and evaluate everything that has arrived.
+
+    Between two groups of epochs it looks whether it is to stop, and lets others to the lake. Who
+    runs again and again may keep the `store`, and with it what was read of the ledgers, and need
+    not be `patient` with files that landed a moment ago: it takes them the next time.
+    """
+    started = time.perf_counter()
+    report = RunReport()
+    told("waiting for the lake", 0.0)
+    with hold(settings.root, command, timeout) as held:
+        store = store or Store.open(settings.root, settings.tables, fsync=settings.fsync)
+        told("finishing what was begun", 0.0)
+        report.groups += recover(store, settings, runner)
+        report.ingested = take_in(store, settings, runner, told=told, patient=patient)
+        lake = Lake.of(store, settings, runner)
+        for group in _groups(lake):
+            report.groups.append(group)
+            told(f"evaluating {group.lane}, epoch {group.epochs[-1].epoch}", 0.5)
+            if stopped() or held.wanted():
+                break
+        report.unanswered = unanswered(store)
+        report.unwatched = _unwatched(store, report.groups)
+        tidy(store, settings.keep_history)
+    report.seconds = time.perf_counter() - started
+    return report
+
+
+def take_in(
+    store: Store,
+    settings: Settings,
+    runner: Runner,
+    *,
+    feeds: Sequence[str] | None = None,
+    told: Told = untold,
+    patient: bool = True,
+) -> IngestReport:
+    """Take in what has landed, of these feeds or of all; the caller holds the lake.
+
+    Who is `patient` waits for files that have only just landed.
+    """
+
+    def once() -> IngestReport:
+        return ingest.ingest(store, settings, runner, time.time_ns() // 1000, feeds=feeds)
+
+    told("reading what has landed", 0.0)
+    report = once()
+    if patient and report.waiting:
+        told("waiting for files that have only just landed", 0.0)
+        time.sleep(_settling(settings, report))
+        report.add(once())
+    return report
+
+
+def _groups(lake: Lake) -> Iterator[GroupReport]:
+    """Evaluate group after group, lane after lane."""
+    for lane in lanes(lake.store, lake.settings):
+        yield from advance(lake, lane)
+
+
+def _unwatched(store: Store, groups: Sequence[GroupReport]) -> dict[str, int]:
+    """Count the tuples of feeds that no query watches or joins."""
+    taken: Counter[str] = Counter()
+    for group in groups:
+        if sides_of(group.lane) is None:
+            taken[group.lane] += group.counts["accepted"]
+    return {feed: many for feed, many in taken.items() if many and not is_watched(store, feed)}
+
+
+def _settling(settings: Settings, report: IngestReport) -> float:
+    """Say how long to wait until what has just landed is complete, in seconds."""
+    settles = (settings.feeds[name].settle / 1e6 for name in report.waiting)
+    return min(max(settles), PATIENCE_WITH_FILES)

@@ -1,0 +1,179 @@
+"""What a run tidies by the way, so that no epoch pays for those that came before it.
+
+Small files of a table are put together, those of like size: so a row is written anew as often as
+the logarithm of all rows. Every so many commits a checkpoint is made; commits before it that are
+older than `keep_history` are deleted, with the files whose rows they moved elsewhere.
+
+Law: no row changes. What a version still in the log consists of is there; a commit that may be
+evidence for something begun and not done is kept. The caller holds the lock. Ended at any point,
+what is left is a lake that is less tidy.
+"""
+
+import json
+import math
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from pipelines.epochs.drive import arrivals_of, chains_of
+from pipelines.execute.gather import in_table_order
+from pipelines.execute.joins.share import LOGS as JOINED_LOGS
+from pipelines.execute.share import LOGS
+from pipelines.lake import layout
+from pipelines.lake.append import Conflict
+from pipelines.lake.crash_points import point
+from pipelines.lake.data_files import DataFile
+from pipelines.lake.log import replaced_by
+from pipelines.lake.store import Store
+from schemas import Table
+
+FAN = 16
+"""So many files of like size become one."""
+SMALL, LARGEST = 8 << 20, 64 << 20
+"""Bytes: of a file that is still put together with others; of what is put together at once."""
+CHECKPOINT_EVERY = 100
+"""Commits between two checkpoints."""
+
+RETENTION = "delta.deletedFileRetentionDuration"
+
+Group = tuple[object, ...]
+
+
+def tidy(store: Store, keep_history: int) -> None:
+    """Do what is due; `keep_history` in µs. 10 µs a table to which nothing was committed."""
+    snapshots: Mapping[str, int] | None = None
+    for name in store.tables:
+        if store.tidied.get(name) == store.version(name):
+            continue
+        if snapshots is None:
+            snapshots = {lane: chain.snapshot for lane, chain in chains_of(store).items()}
+        while merged := [*_due(store.tables[name], store.files(name), snapshots)]:
+            if not all(_put_together(store, name, files) for files in merged):
+                break
+        if store.version(name) - layout.checkpointed(store.folder(name)) >= CHECKPOINT_EVERY:
+            _checkpoint(store, name, keep_history)
+            _clean(store, name, keep_history)
+        store.tidied[name] = store.version(name)
+
+
+def _due(
+    table: Table, files: Sequence[DataFile], snapshots: Mapping[str, int]
+) -> Iterator[list[DataFile]]:
+    """Find files that are to be put together: many of a group, of like size."""
+    tiers: dict[Group, list[DataFile]] = defaultdict(list)
+    for file in files:
+        if file.size < SMALL:
+            tier = int(math.log(max(file.rows, 1), FAN))
+            tiers[*_group(table, file, snapshots), tier].append(file)
+    for alike in tiers.values():
+        if len(alike) >= FAN:
+            total = 0
+            some: list[DataFile] = []
+            for file in alike:
+                if some and total + file.size > LARGEST:
+                    break
+                some.append(file)
+                total += file.size
+            if len(some) > 1:
+                yield some
+
+
+def _group(table: Table, file: DataFile, snapshots: Mapping[str, int]) -> Group:
+    """Say with which others a file may be put together.
+
+    Those of a log that lie before the last snapshot are read no more, and stay apart from those
+    that every epoch reads.
+    """
+    lane = file.least("lane") if file.least("lane") == file.most("lane") else None
+    lane = str(lane or file.partition.get("feed"))
+    before = None
+    if table.name in (*LOGS, *JOINED_LOGS) and lane in snapshots:
+        before = (file.most("epoch") or 0) < snapshots[lane]
+    return (*file.partition.values(), lane, before)
+
+
+def _put_together(store: Store, name: str, files: Sequence[DataFile]) -> bool:
+    """Write the rows of some files into one, and commit it in their place; say whether it was."""
+    table = store.tables[name]
+    at = store.version(name)
+    rows = pa.concat_tables([store.read(name, file) for file in files])
+    if table.sorted_by == ("epoch",):
+        rows = rows.take(pa.array(np.argsort(rows["epoch"].to_numpy(), kind="stable")))
+    came = store.write(name, in_table_order(rows, table))
+    point("tidy.written")
+    try:
+        store.rearrange(name, at, files, came)
+    except Conflict:
+        for file in came:
+            (store.folder(name) / file.path).unlink(missing_ok=True)
+        return False
+    point("tidy.together")
+    return True
+
+
+def _checkpoint(store: Store, name: str, keep_history: int) -> None:
+    """Write what the table consists of, so that no reader needs the commits before."""
+    delta = store.delta(name)
+    wanted = f"interval {max(keep_history // 1_000_000, 1)} seconds"
+    if delta.metadata().configuration.get(RETENTION) != wanted:
+        delta.alter.set_table_properties({RETENTION: wanted})  # else tombstones stay for a week
+        delta = store.delta(name)
+    delta.create_checkpoint()
+    point("tidy.checkpoint")
+
+
+def _clean(store: Store, name: str, keep_history: int) -> None:
+    """Delete the commits before a checkpoint that are old enough, and what they took away."""
+    folder = store.folder(name)
+    log = folder / "_delta_log"
+    commits, checkpoints, others = _listed(log)
+    oldest_base = _oldest_base(store, name)
+    young = time.time() - keep_history / 1e6
+    reach = max((c for c in checkpoints if c <= oldest_base and _is_old(log, c, young)), default=-1)
+    active = {file.path for file in store.files(name)}
+    for version in sorted(commits):
+        if version >= reach:
+            break
+        for path in replaced_by(layout.read_commit(folder, version) or ()) - active:
+            (folder / path).unlink(missing_ok=True)
+        point("tidy.files")
+        layout.commit_path(folder, version).unlink(missing_ok=True)
+        point("tidy.cleaned")
+    for checkpoint in (path for version, path in checkpoints.items() if version < reach):
+        checkpoint.unlink(missing_ok=True)
+    for aside in others:
+        if aside.stat().st_mtime < young:
+            aside.unlink(missing_ok=True)
+
+
+def _listed(log: Path) -> tuple[set[int], dict[int, Path], list[Path]]:
+    """List a log: its commits, its checkpoints by version, and what was never linked in place."""
+    commits: set[int] = set()
+    checkpoints: dict[int, Path] = {}
+    others = []
+    for path in log.iterdir():
+        stem, _, rest = path.name.partition(".")
+        if rest == "json" and stem.isdecimal():
+            commits.add(int(stem))
+        elif rest == "checkpoint.parquet" and stem.isdecimal():
+            checkpoints[int(stem)] = path
+        elif path.name.startswith("_commit_") and path.name.endswith(".tmp"):
+            others.append(path)
+    return commits, checkpoints, others
+
+
+def _is_old(log: Path, version: int, young: float) -> bool:
+    """Say whether a commit, and with it all before it, is older than that."""
+    path = layout.commit_path(log.parent, version)
+    return path.exists() and path.stat().st_mtime < young
+
+
+def _oldest_base(store: Store, name: str) -> int:
+    """Say from which version on commits may be evidence for what is begun and not done."""
+    plans = [json.loads(row["bases"]) for row in arrivals_of(store).planned.values()]
+    plans += [dict(e.bases) for chain in chains_of(store).values() for e in chain.open]
+    return min((int(bases.get(name, 0)) for bases in plans), default=store.version(name))

@@ -1,0 +1,129 @@
+"""Watching: a run every few seconds, woken by Spark's Structured Streaming.
+
+The stream only wakes: its own rows are ignored and its checkpoint is thrown away, so there is one
+ledger, the lake's, and one path, that of `fencepost run`.
+
+Law: on SIGTERM or Ctrl-C the group of epochs at hand is finished and committed, then it ends.
+"""
+
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from fencepost.errors import LockedError
+from pipelines.lake.lock import hold
+from pipelines.lake.store import Store
+from pipelines.project.settings import Settings
+from pipelines.runs.run import RunReport, run
+from pipelines.spark.runner import Runner, SparkRunner, said_by_spark
+
+Reported = Callable[[RunReport], None]
+COMMAND = "fencepost watch"
+LOCKED_PATIENCE = 5.0
+
+
+class Watch:
+    """Runs again and again until it is asked to stop."""
+
+    def __init__(self, settings: Settings, runner: Runner, every: float, report: Reported) -> None:
+        """Take what is watched, how often, and who is told of each run."""
+        self.settings = settings
+        self.runner = runner
+        self.every = every
+        self.report = report
+        self.asked = threading.Event()
+        self.failure: BaseException | None = None
+        self.store = Store.to_read(settings.root, settings.tables)
+        self._is_to_write = False
+        self._turn = threading.Lock()
+
+    def until_stopped(self) -> None:
+        """Watch until a signal or `asked`; raises what made a run fail."""
+        with self._signals():
+            if isinstance(self.runner, SparkRunner):
+                with said_by_spark():
+                    self._by_stream(self.runner)
+            else:
+                self._by_clock()
+        if self.failure is not None:
+            raise self.failure
+
+    def _once(self) -> None:
+        """Run once; a lake that someone else holds is left for the next time."""
+        with self._turn:
+            if self.asked.is_set():
+                return
+            try:
+                self._open_to_write()
+                report = run(
+                    self.settings,
+                    self.runner,
+                    command=COMMAND,
+                    stopped=self.asked.is_set,
+                    timeout=LOCKED_PATIENCE,
+                    store=self.store,
+                    patient=False,
+                )
+            except LockedError:
+                return
+            except BaseException as failure:  # noqa: BLE001  it is raised by who waits
+                self.failure = failure
+                self.asked.set()
+                return
+        self.report(report)
+
+    def _open_to_write(self) -> None:
+        """Open the lake under its lock, once: it may be of an older format, or lack a table."""
+        if self._is_to_write:
+            return
+        with hold(self.settings.root, COMMAND, LOCKED_PATIENCE):
+            self.store = Store.open(
+                self.settings.root, self.settings.tables, fsync=self.settings.fsync
+            )
+        self._is_to_write = True
+
+    def _by_clock(self) -> None:
+        while not self.asked.is_set():
+            self._once()
+            self.asked.wait(self.every)
+
+    def _by_stream(self, runner: SparkRunner) -> None:
+        with tempfile.TemporaryDirectory(prefix="fencepost-watch-") as checkpoint:
+            stream = (
+                runner.spark.readStream.format("rate")
+                .load()
+                .writeStream.foreachBatch(self._wake)
+                .trigger(processingTime=f"{self.every} seconds")
+                .option("checkpointLocation", checkpoint)
+                .start()
+            )
+            while stream.isActive and not self.asked.wait(0.2):
+                pass
+            self.asked.set()
+            with self._turn:
+                pass  # the run at hand comes to its end; those that wake after it do nothing
+            stream.stop()
+            failed = stream.exception()
+            if failed is not None and self.failure is None:
+                raise failed
+
+    def _wake(self, rows: Any, number: int) -> None:  # noqa: ANN401  the stream's own rows
+        del rows, number
+        self._once()
+
+    @contextmanager
+    def _signals(self) -> Iterator[None]:
+        """Take SIGTERM and Ctrl-C for a wish to stop, where signals can be taken."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        wishes = (signal.SIGTERM, signal.SIGINT)
+        before = {wish: signal.signal(wish, lambda *_: self.asked.set()) for wish in wishes}
+        try:
+            yield
+        finally:
+            for wish, handler in before.items():
+                signal.signal(wish, handler)

@@ -1,0 +1,1 @@
+"""What is shown of a lake: views, marts, reports, plots, explanations, the UI."""

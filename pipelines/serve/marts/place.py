@@ -1,0 +1,147 @@
+"""A mart's folder: how it comes into being, how files take the place of others, how it stays small.
+
+Law: rows of an older moment never replace those of a newer one.
+"""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+
+from deltalake import CommitProperties, DeltaTable
+from deltalake.exceptions import DeltaError
+
+from fencepost.errors import LakeError
+from pipelines.disk.errors import refuse_failing
+from pipelines.lake.create import add_action, make_table
+from pipelines.lake.data_files import DataFile
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.layout import commit_path, open_table, refuse_torn, user_metadata
+from schemas import Table
+from schemas.marts import MARTS
+
+FOLDER = "marts"
+TRIES = 100
+ONE_TRY = 0
+
+KEPT = timedelta(hours=2)
+"""How long a file stays that a refresh has replaced: for readers that opened the mart before."""
+
+PROPERTIES = {"delta.logRetentionDuration": "interval 2 days"}
+"""A mart can be made from the lake at any time, so its past is worth little."""
+
+
+class Overtaken(Exception):
+    """Somebody else has refreshed the same rows since they were asked for."""
+
+
+def folder_of(root: Path, name: str) -> Path:
+    """Say where a mart of a lake lies."""
+    return root / FOLDER / name
+
+
+def opened(root: Path, table: Table) -> DeltaTable:
+    """Open a mart; make it where it is not yet, or finish it where that was cut off."""
+    if (root / FOLDER / "_delta_log").is_dir():
+        raise LakeError(
+            f"the lake {root} has a feed '{FOLDER}' where its marts would lie: declare the feed "
+            "anew under another name"
+        )
+    folder = folder_of(root, table.name)
+    if not _is_made(folder):
+        with suppress(DeltaError):  # another made it first
+            make_table(folder, table)
+            open_table(folder).alter.set_table_properties(PROPERTIES)
+    refuse_torn(folder)
+    delta = open_table(folder)
+    has = [field.name for field in delta.schema().fields]
+    if has != table.arrow.names:
+        expected = ", ".join(table.arrow.names)
+        raise LakeError(
+            f"the mart {folder} has the columns {', '.join(has)}, and {expected} were expected: "
+            "move the folder away, and the next refresh makes it anew"
+        )
+    return delta
+
+
+def _is_made(folder: Path) -> bool:
+    if not DeltaTable.is_deltatable(str(folder)):
+        return False
+    has = open_table(folder).metadata().configuration
+    return all(has.get(key) == value for key, value in PROPERTIES.items())
+
+
+def put(
+    folder: Path, table: Table, files: Sequence[DataFile], evidence: Evidence, since: int
+) -> int:
+    """Commit files in the place of the feed's; give the version; Overtaken if they are old.
+
+    `since` is the version before the rows were asked for. Versions made after it by others are
+    looked at: those of other feeds do not matter, those of this feed may hold newer rows.
+    """
+    for _ in range(TRIES):
+        delta = open_table(folder)
+        at = int(delta.version())
+        ours = _since(folder, evidence, since, at)
+        if ours is not None:
+            return ours
+        try:
+            delta.create_write_transaction(
+                [add_action(file) for file in files],
+                "overwrite",
+                delta.schema(),
+                list(table.partitioned_by),
+                partition_filters=[("feed", "=", evidence.lane)],
+                commit_properties=CommitProperties(
+                    {"userMetadata": evidence.to_json()}, max_commit_retries=ONE_TRY
+                ),
+            )
+        except DeltaError as failure:
+            if not commit_path(folder, at + 1).exists():
+                raise LakeError(f"the mart {folder} cannot be committed to: {failure}") from failure
+        except OSError as failure:  # whether it came through, the log will say
+            ours = _since(folder, evidence, since, at + 1)
+            if ours is None:
+                refuse_failing(failure, commit_path(folder, at + 1))
+                continue
+            return ours
+        else:
+            return at + 1
+    raise crowded(table.name)
+
+
+def _since(folder: Path, evidence: Evidence, since: int, at: int) -> int | None:
+    """Find our own commit among the newest ones; Overtaken where another is of the same feed."""
+    for version in range(since + 1, at + 1):
+        said = Evidence.from_json(user_metadata(folder, version))
+        if said is not None and said.key == evidence.key:
+            return version
+        if said is not None and said.lane == evidence.lane:
+            raise Overtaken
+    return None
+
+
+def tidy(root: Path, kept: timedelta = KEPT) -> int:
+    """Delete the files of all marts that nobody needs any more; give their number."""
+    gone = 0
+    for name in MARTS:
+        folder = folder_of(root, name)
+        if DeltaTable.is_deltatable(str(folder)):
+            gone += len(swept(folder, kept))
+    return gone
+
+
+def swept(folder: Path, kept: timedelta = KEPT) -> list[str]:
+    """Delete files that were replaced so long ago, and those as old that no version names."""
+    hours = int(kept.total_seconds() // 3600)
+    return open_table(folder).vacuum(
+        retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
+    )
+
+
+def crowded(name: str) -> LakeError:
+    """Make the error of a mart that others write to all the time."""
+    return LakeError(
+        f"the mart '{name}' could not be refreshed in {TRIES} attempts: each time another writer "
+        "was first. Look for other programs that write to it; nothing of it is half-written"
+    )

@@ -1,0 +1,137 @@
+"""A refresh: what the views show of a feed, put into its marts.
+
+Law: the versions of the marts are noted before the views are asked. So what a refresh would write
+is older than what another wrote meanwhile only if a version has come since, and then it asks again.
+"""
+
+import time
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+from deltalake.exceptions import DeltaError
+
+from fencepost.errors import InputError, LakeError
+from fencepost.text import did_you_mean
+from pipelines.lake.crash_points import point
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.layout import Note, open_table
+from pipelines.project.settings import Settings
+from pipelines.serve.marts.place import TRIES, Overtaken, crowded, folder_of, opened, put, swept
+from pipelines.serve.marts.write import BATCH, Laid
+from pipelines.serve.views.duckdb_session import duckdb_session
+from schemas import Table
+from schemas.marts import MARTS
+
+SWEPT_EVERY = 50
+"""After so many versions the files that were replaced are deleted by the way."""
+
+
+@dataclass(frozen=True)
+class MartReport:
+    """A mart after a refresh: the rows of the feed, and whether they had to be written."""
+
+    name: str
+    feed: str
+    rows: int
+    seconds: float
+    version: int
+    path: Path
+    changed: bool
+
+
+def refresh(settings: Settings, feed: str, names: Sequence[str] | None = None) -> list[MartReport]:
+    """Bring marts of a feed up to date, all of them or those that are named.
+
+    All are of one moment, unless others refresh the feed meanwhile. Memory does not grow with what
+    is written.
+    """
+    wanted = _chosen(settings, feed, names)
+    Note.read(settings.root)  # where no lake is nothing is made
+    done: dict[str, MartReport] = {}
+    for _ in range(TRIES):
+        missing = [name for name in wanted if name not in done]
+        if not missing:
+            return [done[name] for name in wanted]
+        since = {name: int(opened(settings.root, MARTS[name]).version()) for name in missing}
+        session = duckdb_session(settings.root, settings.tables)
+        try:
+            for name in missing:
+                with suppress(Overtaken):
+                    done[name] = _refreshed(session, settings.root, feed, name, since[name])
+        except duckdb.Error as why:
+            raise LakeError(f"the lake {settings.root} cannot be read by DuckDB: {why}") from why
+        finally:
+            session.close()
+    raise crowded(wanted[0])
+
+
+def _chosen(settings: Settings, feed: str, names: Sequence[str] | None) -> list[str]:
+    if feed not in settings.feeds:
+        near = did_you_mean(feed, settings.feeds)
+        raise InputError(f"there is no feed '{feed}': there are {', '.join(settings.feeds)}.{near}")
+    for name in names or ():
+        if name not in MARTS:
+            near = did_you_mean(name, MARTS)
+            raise InputError(f"there is no mart '{name}': there are {', '.join(MARTS)}.{near}")
+    return list(dict.fromkeys(MARTS if names is None else names))
+
+
+def _refreshed(
+    session: duckdb.DuckDBPyConnection, root: Path, feed: str, name: str, since: int
+) -> MartReport:
+    """Refresh one mart from what a session sees."""
+    started = time.perf_counter()
+    folder, table = folder_of(root, name), MARTS[name]
+    laid = Laid(folder, table, feed)
+    laid.take(_asked(session, table, feed))
+    point(f"marts.{name}.written")
+    delta = open_table(folder)
+    changed = not laid.stand_in(delta)
+    if changed:
+        version = _put(session, laid, since)
+        point(f"marts.{name}.committed")
+    else:
+        laid.discard()
+        version = int(delta.version())
+    took = time.perf_counter() - started
+    return MartReport(name, feed, laid.rows, took, version, folder, changed)
+
+
+def _put(session: duckdb.DuckDBPyConnection, laid: Laid, since: int) -> int:
+    """Commit what was laid down, and say with it as of which epoch it is; give the version."""
+    told = "SELECT MAX(d.epoch), MAX(d.generation) FROM done_epochs d WHERE d.lane = "
+    epoch, generation = session.execute(f"{told}'{laid.feed}'").fetchall()[0]
+    evidence = Evidence(
+        "mart",
+        uuid.uuid4().hex,
+        laid.feed,
+        1,
+        epoch or 0,
+        generation or 0,
+        laid.rows,
+        laid.hash,
+    )
+    try:
+        version = put(laid.folder, laid.table, laid.files, evidence, since)
+    except Overtaken:
+        laid.discard()
+        raise
+    if version % SWEPT_EVERY == 0:
+        with suppress(DeltaError):  # another does it at the same time
+            swept(laid.folder)
+    return version
+
+
+def _asked(session: duckdb.DuckDBPyConnection, table: Table, feed: str) -> Iterator[pa.Table]:
+    """Give a view's rows of a feed in the mart's order; the feed's name is one that is declared."""
+    columns = ", ".join(f"v.{name}" for name in table.in_files.names)
+    order = ", ".join(f"v.{name}" for name in table.sorted_by)
+    sql = f"SELECT {columns} FROM {table.name} v WHERE v.feed = '{feed}' ORDER BY {order}"  # noqa: S608
+    for batch in session.execute(sql).to_arrow_reader(BATCH):
+        if batch.num_rows:
+            yield pa.Table.from_batches([batch])

@@ -1,0 +1,129 @@
+"""What several pictures have in common: titles, columns over a common ground, round numbers.
+
+Law: a column's height is its value's share of the highest; the line above it says what that is.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pipelines.serve.pictures.canvas import INK, WIDTH, Canvas, width_of
+
+LEFT, RIGHT, TOP = 64.0, 16.0, 54.0
+SPAN = WIDTH - LEFT - RIGHT
+GAP = 0.22
+WIDEST = 76.0
+
+Stack = Sequence[float]
+"""The parts of a column, from the ground up."""
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Where columns stand: so many, side by side, of one width."""
+
+    count: int
+
+    @property
+    def step(self) -> float:
+        """From one column to the next."""
+        return min(SPAN / max(self.count, 1), WIDEST / (1 - GAP))
+
+    def left(self, place: int) -> float:
+        """Where a column begins, and half of the gap before it."""
+        return LEFT + place * self.step
+
+    def middle(self, place: int) -> float:
+        """The middle of a column."""
+        return self.left(place) + self.step / 2
+
+
+def titled(height: float, title: str, more: str) -> Canvas:
+    """Begin a picture with its title, and what is to be said beside it."""
+    canvas = Canvas(height)
+    canvas.words(14, 18, title, size=13, bold=True)
+    canvas.words(14, 37, more, size=10)
+    return canvas
+
+
+def nothing(title: str, why: str) -> Canvas:
+    """Make a picture that says that there is nothing to be seen, and why."""
+    canvas = titled(96, title, "")
+    canvas.bar(14, 36, WIDTH - 28, 46, INK, 0.10, 6)
+    canvas.words(WIDTH / 2, 59, why, "center", size=11)
+    return canvas
+
+
+def legend(canvas: Canvas, y: float, named: Mapping[str, str]) -> None:
+    """Say what the colours mean, on the right."""
+    x = WIDTH - RIGHT
+    for name, colour in reversed([*named.items()]):
+        x -= width_of(name, 9.5)
+        canvas.words(x, y, name, size=9.5)
+        canvas.bar(x - 14, y - 4.5, 9, 9, colour, 1, 2)
+        x -= 30
+
+
+def panel(  # noqa: PLR0913
+    canvas: Canvas,
+    columns: Columns,
+    top: float,
+    height: float,
+    stacks: Sequence[Stack],
+    colours: Sequence[str],
+    joined: Sequence[bool] = (),
+) -> float:
+    """Draw stacked columns on a ground; give what the highest line stands for.
+
+    `joined` columns have no gap before them.
+    """
+    most = nice(max((sum(stack) for stack in stacks), default=0))
+    ground = top + height
+    for share in (0.5, 1.0):
+        y = ground - share * height
+        canvas.line([(LEFT, y), (WIDTH - RIGHT, y)])
+        canvas.words(LEFT - 8, y, compact(most * share), "right", size=9)
+    canvas.line([(LEFT, ground), (WIDTH - RIGHT, ground)], 0.7)
+    inset = columns.step * GAP / 2
+    for place, stack in enumerate(stacks):
+        y = ground
+        begin = columns.left(place) + (0 if place < len(joined) and joined[place] else inset)
+        goes_on = place + 1 < len(joined) and joined[place + 1]
+        width = columns.left(place + 1) - begin - (0 if goes_on else inset)
+        for value, colour in zip(stack, colours, strict=True):
+            tall = value / most * height if most else 0.0
+            y -= tall
+            canvas.bar(begin, y, width, tall, colour)
+    return most
+
+
+def marked(canvas: Canvas, columns: Columns, y: float, labels: Sequence[str]) -> None:
+    """Write under the columns, as many labels as have room, the first among them."""
+    longest = max((width_of(label, 9) for label in labels), default=0.0)
+    every = max(1, math.ceil((longest + 8) / columns.step))
+    for place in range(0, len(labels), every):
+        canvas.words(columns.middle(place), y, labels[place], "center", size=9)
+
+
+def nice(value: float) -> float:
+    """Give the next number of the kind that one reads easily: 1, 2, 3, 4, 5, 6 or 8 and zeros."""
+    if value <= 0:
+        return 1.0
+    ten = 10.0 ** math.floor(math.log10(value))
+    return next((k * ten for k in (1, 2, 3, 4, 5, 6, 8) if k * ten >= value), 10 * ten)
+
+
+def compact(value: float) -> str:
+    """Write a number in few characters."""
+    for size, name in ((1e9, " G"), (1e6, " M"), (1e3, " K")):
+        if float(f"{value:.3g}") >= size:
+            return f"{value / size:.3g}{name}"
+    return f"{value:.3g}"
+
+
+def shortened_middle(said: str, most: int) -> str:
+    """Leave out the middle of what is too long: ids differ in their ends."""
+    if len(said) <= most:
+        return said
+    tail = most * 2 // 5
+    return f"{said[: most - tail - 1]}…{said[-tail:]}"

@@ -1,0 +1,201 @@
+"""A lane of joins: what was paired, which pairs of streams came in and went out, which hold now.
+
+Law: what is counted is of the scope; what holds now is of the newest epoch, whatever the scope.
+Changes that a registration made have its time, not that of a tuple: they are counted apart.
+"""
+
+# ruff: noqa: S608  whole numbers and declared names alone
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import duckdb
+
+from fencepost.lanes import sides_of
+from pipelines.project.settings import Settings
+from pipelines.registry.text import condition_text, window_text
+from pipelines.serve.report.scope import Scope
+from pipelines.serve.report.tallies import TOP, Counted, counts_over_time
+from pipelines.serve.report.thin import short
+from pipelines.serve.views.cells import plain
+
+HOLDING = 20
+"""Pairs that hold now: as many are listed, the newest."""
+
+WORDS = 200
+"""Characters of a join's condition."""
+
+DELIVERED = "t.arrival IN (SELECT a.n FROM arrivals a WHERE a.kind = 'delivery')"
+
+Session = duckdb.DuckDBPyConnection
+Row = dict[str, Any]
+
+
+def lanes_of(session: Session, settings: Settings, feeds: Sequence[str]) -> list[str]:
+    """Name the lanes of joins that one of these feeds is a side of, both sides being declared."""
+    rows = session.execute(
+        "SELECT DISTINCT v.feed FROM query_versions v WHERE STRPOS(v.feed, '~') > 0 ORDER BY 1"
+    ).fetchall()
+    sides = {lane: sides_of(lane) or () for (lane,) in rows}
+    return [
+        lane
+        for lane, pair in sides.items()
+        if all(side in settings.feeds for side in pair) and any(side in feeds for side in pair)
+    ]
+
+
+def of_lane(session: Session, scope: Scope, settings: Settings) -> Row:
+    """Gather what a lane found. O(its pairs and changes in the scope), a few passes."""
+    left, right = sides_of(scope.feed) or (scope.feed, "")
+    _gone_through(session, scope)
+    paired, came, went = _counts(session)
+    return {
+        "name": scope.feed,
+        "left": left,
+        "right": right,
+        "standing": dict(
+            session.execute(
+                "SELECT q.kind, COUNT(*) FROM queries q "
+                f"WHERE q.feed = '{scope.feed}' GROUP BY q.kind"
+            ).fetchall()
+        ),
+        "pairs": paired,
+        "came_in": came,
+        "went_out": went,
+        "by_registration": _by_registration(session, scope),
+        "pairs_over_time": counts_over_time(
+            session, Counted("pairs", "COUNT(*)", None, scope.found)
+        ),
+        "changes_over_time": counts_over_time(
+            session,
+            Counted(
+                "band_changes",
+                "COUNT(*) FILTER (t.change = 1)",
+                "COUNT(*) FILTER (t.change = -1)",
+                f"{scope.found} AND {DELIVERED}",
+            ),
+        ),
+        "queries": _busiest(session, scope.feed),
+        "couples": _couples(session),
+        "now": _holding(session, scope.feed, settings),
+    }
+
+
+def _gone_through(session: Session, scope: Scope) -> None:
+    """Make the table `__joined`: how often, by query and pair of streams."""
+    key = "t.query_id, t.query_version, t.left_stream_id, t.right_stream_id"
+    session.execute(
+        f"""CREATE OR REPLACE TEMP TABLE __joined AS
+        SELECT {key}, COUNT(*) AS paired, 0 AS came_in, 0 AS went_out, MAX(t.ts) AS last_ts
+        FROM pairs t WHERE {scope.found} GROUP BY {key}
+        UNION ALL
+        SELECT {key}, 0, COUNT(*) FILTER (t.change = 1), COUNT(*) FILTER (t.change = -1),
+            MAX(t.ts)
+        FROM band_changes t WHERE {scope.found} GROUP BY {key}"""
+    )
+
+
+def _counts(session: Session) -> tuple[int, ...]:
+    sums = ", ".join(
+        f"COALESCE(SUM(j.{name}), 0)::BIGINT" for name in ("paired", "came_in", "went_out")
+    )
+    return tuple(session.execute(f"SELECT {sums} FROM __joined j").fetchall()[0])
+
+
+def _by_registration(session: Session, scope: Scope) -> int:
+    asked = f"SELECT COUNT(*) FROM band_changes t WHERE {scope.found} AND NOT {DELIVERED}"
+    return int(session.execute(asked).fetchall()[0][0])
+
+
+def _busiest(session: Session, lane: str) -> Row:
+    """List the joins that stand or found something, the busiest first, each with what it asks."""
+    answer = session.execute(
+        f"""WITH found AS (
+            SELECT j.query_id, j.query_version, SUM(j.paired) AS paired,
+                SUM(j.came_in) AS came_in, SUM(j.went_out) AS went_out,
+                COUNT(DISTINCT j.left_stream_id) AS lefts,
+                COUNT(DISTINCT j.right_stream_id) AS rights
+            FROM __joined j GROUP BY 1, 2
+        ), holds AS (
+            SELECT b.query_id, b.query_version, COUNT(*) AS n FROM band_pairs b
+            WHERE b.lane = '{lane}' GROUP BY 1, 2
+        )
+        SELECT v.*, v.until_n IS NOT NULL AS ended, COUNT(*) OVER () AS many,
+            COALESCE(f.paired, 0)::BIGINT AS paired, COALESCE(f.came_in, 0)::BIGINT AS came_in,
+            COALESCE(f.went_out, 0)::BIGINT AS went_out, COALESCE(h.n, 0) AS in_now,
+            COALESCE(f.lefts, 0) AS lefts, COALESCE(f.rights, 0) AS rights
+        FROM query_versions v
+        LEFT JOIN found f ON f.query_id = v.id AND f.query_version = v.version
+        LEFT JOIN holds h ON h.query_id = v.id AND h.query_version = v.version
+        WHERE v.feed = '{lane}' AND (f.query_id IS NOT NULL OR v.until_n IS NULL)
+        ORDER BY paired + came_in + went_out DESC, v.id, v.version LIMIT {TOP}"""
+    )
+    names = [column[0] for column in answer.description]
+    rows = [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
+    return {"of": rows[0]["many"] if rows else 0, "rows": [_query(row) for row in rows]}
+
+
+def _query(row: Mapping[str, Any]) -> Row:
+    counts = ("paired", "came_in", "went_out", "in_now", "lefts", "rights")
+    return {
+        "id": row["id"],
+        "version": row["version"],
+        "kind": row["kind"],
+        "asks": plain(condition_text(row, {}), WORDS),
+        "window": window_text(row),
+        "ended": row["ended"],
+        **{name: row[name] for name in counts},
+    }
+
+
+def _couples(session: Session) -> Row:
+    """List the pairs of streams that were paired, or came in and went out, most often."""
+    rows = session.execute(
+        f"""SELECT j.left_stream_id, j.right_stream_id, COUNT(DISTINCT j.query_id),
+            SUM(j.paired)::BIGINT, SUM(j.came_in)::BIGINT, SUM(j.went_out)::BIGINT,
+            COUNT(*) OVER ()
+        FROM __joined j GROUP BY 1, 2 ORDER BY SUM(j.paired + j.came_in + j.went_out) DESC, 1, 2
+        LIMIT {TOP}"""
+    ).fetchall()
+    return {"of": rows[0][-1] if rows else 0, "rows": [list(row[:-1]) for row in rows]}
+
+
+def _holding(session: Session, lane: str, settings: Settings) -> Row:
+    """List the pairs of streams that are in the result of a band join, with their values now."""
+    values = ", ".join(
+        f"{_value(side, settings.feeds[feed].axes)} AS {side}_value"
+        for side, feed in zip(("left", "right"), sides_of(lane) or (), strict=True)
+    )
+    members = " ".join(
+        f"LEFT JOIN set_members {side}_m ON {side}_m.lane = b.lane AND {side}_m.feed = '{feed}' "
+        f"AND {side}_m.stream_id = b.{side}_stream_id"
+        for side, feed in zip(("left", "right"), sides_of(lane) or (), strict=True)
+    )
+    rows = session.execute(
+        f"""SELECT b.query_id, b.left_stream_id, b.right_stream_id, epoch_us(b.since), {values},
+            q.left_axis, q.right_axis, b.many
+        FROM (
+            SELECT p.*, COUNT(*) OVER () AS many FROM band_pairs p WHERE p.lane = '{lane}'
+            ORDER BY p.since DESC, p.query_id, p.left_stream_id, p.right_stream_id
+            LIMIT {HOLDING}
+        ) b JOIN queries q ON q.id = b.query_id {members}
+        ORDER BY b.since DESC, b.query_id, b.left_stream_id, b.right_stream_id"""
+    ).fetchall()
+    units = [settings.feeds[feed].units for feed in sides_of(lane) or ()]
+    return {"of": rows[0][-1] if rows else 0, "rows": [_held(row[:-1], units) for row in rows]}
+
+
+def _value(side: str, axes: Sequence[str]) -> str:
+    """Write the value of the axis that a band join compares; a name of an axis is quoted."""
+    cases = " ".join(f"WHEN '{axis}' THEN {side}_m.\"{axis}\"" for axis in axes)
+    return f"CASE q.{side}_axis {cases} END"
+
+
+def _held(row: Sequence[Any], units: Sequence[Mapping[str, str]]) -> list[Any]:
+    """Give the pair, since when, both values with their units, and how far they are apart."""
+    *pair, left_value, right_value, left_axis, right_axis = row
+    both = left_value is not None and right_value is not None
+    apart = left_value - right_value if both else None
+    values = [None if v is None else short(v) for v in (left_value, right_value, apart)]
+    of = [own.get(axis) for own, axis in zip(units, (left_axis, right_axis), strict=True)]
+    return [*pair, *values, *of]

@@ -1,0 +1,205 @@
+"""A feed on a map: the tracks of some streams, their crossings, and who is inside what over time.
+
+The slider has STEPS + 1 places, from the first tuple to the last. How many are inside a region at a
+place is counted over all streams; tracks and marks are of the streams with most crossings.
+
+Law: at each place, a region holds the visits that have begun and not ended by then.
+"""
+
+# ruff: noqa: S608  whole numbers and declared names alone
+
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import numpy as np
+
+from pipelines.serve.report import regions
+from pipelines.serve.report.scope import Scope
+from pipelines.serve.report.streams import Seen
+from pipelines.serve.report.thin import (
+    Float64s,
+    Int64s,
+    Span,
+    columns,
+    differences,
+    main_part,
+    without_rests,
+)
+
+MARKS = 24_000
+"""Crossings, at most."""
+
+STEPS = 360
+POINTS = 720
+"""Of a track, at most."""
+
+PLANES = (("x", "y"), ("lon", "lat"), ("lng", "lat"), ("longitude", "latitude"))
+GEOGRAPHIC = 1
+"""From this place in PLANES on, axes are degrees."""
+
+Session = duckdb.DuckDBPyConnection
+
+
+def plane_of(axes: Sequence[str]) -> tuple[str, str] | None:
+    """Say which two axes are places on a map; None: they are none."""
+    return next((plane for plane in PLANES if set(plane) <= set(axes)), None)
+
+
+def on_map(session: Session, scope: Scope, axes: Sequence[str], seen: Seen) -> dict[str, Any]:
+    """Gather what a map shows."""
+    plane = plane_of(axes) or (axes[0], axes[1])
+    of_rules = regions.choose(session, scope.feed)
+    shown = regions.chosen(session, axes)
+    x, y = (2 * axes.index(axis) for axis in plane)
+    for rule, held in zip(shown, _held(session, scope.feed, seen, len(shown)), strict=True):
+        rule["held"] = held
+        rule["also"] = _elsewhere(rule["boxes"], axes, plane)
+        rule["boxes"] = [[box[x], box[y], box[x + 1], box[y + 1]] for box in rule["boxes"]]
+    crossed = _crossed(session, scope, plane)
+    points = _points(session, plane, seen)
+    spans = _side(points["x"], crossed["x"]), _side(points["y"], crossed["y"])
+    return {
+        "axes": plane,
+        "geographic": PLANES.index(plane) >= GEOGRAPHIC,
+        "begin": seen.first,
+        "end": seen.last,
+        "steps": STEPS,
+        "extent": [spans[0].low, spans[1].low, spans[0].high, spans[1].high],
+        "rules": shown,
+        "of_rules": of_rules,
+        "tracks": _tracks(points, spans, seen),
+        "of_streams": seen.streams,
+        "so_far": _so_far(session, scope, seen),
+        **_marks(crossed, spans, seen),
+    }
+
+
+def _elsewhere(
+    boxes: list[list[float | int | None]], axes: Sequence[str], plane: tuple[str, str]
+) -> list[str]:
+    """Name the axes beside the plane on which a query has an end."""
+    return [
+        axis
+        for place, axis in enumerate(axes)
+        if axis not in plane
+        and any(box[2 * place] is not None or box[2 * place + 1] is not None for box in boxes)
+    ]
+
+
+def _points(session: Session, plane: tuple[str, str], seen: Seen) -> dict[str, Any]:
+    """Give of each chosen stream the first tuple in each POINTS-th part of the time."""
+    width = (seen.last - seen.first) // POINTS + 1
+    return columns(
+        session.execute(
+            f"""SELECT c.nth, (epoch_us(t.ts) - {seen.first}) // {width} AS part,
+                MIN(epoch_us(t.ts)) AS us, ARG_MIN(t.{plane[0]}, t.ts) AS x,
+                ARG_MIN(t.{plane[1]}, t.ts) AS y
+            FROM __tuples t JOIN __streams c ON c.stream_id = t.stream_id
+            GROUP BY 1, 2 ORDER BY 1, 2"""
+        ).to_arrow_table()
+    )
+
+
+def _crossed(session: Session, scope: Scope, plane: tuple[str, str]) -> dict[str, Any]:
+    """Give the crossings of the chosen streams, in the order of their times."""
+    return columns(
+        session.execute(
+            f"""SELECT epoch_us(t.ts) AS us, t.type, c.nth AS stream, r.nth AS rule,
+                CASE WHEN r.nth IS NULL THEN t.query_id END AS other,
+                t.{plane[0]} AS x, t.{plane[1]} AS y
+            FROM events t JOIN __streams c ON c.stream_id = t.stream_id
+            LEFT JOIN __rules r ON r.id = t.query_id AND r.version = t.query_version
+            WHERE {scope.found} ORDER BY 1, t.query_id, 3"""
+        ).to_arrow_table()
+    )
+
+
+def _side(*values: Float64s) -> Span:
+    """Give the side of a map, with some room at its ends."""
+    all_of_them = np.concatenate(values)
+    if not len(all_of_them):
+        return Span(0.0, 1.0)
+    ends = Span.of(np.array(main_part(all_of_them)))
+    room = (ends.high / 2 - ends.low / 2) * 0.06
+    return Span(ends.low - room, ends.high + room)
+
+
+def _tracks(points: dict[str, Any], spans: tuple[Span, Span], seen: Seen) -> list[dict[str, Any]]:
+    """Give each track as differences, rests left out."""
+    stream, x, y = points["nth"], spans[0].placed(points["x"]), spans[1].placed(points["y"])
+    keep = without_rests(stream, x, y)
+    ts, stream, x, y = seen.parts(points["us"])[keep], stream[keep], x[keep], y[keep]
+    tracks = []
+    for nth, (id_, many) in enumerate(seen.chosen):
+        mine = stream == nth
+        told = {name: differences(part[mine]) for name, part in (("t", ts), ("x", x), ("y", y))}
+        tracks.append({"id": id_, "n": many, **told})
+    return tracks
+
+
+def _marks(crossed: dict[str, Any], spans: tuple[Span, Span], seen: Seen) -> dict[str, Any]:
+    """Give the crossings that are shown; a rule below 0 is one of the `others`."""
+    every = seen.every(len(crossed["us"]))
+    others = sorted({name for name in crossed["other"] if name is not None})
+    place = {name: -1 - at for at, name in enumerate(others)}
+    rules = zip(crossed["other"][::every], crossed["rule"][::every], strict=True)
+    return {
+        "others": others,
+        "of_marks": len(crossed["us"]),
+        "marks": {
+            "t": differences((crossed["us"][::every] - seen.first) // 1000),
+            "type": "".join(crossed["type"][::every]),
+            "stream": crossed["stream"][::every].tolist(),
+            "rule": [int(nth) if name is None else place[name] for name, nth in rules],
+            "x": spans[0].placed(crossed["x"][::every]).tolist(),
+            "y": spans[1].placed(crossed["y"][::every]).tolist(),
+        },
+    }
+
+
+def _held(session: Session, feed: str, seen: Seen, many: int) -> list[list[int]]:
+    """Count the visits to each region at each place of the slider, all streams.
+
+    Each is given as pairs: how many places on from the last change, and by how much it changes.
+    """
+    first, last = seen.first, seen.last
+    width = seen.step(STEPS)
+    got = columns(
+        session.execute(
+            f"""SELECT r.nth,
+                GREATEST(0, COALESCE(CEIL((epoch_us(v.entered_ts) - {first}) / {width}), 0))::BIGINT
+                    AS entered,
+                LEAST({STEPS + 1},
+                    COALESCE(CEIL((epoch_us(v.left_ts) - {first}) / {width}), {STEPS + 1})
+                )::BIGINT AS gone,
+                COUNT(*) AS n
+            FROM visits v JOIN __rules r ON r.id = v.query_id AND r.version = v.query_version
+            WHERE v.feed = '{feed}'
+                AND (v.left_ts IS NULL OR epoch_us(v.left_ts) > {first})
+                AND (v.entered_ts IS NULL OR epoch_us(v.entered_ts) <= {last})
+            GROUP BY 1, 2, 3"""
+        ).to_arrow_table()
+    )
+    changes = np.zeros((many, STEPS + 2), np.int64)
+    np.add.at(changes, (got["nth"], got["entered"]), got["n"])
+    np.add.at(changes, (got["nth"], got["gone"]), -got["n"])
+    told = []
+    for row in changes:
+        places = np.flatnonzero(row[: STEPS + 1])
+        pairs: Int64s = np.column_stack((np.diff(places, prepend=0), row[places]))
+        told.append(pairs.ravel().tolist())
+    return told
+
+
+def _so_far(session: Session, scope: Scope, seen: Seen) -> dict[str, list[int]]:
+    """Count the crossings by each place of the slider, all streams; as differences."""
+    rows = session.execute(
+        f"""SELECT t.type, COUNT(*),
+            CEIL((epoch_us(t.ts) - {seen.first}) / {seen.step(STEPS)})::BIGINT AS place
+        FROM events t WHERE {scope.found} GROUP BY 1, 3"""
+    ).fetchall()
+    counts = {"I": [0] * (STEPS + 1), "O": [0] * (STEPS + 1)}
+    for kind, many, place in rows:
+        counts[kind][min(max(place, 0), STEPS)] += many
+    return counts

@@ -1,0 +1,210 @@
+"""Which part of a lake a report is about.
+
+A bound is the key of a partition (2026-11-18, 2026-11-18T09) or a time (2026-11-18T09:30Z). Keys
+bound the partitions, first and last included: what their deliveries brought, whenever it happened.
+Times bound what happened, half-open: since ≤ ts < until.
+
+Law: what stands in SQL is whole numbers and names that the settings declare; keys and times are
+turned into them here.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import duckdb
+
+from fencepost.errors import InputError
+from fencepost.lanes import sides_of
+from fencepost.text import did_you_mean, shortened
+from fencepost.times import format_instant, parse_instant
+from pipelines.ingest.landing.keys import key_in_path
+from pipelines.project.settings import Settings
+
+KEY = re.compile(r"\d{4}-\d\d-\d\d(T\d\d)?", re.ASCII)
+LIKE_KEY = "a partition like 2026-11-18 or 2026-11-18T09"
+LIKE = f"{LIKE_KEY}, or a time like 2026-11-18T09:30Z"
+NOTHING = "FALSE"
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One end of the range: a partition's key, or an instant in µs; neither: it is open."""
+
+    key: str | None = None
+    ts: int | None = None
+
+    @property
+    def text(self) -> str:
+        """Write it for a person; an open end is no text."""
+        return self.key or ("" if self.ts is None else format_instant(self.ts))
+
+    @classmethod
+    def of(cls, given: str | None, option: str) -> "Bound":
+        """Read what a user wrote."""
+        if given is None:
+            return cls()
+        if KEY.fullmatch(given):
+            if key_in_path(given, "hour" if "T" in given else "day") != given:
+                raise InputError(f"{option}: '{given}' is no day or hour of the calendar")
+            return cls(key=given)
+        try:
+            return cls(ts=parse_instant(given))
+        except ValueError as why:
+            raise InputError(
+                f"{option}: '{shortened(given)}' was given, where {LIKE} was expected: {why}"
+            ) from None
+
+
+@dataclass(frozen=True)
+class Range:
+    """What was asked for, from one bound to the other."""
+
+    since: Bound = Bound()
+    until: Bound = Bound()
+
+    @classmethod
+    def of(cls, since: str | None, until: str | None, partition: str | None = None) -> "Range":
+        """Read both bounds, or one partition; refuse a range that ends before it begins."""
+        if partition is not None:
+            one = Bound.of(partition, "--partition")
+            if one.key is None:
+                raise InputError(
+                    f"--partition: {one.text} is a time, where {LIKE_KEY} was expected"
+                )
+            return cls(one, one)
+        both = cls(Bound.of(since, "--since"), Bound.of(until, "--until"))
+        first, last = both.since.key, both.until.key
+        backwards = first is not None and last is not None and _after(first, last)
+        if both.since.ts is not None and both.until.ts is not None:
+            backwards = both.since.ts >= both.until.ts
+        if backwards:
+            raise InputError(
+                f"--since {since} is not before --until {until}: the range would be empty"
+            )
+        return both
+
+    def holds_key(self, key: str) -> bool:
+        """Say whether a partition lies in it; a day holds its hours, and an hour is of its day."""
+        first, last = self.since.key, self.until.key
+        return not (
+            (first is not None and _after(first, key)) or (last is not None and _after(key, last))
+        )
+
+    def holds_some(self, before: int | None, after: int | None) -> bool:
+        """Say whether some of its time lies between two watermarks."""
+        since, until = self.since.ts, self.until.ts
+        return not (
+            (since is not None and after is not None and after < since)
+            or (until is not None and before is not None and before >= until)
+        )
+
+    @property
+    def times(self) -> str:
+        """The condition on `ts`, in SQL; the rows are those of an alias `t`."""
+        terms = []
+        if self.since.ts is not None:
+            terms.append(f"t.ts >= make_timestamptz({self.since.ts:d})")
+        if self.until.ts is not None:
+            terms.append(f"t.ts < make_timestamptz({self.until.ts:d})")
+        return " AND ".join(terms) or "TRUE"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is the whole lake."""
+        return self == Range()
+
+
+def _after(one: str, other: str) -> bool:
+    """Say whether a key is later than another, as far as the shorter one goes."""
+    most = min(len(one), len(other))
+    return one[:most] > other[:most]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What of one feed, or of one lane of joins, is asked for: conditions in SQL over an alias `t`.
+
+    found   on events, transitions, matches, and on pairs and changes of a lane of joins: the epochs
+            in force, and the times
+    came    on tuples: the deliveries that these epochs took, and the times
+    turned  on the quarantine, whose rows may have no time: the deliveries of `epochs`
+    epochs  the epochs in force while whose watermark moved some of that time went by
+    """
+
+    feed: str
+    found: str
+    came: str
+    turned: str
+    epochs: frozenset[int]
+
+
+def scopes(
+    session: duckdb.DuckDBPyConnection, feeds: Sequence[str], wanted: Range
+) -> dict[str, Scope]:
+    """Find the epochs and deliveries of each lane that are asked for. O(rows of the ledgers)."""
+    rows = session.execute(
+        "SELECT d.lane, d.epoch, d.partition_key, d.arrivals, "
+        "epoch_us(d.watermark_before), epoch_us(d.watermark) FROM done_epochs d"
+    ).fetchall()
+    of_feed = {feed: [row[1:] for row in rows if row[0] == feed] for feed in feeds}
+    return {feed: _scope(feed, mine, wanted) for feed, mine in of_feed.items()}
+
+
+def _scope(feed: str, rows: Sequence[tuple[Any, ...]], wanted: Range) -> Scope:
+    keyed = [row for row in rows if wanted.holds_key(row[1])]
+    passed = [row for row in keyed if wanted.holds_some(row[3], row[4])]
+    found = within("t.epoch", (row[0] for row in keyed))
+    came = within("t.arrival", (n for row in keyed for n in row[2]))
+    return Scope(
+        feed,
+        f"t.{'lane' if sides_of(feed) else 'feed'} = '{feed}' AND {found} AND {wanted.times}",
+        f"{came} AND {wanted.times}",
+        f"t.feed = '{feed}' AND {within('t.arrival', (n for row in passed for n in row[2]))}",
+        frozenset(row[0] for row in passed),
+    )
+
+
+def within(column: str, numbers: Iterable[int]) -> str:
+    """Write that a column is one of these numbers, run by run."""
+    ordered = sorted(set(numbers))
+    if not ordered:
+        return NOTHING
+    begins = [ordered[0], *(b for a, b in pairwise(ordered) if b != a + 1)]
+    ends = [*(a for a, b in pairwise(ordered) if b != a + 1), ordered[-1]]
+    runs = (f"{column} BETWEEN {a:d} AND {b:d}" for a, b in zip(begins, ends, strict=True))
+    return f"({' OR '.join(runs)})"
+
+
+def chosen_feeds(settings: Settings, feeds: Sequence[str] | None) -> list[str]:
+    """Take the feeds that were named, or all; refuse one that there is not."""
+    for name in feeds or ():
+        if name not in settings.feeds:
+            known = ", ".join(settings.feeds)
+            near = did_you_mean(name, settings.feeds)
+            raise InputError(f"there is no feed '{shortened(name)}'; there are: {known}.{near}")
+    return [name for name in settings.feeds if not feeds or name in feeds]
+
+
+def refuse_no_partition(
+    session: duckdb.DuckDBPyConnection, feeds: Sequence[str], key: str, asked: Range
+) -> None:
+    """Refuse a partition that no delivery of these feeds belongs to."""
+    rows = session.execute(
+        "SELECT DISTINCT a.lane, a.partition_key FROM arrivals a WHERE a.kind = 'delivery'"
+    ).fetchall()
+    known = sorted({of for lane, of in rows if lane in feeds})
+    if any(asked.holds_key(each) for each in known):
+        return
+    if not known:
+        raise InputError(
+            f"there is no partition '{key}': nothing has been taken in yet. `fencepost run` takes "
+            "in what has landed"
+        )
+    span = known[0] if len(known) == 1 else f"{known[0]} to {known[-1]} ({len(known):,} of them)"
+    raise InputError(
+        f"there is no partition '{key}' of {', '.join(feeds)}; there are: {span}. "
+        "`fencepost partitions FEED` lists them"
+    )

@@ -1,0 +1,89 @@
+"""Gather a report and write it.
+
+Law: the file is whole or not there; a report that stood there before stands until then.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from fencepost.errors import InputError
+from pipelines.project.settings import Settings
+from pipelines.runs.run import Told, untold
+from pipelines.serve.report.gather import Wanted, gather, name_of
+from pipelines.serve.report.page import page
+from pipelines.serve.report.scope import Range
+from pipelines.serve.report.streams import STREAMS
+from pipelines.workloads.files import Target, write_whole
+
+FOLDER = "reports"
+
+
+@dataclass(frozen=True)
+class ReportMade:
+    """Where the report is, how large, and what is in it."""
+
+    path: Path
+    bytes: int
+    counts: Mapping[str, int]
+
+
+def write_report(  # noqa: PLR0913  by name
+    settings: Settings,
+    out: Path,
+    *,
+    feeds: Sequence[str] | None = None,
+    since: str | None = None,
+    until: str | None = None,
+    partition: str | None = None,
+    streams: Sequence[str] = (),
+    told: Told = untold,
+) -> ReportMade:
+    """Write what a lake found as one HTML file: (measured) 7 s of CPU for 3.5 M tuples.
+
+    `since` and `until` are keys of partitions, both included, or times, half-open; `partition` is
+    one key, which must exist. `streams` are shown before others. A range in which nothing happened
+    gives a page that says so.
+    """
+    wanted = Wanted(feeds, Range.of(since, until, partition), partition, streams)
+    if len(streams) > STREAMS:
+        raise InputError(f"{len(streams)} streams were named: a page shows {STREAMS} of a feed")
+    if out.is_dir():
+        raise InputError(f"{out} is a folder, where a file was expected")
+    data = gather(settings, wanted, told)
+    told("writing the page", 0.95)
+    content = page(data).encode("utf-8", "replace")
+
+    def write(_: str, file: BinaryIO) -> None:
+        file.write(content)
+
+    write_whole([(Target(out, "html", packed=False), write)])
+    told("done", 1.0)
+    counts = {
+        "feeds": len(data["feeds"]),
+        "tuples": sum(feed["tuples"] for feed in data["feeds"]),
+        "crossings": sum(feed["entered"] + feed["left"] for feed in data["feeds"]),
+        "transitions": sum(sum(feed.get("transitions", {}).values()) for feed in data["feeds"]),
+        "matches": sum(feed.get("matches", 0) for feed in data["feeds"]),
+        "pairs": sum(lane["pairs"] for lane in data["lanes"]),
+        "band_changes": sum(lane["came_in"] + lane["went_out"] for lane in data["lanes"]),
+        "refused": data["refused"]["of"],
+        "quarantined": sum(row["rows"] for feed in data["feeds"] for row in feed["quarantine"]),
+    }
+    return ReportMade(out, len(content), counts)
+
+
+def default_path(
+    settings: Settings,
+    since: str | None = None,
+    until: str | None = None,
+    partition: str | None = None,
+) -> Path:
+    """Say where a report goes if nobody says so: reports/<lake>[-<since>[--<until>]].html."""
+    folder = (settings.file or settings.root).parent / FOLDER
+    asked = Range.of(since, until, partition)
+    ends = dict.fromkeys((asked.since.text, asked.until.text))
+    told = "--".join(end.replace(":", "").replace(".000000Z", "Z") for end in ends if end)
+    before = "until-" if asked.until.text and not asked.since.text else ""
+    return folder / f"{name_of(settings)}{'-' if told else ''}{before}{told}.html"

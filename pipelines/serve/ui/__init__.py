@@ -1,0 +1,1 @@
+"""`fencepost ui`: Dagster's web server and the reports beside it."""

@@ -1,0 +1,63 @@
+"""What a SQL user sees: views over the raw tables, one text for DuckDB and for Spark.
+
+In a session a table of the lake has the name `raw_<table>`, and a view has the plain name. The
+texts keep to what both engines read alike; two functions of Spark's that DuckDB lacks, `explode`
+and `unix_micros`, are defined in its session (duckdb_session.FUNCTIONS).
+
+Law: a view shows what is done and in force, and nothing else; so all of them agree on one epoch of
+each lane, in any engine, whatever is being written meanwhile.
+"""
+
+from collections.abc import Mapping
+
+from pipelines.serve.views.activity import EPOCH_ACCOUNTING, QUERY_ACTIVITY, STREAM_ACTIVITY
+from pipelines.serve.views.daily import DAILY_SUMMARY
+from pipelines.serve.views.joins import joined
+from pipelines.serve.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS, REFUSED_DELIVERIES
+from pipelines.serve.views.of_feeds import named_in, of_feeds
+from pipelines.serve.views.partitions import PARTITION_STATUS
+from pipelines.serve.views.presence import INSIDE_NOW, VISITS
+from pipelines.serve.views.published import published
+from pipelines.serve.views.registry import QUERIES, QUERY_VERSIONS
+from pipelines.serve.views.view import View
+from schemas import Table
+
+__all__ = ["View", "statements", "views", "views_for"]
+
+
+def views(tables: Mapping[str, Table]) -> tuple[View, ...]:
+    """Give every view of a lake with these tables, each after those that it reads."""
+    general = _general(tables)
+    return (*general, *of_feeds(tables, general))
+
+
+def views_for(statement: str, tables: Mapping[str, Table]) -> tuple[View, ...]:
+    """Give the views that a session needs for a statement: the general ones, and those it names."""
+    general = _general(tables)
+    return (*general, *named_in(statement, of_feeds(tables, general)))
+
+
+def _general(tables: Mapping[str, Table]) -> tuple[View, ...]:
+    """Give the views over all feeds."""
+    return (
+        ARRIVALS,
+        DONE_EPOCHS,
+        EPOCHS,
+        REFUSED_DELIVERIES,
+        QUERIES,
+        QUERY_VERSIONS,
+        *published(tables),
+        *joined(tables),
+        VISITS,
+        INSIDE_NOW,
+        DAILY_SUMMARY,
+        QUERY_ACTIVITY,
+        STREAM_ACTIVITY,
+        EPOCH_ACCOUNTING,
+        PARTITION_STATUS,
+    )
+
+
+def statements(tables: Mapping[str, Table]) -> list[tuple[str, str]]:
+    """Give the name and the SELECT of every view, each after those that it reads."""
+    return [(view.name, view.sql) for view in views(tables)]

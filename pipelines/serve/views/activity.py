@@ -1,0 +1,116 @@
+"""How much happens: by query, by stream, and by epoch.
+
+Law: an epoch's rows and those that waited before it are accepted, waiting, or in quarantine for one
+reason, exactly; `balanced` says whether the ledger bears that out.
+"""
+
+# ruff: noqa: S608  a view's text is put together from declared names alone
+
+import schemas
+from pipelines.serve.views.presence import EFFECT_ON, ENDS, IS_INSIDE, PAIRS
+from pipelines.serve.views.view import View, chosen, count, select_list
+from schemas import Column
+from schemas.marts import PAIR, TRANSITIONS
+
+SPAN = (
+    Column("first_ts", "timestamp", "of its first crossing or match"),
+    Column("last_ts", "timestamp", "of its last crossing or match"),
+)
+TOLD = (
+    count("times_entered", "events I"),
+    count("times_left", "events O"),
+    *(count(kind, "transitions of this type") for kind in TRANSITIONS),
+    count("matches", "matches"),
+)
+
+
+def _activity(by: tuple[str, ...], other: str) -> str:
+    """Count crossings, transitions and matches by these columns, in one pass over each."""
+    keys = ", ".join(f"p.{name}" for name in by)
+    same = " AND ".join(f"b.{name} = a.{name}" for name in by)
+    became = ",\n        ".join(
+        f"COUNT(CASE WHEN p.type = '{kind}' THEN 1 END) AS {kind}" for kind in TRANSITIONS
+    )
+    transitions = ", ".join(f"COALESCE(b.{kind}, 0) AS {kind}" for kind in TRANSITIONS)
+    plural = {"query_id": "queries", "stream_id": "streams"}[other]
+    pair = ", ".join(f"p.{column.name}" for column in PAIR)
+    return f"""WITH {ENDS}, {PAIRS}, seen AS (
+    SELECT {pair}, p.times_entered, p.times_left, 0 AS matches, p.first_ts, p.last_ts,
+        p.entered_ts, p.left_ts
+    FROM pairs p
+    UNION ALL
+    SELECT {pair}, 0, 0, COUNT(*), MIN(p.ts), MAX(p.ts), NULL, NULL
+    FROM matches p GROUP BY {pair}
+), crossed AS (
+    SELECT {keys},
+        CAST(SUM(p.times_entered) AS BIGINT) AS times_entered,
+        CAST(SUM(p.times_left) AS BIGINT) AS times_left,
+        CAST(SUM(p.matches) AS BIGINT) AS matches,
+        COUNT(DISTINCT p.{other}) AS {plural},
+        COUNT(CASE WHEN {IS_INSIDE} THEN 1 END) AS inside_now,
+        MIN(p.first_ts) AS first_ts, MAX(p.last_ts) AS last_ts
+    FROM seen p LEFT JOIN effects f ON {EFFECT_ON.format("p")}
+    GROUP BY {keys}
+), became AS (
+    SELECT {keys},
+        {became}
+    FROM transitions p GROUP BY {keys}
+)
+SELECT {", ".join(f"a.{name}" for name in by)}, a.times_entered, a.times_left,
+    {transitions},
+    a.matches, a.{plural}, a.inside_now, a.first_ts, a.last_ts
+FROM crossed a LEFT JOIN became b ON {same}"""
+
+
+_BY_QUERY = ("feed", "query_id", "query_version")
+_BY_STREAM = ("feed", "stream_id")
+
+QUERY_ACTIVITY = View(
+    "query_activity",
+    "What each version of a query has found; without those that found nothing.",
+    (
+        *chosen(PAIR, *_BY_QUERY),
+        *TOLD,
+        count("streams", "streams that crossed or matched it"),
+        count("inside_now", "streams that are inside"),
+        *SPAN,
+    ),
+    _activity(_BY_QUERY, "stream_id"),
+)
+
+STREAM_ACTIVITY = View(
+    "stream_activity",
+    "What each stream has crossed and matched; without those that did neither.",
+    (
+        *chosen(PAIR, *_BY_STREAM),
+        *TOLD,
+        count("queries", "queries that it crossed or matched"),
+        count("inside_now", "queries that it is inside of"),
+        *SPAN,
+    ),
+    _activity(_BY_STREAM, "query_id"),
+)
+
+_EPOCHS = schemas.all_tables({})["epochs"].columns
+_WHICH = chosen(_EPOCHS, "lane", "epoch", "generation", "partition_key", "rows")
+_KINDS = ("accepted", "waiting", "malformed", "future", "late", "duplicate", "conflict")
+
+EPOCH_ACCOUNTING = View(
+    "epoch_accounting",
+    "Whether every row of an epoch is accounted for: rows + waiting_before = all the others.",
+    (
+        *_WHICH,
+        count("waiting_before", "tuples that waited when it began"),
+        *chosen(_EPOCHS, *_KINDS),
+        Column("balanced", "boolean", "rows + waiting_before = the sum of the others"),
+    ),
+    f"""SELECT {select_list("e", _WHICH)}, e.waiting_before,
+    {select_list("e", chosen(_EPOCHS, *_KINDS))},
+    COALESCE(e.rows + e.waiting_before = {" + ".join(f"e.{kind}" for kind in _KINDS)}, FALSE)
+        AS balanced
+FROM (
+    SELECT d.*, COALESCE(LAG(d.waiting) OVER (PARTITION BY d.lane ORDER BY d.epoch), 0)
+        AS waiting_before
+    FROM done_epochs d
+) e""",
+)

@@ -1,0 +1,138 @@
+"""Values of an answer as text, and rows of them side by side.
+
+Law: what is printed stands on its line: no value, whatever was put into it, moves a cursor.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from math import isfinite
+from typing import Any
+
+import pyarrow as pa
+
+from pipelines.serve.views.terminal import Cells, print_cells
+
+WIDEST = 100
+"""Characters of a cell that are printed; files hold it whole."""
+
+Rows = Sequence[Sequence[Any]]
+
+
+def print_table(
+    header: Sequence[str], rows: Rows, widest: int | None = WIDEST, hint: str = ""
+) -> None:
+    """Print rows: for a terminal, or for what reads lines, which gets every column.
+
+    `widest` is the longest cell; `hint` says how to see columns that a terminal has no room for.
+    """
+    if sys.stdout.isatty():
+        print_cells(_laid_out(header, rows, widest), hint)
+        return
+    for line in aligned(header, rows, widest):
+        sys.stdout.write(f"{line}\n")
+
+
+def records(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
+    """Lay rows out one column a line, each row under a line with its number, nothing cut."""
+    names = [plain(name) for name in header]
+    width = max(map(len, names), default=0)
+    for nth, row in enumerate(rows, 1):
+        yield f"── row {nth:,} ──"
+        for name, value in zip(names, row, strict=True):
+            yield f"{name.ljust(width)}  {cell(value, None)}".rstrip()
+
+
+def aligned(header: Sequence[str], rows: Rows, widest: int | None = WIDEST) -> Iterator[str]:
+    """Lay rows out in columns, numbers to the right, with a line under the header."""
+    told = _laid_out(header, rows, widest)
+    widths = [max(map(len, column)) for column in zip(told.names, *told.texts, strict=True)]
+    for line in (told.names, ["─" * width for width in widths], *told.texts):
+        cells = (
+            each.rjust(width) if number else each.ljust(width)
+            for each, width, number in zip(line, widths, told.numbers, strict=True)
+        )
+        yield "  ".join(cells).rstrip()
+
+
+def _laid_out(header: Sequence[str], rows: Rows, widest: int | None) -> Cells:
+    """Write names and values as text."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(header)
+    return Cells(
+        [plain(name, WIDEST) for name in header],
+        [[cell(value, widest) for value in row] for row in rows],
+        [_is_number(column) for column in columns],
+        [bool(column) and all(value is None for value in column) for column in columns],
+    )
+
+
+def _is_number(column: Sequence[Any]) -> bool:
+    told = [value for value in column if value is not None]
+    return bool(told) and all(
+        isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in told
+    )
+
+
+def cell(value: Any, widest: int | None = WIDEST) -> str:  # noqa: ANN401  of any engine
+    """Write a value for a person: on one line, printable, and not too long."""
+    return "" if value is None else plain(text(value), widest)
+
+
+def plain(said: str, most: int | None = None) -> str:
+    """Escape what cannot be printed, and cut what is longer than it may be."""
+    if not said.isprintable():
+        said = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in said)
+    return said if most is None or len(said) <= most else said[: most - 1] + "…"
+
+
+def text(value: Any) -> str:  # noqa: ANN401, PLR0911  one line a kind
+    """Write a value that is not null."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return repr(value)
+    if isinstance(value, datetime):
+        return _instant(value)
+    if isinstance(value, pa.MonthDayNano):
+        return _interval(*value)
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(as_json(value), ensure_ascii=False)
+    if isinstance(value, bytes):
+        return value.hex()
+    return str(value)
+
+
+def as_json(value: Any) -> Any:  # noqa: ANN401, PLR0911
+    """Give a value as JSON has it: a time as ISO 8601, a number that JSON lacks as text."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if isfinite(value) else repr(value)
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        return value.replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, Decimal):
+        return int(value) if value == value.to_integral_value() else float(value)
+    if isinstance(value, dict):
+        return {str(key): as_json(each) for key, each in value.items()}
+    if isinstance(value, list | tuple) and not isinstance(value, pa.MonthDayNano):
+        return [as_json(each) for each in value]
+    return text(value)
+
+
+def _instant(value: datetime) -> str:
+    """Write ISO 8601 as a person likes it, without digits that say nothing."""
+    shown = value.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
+    return shown.rstrip("0").rstrip(".").ljust(19, "0") + ("Z" if value.tzinfo else "")
+
+
+def _interval(months: int, days: int, nanoseconds: int) -> str:
+    parts = [f"{months} months"] if months else []
+    parts += [f"{days} days"] if days else []
+    parts += [f"{nanoseconds / 1e9:g} s"] if nanoseconds or not parts else []
+    return " ".join(parts)

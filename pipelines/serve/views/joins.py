@@ -1,0 +1,141 @@
+"""What joins found and hold: pairs, changes, the results they add up to, and who made them change.
+
+Law: `band_pairs` is the sum of `band_changes` over the joins that stand; `affected_queries` has a
+query once for each tuple that changed its result, and none else.
+"""
+
+# ruff: noqa: S608  a view's text is put together from declared names alone
+
+from collections.abc import Iterator, Mapping
+
+from pipelines.serve.views.published import HELD, IS_HELD, of_epochs
+from pipelines.serve.views.view import View, chosen, count, select_list, without
+from schemas import Column, Table
+
+FOUND = {
+    "pairs": "Pairs of tuples that satisfied a window join, each once.",
+    "band_changes": "Changes of the results of band joins: +1, a pair came in; -1, it went out.",
+}
+
+
+def joined(tables: Mapping[str, Table]) -> Iterator[View]:
+    """Declare the views over what lanes of joins write."""
+    for name, comment in FOUND.items():
+        columns = tables[name].columns
+        yield View(name, comment, columns, of_epochs(tables[name]))
+    yield _band_pairs(tables["band_changes"])
+    yield _affected_queries(tables["band_changes"])
+    yield _join_activity(tables["band_changes"])
+    yield _set_members(tables["set_members"])
+    yield _live_windows(tables["live_windows"])
+
+
+def _band_pairs(changes: Table) -> View:
+    key = chosen(
+        changes.columns, "lane", "query_id", "query_version", "left_stream_id", "right_stream_id"
+    )
+    by = select_list("c", key)
+    return View(
+        "band_pairs",
+        "The results of the band joins that stand: the pairs of streams that are in.",
+        (*key, Column("since", "timestamp", "the change that brought it in")),
+        # A pair goes in and out by turns, so the sum of its changes is 1 where the last one is +1.
+        f"""SELECT {by}, c.ts AS since FROM (
+    SELECT b.*, ROW_NUMBER() OVER (
+        PARTITION BY {select_list("b", key)} ORDER BY b.epoch DESC, b.arrival DESC, b.ts DESC
+    ) AS nth
+    FROM band_changes b
+) c
+JOIN queries q ON q.id = c.query_id AND q.version = c.query_version
+WHERE c.nth = 1 AND c.change = 1""",
+    )
+
+
+def _affected_queries(changes: Table) -> View:
+    which = chosen(changes.columns, "query_id", "query_version", "ts", "arrival", "epoch")
+    stream = """CASE WHEN a.lane || '~' = SUBSTRING(c.lane, 1, LENGTH(a.lane) + 1)
+        THEN c.left_stream_id ELSE c.right_stream_id END"""
+    return View(
+        "affected_queries",
+        "Which band joins' results a tuple changed: each once for a tuple, whatever the pairs.",
+        (
+            *chosen(changes.columns, "lane"),
+            Column("feed", "string", "the feed of the tuple"),
+            Column("stream_id", "string", "its stream"),
+            *which,
+            count("came_in", "pairs that came in"),
+            count("went_out", "pairs that went out"),
+        ),
+        f"""SELECT c.lane, a.lane AS feed, {stream} AS stream_id, {select_list("c", which)},
+    COUNT(CASE WHEN c.change = 1 THEN 1 END) AS came_in,
+    COUNT(CASE WHEN c.change = -1 THEN 1 END) AS went_out
+FROM band_changes c JOIN arrivals a ON a.n = c.arrival AND a.kind = 'delivery'
+GROUP BY c.lane, a.lane, {stream}, {select_list("c", which)}""",
+    )
+
+
+def _join_activity(changes: Table) -> View:
+    key = chosen(changes.columns, "lane", "query_id", "query_version")
+    streams = chosen(changes.columns, "left_stream_id", "right_stream_id", "ts")
+    same = " AND ".join(f"h.{column.name} = f.{column.name}" for column in key)
+    return View(
+        "join_activity",
+        "What each version of a join has found; without those that found nothing.",
+        (
+            *key,
+            count("pairs", "pairs of tuples that a window join found"),
+            count("came_in", "pairs of streams that came into the result of a band join"),
+            count("went_out", "pairs of streams that went out of it"),
+            count("in_now", "pairs of streams that are in it"),
+            count("left_streams", "streams of the left feed among them"),
+            count("right_streams", "streams of the right feed among them"),
+            Column("first_ts", "timestamp", "of its first pair or change"),
+            Column("last_ts", "timestamp", "of its last pair or change"),
+        ),
+        f"""WITH found AS (
+    SELECT {select_list("p", (*key, *streams))}, 1 AS paired, 0 AS change FROM pairs p
+    UNION ALL
+    SELECT {select_list("b", (*key, *streams))}, 0, b.change FROM band_changes b
+), holds AS (
+    SELECT {select_list("i", key)}, COUNT(*) AS n FROM band_pairs i GROUP BY {select_list("i", key)}
+)
+SELECT {select_list("f", key)},
+    CAST(SUM(f.paired) AS BIGINT) AS pairs,
+    COUNT(CASE WHEN f.change = 1 THEN 1 END) AS came_in,
+    COUNT(CASE WHEN f.change = -1 THEN 1 END) AS went_out,
+    COALESCE(MAX(h.n), 0) AS in_now,
+    COUNT(DISTINCT f.left_stream_id) AS left_streams,
+    COUNT(DISTINCT f.right_stream_id) AS right_streams,
+    MIN(f.ts) AS first_ts, MAX(f.ts) AS last_ts
+FROM found f LEFT JOIN holds h ON {same}
+GROUP BY {select_list("f", key)}""",
+    )
+
+
+def _set_members(table: Table) -> View:
+    columns = without(table.columns, "snapshot", "member")
+    sql = f"""WITH {HELD}
+SELECT {select_list("t", columns)} FROM (
+    SELECT r.*, ROW_NUMBER() OVER (
+        PARTITION BY r.lane, r.feed, r.stream_id ORDER BY r.epoch DESC
+    ) AS nth
+    FROM raw_set_members r WHERE {IS_HELD.format("r", table.whose)}
+) t WHERE t.nth = 1 AND t.member"""
+    comment = "The dynamic sets of band joins: the last tuple of every stream that is in one."
+    return View("set_members", comment, columns, sql)
+
+
+def _live_windows(table: Table) -> View:
+    columns = without(table.columns, "snapshot", "deleted", "place")
+    sql = f"""WITH {HELD}, newest AS (
+    SELECT d.lane, MAX(d.epoch) AS epoch FROM done_epochs d GROUP BY d.lane
+)
+SELECT {select_list("r", columns)}, r.place IS NULL AS waits FROM raw_live_windows r
+JOIN newest w ON w.lane = r.lane AND (r.place IS NOT NULL OR r.epoch = w.epoch)
+WHERE {IS_HELD.format("r", table.whose)}"""
+    comment = (
+        "The tuples that windows held after their epoch, and those that wait for the watermark. "
+        "Those that have left their window since stay until the state is next written whole."
+    )
+    waits = Column("waits", "boolean", "it is not taken yet: it waits for the watermark")
+    return View("live_windows", comment, (*columns, waits), sql)

@@ -1,0 +1,108 @@
+"""The tables as they count: rows of arrivals that are done, and of epochs in force.
+
+Law: a view with a table's name has the table's columns, in the table's order; the logs of state
+lose those that only tell how they were written.
+"""
+
+# ruff: noqa: S608  a view's text is put together from declared names alone
+
+from collections.abc import Iterator, Mapping
+
+from pipelines.serve.views.view import View, select_list, without
+from schemas import RESERVED, Column, Table
+
+IN_FORCE = """EXISTS (
+    SELECT 1 FROM done_epochs d
+    WHERE d.lane = {0}.{1} AND d.epoch = {0}.epoch AND d.generation = {0}.generation
+)"""
+"""Of a row's alias, and the column that names its lane."""
+
+HELD = """held AS (
+    SELECT e.lane, e.epoch, e.generation, e.epoch = s.since AS whole FROM done_epochs e
+    JOIN (
+        SELECT d.lane, COALESCE(MAX(CASE WHEN d.snapshot THEN d.epoch END), 0) AS since
+        FROM done_epochs d GROUP BY d.lane
+    ) s ON s.lane = e.lane AND e.epoch >= s.since
+)"""
+"""The epochs whose rows of a log tell how things stand: the last snapshot, and those behind it."""
+
+IS_HELD = """EXISTS (
+    SELECT 1 FROM held h
+    WHERE h.lane = {0}.{1} AND h.epoch = {0}.epoch AND h.generation = {0}.generation
+        AND h.whole = {0}.snapshot
+)"""
+DELIVERED = "SELECT a.n FROM raw_arrivals a WHERE a.state = 'done'"
+
+FOUND = {
+    "events": "Crossings: a stream entered (I) or left (O) a query.",
+    "transitions": "What a crossing turned into within the time t of its query.",
+    "matches": "Matches: a tuple satisfied a query of the kind `match`.",
+}
+LOGS = {
+    "stream_state": (("stream_id",), "Where every stream stands: its last accepted tuple."),
+    "reorder": (("stream_id", "ts"), "The tuples that wait for earlier ones."),
+    "pending": (
+        ("query_id", "query_version", "stream_id"),
+        "The crossings of queries with `within` that have become no transition yet.",
+    ),
+}
+"""By log: what beside the feed names a row, and what the view is."""
+
+
+def published(tables: Mapping[str, Table]) -> Iterator[View]:
+    """Declare the views with the names of tables, the ledgers and the registry aside."""
+    yield _quarantine(tables["quarantine"])
+    for name, comment in FOUND.items():
+        columns = tables[name].columns
+        yield View(name, comment, columns, of_epochs(tables[name]))
+    for name, (key, comment) in LOGS.items():
+        yield _current(tables[name], key, comment)
+    for feed in feeds(tables):
+        columns = tables[feed].columns
+        comment = tables[feed].comment
+        yield View(feed, comment, columns, _of_arrivals(feed, columns))
+
+
+def feeds(tables: Mapping[str, Table]) -> list[str]:
+    """Name the feeds: each has a table of its own."""
+    return [name for name in tables if name not in RESERVED]
+
+
+def of_epochs(table: Table) -> str:
+    """Select the rows of a table whose epochs are in force."""
+    return f"""SELECT {select_list("t", table.columns)} FROM raw_{table.name} t
+WHERE {IN_FORCE.format("t", table.whose)}"""
+
+
+def _of_arrivals(name: str, columns: tuple[Column, ...]) -> str:
+    return f"""SELECT {select_list("t", columns)} FROM raw_{name} t
+WHERE t.arrival IN ({DELIVERED})"""
+
+
+def _quarantine(table: Table) -> View:
+    sql = f"""SELECT {select_list("t", table.columns)} FROM raw_quarantine t
+WHERE t.epoch IS NULL AND t.arrival IN ({DELIVERED})
+UNION ALL
+{of_epochs(table)}"""
+    comment = "Rows that were not taken, and why; nothing that arrived is lost."
+    return View("quarantine", comment, table.columns, sql)
+
+
+def _current(table: Table, key: tuple[str, ...], comment: str) -> View:
+    """Read a log: of each key the newest row, of the last snapshot or the epochs behind it.
+
+    Within an epoch what is goes before what is gone: a key can end and begin anew in it.
+    """
+    can_go = any(column.name == "gone" for column in table.columns)
+    columns = without(table.columns, "snapshot", "gone")
+    newest = "r.epoch DESC, r.gone" if can_go else "r.epoch DESC"
+    still = " AND NOT t.gone" if can_go else ""
+    sql = f"""WITH {HELD}
+SELECT {select_list("t", columns)} FROM (
+    SELECT r.*, ROW_NUMBER() OVER (
+        PARTITION BY r.feed, {", ".join(f"r.{name}" for name in key)} ORDER BY {newest}
+    ) AS nth
+    FROM raw_{table.name} r
+    WHERE {IS_HELD.format("r", table.whose)}
+) t WHERE t.nth = 1{still}"""
+    return View(table.name, comment, columns, sql)

@@ -1,0 +1,230 @@
+"""How a lake stands: who writes, how far each feed is, what stands, what ran last, what went wrong.
+
+Law: nothing is changed and no lock is taken; all figures are of one moment, that of the session.
+"""
+
+# ruff: noqa: S608  all of it is written here
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from fencepost.errors import LakeError
+from fencepost.lanes import feeds_of
+from pipelines.ingest.landing.news import Outside
+from pipelines.ingest.run import left_outside
+from pipelines.lake.lock import holder
+from pipelines.project.settings import Feed, Settings
+from pipelines.serve.views.cells import as_json
+from pipelines.serve.views.duckdb_session import duckdb_session
+
+if TYPE_CHECKING:
+    import duckdb
+    import pyarrow as pa
+
+Row = dict[str, Any]
+
+_TAKEN = "SELECT d.lane, EXPLODE(d.arrivals) AS n FROM done_epochs d"
+_PAIRED = """SELECT DISTINCT q.feed AS lane FROM raw_queries q
+    JOIN arrivals r ON r.n = q.n AND r.state = 'done' WHERE STRPOS(q.feed, '~') > 0"""
+
+LEDGER = """SELECT a.n, a.lane, a.kind, a.state, a.path, a.files, a.sizes, a.mtimes, a.hashes,
+    a.lines, a.content, a.partition_key, a.reason FROM raw_arrivals a"""
+"""What tells which files of a landing folder were taken."""
+
+FIRST = 5
+"""Rules with a stream that was never seen that are named."""
+
+_UNSEEN = """SELECT n.id, n.feed, n.stream FROM (
+        SELECT q.id, q.feed, EXPLODE(q.streams) AS stream FROM queries q
+        WHERE q.streams IS NOT NULL AND q.feed IN (SELECT DISTINCT s.feed FROM stream_state s)
+    ) n
+    WHERE NOT EXISTS (
+        SELECT 1 FROM stream_state s WHERE s.feed = n.feed AND s.stream_id = n.stream
+    ) AND NOT EXISTS (
+        SELECT 1 FROM reorder r WHERE r.feed = n.feed AND r.stream_id = n.stream
+    )"""
+
+ASKED = {
+    "lanes": """SELECT d.lane, MAX(d.epoch) AS epoch, MAX(d.watermark) AS watermark
+        FROM done_epochs d GROUP BY d.lane""",
+    # A lane of joins takes the deliveries of both its feeds, once a join is registered.
+    "behind": f"""SELECT l.lane,
+            COUNT(CASE WHEN a.state = 'done' AND t.n IS NULL THEN 1 END) AS lag,
+            COUNT(CASE WHEN a.state = 'planned' THEN 1 END) AS arriving
+        FROM ({_PAIRED}) l
+        LEFT JOIN arrivals a ON a.kind = 'delivery'
+            AND a.lane IN (SPLIT_PART(l.lane, '~', 1), SPLIT_PART(l.lane, '~', 2))
+        LEFT JOIN ({_TAKEN}) t ON t.lane = l.lane AND t.n = a.n
+        GROUP BY l.lane""",
+    "members": "SELECT m.lane, COUNT(*) AS streams FROM set_members m GROUP BY m.lane",
+    "held back": """SELECT w.lane, COUNT(*) AS waiting FROM live_windows w
+        WHERE w.waits GROUP BY w.lane""",
+    "lags": f"""SELECT a.lane, COUNT(CASE WHEN a.state = 'done' THEN 1 END) AS lag,
+            COUNT(CASE WHEN a.state = 'planned' THEN 1 END) AS arriving
+        FROM arrivals a LEFT JOIN ({_TAKEN}) t ON t.lane = a.lane AND t.n = a.n
+        WHERE a.kind = 'delivery' AND t.n IS NULL GROUP BY a.lane""",
+    "stales": """SELECT p.lane, CAST(SUM(p.stale_epochs) AS BIGINT) AS stale
+        FROM partition_status p GROUP BY p.lane""",
+    "opens": """SELECT e.lane, COUNT(*) AS open FROM epochs e
+        JOIN (SELECT r.lane, MAX(r.generation) AS newest FROM epochs r GROUP BY r.lane) g
+            ON g.lane = e.lane AND g.newest = e.generation
+        WHERE e.state = 'planned' GROUP BY e.lane""",
+    "streams": "SELECT s.feed AS lane, COUNT(*) AS streams FROM stream_state s GROUP BY s.feed",
+    "waiting": "SELECT r.feed AS lane, COUNT(*) AS waiting FROM reorder r GROUP BY r.feed",
+    "pendings": "SELECT p.feed AS lane, COUNT(*) AS pending FROM pending p GROUP BY p.feed",
+    "kinds": """SELECT q.kind, COUNT(*) AS standing FROM queries q GROUP BY q.kind
+        ORDER BY 2 DESC, 1""",
+    "registry": """SELECT MAX(a.registry_version) AS version FROM arrivals a
+        WHERE a.kind = 'registry' AND a.state = 'done'""",
+    "last": """SELECT d.lane, MIN(d.epoch) AS first, MAX(d.epoch) AS last, MAX(d.at) AS at,
+            CAST(SUM(d.rows) AS BIGINT) AS rows, CAST(SUM(d.accepted) AS BIGINT) AS accepted,
+            CAST(SUM(d.entered + d.left) AS BIGINT) AS events,
+            CAST(SUM(d.pass_through + d.short_absence + d.stay + d.departure) AS BIGINT)
+                AS transitions,
+            CAST(SUM(COALESCE(d.matched, 0)) AS BIGINT) AS matches,
+            CAST(SUM(COALESCE(d.paired, 0)) AS BIGINT) AS pairs,
+            CAST(SUM(COALESCE(d.came_in + d.went_out, 0)) AS BIGINT) AS band_changes,
+            MAX(d.seconds) AS seconds
+        FROM done_epochs d GROUP BY d.lane, d.plan ORDER BY MAX(d.at) DESC, 1 LIMIT 1""",
+    "reasons": """SELECT q.reason, COUNT(*) AS many FROM quarantine q GROUP BY q.reason
+        ORDER BY 2 DESC, 1""",
+    "refused": """SELECT COUNT(*) AS refused FROM refused_deliveries r""",
+    # Of feeds that tuples came of: before the first one every stream is unseen.
+    "unseen": f"""SELECT COUNT(DISTINCT u.id) AS queries, COUNT(DISTINCT u.stream) AS streams
+        FROM ({_UNSEEN}) u""",
+    "first unseen": f"""SELECT u.id, u.feed, u.stream FROM ({_UNSEEN}) u
+        ORDER BY u.feed, u.id, u.stream LIMIT {FIRST}""",
+    "unanswered": """SELECT r.n, r.feed, r.path, r.reason, r.detail, r.found_at
+        FROM refused_deliveries r WHERE r.answer IS NULL ORDER BY r.n""",
+}
+"""By name, what is asked of the views."""
+
+
+@dataclass(frozen=True)
+class LaneStatus:
+    """How far a feed is, or a pair of feeds that are joined.
+
+    lag       deliveries that have arrived and are not evaluated, stale ones among them
+    arriving  deliveries whose arrival was begun and is not done
+    stale     epochs that are to be evaluated anew
+    open      epochs that were planned and are not done
+    waiting   tuples that wait for the watermark
+    pending   crossings that have become no transition yet
+    landed    deliveries that lie in the landing folder and are not taken in
+    growing   those of which some file is not complete yet
+    missing   its feeds that fencepost.toml does not declare: nothing of it is evaluated
+    """
+
+    lane: str
+    epoch: int = 0
+    watermark: str | None = None
+    lag: int = 0
+    arriving: int = 0
+    stale: int = 0
+    open: int = 0
+    streams: int = 0
+    waiting: int = 0
+    pending: int = 0
+    landed: int = 0
+    growing: int = 0
+    missing: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a lake stands. Times are texts, ISO 8601.
+
+    refused     how many deliveries were ever refused
+    unanswered  those of them that nobody has answered
+    unseen      how many queries name streams that no tuple came of, how many streams, the first few
+    """
+
+    lake: str
+    writer: Row | None
+    lanes: Sequence[LaneStatus]
+    standing: Mapping[str, int]
+    registry_version: int
+    last_run: Row | None
+    quarantine: Mapping[str, int]
+    refused: int
+    unanswered: Sequence[Row]
+    unseen: Row
+
+
+def status_of(settings: Settings) -> Status:
+    """Ask a lake how it stands, and look into the landing folders.
+
+    (Measured) 0.3 s, 1 ms a file of the ledgers, 1 s for 100,000 files that lie there.
+    """
+    writer = holder(settings.root)
+    session = duckdb_session(settings.root, settings.tables)
+    try:
+        told = {name: _rows(session, sql) for name, sql in ASKED.items()}
+        ledger = session.execute(LEDGER).to_arrow_table()
+    finally:
+        session.close()
+    feeds = settings.feeds.items()
+    return Status(
+        lake=str(settings.root),
+        writer=None if writer is None else {**asdict(writer), "words": str(writer)},
+        lanes=[
+            *(_lane(name, told, settings, _outside(feed, ledger)) for name, feed in feeds),
+            *(_lane(lane, told, settings) for lane in _joined(told)),
+        ],
+        standing={row["kind"]: row["standing"] for row in told["kinds"]},
+        registry_version=told["registry"][0]["version"] or 0,
+        last_run=_last_run(told["last"]),
+        quarantine={row["reason"]: row["many"] for row in told["reasons"]},
+        refused=told["refused"][0]["refused"],
+        unanswered=told["unanswered"],
+        unseen={**told["unseen"][0], "first": told["first unseen"]},
+    )
+
+
+def _rows(session: "duckdb.DuckDBPyConnection", sql: str) -> list[Row]:
+    result = session.execute(sql)
+    names = [column[0] for column in result.description]
+    return [
+        {name: as_json(value) for name, value in zip(names, row, strict=True)}
+        for row in result.fetchall()
+    ]
+
+
+_PARTS = (
+    *("lanes", "lags", "behind", "stales", "opens"),
+    *("streams", "members", "waiting", "held back", "pendings"),
+)
+
+
+def _joined(told: Mapping[str, list[Row]]) -> list[str]:
+    """Name the pairs of feeds that a join was ever registered for."""
+    return sorted(row["lane"] for row in told["behind"])
+
+
+def _outside(feed: Feed, ledger: "pa.Table") -> Outside:
+    """Look into a landing folder; one that cannot be looked into is told by a run."""
+    try:
+        return left_outside(feed, ledger, time.time_ns() // 1000)
+    except LakeError:
+        return Outside()
+
+
+def _lane(
+    lane: str, told: Mapping[str, list[Row]], settings: Settings, lies: Outside | None = None
+) -> LaneStatus:
+    found: Row = vars(lies or Outside()).copy()
+    for name in _PARTS:
+        for row in told[name]:
+            if row["lane"] == lane:
+                found |= {key: value for key, value in row.items() if key != "lane"}
+    missing = [feed for feed in feeds_of(lane) if feed not in settings.feeds]
+    return LaneStatus(lane, **found, missing=missing)
+
+
+def _last_run(rows: list[Row]) -> Row | None:
+    if not rows:
+        return None
+    return {**rows[0], "seconds": json.loads(rows[0]["seconds"] or "{}")}

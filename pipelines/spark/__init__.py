@@ -1,0 +1,1 @@
+"""Spark, and the Java and jars it needs; who does the work of tasks."""

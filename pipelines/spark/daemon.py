@@ -1,0 +1,184 @@
+"""The process from which Spark forks its Python workers, with the kernels already loaded.
+
+A fresh worker imports NumPy, Arrow and Numba and loads the kernels' machine code: two seconds, and
+many more where it has to be compiled. The daemon does it once, and a fork has it.
+
+Law: when it hands over it has no thread but its own (and one of jemalloc, which knows of forks),
+since a fork copies no other. What fails while warming costs time only: the workers then load what
+they need themselves.
+"""
+
+import contextlib
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.crossings import BorderIndex
+from fencepost.crossings.choose import Method
+from fencepost.engine import FeedState, step
+from fencepost.joins.engine import step as joined
+from fencepost.joins.index import LaneIndex
+from fencepost.joins.state import LaneState
+from fencepost.joins.windows import Live, WindowIndex
+from fencepost.joins.windows.bitmap_kernels import BLOCK
+from fencepost.joins.windows.index import METHODS
+from fencepost.matches import Matcher
+from fencepost.order import NEVER
+from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
+from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, BandJoins, WindowJoins
+from fencepost.queries.standing import parted
+from fencepost.tuples import Doubles, TupleBatch
+
+FEEDS = {
+    ("price",): ("price >= 2 AND price < 5", "price < 3 OR price > 4", "price >= 3"),
+    ("x", "y"): ("x BETWEEN 1 AND 3 AND y < 4", "y > 2 AND x > 1", "x > 2 OR y > 3", "x > 3"),
+}
+STREAMS, TUPLES, MINUTE = 4, 16, 60_000_000
+BANDS = 64  # match queries: enough for an index to be worth its while
+
+
+def warm() -> None:
+    """Call each compiled kernel once, by steps of the engine; about a second where all is cached.
+
+    One process at a time: two that compile into one folder can load each other's machine code
+    (numba issue 4807).
+    """
+    with _alone(os.environ.get("NUMBA_CACHE_DIR")):
+        for axes, wheres in FEEDS.items():
+            _walk(axes, wheres)
+        _join()
+
+
+def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
+    """Meet streams for the first time, hardly move, move by a little, leap; match all the while."""
+    index = BorderIndex.build(_queries(axes, wheres))
+    matcher = Matcher.build(_bands(axes))
+    state = FeedState.empty(index.queries.feed, axes)
+    still = np.full((len(axes), STREAMS * TUPLES), 2.5)
+    climb = np.tile(np.linspace(0.0, 6.0, TUPLES), (len(axes), STREAMS))
+    leaps = np.tile(np.array([0.5, 5.5]), (len(axes), STREAMS * TUPLES // 2))
+    for begin, values in enumerate((still, climb, leaps, climb)):
+        batch = _batch(axes, values, begin * TUPLES)
+        method: Method = "walk" if begin < 3 else "difference"
+        outcome = step(state, batch, index, deliveries=1, matcher=matcher, method=method, fast=True)
+        state = outcome.state
+
+
+def _join() -> None:
+    """Keep bands up and pair tuples within windows, by every way there is to find pairs."""
+    feeds, axes = ("warm", "warmer"), (("x",), ("x",))
+    sides = {"left": feeds[0], "right": feeds[1]}
+    known = dict(zip(feeds, axes, strict=True))
+    asked: list[dict[str, object]] = [
+        {**sides, "kind": WINDOW_JOIN, "on": "left.x <= right.x + 1", "window": window}
+        for window in (2, "5m")
+    ]
+    asked += [
+        {"kind": BAND_JOIN, "left": "warm.x", "right": "warmer.x", "between": [-k / 4, k / 4]}
+        for k in range(8)
+    ]
+    _, joins = parted(
+        query
+        for n, each in enumerate(asked)
+        if (query := check_query({"id": str(n), **each}, known)[0]) is not None
+    )
+    windows = WindowJoins.from_queries(feeds, axes, [q for q in joins if q.kind == WINDOW_JOIN])
+    bands = BandJoins.from_queries(feeds, axes, [q for q in joins if q.kind == BAND_JOIN])
+    state = LaneState.empty(feeds, axes)
+    climb = np.tile(np.linspace(0.0, 6.0, TUPLES), (1, STREAMS))
+    index = LaneIndex.build(windows, bands)
+    for turn in range(4):
+        values = climb if turn < 2 else climb[:, ::-1]
+        left, right = (replace(_batch(("x",), values, turn * TUPLES), feed=feed) for feed in feeds)
+        given = [left, right]
+        given[1 - turn % 2] = given[1 - turn % 2].take(slice(0, 0))
+        turns, newly = np.array([turn % 2], np.int8), np.arange(len(bands) if turn == 3 else 0)
+        outcome = joined(state, (given[0], given[1]), turns, index, newly=newly)
+        _ = outcome.pairs, outcome.band_changes  # looked for when asked for
+        state = outcome.state
+    some = np.arange(2 * BLOCK)
+    ts, values = some * MINUTE, np.linspace(0.0, 6.0, len(some))[None]
+    live = Live(some.astype(np.int32), ts, values, some, np.zeros(len(some), np.int64))
+    for method in ("auto", *METHODS):
+        by_name = WindowIndex.build(windows, method=method)
+        by_name.probe(0, ts[:1], values[:, :1], live, NEVER, len(live))
+    index.planes[0].bands.with_added(np.zeros(1), np.ones(1))
+
+
+def _queries(axes: tuple[str, ...], wheres: tuple[str, ...]) -> QuerySet:
+    """Each condition for every stream and for one, from the first tuple on and from the second."""
+    kinds = [
+        {"where": where, **whom, **first}
+        for where in wheres
+        for whom in ({}, {"streams": ["s1"]})
+        for first in ({}, {"on_first": "enter"})
+    ]
+    asked = [
+        query_from_json({"id": str(n), "feed": "warm", "within": "2m", **kind}, {"warm": axes})
+        for n, kind in enumerate(kinds)
+    ]
+    return QuerySet.from_queries("warm", axes, asked)
+
+
+def _bands(axes: tuple[str, ...]) -> QuerySet:
+    """Bands beside each other, each for every stream and for one."""
+    asked = [
+        query_from_json(
+            {
+                "id": f"{k}-{len(whom)}",
+                "feed": "warm",
+                "kind": MATCH,
+                "where": " AND ".join(f"{axis} BETWEEN {k / 16} AND {k / 16 + 1}" for axis in axes),
+                **whom,
+            },
+            {"warm": axes},
+        )
+        for k in range(BANDS)
+        for whom in ({}, {"streams": ["s1"]})
+    ]
+    return QuerySet.from_queries("warm", axes, asked, MATCH)
+
+
+def _batch(axes: tuple[str, ...], values: Doubles, begin: int) -> TupleBatch:
+    names = pa.array([f"s{n}" for n in range(STREAMS) for _ in range(TUPLES)])
+    ts = np.tile((begin + np.arange(TUPLES)) * MINUTE, STREAMS)
+    return TupleBatch.from_columns("warm", axes, names, ts, values)
+
+
+@contextlib.contextmanager
+def _alone(folder: str | None) -> Iterator[None]:
+    """Hold the cache's folder while we may write into it, where there is one."""
+    import fcntl
+
+    with contextlib.ExitStack() as held:
+        with contextlib.suppress(OSError):
+            Path(folder or "").mkdir(parents=True, exist_ok=True)
+            lock = held.enter_context((Path(folder or "") / ".lock").open("wb"))
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def main() -> None:
+    """Warm up, then serve Spark. Spark reads our stdout: what else is said goes to stderr."""
+    spoken_to = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        warm()
+    except Exception:  # noqa: BLE001  whatever it is, the workers can do without
+        traceback.print_exc()
+    sys.stdout.flush()
+    os.dup2(spoken_to, 1)
+    os.close(spoken_to)
+    from pyspark.daemon import manager
+
+    manager()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""What stands between this machine and a Spark session, looked at one thing after the other.
+
+Law: a look changes nothing and starts no JVM; who is told of a fault is told what to do.
+"""
+
+import os
+import shutil
+import socket
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from pipelines.spark.environment import archive, jars, java, jvm, machine
+from pipelines.spark.environment.faults import SetupError
+from pipelines.spark.environment.machine import in_words
+from pipelines.spark.environment.place import Place
+from pipelines.spark.environment.preparing import compiled
+
+GB = 10**9
+PAIR = {"pyspark": "4.1.", "delta-spark": "4.4."}
+PREPARE = "`fencepost doctor --prepare`"
+
+
+class Mark(StrEnum):
+    """How a thing stands; a STOP is what a run would fail on."""
+
+    OK = "ok"
+    MIND = "!"
+    STOP = "✗"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A thing looked at: what it is, how it stands, what was found, what to do about it."""
+
+    thing: str
+    mark: Mark
+    found: str
+    do: str = ""
+
+
+def findings(place: Place, lake: Path) -> Iterator[Finding]:
+    """Look at everything that a session needs, in about a tenth of a second."""
+    yield _python()
+    yield from _java(place)
+    yield _packages()
+    yield _jars(place)
+    yield _kernels(place)
+    yield _memory()
+    yield _disk(lake)
+    yield _loopback()
+    yield _clock()
+
+
+def started() -> Finding:
+    """Start a session, run a job on it, end it, and tell how long that took."""
+    from pipelines.spark import session
+
+    begin = time.perf_counter()
+    try:
+        spark = session.spark()
+        up = time.perf_counter()
+        counted = spark.sparkContext.parallelize(range(10), 2).map(abs).count()
+        ran = time.perf_counter()
+        session.stop()
+    except Exception as why:  # noqa: BLE001  whatever it is, it is what we were asked to find
+        return Finding("session", Mark.STOP, f"does not start: {why}", "see what is marked above")
+    return Finding(
+        "session",
+        Mark.OK if counted == 10 else Mark.STOP,
+        f"up in {up - begin:.1f} s, a first job through Python workers in {ran - up:.1f} s",
+    )
+
+
+def _python() -> Finding:
+    found = f"{sys.version.split()[0]}, {sys.executable}"
+    if (3, 11) <= sys.version_info[:2] < (3, 14):
+        return Finding("Python", Mark.OK, found)
+    return Finding("Python", Mark.STOP, found, "use Python 3.11, 3.12 or 3.13")
+
+
+def _java(place: Place) -> Iterator[Finding]:
+    try:
+        chosen = java.find(place)
+    except SetupError as why:
+        yield Finding("Java", Mark.STOP, str(why))
+        return
+    yield Finding("Java", Mark.OK, f"{chosen.version} ({chosen.why}), {chosen.home}")
+    for one in chosen.passed_over:
+        yield Finding("Java", Mark.MIND, f"passed over: {one}", "nothing, another one was taken")
+    class_path = [*jvm.spark_jars(), *(place.jars / jar.file for jar in jars.JARS)]
+    if not jars.faults(place) and not archive.options(place, chosen, class_path):
+        yield Finding(
+            "start",
+            Mark.MIND,
+            "no archive of classes for this Java: a session starts, in twice the time",
+            PREPARE,
+        )
+
+
+def _packages() -> Finding:
+    found, wrong = [], []
+    for name, wanted in PAIR.items():
+        try:
+            found.append(f"{name} {version(name)}")
+            if not version(name).startswith(wanted):
+                wrong.append(f"{name} {wanted}x")
+        except PackageNotFoundError:
+            found.append(f"no {name}")
+            wrong.append(f"{name} {wanted}x")
+    if wrong:
+        do = f"make setup: the jars go with {' and '.join(wrong)}"
+        return Finding("Spark", Mark.STOP, ", ".join(found), do)
+    return Finding("Spark", Mark.OK, ", ".join(found))
+
+
+def _jars(place: Place) -> Finding:
+    if wrong := jars.faults(place):
+        return Finding("Delta jars", Mark.STOP, "; ".join(wrong), f"{PREPARE} fetches {jars.SIZE}")
+    return Finding("Delta jars", Mark.OK, f"both there, checksums right, in {place.jars}")
+
+
+def _kernels(place: Place) -> Finding:
+    folder = Path(os.environ.get("NUMBA_CACHE_DIR") or place.kernels)
+    writable = folder.is_dir() and os.access(folder, os.W_OK)
+    if not writable and folder.exists():
+        found = f"{folder} cannot be written to: each session compiles for 10 s"
+        return Finding("kernels", Mark.MIND, found, "make it writable, or set NUMBA_CACHE_DIR")
+    if folder == place.kernels and not compiled(place):
+        return Finding("kernels", Mark.MIND, "not compiled: the first session does, 10 s", PREPARE)
+    return Finding("kernels", Mark.OK, f"kept in {folder}")
+
+
+def _memory() -> Finding:
+    memory = machine.memory()
+    short, long = machine.heap(None, quick=True), machine.heap(None, quick=False)
+    found = (
+        f"{in_words(memory.free)} free of {in_words(memory.total)}; Spark's JVM takes up to "
+        f"{in_words(short)} for a command, {in_words(long)} for a long job; "
+        f"{machine.cores()} cores"
+    )
+    do = "free some memory, or give Spark less (the setting `memory`, like 600m)"
+    if memory.free < machine.LEAST:
+        return Finding("memory", Mark.STOP, found, do)
+    return Finding("memory", Mark.MIND if memory.free < 2 * short else Mark.OK, found, do)
+
+
+def _disk(lake: Path) -> Finding:
+    there = lake.absolute()
+    while not there.exists():
+        there = there.parent
+    free = shutil.disk_usage(there).free
+    found = f"{in_words(free)} free at {there}"
+    if not os.access(there, os.W_OK):
+        return Finding("disk", Mark.STOP, f"{there} cannot be written to", "choose another lake")
+    mark = Mark.STOP if free < GB // 4 else Mark.MIND if free < 5 * GB else Mark.OK
+    return Finding("disk", mark, found, "make room, or put the lake on a larger disk")
+
+
+def _loopback() -> Finding:
+    from pipelines.spark.session import LOOPBACK
+
+    try:
+        with socket.socket() as listening:
+            listening.bind((LOOPBACK, 0))
+            listening.listen(1)
+            with socket.create_connection(listening.getsockname(), timeout=2):
+                return Finding("ports", Mark.OK, f"{LOOPBACK} listens and answers")
+    except OSError as why:
+        do = "Spark talks to itself over loopback: bring it up (ip link set lo up), or allow it"
+        return Finding("ports", Mark.STOP, f"{LOOPBACK} does not answer: {why}", do)
+
+
+def _clock() -> Finding:
+    here = time.strftime("%Z %z")
+    return Finding("time", Mark.OK, f"kept and shown in UTC; this machine shows {here}")

@@ -1,0 +1,266 @@
+"""The Spark session: one a process, on the Java and the jars of the environment, and quiet.
+
+Law: nothing that the shell happens to hold (SPARK_HOME, PYSPARK_SUBMIT_ARGS, JAVA_TOOL_OPTIONS, a
+Connect address) changes it; nothing is left in the working folder; time is UTC in the session, in
+the JVM, in the workers and in this process.
+"""
+
+import atexit
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fencepost.errors import InputError, StateError
+from pipelines.spark.environment import apart, archive, jars, java, jvm, machine
+from pipelines.spark.environment.place import Place
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+LOOPBACK = "127.0.0.1"
+ATTEMPTS = 3  # of a task: a worker that dies costs a retry
+PARTITIONS = 4  # of a shuffle: more than this is overhead on one machine
+# PySpark would go by these, and to another JVM or a Connect server.
+FOREIGN = (
+    "SPARK_REMOTE",
+    "SPARK_LOCAL_REMOTE",
+    "SPARK_CONNECT_MODE_ENABLED",
+    "SPARK_API_MODE",
+    "SPARK_TESTING",
+    "MASTER",
+)
+STOPPING = 20.0
+"""Seconds until a JVM that does not end is ended."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Running:
+    """The session of this process, its JVM, and the folder that goes when it ends."""
+
+    session: "SparkSession"
+    jvm: jvm.Jvm
+    folder: Path
+    process: int
+
+
+_RUNNING: list[_Running] = []
+_TURN = threading.RLock()
+
+
+def spark(
+    *,
+    quick: bool = True,
+    memory: str | None = None,
+    cores: int | None = None,
+    extra: Mapping[str, str] | None = None,
+    jvm_options: Sequence[str] = (),
+) -> "SparkSession":
+    """Return the session of this process; the first call starts it and settles what it is.
+
+    About 3 s, and at the first job and the first table as much again; a later call costs nothing.
+
+    Args:
+        quick: the JVM starts fast and stays slower, for commands and tests; False for long jobs.
+        memory: of the JVM's heap, like 4g; without it 1 GiB if quick, else a quarter of the
+            machine's, 1 to 8 GiB. The workers, which hold the tuples, come on top.
+        cores: at most so many tasks at a time, and never more than the machine has cores.
+        extra: further settings of Spark, over ours.
+        jvm_options: in place of those that map the archive of classes.
+    """
+    with _TURN:
+        if (running := _running()) is not None:
+            return running.session
+        if cores is not None and cores < 1:
+            raise InputError(f"{cores} cores, expected 1 or more")
+        heap = machine.heap(memory, quick=quick)
+        tasks = min(cores or machine.cores(), machine.cores())
+        place = Place.of_this_python()
+        chosen = java.find(place)
+        class_path = [*jvm.spark_jars(), *jars.here(place)]
+        options = [
+            f"-Xmx{heap // 2**20}m",
+            *(jvm.QUICK if quick else ()),
+            *(jvm_options or archive.options(place, chosen, class_path)),
+        ]
+        running = _begun(
+            lambda folder: jvm.start(chosen, options, class_path, folder),
+            lambda folder: {**_settings(tasks, folder, place), **(extra or {})},
+        )
+        _RUNNING.append(running)
+        return running.session
+
+
+def _begun(
+    start: Callable[[Path], jvm.Jvm], settings: Callable[[Path], Mapping[str, str]]
+) -> _Running:
+    """Start a JVM and a session in it, with a folder that goes when they do, or leave nothing."""
+    _refuse_a_strangers()
+    os.environ["TZ"] = "UTC"
+    time.tzset()
+    folder = Path(tempfile.mkdtemp(prefix="fencepost-spark-"))
+    try:
+        process = start(folder)
+        try:
+            return _Running(_connected(process, settings(folder)), process, folder, os.getpid())
+        except BaseException:
+            _forget()
+            process.end(STOPPING)
+            raise
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _refuse_a_strangers() -> None:
+    pyspark = sys.modules.get("pyspark")
+    if pyspark is not None and pyspark.SparkContext._active_spark_context is not None:
+        raise StateError(
+            "a Spark session that Fencepost did not start runs in this process. Stop it first: "
+            "Fencepost sets up its own, with the Delta jars and UTC."
+        )
+
+
+def stop(patience: float = STOPPING) -> None:
+    """End the session and its JVM, in about half a second; nothing happens where there is none.
+
+    A JVM that has not ended after so many seconds is ended.
+    """
+    with _TURN:
+        if (running := _running()) is None:
+            return
+        try:
+            running.session.stop()
+        finally:
+            _end(running, patience)
+
+
+def ended(patience: float = 0.0) -> int | None:
+    """Return how the session's JVM ended; None where it runs, or ends after so many seconds."""
+    if not _RUNNING or _RUNNING[0].process != os.getpid():
+        return None
+    try:
+        return _RUNNING[0].jvm.process.wait(patience)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _running() -> _Running | None:
+    """Return the session that runs; StateError in a fork, whose session is its parent's."""
+    if not _RUNNING:
+        return None
+    running = _RUNNING[0]
+    if running.process != os.getpid():
+        raise StateError(
+            f"process {os.getpid()} was forked from {running.process} after that had started a "
+            "Spark session, and a JVM cannot be shared. Start processes before the session, or by "
+            "multiprocessing's 'spawn'."
+        )
+    if not running.jvm.alive:
+        _end(running, 0)
+        return None
+    return running
+
+
+def _end(running: _Running, patience: float) -> None:
+    _RUNNING.clear()
+    _forget()
+    running.jvm.end(patience)
+    shutil.rmtree(running.folder, ignore_errors=True)
+
+
+def _forget() -> None:
+    """Let PySpark forget a JVM that is gone, so that it takes the next one."""
+    from pyspark import SparkContext
+    from pyspark.sql import SparkSession
+
+    gateway = SparkContext._gateway
+    SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None
+    SparkSession._instantiatedSession = None
+    if gateway is not None:
+        gateway.shutdown()
+
+
+@atexit.register
+def _leave() -> None:
+    """At the end of the process the JVM sees its stdin close, and goes without being waited for."""
+    if _RUNNING and _RUNNING[0].process == os.getpid():
+        _RUNNING[0].jvm.let_go()
+        shutil.rmtree(_RUNNING[0].folder, ignore_errors=True)
+
+
+def _connected(process: jvm.Jvm, settings: Mapping[str, str]) -> "SparkSession":
+    """Let PySpark talk to the JVM that was started, and start the session in it."""
+    from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
+
+    address = {
+        "PYSPARK_GATEWAY_PORT": str(process.port),
+        "PYSPARK_GATEWAY_SECRET": process.secret,
+        "PYSPARK_PYTHON": sys.executable,
+    }
+    with _environment(address):
+        gateway = launch_gateway()
+        conf = SparkConf(loadDefaults=False, _jvm=gateway.jvm).setAll(list(settings.items()))
+        context = SparkContext(conf=conf, gateway=gateway)
+        # Of a JVM that ended it prints a traceback; who waits for the job says it in words.
+        context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
+        return SparkSession.builder.getOrCreate()
+
+
+@contextmanager
+def _environment(settings: Mapping[str, str]) -> Iterator[None]:
+    """Set and unset variables for PySpark, which reads them while a session starts."""
+    before = {name: os.environ.get(name) for name in (*FOREIGN, *settings)}
+    for name in FOREIGN:
+        os.environ.pop(name, None)
+    os.environ.update(settings)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _settings(tasks: int, folder: Path, place: Place) -> dict[str, str]:
+    workers = {
+        "TZ": "UTC",
+        "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(place.kernels),
+        **apart.import_settings(),
+        "OPENBLAS_NUM_THREADS": "1",  # a daemon that forks must have one thread
+    }
+    return {
+        "spark.master": f"local[{tasks},{ATTEMPTS}]",
+        "spark.app.name": "fencepost",
+        "spark.driver.host": LOOPBACK,
+        "spark.driver.bindAddress": LOOPBACK,
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.default.parallelism": str(tasks),
+        "spark.python.worker.reuse": "true",
+        "spark.python.daemon.module": apart.module("spark.daemon"),
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.catalogImplementation": "in-memory",
+        "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+        "spark.sql.shuffle.partitions": str(PARTITIONS),
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(PARTITIONS),
+        "spark.sql.execution.arrow.pyspark.enabled": "true",
+        "spark.sql.execution.arrow.maxRecordsPerBatch": "250000",
+        "spark.databricks.delta.snapshotPartitions": "2",
+        **{f"spark.executorEnv.{name}": value for name, value in workers.items()},
+    }

@@ -1,0 +1,213 @@
+"""Generated workloads as files: CSV, JSON lines or Parquet, by the end of the name.
+
+Law: all the files of one workload are written under names that ingest passes over, and then take
+their own: a file is whole or it is not there.
+"""
+
+import gzip
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from fencepost.errors import InputError
+from fencepost.times import SECOND
+from fencepost.tuples import TupleBatch
+from pipelines.disk.errors import refuse_failing
+from pipelines.files.write.text import csv_pieces, json_pieces
+from pipelines.workloads import RoadNetwork
+
+TABLE_FORMS = ("csv", "jsonl", "parquet")
+QUERY_FORMS = ("jsonl", "parquet")
+UNITS = {"m": 60 * SECOND, "s": SECOND, "ms": 1_000, "us": 1}
+
+Write = Callable[[str, BinaryIO], None]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file to be written: its path, and the form that its name asks for."""
+
+    path: Path
+    form: str
+    packed: bool
+
+    @classmethod
+    def of(cls, path: Path, forms: Sequence[str]) -> "Target":
+        """Read the form from the end of the name; refuse a name that says none of these forms."""
+        ends = [end.lower() for end in path.suffixes]
+        packed = ends[-1:] == [".gz"]
+        form = "".join(ends[-2:-1] if packed else ends[-1:])[1:]
+        if form not in forms or (packed and form == "parquet"):
+            text, listed = forms[:-1], ", ".join(f".{known}" for known in forms)
+            gz = " or ".join(f".{known}.gz" for known in text)
+            raise InputError(f"{path}: expected a name that ends in {listed}, {gz}")
+        if path.is_dir():
+            raise InputError(f"{path} is a folder, where a file is to be written")
+        return cls(path, form, packed)
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The files that one workload is written to."""
+
+    tuples: Target
+    queries: Target | None
+    roads: Target | None
+
+    @classmethod
+    def of(cls, tuples: Path, queries: Path | None, roads: Path | None = None) -> "Targets":
+        """Look at the names before anything is made; refuse one that is given twice."""
+        paths = [path.resolve() for path in (tuples, queries, roads) if path is not None]
+        twice = next((path for path in paths if paths.count(path) > 1), None)
+        if twice is not None:
+            raise InputError(f"{twice} was given twice, expected a name of its own for each file")
+        return cls(
+            Target.of(tuples, TABLE_FORMS),
+            None if queries is None else Target.of(queries, QUERY_FORMS),
+            None if roads is None else Target.of(roads, TABLE_FORMS),
+        )
+
+    def write(
+        self, tuples: TupleBatch, queries: pa.Table, roads: RoadNetwork | None = None
+    ) -> None:
+        """Write all the files that were asked for, or none."""
+        jobs: list[tuple[Target, Write]] = [(self.tuples, partial(write_tuples, tuples))]
+        if self.queries is not None:
+            jobs.append((self.queries, partial(write_queries, queries, tuples.feed)))
+        if self.roads is not None and roads is not None:
+            jobs.append((self.roads, partial(write_roads, roads)))
+        write_whole(jobs)
+
+    def told(self, tuples: TupleBatch, queries: pa.Table, realised: str) -> str:
+        """Say in two lines what was made."""
+        made = f"{len(tuples):,} tuples of {len(tuples.names):,} streams, {realised}"
+        watching = (
+            "no standing queries: --queries-out FILE writes them"
+            if self.queries is None
+            else f"{self.queries.path}: {len(queries):,} standing queries on '{tuples.feed}'"
+        )
+        return f"{self.tuples.path}: {made}\n{watching}"
+
+
+def write_whole(jobs: Sequence[tuple[Target, Write]]) -> None:
+    """Write each target under a passing name; when all are written, rename them; else leave none.
+
+    Folders that do not exist are made; a file that stands there is replaced.
+    """
+    paths = [target.path.resolve() for target, _ in jobs]
+    passing = [path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in paths]
+    target = jobs[0][0]
+    try:
+        for (target, write), name in zip(jobs, passing, strict=True):
+            with opened(name, packed=target.packed) as file:
+                write(target.form, file)
+        for path, name in zip(paths, passing, strict=True):
+            name.replace(path)
+    except OSError as failure:
+        refuse_failing(failure, target.path)
+        why = failure.strerror or str(failure)
+        raise InputError(f"{target.path} cannot be written: {why}; nothing written") from None
+    finally:
+        for name in passing:
+            with suppress(OSError):  # gone by its renaming, or never there
+                name.unlink()
+
+
+@contextmanager
+def opened(name: Path, *, packed: bool, level: int = 6) -> Iterator[BinaryIO]:
+    """Open a file to write to, packed with no name and no time in it: the same bytes each time."""
+    name.parent.mkdir(parents=True, exist_ok=True)
+    with name.open("wb") as plain:
+        if not packed:
+            yield plain
+            return
+        with gzip.GzipFile("", "wb", level, plain, mtime=0) as file:
+            yield file  # type: ignore[misc]  # typeshed has it apart from BinaryIO
+
+
+def rounded(tuples: TupleBatch, decimals: int | None) -> TupleBatch:
+    """Round the values to so many decimals; None leaves them."""
+    if decimals is None:
+        return tuples
+    tens = float(10**decimals)
+    return replace(tuples, values=np.rint(tuples.values * tens) / tens)
+
+
+def together(*queries: pa.Table) -> pa.Table:
+    """Put queries behind each other; a column that some do not have is null there."""
+    some = [table for table in queries if len(table)]
+    return pa.concat_tables(some or queries[:1], promote_options="default")
+
+
+def write_tuples(tuples: TupleBatch, form: str, file: BinaryIO) -> None:
+    """Write the columns stream_id, ts and the axes, in the batch's order."""
+    columns = {
+        "stream_id": tuples.names.take(pa.array(tuples.stream)),
+        "ts": pa.array(tuples.ts).cast(pa.timestamp("us", tz="UTC")),
+    }
+    axes = zip(tuples.axes, tuples.values, strict=True)
+    write_table(pa.table(columns | {axis: pa.array(values) for axis, values in axes}), form, file)
+
+
+def write_queries(queries: pa.Table, feed: str, form: str, file: BinaryIO) -> None:
+    """Write one-box queries: in Parquet their bounds as columns, in JSON lines as `where`."""
+    if form == "parquet":
+        named = pa.array([feed] * len(queries), pa.string())
+        write_table(queries.add_column(1, "feed", named), form, file)
+        return
+    axes = [name.removesuffix("_lo") for name in queries.column_names if name.endswith("_lo")]
+    file.writelines(query_lines(queries.to_pylist(), axes, feed))
+
+
+def query_lines(rows: Iterable[dict[str, Any]], axes: Sequence[str], feed: str) -> Iterator[bytes]:
+    """Give each query as a line of JSON."""
+    for row in rows:
+        query = {"id": row["id"], "feed": feed, "where": where_text(row, axes)}
+        if row.get("streams") is not None:
+            query["streams"] = row["streams"]
+        if row.get("within") is not None:
+            query["within"] = duration_text(row["within"])
+        yield json.dumps(query).encode() + b"\n"
+
+
+def where_text(row: dict[str, Any], axes: Sequence[str]) -> str:
+    """Write a box as the predicate that parses to the same doubles."""
+    return " AND ".join(
+        f"{axis} >= {row[f'{axis}_lo']!r} AND {axis} < {row[f'{axis}_hi']!r}" for axis in axes
+    )
+
+
+def duration_text(us: int) -> str:
+    """Write a duration in the largest unit that counts it whole."""
+    unit = next(unit for unit, size in UNITS.items() if us % size == 0)
+    return f"{us // UNITS[unit]}{unit}"
+
+
+def write_roads(roads: RoadNetwork, form: str, file: BinaryIO) -> None:
+    """Write the roads, a row each: its ends in metres and its speed limit in km/h."""
+    begin, end = roads.begin, roads.end
+    columns = {
+        "x_begin": roads.x[begin],
+        "y_begin": roads.y[begin],
+        "x_end": roads.x[end],
+        "y_end": roads.y[end],
+        "limit": roads.limit,
+    }
+    write_table(pa.table(columns), form, file)
+
+
+def write_table(table: pa.Table, form: str, file: BinaryIO) -> None:
+    """Write a table in one of the forms."""
+    if form == "parquet":
+        pq.write_table(table, file)
+    else:
+        file.writelines(csv_pieces(table) if form == "csv" else json_pieces(table))

@@ -1,0 +1,170 @@
+"""A lake with landing folders, for the tests: files land, are taken in, and tables are compared."""
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.times import to_microseconds
+from pipelines import ingest
+from pipelines.ingest import IngestReport
+from pipelines.lake import crash_points
+from pipelines.lake.sequence import latest
+from pipelines.lake.store import Store
+from pipelines.project.settings import Feed, Settings
+from pipelines.spark.runner import HereRunner
+
+T0 = 1_795_003_200_000_000
+"""2026-11-18T12:00:00Z, µs: when everything is found."""
+
+HEAD = "stream_id,ts,price,volume\n"
+AT = "2026-11-18T11:59:{:02d}Z"
+
+Row = dict[str, Any]
+
+
+def ticks(*prices: float, stream: str = "a") -> str:
+    """CSV of a stream's prices, a second apart."""
+    return HEAD + "".join(f"{stream},{AT.format(k)},{p},1\n" for k, p in enumerate(prices))
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+@contextlib.contextmanager
+def killed_at(place: str, time: int = 1) -> Iterator[None]:
+    """End whatever passes this point for the k-th time."""
+    left = [time]
+
+    def hook(name: str) -> None:
+        left[0] -= name == place
+        if name == place and not left[0]:
+            raise Killed
+
+    off = crash_points.on_point(hook)
+    try:
+        yield
+    finally:
+        off()
+
+
+@cache
+def _template(axes: tuple[tuple[str, tuple[str, ...]], ...], buckets: int) -> Path:
+    root = Path(tempfile.mkdtemp(prefix="fencepost-")) / "lake"
+    feeds = {name: Feed(name, own, root) for name, own in axes}
+    Store.create(root, Settings(None, root, feeds).tables, buckets=buckets)
+    return root
+
+
+@dataclass
+class Place:
+    """A lake and the landing folders of its feeds."""
+
+    folder: Path
+    settings: Settings
+    store: Store
+    landed: int = 0
+
+    @classmethod
+    def make(cls, folder: Path, *feeds: Feed, buckets: int = 4) -> "Place":
+        """Copy a lake that was made once; sources lie beside it."""
+        declared = feeds or (Feed("ticks", ("price", "volume"), Path("ticks")),)
+        own = {feed.name: replace(feed, source=folder / feed.source) for feed in declared}
+        for feed in own.values():
+            feed.source.mkdir(parents=True, exist_ok=True)
+        root = folder / "lake"
+        axes = tuple((name, feed.axes) for name, feed in own.items())
+        shutil.copytree(_template(axes, buckets), root)
+        settings = Settings(None, root, own)
+        return cls(folder, settings, Store.open(root, settings.tables))
+
+    def declare(self, feed: str, **changed: Any) -> None:
+        """Change a feed's declaration."""
+        feeds = {**self.settings.feeds, feed: replace(self.settings.feeds[feed], **changed)}
+        self.settings = replace(self.settings, feeds=feeds)
+
+    def land(self, name: str, content: str | bytes, feed: str = "ticks") -> Path:
+        """Put a file into a landing folder, left alone for long."""
+        path = self.settings.feeds[feed].source / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        self.left_alone(path, self.settings.feeds[feed].source)
+        return path
+
+    def left_alone(self, path: Path, source: Path) -> None:
+        """Say that a file and its folders were changed an hour ago, each at another time."""
+        self.landed += 1
+        then = (T0 - 3_600_000_000 + self.landed) * 1000
+        for changed in (path, *path.parents):
+            if changed == source.parent:
+                break
+            os.utime(changed, ns=(then, then))
+
+    def ingest(self, now: int = T0) -> IngestReport:
+        """Take in what has landed."""
+        return ingest.ingest(self.store, self.settings, HereRunner(), now)
+
+    def recovered(self) -> IngestReport:
+        """Go on in a new process after a crash."""
+        self.store = Store.open(self.settings.root, self.settings.tables)
+        return ingest.recover(self.store, self.settings, HereRunner())
+
+    def retry(self, now: int = T0, feed: str | None = None, **asked: Any) -> IngestReport:
+        """Take up again what was turned away."""
+        return ingest.retry(self.store, self.settings, HereRunner(), now, feed=feed, **asked)
+
+    def arrivals(self) -> list[Row]:
+        """What the ledger says of each number, in order."""
+        rows: list[Row] = latest(self.store.rows("arrivals")).to_pylist()
+        return rows
+
+    def tuples(self, feed: str = "ticks") -> list[Row]:
+        """The tuples of a feed, in the order of arrival."""
+        rows = _rows(self.store.rows(feed), ("bucket",))
+        return sorted(rows, key=lambda row: (row["arrival"], row["file"], row["line"]))
+
+    def aside(self) -> list[Row]:
+        """What ingest turned away, in the order of arrival."""
+        rows = _rows(self.store.rows("quarantine"), ())
+        return sorted(rows, key=lambda row: (row["arrival"], row["file"], row["line"]))
+
+    def reasons(self) -> list[tuple[int, str, str]]:
+        """Of each row turned away its line, the reason and the detail."""
+        return [(row["line"], row["reason"], row["detail"]) for row in self.aside()]
+
+    def content(self) -> Mapping[str, list[Row]]:
+        """All that ingest wrote, but for what names a run: plans and versions."""
+        told = [
+            {k: v for k, v in row.items() if k not in ("plan", "bases")} for row in self.arrivals()
+        ]
+        feeds = {name: self.tuples(name) for name in self.settings.feeds}
+        return {"arrivals": told, "quarantine": self.aside(), **feeds}
+
+    def commits(self, table: str) -> list[tuple[str, str, int, int, int]]:
+        """What the commits of a table say of themselves: what, lane, first, last, rows."""
+        return [
+            (said.what, said.lane, said.first, said.last, said.rows)
+            for said in self.store.evidence(table, 0)
+        ]
+
+
+def _rows(table: pa.Table, leave_out: tuple[str, ...]) -> list[Row]:
+    rows: list[Row] = table.drop_columns(list(leave_out)).to_pylist()
+    for row in rows:
+        if "ts" in row:
+            row["ts"] = to_microseconds(row["ts"])
+    return rows
+
+
+def as_json_lines(rows: list[Row]) -> str:
+    """Write rows as JSON lines."""
+    return "".join(json.dumps(row) + "\n" for row in rows)

@@ -1,0 +1,204 @@
+"""Plays a story of two feeds and their joins on a lake, and returns the reference's kind of rows.
+
+Law: how deliveries are grouped into epochs and committed together, how often the state is laid down
+whole, and how the joins are shared out are arguments here, and none of them may change a row.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from math import inf
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.errors import QueryFault
+from fencepost.lanes import lane_of
+from fencepost.queries.joins import WINDOW_JOIN, JoinQuery
+from fencepost.queries.joins.on import parse_join
+from fencepost.reference import Change, JoinRegistration, Pair, SideDelivery, Sighting
+from pipelines.epochs.drive import Lake, advance, arrivals_of, chain_of
+from pipelines.execute.joins.job import JoinJob
+from pipelines.lake.store import Store
+from pipelines.planning.chain import Chain
+from pipelines.planning.plan import Limits
+from pipelines.project.settings import Feed, Settings
+from pipelines.spark.runner import HereRunner, Runner
+from tests.support.lakes.lake_play import KEY, deliver, register
+
+FEEDS = ("bids", "asks")
+LANE = lane_of(*FEEDS)
+AXES = (("x", "y"), ("x", "z"))
+
+Axes = tuple[tuple[str, ...], tuple[str, ...]]
+Script = Sequence[SideDelivery | JoinRegistration]
+
+
+@dataclass(frozen=True)
+class JoinWay:
+    """A way to play a story on a lake.
+
+    at_once   deliveries that have arrived before each advance; None: all of them
+    tasks     how many parts the joins are shared out to
+    """
+
+    at_once: int | None = 1
+    limits: Limits = field(default_factory=Limits)
+    tasks: int = 1
+    piece: int = 1 << 20
+
+
+def lake_of(
+    root: Path,
+    lateness: tuple[int, int] = (0, 0),
+    way: JoinWay = JoinWay(),
+    runner: Runner | None = None,
+    axes: Axes = AXES,
+) -> Lake:
+    """Make a lake of two feeds, with nothing in it."""
+    feeds = {
+        name: Feed(name, own, root / "landing" / name, allowed_lateness=late, deleted="deleted")
+        for name, own, late in zip(FEEDS, axes, lateness, strict=True)
+    }
+    settings = Settings(None, root / "lake", feeds, buckets=2)
+    store = Store.create(settings.root, settings.tables, buckets=2)
+    return Lake(store, settings, runner or HereRunner(), way.limits)
+
+
+def play(lake: Lake, script: Script, way: JoinWay = JoinWay()) -> None:
+    """Let a story happen on a lake; keys of deliveries rise or not as the story's items say."""
+    arrived = 0
+    with shared_out(way):
+        for item in script:
+            if isinstance(item, JoinRegistration):
+                register(lake, item)
+                continue
+            feed = FEEDS[item.side]
+            deliver(lake, item.delivery, KEY, feed, item.gone)
+            arrived += 1
+            if way.at_once is not None and arrived % way.at_once == 0:
+                list(advance(lake, LANE))
+        list(advance(lake, LANE))
+
+
+@contextmanager
+def shared_out(way: JoinWay) -> Iterator[None]:
+    """Part even a handful of joins into tasks, and lay rows down piece by piece."""
+    with (
+        mock.patch.object(JoinJob, "parts", property(lambda _: way.tasks)),
+        mock.patch("pipelines.execute.joins.write.PIECE", way.piece),
+    ):
+        yield
+
+
+def in_force(lake: Lake, name: str, lane: str = LANE) -> list[dict[str, Any]]:
+    """Read the rows of a table that count."""
+    chain: Chain = chain_of(lake.store, lane)
+    assert not chain.open
+    force = {(epoch.epoch, epoch.generation) for epoch in chain.epochs}
+    rows = lake.store.rows(name)
+    pairs = zip(rows["epoch"].to_pylist(), rows["generation"].to_pylist(), strict=True)
+    kept = rows.filter(pa.array([pair in force for pair in pairs], pa.bool_()))
+    return [row for row in kept.to_pylist() if row["lane"] == lane]
+
+
+def places(lake: Lake, lane: str = LANE) -> dict[int, int]:
+    """Say of each delivery which of the lane's it is, from 0."""
+    return {d.n: k for k, d in enumerate(arrivals_of(lake.store).deliveries(lane))}
+
+
+def us(instant: Any) -> int:
+    """Give an instant as µs."""
+    return int(np.datetime64(instant.replace(tzinfo=None), "us").astype(np.int64))
+
+
+def told_pairs(lake: Lake) -> list[Pair]:
+    """Give the pairs as the reference tells them."""
+    place, axes = places(lake), (lake.settings.axes[FEEDS[0]], lake.settings.axes[FEEDS[1]])
+    found = []
+    for row in in_force(lake, "pairs"):
+        left, right = (
+            Sighting(
+                row[f"{side}_stream_id"],
+                us(row[f"{side}_ts"]),
+                tuple(row[f"{side}_{axis}"] for axis in own),
+            )
+            for side, own in zip(("left", "right"), axes, strict=True)
+        )
+        name = row["query_id"], row["query_version"]
+        found.append(Pair(*name, us(row["ts"]), left, right, place[row["arrival"]]))
+    return found
+
+
+def told_changes(lake: Lake) -> list[Change]:
+    """Give the changes as the reference tells them: of a registration without a time."""
+    place = places(lake)
+    return [
+        Change(
+            row["query_id"],
+            row["query_version"],
+            row["change"],
+            row["left_stream_id"],
+            row["right_stream_id"],
+            row["left_value"],
+            row["right_value"],
+            us(row["ts"]) if row["arrival"] in place else None,
+            place.get(row["arrival"], -1),
+        )
+        for row in in_force(lake, "band_changes")
+    ]
+
+
+def with_a_delivery(script: Script) -> list[SideDelivery | JoinRegistration]:
+    """Leave out registrations that no delivery was evaluated under: a lake never acts on them."""
+    return [
+        item
+        for item, after in pairwise([*script, JoinRegistration(())])
+        if isinstance(item, SideDelivery) or isinstance(after, SideDelivery)
+    ]
+
+
+def texted(query: JoinQuery, axes: Axes) -> JoinQuery:
+    """Give a drawn join the texts that a registry keeps; of several conjuncts, those of the first.
+
+    What no pair can satisfy is no query: it becomes one that every pair does.
+    """
+    if query.kind != WINDOW_JOIN:
+        return query
+    names = [f"left.{axis}" for axis in axes[0]] + [f"right.{axis}" for axis in axes[1]]
+    box, tests = query.conjuncts[0]
+    where = [
+        term
+        for name, (lo, hi) in zip(names, box, strict=True)
+        for term in (f"{name} >= {lo!r}" * (lo > -inf), f"{name} < {hi!r}" * (hi < inf))
+        if term
+    ]
+    on = [
+        f"{names[t.axis]} {_plus(t.plus)} {t.op} {names[t.other]} {_plus(t.other_plus)}"
+        for t in tests
+    ]
+    said = " AND ".join(on) or "ALL", " AND ".join(where) or None
+    try:
+        conjuncts = parse_join(*said, FEEDS, axes)
+    except QueryFault:
+        said = "ALL", None
+        conjuncts = parse_join(*said, FEEDS, axes)
+    return replace(query, on=said[0], where=said[1], conjuncts=conjuncts)
+
+
+def _plus(number: float) -> str:
+    return f"{'-' if number < 0 else '+'} {abs(number)!r}" if number else ""
+
+
+def written(script: Script, axes: Axes) -> Script:
+    """Give the joins of a script their texts."""
+    return [
+        JoinRegistration(tuple(texted(query, axes) for query in item.queries))
+        if isinstance(item, JoinRegistration)
+        else item
+        for item in script
+    ]

@@ -1,0 +1,102 @@
+"""A lake with events of two feeds, whose marts are refreshed."""
+
+# ruff: noqa: S608  SQL is what is tested
+
+import uuid
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from deltalake import DeltaTable
+
+from pipelines.lake.evidence import Evidence
+from pipelines.lake.store import Store
+from pipelines.project.settings import Feed, Settings
+from pipelines.serve.marts import MartReport, folder_of, refresh
+from pipelines.serve.views.duckdb_session import duckdb_session
+from schemas.marts import MARTS
+from tests.support.lakes.hand_made_lakes import AXES, Ledger, at
+
+NOW = timedelta(0)
+TICKS, TOWN = "ticks", "locations"
+
+
+def write_town(root: Path) -> None:
+    """A lake with events of two feeds; each test copies it."""
+    ledger = Ledger()
+    ledger.register({"id": "q"}, {"id": "zone", "feed": TOWN})
+    for feed in AXES:
+        ledger.epoch(feed, 1, [ledger.arrive(feed)], watermark=at(200_000))
+    for feed, query, stream, entered, left in (
+        (TICKS, "q", "ünï", 1, 20),
+        (TICKS, "q", "a", 2, None),
+        (TICKS, "q", "b", 90_000, 90_001.5),
+        (TOWN, "zone", "car", 3, 86_400),
+        (TOWN, "zone", "van", 4, None),
+    ):
+        ledger.event("I", query, stream, entered, feed=feed)
+        if left is not None:
+            ledger.event("O", query, stream, left, feed=feed)
+    ledger.written(root)
+
+
+class Town:
+    """A lake with events of two feeds, in which more happens when it is told to."""
+
+    def __init__(self, root: Path) -> None:
+        feeds = {name: Feed(name, axes, root / "landing") for name, axes in AXES.items()}
+        self.settings = Settings(None, root, feeds)
+        self.store = Store.open(root, self.settings.tables)
+
+    def enter(self, stream: str, ts: float, left: float | None = None, feed: str = TICKS) -> None:
+        """A stream enters its feed's query, and leaves it again."""
+        more = Ledger()
+        query = "q" if feed == TICKS else "zone"
+        more.event("I", query, stream, ts, feed=feed)
+        if left is not None:
+            more.event("O", query, stream, left, feed=feed)
+        self.happen("events", more)
+
+    def happen(self, table: str, more: Ledger) -> None:
+        """Rows come to a table."""
+        told = Evidence("by hand", uuid.uuid4().hex, "", 1, 1, 1, 1, 0)
+        files = self.store.write(table, more.arrow(table))
+        self.store.append(table, self.store.version(table), files, told)
+
+    def shows(self, view: str, feed: str) -> list[str]:
+        """The rows of a view, as text, to the last digit."""
+        return self.all_shown((view, feed))[0]
+
+    def all_shown(self, *pairs: tuple[str, str]) -> list[list[str]]:
+        """The rows of several views and feeds, of one moment."""
+        session = duckdb_session(self.settings.root, self.settings.tables)
+        try:
+            asked = [f"SELECT * FROM {view} v WHERE v.feed = '{feed}'" for view, feed in pairs]
+            return [in_order(session.execute(sql).to_arrow_table()) for sql in asked]
+        finally:
+            session.close()
+
+    def holds(self, mart: str, feed: str) -> list[str]:
+        """The rows of a mart, as delta-rs reads them."""
+        table = DeltaTable(str(folder_of(self.settings.root, mart))).to_pyarrow_table()
+        return in_order(table.filter(pa.compute.equal(table["feed"], feed)), MARTS[mart].arrow)
+
+    def agree(self) -> bool:
+        """Whether every mart holds what its view shows."""
+        pairs = [(mart, feed) for mart in MARTS for feed in AXES]
+        return [self.holds(*pair) for pair in pairs] == self.all_shown(*pairs)
+
+
+def in_order(rows: Any, schema: pa.Schema | None = None) -> list[str]:
+    """Rows as text, in an order of their own."""
+    table = rows if schema is None else rows.select(schema.names).cast(schema)
+    return sorted(repr(tuple(row.values())) for row in table.to_pylist())
+
+
+def refreshed(town: Town, *feeds: str) -> list[MartReport]:
+    return [report for feed in feeds or AXES for report in refresh(town.settings, feed)]
+
+
+def files_of(town: Town) -> list[Path]:
+    return sorted((town.settings.root / "marts").rglob("*.parquet"))
