@@ -94,8 +94,8 @@ def test_the_wheel_installs_one_package(wheel):
     with zipfile.ZipFile(wheel) as packed:
         names = packed.namelist()
     assert {name.partition("/")[0] for name in names} == {"fencepost", "fencepost-0.1.0.dist-info"}
-    assert "fencepost/_app/pipelines/project_files/workspace.yaml" in names
-    assert "fencepost/_app/pipelines/report/parts/page.css" in names
+    assert "fencepost/_app/pipelines/project/templates/workspace.yaml" in names
+    assert "fencepost/_app/pipelines/serve/report/parts/page.css" in names
 
 
 def test_a_lake_is_worked_on_beside_packages_of_the_same_names(installed, project):

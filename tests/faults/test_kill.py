@@ -73,11 +73,11 @@ import sys
 from functools import partial
 from pathlib import Path
 from pipelines import session
-from pipelines.ending import ended
+from pipelines.cli.exit_codes import ended
 from pipelines.epochs.evaluate import work
 from pipelines.lake.lock import hold
-from pipelines.run import run, runner_of
-from pipelines.settings import load
+from pipelines.runs.run import run, runner_of
+from pipelines.project.settings import load
 from tests.faults.deaths import Deadly, killing
 
 settings = load(Path(sys.argv[1]))

@@ -271,8 +271,8 @@ def compiled():
 warm = compiled()
 print(len(warm) > 8, min(warm.values()))
 from dataclasses import replace
-from tests.crowds import MIXED, Shape, crowd
-from tests.play import Way, play
+from tests.support.stories.crowds import MIXED, Shape, crowd
+from tests.support.stories.play import Way, play
 for axes in (1, 2, 3):
     for shape in (MIXED, Shape(), Shape(stride=20.0, still=0.0)):
         play(crowd(replace(shape, axes=axes)).story, Way(fast=True))
