@@ -103,6 +103,12 @@ class Faults(FencepostError):
         super().__init__("\n".join([*map(str, self.faults), tail]))
 
 
+def refuse(faults: Sequence[Fault], outcome: str = "nothing taken") -> None:
+    """Raise, where there are any."""
+    if faults:
+        raise Faults(faults, outcome)
+
+
 class InputError(FencepostError):
     """An argument or a column that the engine cannot take."""
 

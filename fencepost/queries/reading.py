@@ -36,7 +36,7 @@ def read_queries_jsonl(
         if not raw.strip():
             continue
         try:
-            obj = _object(raw.rstrip(b"\r\n"))
+            obj = json_object(raw)
         except QueryFault as fault:
             faults.append(Fault.of(source, number, fault))
             continue
@@ -62,8 +62,9 @@ def _repeated(obj: object, number: int, line_of: dict[str, int]) -> list[QueryFa
     return [QueryFault(f"the id '{shortened(query_id)}' stands twice: {where}")]
 
 
-def _object(raw: bytes) -> object:
-    """Read one line as strict JSON."""
+def json_object(line: bytes) -> object:
+    """Read one line as strict JSON; QueryFault says what is wrong and where."""
+    raw = line.rstrip(b"\r\n")
     try:
         text = raw.decode()
     except UnicodeDecodeError as why:

@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
-from fencepost.errors import Fault
+from fencepost.errors import Fault, refuse
 from fencepost.plurals import counted
 from fencepost.queries import QuerySet
+from fencepost.queries.files import QueryFile, StandingQueries, collected, read_queries
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.text import did_you_mean
 from pipelines.eval.request import NOTHING_WRITTEN, Axes, EvalRequest, Given
 from pipelines.eval.results import NAMES, event_columns
 from pipelines.files.read.content import Form
 from pipelines.files.read.delivery import DeliveryFile, look_at
-from pipelines.files.read.raw_rows import refuse
 from pipelines.files.write.folder import OutFolder
-from pipelines.registry.query_files import QueryFile, StandingQueries, collected, read_queries
+from pipelines.registry.query_files import open_queries
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +73,7 @@ def plan(request: EvalRequest) -> Plan:
     """Look at everything; Faults list all that is wrong."""
     of_queries: list[Fault] = []
     faults: list[Fault] = []
-    files = [collected(of_queries, partial(QueryFile.open, path), None) for path in request.queries]
+    files = [collected(of_queries, partial(open_queries, path), None) for path in request.queries]
     opened = [file for file in files if file is not None]
     if len(opened) == len(files):
         given = _with_feeds(request.tuples, opened, faults)

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fencepost.errors import Fault
-from pipelines.files.read.raw_rows import STREAM_ID, TS, Declared, refuse
+from fencepost.errors import Fault, refuse
+from pipelines.files.read.raw_rows import STREAM_ID, TS, Declared
 from pipelines.files.write.form import OutForm
 
 Axes = tuple[str, ...]

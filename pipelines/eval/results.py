@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrow import ordered
 from pipelines.eval.request import Axes
 from pipelines.files.read.malformed import Malformed
-from pipelines.files.write.order import ordered
 
 NAMES = ("events", "transitions", "matches", "pairs", "band_changes", "quarantine")
 TIME = pa.timestamp("us", "UTC")

@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 
 from fencepost.crossings.index import BorderIndex
 from fencepost.engine import FeedState, step
-from fencepost.errors import Fault
+from fencepost.errors import Fault, refuse
 from fencepost.matches import Matcher
 from fencepost.queries import QuerySet
+from fencepost.queries.files import collected
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s, TupleBatch
 from pipelines.cli.progress import Progress
@@ -28,9 +29,7 @@ from pipelines.eval.results import NAMES, Results, in_words
 from pipelines.eval.summary import CHANGES, Summary
 from pipelines.files.read.delivery import read
 from pipelines.files.read.malformed import Malformed
-from pipelines.files.read.raw_rows import refuse
 from pipelines.files.read.read_rows import ReadDelivery
-from pipelines.registry.query_files import collected
 
 if TYPE_CHECKING:
     from pipelines.eval.joins import Lane

@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.doubles import NUMBER
-from fencepost.errors import Fault, Faults
+from fencepost.errors import Fault, Faults, refuse
 from fencepost.queries import CROSSING, MATCH, check_query, read_queries_jsonl
 from fencepost.queries.columns import Bools
 from fencepost.queries.conversions import is_text
 from fencepost.queries.fields import Unheld
+from fencepost.queries.files import FEED, QueryFile, collected, read_queries
 from fencepost.queries.strings import repeated
 from fencepost.text import did_you_mean, shortened
-from pipelines.files.read.raw_rows import refuse
 from pipelines.registry.definitions import DEFINITION, FREE, Axes, rows_of, rows_of_each
-from pipelines.registry.query_files import FEED, QueryFile, collected, read_queries
+from pipelines.registry.query_files import open_queries
 
 KIND = "kind"
 NOTHING_IMPORTED = "nothing imported"
@@ -44,7 +44,7 @@ def read_given(sources: Sequence[str], axes_of: Axes, feed: str | None) -> pa.Ta
 
 
 def _read(source: str, axes_of: Axes, feed: str | None) -> pa.Table:
-    file = QueryFile.open(source)
+    file = open_queries(source)
     if file.table is not None:
         return _of_table(file, file.table, axes_of, feed)
     return rows_of_each(read_queries_jsonl(BytesIO(file.content), source, axes_of))

@@ -19,13 +19,14 @@ from fencepost.joins.index import LaneIndex
 from fencepost.lanes import sides_of
 from fencepost.matches import Choice, Matcher
 from fencepost.queries import QuerySet
+from fencepost.queries.files import StandingQueries, read_queries
 from fencepost.queries.joins import BandJoins, WindowJoins
 from pipelines.lake.store import Store
 from pipelines.lanes.lane import lanes as all_lanes
 from pipelines.project.settings import Settings
 from pipelines.registry import joins
 from pipelines.registry.queries import newest_version, query_set
-from pipelines.registry.query_files import QueryFile, StandingQueries, read_queries
+from pipelines.registry.query_files import open_queries
 from schemas.arrivals import DONE
 
 LAST = 3
@@ -130,7 +131,7 @@ def explain(
 def _given(
     files: Sequence[str], settings: Settings, lanes: Sequence[str] | None
 ) -> StandingQueries:
-    opened = [QueryFile.open(path) for path in files]
+    opened = [open_queries(path) for path in files]
     feeds = [lane for lane in lanes or settings.feeds if sides_of(lane) is None]
     only = feeds[0] if len(feeds) == 1 else None
     standing = read_queries(opened, settings.axes, only)

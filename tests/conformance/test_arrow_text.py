@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pipelines.files.read.columns import BEYOND_MICROSECONDS, INSTANT_WHOLE
+from fencepost.cells import BEYOND_MICROSECONDS, INSTANT_WHOLE
 from pipelines.files.write.text import NOTHING, QUOTE
 
 ROOT = Path(__file__).parents[2]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fencepost.cells import doubles, instants, stream_ids
 from fencepost.doubles import parse_number
 from fencepost.times import EARLIEST, LATEST, parse_instant
-from pipelines.files.read.columns import doubles, instants, stream_ids
 
 NUMBER_LIKE = st.text("0123456789+-.eE ", min_size=1, max_size=12) | st.floats().map(repr)
 TIME_LIKE = st.from_regex(

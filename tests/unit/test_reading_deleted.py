@@ -10,10 +10,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fencepost.cells import marks
 from fencepost.errors import Faults
 from pipelines.files.read import json_rows, parquet_rows
 from pipelines.files.read import lines as reading_lines
-from pipelines.files.read.columns import marks
 from pipelines.files.read.delivery import look_at
 from pipelines.files.read.raw_rows import Declared
 from pipelines.files.read.read_rows import ReadDelivery

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fencepost.errors import LakeError
 from fencepost.queries import QuerySet, parse_where
+from fencepost.queries.files import read_queries
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.registry.changes import Changes, compare, not_named
 from pipelines.registry.definitions import DEFINITION, query_set_of
@@ -24,7 +25,7 @@ from pipelines.registry.queries import (
     standing_rows,
     version_at,
 )
-from pipelines.registry.query_files import QueryFile, read_queries
+from pipelines.registry.query_files import open_queries
 from schemas.queries import QUERIES
 from tests.support.commands.files import written
 from tests.support.lakes.registry_lake import AXES, Lake, Row, lines_of, query, said
@@ -182,14 +183,14 @@ def test_the_registry_has_the_fingerprint_of_the_file_it_was_read_from(lake, tmp
     )
     file = written(tmp_path, "q.jsonl", text)
     lake.register(read_given([str(file)], AXES, None))
-    read = read_queries([QueryFile.open(str(file))], AXES, None)
+    read = read_queries([open_queries(str(file))], AXES, None)
     for feed in AXES:
         queries = query_set(lake.store, lake.settings, feed)
         queries.check()
         assert queries.fingerprint == read.sets[feed].fingerprint
     lake.put(query("b", within="4m", on_first="enter"))
     written(tmp_path, "q.jsonl", text.replace("3m", "4m"))
-    changed = read_queries([QueryFile.open(str(file))], AXES, None).sets["ticks"]
+    changed = read_queries([open_queries(str(file))], AXES, None).sets["ticks"]
     versions = np.array([1, 2, 1, 1], np.int32)
     columns = changed.columns()._replace(versions=versions)
     assert lake.set().fingerprint == QuerySet("ticks", AXES["ticks"], *columns).fingerprint

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 
 from fencepost.errors import Faults
 from fencepost.queries import MATCH, QuerySet, StandingQuery, parted, read_queries_jsonl
+from fencepost.queries.files import read_queries
 from pipelines.registry.definitions import query_set_of, rows_of, rows_of_each
 from pipelines.registry.input import read_given
 from pipelines.registry.queries import cached, load, standing
-from pipelines.registry.query_files import QueryFile, read_queries
+from pipelines.registry.query_files import open_queries
 from pipelines.registry.text import json_lines
 from tests.support.commands.files import written
 from tests.support.lakes.registry_lake import AXES, Lake, Row, lines_of, query, said
@@ -122,16 +123,16 @@ def test_files_give_sets_of_each_kind_and_an_id_stands_once_over_all(tmp_path):
     lines = written(tmp_path, "q.jsonl", text)
     table = pa.table({"id": ["d", "e"], "kind": ["match", None], "price_lo": [1.0, 2.0]})
     pq.write_table(table, tmp_path / "t.parquet")
-    files = [QueryFile.open(str(file)) for file in (lines, tmp_path / "t.parquet")]
+    files = [open_queries(str(file)) for file in (lines, tmp_path / "t.parquet")]
     read = read_queries(files, {"ticks": AXES["ticks"]}, "ticks")
     assert read.sets["ticks"].ids.to_pylist() == ["a", "e"]
     assert read.matches["ticks"].ids.to_pylist() == ["b", "d"]
     assert read.unevaluated == {"absent": 1}
     for clash in (lines_of(query("d")), lines_of(match("e"))):
-        again = QueryFile.open(str(written(tmp_path, "again.jsonl", clash)))
+        again = open_queries(str(written(tmp_path, "again.jsonl", clash)))
         with pytest.raises(Faults, match="stands in"):
             read_queries([*files, again], {"ticks": AXES["ticks"]}, "ticks")
-    twice = QueryFile.open(str(written(tmp_path, "twice.jsonl", lines_of(query("a"), match("a")))))
+    twice = open_queries(str(written(tmp_path, "twice.jsonl", lines_of(query("a"), match("a")))))
     with pytest.raises(Faults, match="stands twice"):
         read_queries([twice], AXES, None)
 

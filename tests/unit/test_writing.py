@@ -11,13 +11,13 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from fencepost.arrow import ordered
 from fencepost.doubles import parse_number
 from fencepost.errors import StorageError
 from fencepost.times import EARLIEST, LATEST, format_instant
 from pipelines.files.write import text as texts
 from pipelines.files.write.folder import OutFolder, write_table
 from pipelines.files.write.form import OutForm
-from pipelines.files.write.order import ordered
 from pipelines.files.write.text import csv_pieces, json_pieces
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import csv
 
-from fencepost.errors import BrokenIndex, Fault
+from fencepost.errors import BrokenIndex, Fault, refuse
 from fencepost.tuples import Bools, Int64s
 from pipelines.files.read.content import not_utf8, refusal, stretches
 from pipelines.files.read.csv_records import ANY_RECORD, CR, NEXT_FIELD, Faulty, Records, split
@@ -23,7 +23,6 @@ from pipelines.files.read.raw_rows import (
     Declared,
     RawRows,
     missing_columns,
-    refuse,
     too_many_columns,
 )
 

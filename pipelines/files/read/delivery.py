@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
+from fencepost.errors import refuse
 from pipelines.files.read import csv_rows, json_rows
 from pipelines.files.read.content import (
     Form,
@@ -20,7 +21,7 @@ from pipelines.files.read.content import (
     plain_parquet,
     whole,
 )
-from pipelines.files.read.raw_rows import Declared, RawRows, refuse, too_many_columns
+from pipelines.files.read.raw_rows import Declared, RawRows, too_many_columns
 from pipelines.files.read.read_rows import ReadDelivery, TuplePiece
 
 MOST_UNPACKED = 1 << 29

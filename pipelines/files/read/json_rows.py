@@ -18,12 +18,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.cells import CellFaults
 from fencepost.tuples import Bools, Int64s
 from pipelines.files.read.content import not_utf8, stretches
 from pipelines.files.read.csv_records import LF
 from pipelines.files.read.json_lines import JsonObject, Literal, read_object, text_of
 from pipelines.files.read.lines import LONGEST, Lines, LongLine, bounded_lines, raw_text
-from pipelines.files.read.malformed import CellFaults, Malformed
+from pipelines.files.read.malformed import Malformed
 from pipelines.files.read.raw_rows import Declared, RawRows
 
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"

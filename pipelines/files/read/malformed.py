@@ -9,48 +9,11 @@ from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.tuples import Int64s
 
 RawOf = Callable[[Int64s], pa.StringArray]
 """Gives the records of some rows, numbers from 0 that ascend, as they stood in the file."""
-
-
-@dataclass(frozen=True, eq=False)
-class CellFaults:
-    """The cells of one column that cannot be read: rows (ascending, from 0), and why, in words."""
-
-    rows: Int64s
-    details: pa.StringArray
-
-    @classmethod
-    def none(cls) -> "CellFaults":
-        """Every cell can be read."""
-        return cls(np.empty(0, np.int64), pa.array([], pa.string()))
-
-    @classmethod
-    def alike(cls, rows: Int64s, detail: str) -> "CellFaults":
-        """The same is wrong with all of them."""
-        return cls(rows, pa.repeat(pa.scalar(detail, pa.string()), len(rows)))
-
-    def __len__(self) -> int:
-        """How many cells."""
-        return len(self.rows)
-
-    @classmethod
-    def by_row(cls, columns: Sequence["CellFaults"]) -> "CellFaults":
-        """Gather several columns: one entry a row, with its details in the columns' order."""
-        columns = [column for column in columns if len(column)]
-        if len(columns) < 2:
-            return columns[0] if columns else cls.none()
-        rows = np.concatenate([column.rows for column in columns])
-        order = np.argsort(rows, kind="stable")
-        details = pa.concat_arrays([column.details for column in columns]).take(pa.array(order))
-        ascending = rows[order]
-        begins = np.flatnonzero(np.r_[True, ascending[1:] != ascending[:-1]])
-        lists = pa.ListArray.from_arrays(np.r_[begins, len(rows)].astype(np.int32), details)
-        return cls(ascending[begins], pc.binary_join(lists, "; "))
 
 
 @dataclass(frozen=True, eq=False)

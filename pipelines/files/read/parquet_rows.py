@@ -18,13 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet as pq
 
+from fencepost.cells import CellFaults
 from fencepost.errors import Fault
 from fencepost.times import EARLIEST, LATEST, PER_UNIT, format_instant
 from fencepost.tuples import Int64s
 from pipelines.disk.errors import refuse_failing
 from pipelines.files.read.content import refusal
 from pipelines.files.read.lines import LONGEST
-from pipelines.files.read.malformed import CellFaults, Malformed, RawOf, by_piece
+from pipelines.files.read.malformed import Malformed, RawOf, by_piece
 from pipelines.files.read.raw_rows import Declared, RawRows, missing_columns, too_many_columns
 
 ROWS = 1 << 20

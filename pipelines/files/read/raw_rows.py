@@ -10,18 +10,18 @@ from itertools import islice
 import numpy as np
 import pyarrow as pa
 
-from fencepost.errors import Fault, Faults
+from fencepost.cells import UNIT_BY_OPTION, CellFaults
+from fencepost.errors import Fault
 from fencepost.text import did_you_mean
 from fencepost.tuples import Int64s
 from pipelines.files.read.content import Form
-from pipelines.files.read.malformed import CellFaults, Malformed, RawOf
+from pipelines.files.read.malformed import Malformed, RawOf
 
 MOST_COLUMNS = 10_000
 MOST_NAMED = 50
 """Columns that a file may have, and that are named where one is missing."""
 STREAM_ID = "stream_id"
 TS = "ts"
-UNIT_BY_OPTION = "--ts-unit s, ms or us"
 
 
 @dataclass(frozen=True)
@@ -148,9 +148,3 @@ def _listed(columns: Collection[str]) -> str:
     names = [name if len(name) <= 60 else f"{name[:59]}…" for name in islice(columns, MOST_NAMED)]
     more = len(columns) - len(names)
     return ", ".join([*names, *([f"and {more:,} more"] if more else [])]) or "none"
-
-
-def refuse(faults: Sequence[Fault], outcome: str = "nothing taken") -> None:
-    """Raise, where there are any."""
-    if faults:
-        raise Faults(faults, outcome)

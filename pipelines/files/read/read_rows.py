@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from fencepost import cells
+from fencepost.cells import CellFaults
 from fencepost.tuples import Bools, Doubles, Int64s
-from pipelines.files.read import columns
-from pipelines.files.read.malformed import CellFaults, Malformed, RawOf, by_piece
+from pipelines.files.read.malformed import Malformed, RawOf, by_piece
 from pipelines.files.read.raw_rows import Declared, RawRows
 
 
@@ -39,23 +40,21 @@ class TuplePiece:
         """Read the cells, and part the rows that are tuples from those that are not."""
         axes = declared.axes or ()
         stream_id = declared.stream_id
-        ids, no_id = columns.stream_ids(rows.cells[stream_id], stream_id)
+        ids, no_id = cells.stream_ids(rows.cells[stream_id], stream_id)
         faults = [rows.told(stream_id, no_id)]
         times = []
         for name in declared.needed[1:]:
-            us, no_time = columns.instants(
-                rows.cells[name], name, declared.ts_unit, declared.unit_by
-            )
+            us, no_time = cells.instants(rows.cells[name], name, declared.ts_unit, declared.unit_by)
             times.append(us)
             faults.append(rows.told(name, no_time))
         values = np.empty((len(axes), len(rows.line)))
         for place, name in enumerate(axes):
-            values[place], no_number = columns.doubles(rows.cells[name], name)
+            values[place], no_number = cells.doubles(rows.cells[name], name)
             faults.append(rows.told(name, no_number))
         spoilt = np.array([len(found) for found in faults[len(declared.needed) :]], np.int64)
         deleted = None
         if declared.deleted is not None:
-            deleted, no_mark = columns.marks(rows.cells[declared.deleted], declared.deleted)
+            deleted, no_mark = cells.marks(rows.cells[declared.deleted], declared.deleted)
             faults.append(rows.told(declared.deleted, no_mark))
         bad = CellFaults.by_row(faults)
         count = len(rows.line)

@@ -6,7 +6,8 @@ distinct text once, through `parse_number` and `parse_instant`: they decide, and
 Law: the fast way takes a cell only where the slow way would, and reads the same value.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
@@ -17,8 +18,6 @@ from fencepost.doubles import EXACT_UP_TO, NUMBER, exactly, parse_number
 from fencepost.text import LONGEST_ID, wrong_with_id
 from fencepost.times import EARLIEST, LATEST, PER_UNIT, instant_from_integer, parse_instant
 from fencepost.tuples import Bools, Doubles, Int64s
-from pipelines.files.read.malformed import CellFaults
-from pipelines.files.read.raw_rows import UNIT_BY_OPTION
 
 NUMBER_WHOLE = f"^(?:{NUMBER.pattern})$"
 INTEGER_WHOLE = "^-?[0-9]{1,18}$"
@@ -40,8 +39,47 @@ MARKS = {
 }
 """What a mark may be called, in letters of any size; nothing marks nothing."""
 
+UNIT_BY_OPTION = "--ts-unit s, ms or us"
+
+
 Column = TypeVar("Column", Doubles, Int64s)
 Coded = TypeVar("Coded", Int64s, Bools)
+
+
+@dataclass(frozen=True, eq=False)
+class CellFaults:
+    """The cells of one column that cannot be read: rows (ascending, from 0), and why, in words."""
+
+    rows: Int64s
+    details: pa.StringArray
+
+    @classmethod
+    def none(cls) -> "CellFaults":
+        """Every cell can be read."""
+        return cls(np.empty(0, np.int64), pa.array([], pa.string()))
+
+    @classmethod
+    def alike(cls, rows: Int64s, detail: str) -> "CellFaults":
+        """The same is wrong with all of them."""
+        return cls(rows, pa.repeat(pa.scalar(detail, pa.string()), len(rows)))
+
+    def __len__(self) -> int:
+        """How many cells."""
+        return len(self.rows)
+
+    @classmethod
+    def by_row(cls, columns: Sequence["CellFaults"]) -> "CellFaults":
+        """Gather several columns: one entry a row, with its details in the columns' order."""
+        columns = [column for column in columns if len(column)]
+        if len(columns) < 2:
+            return columns[0] if columns else cls.none()
+        rows = np.concatenate([column.rows for column in columns])
+        order = np.argsort(rows, kind="stable")
+        details = pa.concat_arrays([column.details for column in columns]).take(pa.array(order))
+        ascending = rows[order]
+        begins = np.flatnonzero(np.r_[True, ascending[1:] != ascending[:-1]])
+        lists = pa.ListArray.from_arrays(np.r_[begins, len(rows)].astype(np.int32), details)
+        return cls(ascending[begins], pc.binary_join(lists, "; "))
 
 
 def stream_ids(cells: pa.Array, name: str) -> tuple[pa.DictionaryArray, CellFaults]:

@@ -1,4 +1,4 @@
-"""The order of the rows in a file.
+"""The order of the rows of a table.
 
 Law: it depends on the rows alone, not on how they came about. Text is in the order of its bytes in
 UTF-8, which is the order of its code points on every machine.
