@@ -23,11 +23,13 @@ from examples.demo.rules import scaled
 from fencepost.errors import StateError
 from fencepost.times import SECOND, parse_instant
 from fencepost.tuples import Bools, Int64s, TupleBatch
+from pipelines.disk.atomic import replacing
+from pipelines.files.write.target import opened
 from pipelines.files.write.text import csv_pieces
 from pipelines.project.settings import Settings
 from pipelines.workloads import Market, RoadNetwork, TownDay, town
 from pipelines.workloads.draws import Draws
-from pipelines.workloads.files import opened, rounded
+from pipelines.workloads.files import rounded
 
 DATE = "2026-11-17"
 MIDNIGHT = parse_instant(f"{DATE}T00:00:00Z")
@@ -331,7 +333,6 @@ def write_record(settings: Settings, made: Laid) -> None:
 
 def write(path: Path, content: bytes) -> None:
     """Write a file under a name that ingest passes over, then give it its own; .gz is packed."""
-    passing = path.with_name(f".{path.name}.tmp")
-    with opened(passing, packed=path.suffix == ".gz", level=1) as file:
+    packed = path.suffix == ".gz"
+    with replacing(path) as (passing,), opened(passing, packed=packed, level=1) as file:
         file.write(content)
-    passing.replace(path)

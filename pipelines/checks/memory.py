@@ -8,7 +8,6 @@ torn or cannot be written costs a check that is made once more, and nothing else
 """
 
 import json
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.checks.checked import Checked
+from pipelines.disk.atomic import replace_text
 from pipelines.lake.layout import CACHE
 
 FORMAT = 1
@@ -57,11 +57,9 @@ class Memory:
             return
         known = {**self._read(), **self._new}
         units = {unit: asdict(passed) for unit, passed in known.items() if passed is not None}
-        aside = self._path.with_suffix(f".{os.getpid()}.tmp")
         with suppress(OSError):  # a lake that can only be read, a disk that is full
             self._path.parent.mkdir(exist_ok=True)
-            aside.write_text(json.dumps({"format": FORMAT, "units": units}) + "\n")
-            aside.replace(self._path)
+            replace_text(self._path, json.dumps({"format": FORMAT, "units": units}) + "\n")
 
     def _read(self) -> dict[str, Passed]:
         try:

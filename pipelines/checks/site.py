@@ -20,6 +20,7 @@ from typing import Any
 from fencepost.lanes import feeds_of
 from pipelines.checks.checked import Checked
 from pipelines.checks.scope import Scope
+from pipelines.disk.atomic import replace_text
 from pipelines.project.settings import Settings
 from schemas.expectations import Contract, contracts
 from schemas.logs import Axes
@@ -173,6 +174,4 @@ def _run(fields: dict[str, Any]) -> Run:
 
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".tmp")
-    aside.write_text(text, encoding="utf-8")
-    aside.replace(path)
+    replace_text(path, text)

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from pipelines.disk.atomic import replace_text
 from pipelines.disk.errors import naming
-from pipelines.lake.aside import write_aside
 
 SUMS = "_sums.json"
 OURS = re.compile(r"part-[0-9a-f]{32}-([0-9a-f]{8})\.parquet")
@@ -126,7 +126,7 @@ def record(folder: Path, paths: Iterable[str]) -> None:
         return
     still = {path: crc for path, crc in known.items() if (folder / path).exists()}
     still |= {path: sum_of(folder / path) for path in fresh}
-    write_aside(folder / SUMS, json.dumps(still, indent=0) + "\n")
+    replace_text(folder / SUMS, json.dumps(still, indent=0) + "\n")
 
 
 def _of_rewritten(folder: Path) -> Mapping[str, int]:

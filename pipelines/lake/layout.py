@@ -15,7 +15,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
-from pipelines.lake.aside import write_aside
+from pipelines.disk.atomic import replace_text
 from pipelines.lake.data_files import NULL_FOLDER, DataFile
 from schemas import FORMAT, Table
 
@@ -79,9 +79,9 @@ class Note:
         return f"{zlib.crc32(json.dumps(asdict(self), sort_keys=True).encode()):08x}"
 
     def write(self, root: Path) -> None:
-        """Write it aside and put it in its place."""
+        """Write it in the place of the one before."""
         fields = {**asdict(self), CHECK: self.check}
-        write_aside(root / NOTE, json.dumps(fields, indent=1) + "\n")
+        replace_text(root / NOTE, json.dumps(fields, indent=1) + "\n")
 
 
 def refuse_bad_root(root: Path) -> None:

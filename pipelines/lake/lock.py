@@ -26,6 +26,7 @@ from typing import Any
 from fencepost.errors import LakeError, LockedError
 from fencepost.text import shortened
 from fencepost.times import SECOND, format_instant
+from pipelines.disk.atomic import replace_text
 from pipelines.disk.errors import storage_error, stored
 
 LOCK = "_lock"
@@ -102,14 +103,8 @@ class Holder:
         return f"{words} since {format_instant(self.since)[:19]}Z"
 
     def write(self, path: Path) -> None:
-        """Write it aside and put it in its place."""
-        aside = path.with_name(f"{path.name}.{self.pid}-{next(_tickets)}.tmp")
-        try:
-            aside.write_text(json.dumps(asdict(self)))
-            aside.replace(path)
-        except BaseException:
-            aside.unlink(missing_ok=True)
-            raise
+        """Write it for others to read."""
+        replace_text(path, json.dumps(asdict(self)))
 
 
 @dataclass(frozen=True)

@@ -14,12 +14,10 @@ one succeeds, and the other has Conflict. A log that does not add up to its seal
 
 import hashlib
 import json
-import os
 import time
 import uuid
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,8 +26,9 @@ from urllib.parse import unquote
 from deltalake import DeltaTable
 
 from fencepost.errors import LakeError
+from pipelines.disk.atomic import create_text
 from pipelines.disk.errors import stored
-from pipelines.disk.flush import flush, flushed
+from pipelines.disk.flush import flushed
 from pipelines.lake import layout
 from pipelines.lake.append import Conflict
 from pipelines.lake.data_files import DataFile
@@ -213,20 +212,12 @@ def publish(path: Path, text: str, *, fsync: bool = False) -> None:
 
     `fsync`: it survives a power cut.
     """
-    aside = path.with_name(f"_commit_{uuid.uuid4().hex}.json.tmp")  # as delta-rs calls its own
+    passing = path.with_name(f"_commit_{uuid.uuid4().hex}.json.tmp")  # as delta-rs calls its own
     try:
         with stored(path):
-            aside.write_text(text)
-            if fsync:
-                flush(aside)
-            os.link(aside, path)
-            if fsync:
-                flush(path.parent)
+            create_text(path, text, passing, sync=fsync)
     except FileExistsError:
         raise Conflict(f"{path.parent.parent.name}: {path.stem} was made by another") from None
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
 
 
 def refuse_cleaned(folder: Path, version: int) -> LakeError:

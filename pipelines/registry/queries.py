@@ -9,7 +9,6 @@ missing, torn or wrong there is made anew.
 """
 
 import json
-import os
 import zlib
 from pathlib import Path
 
@@ -23,6 +22,7 @@ from fencepost.queries import QuerySet
 from fencepost.queries.columns import CROSSING, Columns
 from fencepost.queries.fingerprint import sums_of
 from fencepost.queries.strings import Int64s
+from pipelines.disk.atomic import replacing
 from pipelines.disk.errors import naming
 from pipelines.lake.checksums import sum_of
 from pipelines.lake.layout import CACHE, Note
@@ -221,16 +221,12 @@ def _write(path: Path, queries: QuerySet, told: dict[str, object]) -> None:
 def write_row(path: Path, row: pa.Table) -> None:
     """Write a file that is whole or not there: Arrow's bytes, and behind them their checksum."""
     path.parent.mkdir(exist_ok=True)
-    aside = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        with pa.OSFile(str(aside), "wb") as file, pa.ipc.new_file(file, row.schema) as written:
+    with replacing(path) as (passing,):
+        with pa.OSFile(str(passing), "wb") as file, pa.ipc.new_file(file, row.schema) as written:
             written.write_table(row)
-        crc = sum_of(aside)
-        with aside.open("ab") as file:
+        crc = sum_of(passing)
+        with passing.open("ab") as file:
             file.write(crc.to_bytes(CRC, "big"))
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def open_row(path: Path) -> pa.RecordBatch:

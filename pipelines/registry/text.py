@@ -58,7 +58,7 @@ def in_one(lines: Iterable[str], **more: int) -> Iterator[str]:
 
 def write_lines(path: Path, lines: Iterator[str]) -> None:
     """Write lines to a file that is whole or not there, packed where its name ends in `.gz`."""
-    from pipelines.workloads.files import Target, write_whole  # has Arrow import pandas
+    from pipelines.files.write.target import Target, write_whole  # has Arrow import pandas
 
     def write(_: str, file: BinaryIO) -> None:
         file.writelines(line.encode() + b"\n" for line in lines)

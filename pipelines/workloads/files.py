@@ -1,14 +1,10 @@
 """Generated workloads as files: CSV, JSON lines or Parquet, by the end of the name.
 
-Law: all the files of one workload are written under names that ingest passes over, and then take
-their own: a file is whole or it is not there.
+Law: the files of one workload are all written, each whole, or none is.
 """
 
-import gzip
 import json
-import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -21,38 +17,13 @@ import pyarrow.parquet as pq
 from fencepost.errors import InputError
 from fencepost.times import SECOND
 from fencepost.tuples import TupleBatch
-from pipelines.disk.errors import refuse_failing
+from pipelines.files.write.target import Target, Write, write_whole
 from pipelines.files.write.text import csv_pieces, json_pieces
 from pipelines.workloads import RoadNetwork
 
 TABLE_FORMS = ("csv", "jsonl", "parquet")
 QUERY_FORMS = ("jsonl", "parquet")
 UNITS = {"m": 60 * SECOND, "s": SECOND, "ms": 1_000, "us": 1}
-
-Write = Callable[[str, BinaryIO], None]
-
-
-@dataclass(frozen=True)
-class Target:
-    """A file to be written: its path, and the form that its name asks for."""
-
-    path: Path
-    form: str
-    packed: bool
-
-    @classmethod
-    def of(cls, path: Path, forms: Sequence[str]) -> "Target":
-        """Read the form from the end of the name; refuse a name that says none of these forms."""
-        ends = [end.lower() for end in path.suffixes]
-        packed = ends[-1:] == [".gz"]
-        form = "".join(ends[-2:-1] if packed else ends[-1:])[1:]
-        if form not in forms or (packed and form == "parquet"):
-            text, listed = forms[:-1], ", ".join(f".{known}" for known in forms)
-            gz = " or ".join(f".{known}.gz" for known in text)
-            raise InputError(f"{path}: expected a name that ends in {listed}, {gz}")
-        if path.is_dir():
-            raise InputError(f"{path} is a folder, where a file is to be written")
-        return cls(path, form, packed)
 
 
 @dataclass(frozen=True)
@@ -79,7 +50,7 @@ class Targets:
     def write(
         self, tuples: TupleBatch, queries: pa.Table, roads: RoadNetwork | None = None
     ) -> None:
-        """Write all the files that were asked for, or none."""
+        """Write all the files, or none."""
         jobs: list[tuple[Target, Write]] = [(self.tuples, partial(write_tuples, tuples))]
         if self.queries is not None:
             jobs.append((self.queries, partial(write_queries, queries, tuples.feed)))
@@ -96,42 +67,6 @@ class Targets:
             else f"{self.queries.path}: {len(queries):,} standing queries on '{tuples.feed}'"
         )
         return f"{self.tuples.path}: {made}\n{watching}"
-
-
-def write_whole(jobs: Sequence[tuple[Target, Write]]) -> None:
-    """Write each target under a passing name; when all are written, rename them; else leave none.
-
-    Folders that do not exist are made; a file that stands there is replaced.
-    """
-    paths = [target.path.resolve() for target, _ in jobs]
-    passing = [path.with_name(f".{path.name}.{os.getpid()}.tmp") for path in paths]
-    target = jobs[0][0]
-    try:
-        for (target, write), name in zip(jobs, passing, strict=True):
-            with opened(name, packed=target.packed) as file:
-                write(target.form, file)
-        for path, name in zip(paths, passing, strict=True):
-            name.replace(path)
-    except OSError as failure:
-        refuse_failing(failure, target.path)
-        why = failure.strerror or str(failure)
-        raise InputError(f"{target.path} cannot be written: {why}; nothing written") from None
-    finally:
-        for name in passing:
-            with suppress(OSError):  # gone by its renaming, or never there
-                name.unlink()
-
-
-@contextmanager
-def opened(name: Path, *, packed: bool, level: int = 6) -> Iterator[BinaryIO]:
-    """Open a file to write to, packed with no name and no time in it: the same bytes each time."""
-    name.parent.mkdir(parents=True, exist_ok=True)
-    with name.open("wb") as plain:
-        if not packed:
-            yield plain
-            return
-        with gzip.GzipFile("", "wb", level, plain, mtime=0) as file:
-            yield file  # type: ignore[misc]  # typeshed has it apart from BinaryIO
 
 
 def rounded(tuples: TupleBatch, decimals: int | None) -> TupleBatch:

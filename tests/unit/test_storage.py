@@ -167,7 +167,7 @@ def test_a_commit_that_the_disk_refuses_is_tried_once_and_the_cause_is_kept(
         tried.append(1)
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("pipelines.lake.log.os.link", refuse)
+    monkeypatch.setattr("os.link", refuse)
     evidence = Evidence("test", "p", "ticks", 1, 1, 0, 0, 0)
     with pytest.raises(
         StorageError, match=rf"epochs/_delta_log/0+\d+\.json: {os.strerror(number)}"

@@ -1,18 +1,18 @@
 """The folder of the results: all its files are written, or none.
 
-Law: each file is written under a name that begins with a point and is then renamed, so that under
-its own name there is never half a file; what fails leaves the folder as it was.
+Law: under its own name there is never half a file, and what fails leaves the folder unchanged.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pyarrow as pa
 
 from fencepost.errors import Fault, Faults
-from pipelines.disk.errors import refuse_failing
+from pipelines.disk.atomic import replacing
+from pipelines.disk.errors import naming, refuse_failing
 from pipelines.files.write.form import OutForm
 from pipelines.files.write.text import csv_pieces, json_pieces
 
@@ -48,16 +48,14 @@ class OutFolder:
 
     def write(self, tables: Mapping[str, pa.Table], on_table: Callable[[], None]) -> None:
         """Write all the tables, and only then give them their names."""
-        target = self.folder
         try:
-            with _made(self.folder), _temporary(self.targets.values()) as temporary:
-                for name, target in self.targets.items():
-                    write_table(tables[name], temporary[target], self.form)
+            with _made(self.folder), replacing(*self.targets.values()) as passing:
+                for name, path in zip(self.targets, passing, strict=True):
+                    with naming(path):
+                        write_table(tables[name], path, self.form)
                     on_table()
-                for target, written in temporary.items():
-                    written.replace(target)
         except OSError as failure:
-            refuse_failing(failure, target)
+            refuse_failing(failure, self.folder)
             why = failure.strerror or str(failure).splitlines()[0]
             raise Faults([self._fault(f"cannot be written: {why}")], "nothing written") from None
 
@@ -76,17 +74,6 @@ def _made(folder: Path) -> Iterator[None]:
         for path in missing:
             with suppress(OSError):
                 path.rmdir()
-        raise
-
-
-@contextmanager
-def _temporary(targets: Iterable[Path]) -> Iterator[dict[Path, Path]]:
-    names = {t: t.with_name(f".{t.name}.{os.getpid()}.tmp") for t in targets}
-    try:
-        yield names
-    except BaseException:
-        for path in names.values():
-            path.unlink(missing_ok=True)
         raise
 
 

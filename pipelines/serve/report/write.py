@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import BinaryIO
 
 from fencepost.errors import InputError
+from pipelines.files.write.target import Target, write_whole
 from pipelines.project.settings import Settings
 from pipelines.runs.run import Told, untold
 from pipelines.serve.report.gather import Wanted, gather, name_of
 from pipelines.serve.report.page import page
 from pipelines.serve.report.scope import Range
 from pipelines.serve.report.streams import STREAMS
-from pipelines.workloads.files import Target, write_whole
 
 FOLDER = "reports"
 

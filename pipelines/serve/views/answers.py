@@ -68,7 +68,7 @@ class Answer:
 
     def write(self, form: Form, path: Path) -> int:
         """Write it to a file; give the number of its rows."""
-        from pipelines.workloads.files import Target, write_whole
+        from pipelines.files.write.target import Target, write_whole
 
         rows = 0
 

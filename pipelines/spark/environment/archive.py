@@ -11,9 +11,12 @@ import os
 import subprocess
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 
+from pipelines.disk.atomic import replacing
 from pipelines.spark.environment import apart, jvm
+from pipelines.spark.environment.faults import SetupError
 from pipelines.spark.environment.java import Java
 from pipelines.spark.environment.place import Place
 
@@ -46,17 +49,23 @@ def make(place: Place, java: Java, class_path: Sequence[Path], say: Callable[[st
         return True
     say("rehearsing a Spark session, so that later ones start in half the time; once, 30 seconds")
     place.made(place.archives)
-    for old in place.archives.glob(f"java{java.major}-*"):
+    for old in chain.from_iterable(map(place.archives.glob, (f"java{java.major}-*", ".java*"))):
         old.unlink()
-    fresh = archive.with_suffix(".part")
-    record = [*_on_base(java, archive), f"-XX:ArchiveClassesAtExit={fresh}"]
-    fault = apart.run(["-m", apart.module("spark.environment.rehearsal"), *record])
-    if fault or not fresh.is_file():
-        told = fault or "Java wrote no archive"
-        say(f"the rehearsal failed, and Spark will start more slowly: {told}")
+    try:
+        with replacing(archive) as (passing,):
+            record = [*_on_base(java, archive), f"-XX:ArchiveClassesAtExit={passing}"]
+            _rehearse(record, passing)
+    except SetupError as fault:
+        say(f"the rehearsal failed, and Spark will start more slowly: {fault}")
         return False
-    fresh.replace(archive)
     return True
+
+
+def _rehearse(record: Sequence[str], archive: Path) -> None:
+    """Have a JVM of its own write the archive; SetupError where it does not."""
+    fault = apart.run(["-m", apart.module("spark.environment.rehearsal"), *record])
+    if fault or not archive.is_file():
+        raise SetupError(fault or "Java wrote no archive")
 
 
 def _base(archive: Path) -> Path:

@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from pipelines.disk.atomic import replacing
 from pipelines.spark.environment import jvm, trust
 from pipelines.spark.environment.faults import SetupError
 from pipelines.spark.environment.java import Java
@@ -115,9 +116,8 @@ def fetch(place: Place, java: Java, say: Callable[[str], None]) -> None:
         for jar in JARS:
             fetched = Path(scratch) / "jars" / f"{jar.group}_{jar.file}"
             if fetched.is_file():
-                whole = place.jars / f"{jar.file}.part"
-                shutil.copyfile(fetched, whole)
-                whole.replace(place.jars / jar.file)
+                with replacing(place.jars / jar.file) as (passing,):
+                    shutil.copyfile(fetched, passing)
     if wrong := faults(place):
         raise SetupError(_by_hand(place, wrong, said))
 

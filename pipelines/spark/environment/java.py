@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from pipelines.disk.atomic import replace_text
 from pipelines.spark.environment.faults import SetupError
 from pipelines.spark.environment.place import Place
 
@@ -132,6 +133,4 @@ def _answers(place: Place) -> dict[str, dict[str, str]]:
 def _keep(place: Place, answers: dict[str, dict[str, str]]) -> None:
     with suppress(OSError):  # an environment that cannot be written to asks again each time
         place.root.mkdir(parents=True, exist_ok=True)
-        fresh = place.java_answers.with_suffix(f".{os.getpid()}")
-        fresh.write_text(json.dumps(answers, indent=1), encoding="utf-8")
-        fresh.replace(place.java_answers)
+        replace_text(place.java_answers, json.dumps(answers, indent=1))

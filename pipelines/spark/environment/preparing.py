@@ -11,6 +11,7 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
+from pipelines.disk.atomic import replace_text
 from pipelines.spark.environment import apart, archive, jars, java, jvm
 from pipelines.spark.environment.place import Place
 
@@ -43,7 +44,7 @@ def compile_kernels(place: Place, say: Say) -> None:
     if fault := apart.run(["-c", program], NUMBA_CACHE_DIR=str(place.kernels)):
         say(f"that failed, and workers will compile for themselves: {fault}")
         return
-    (place.kernels / ".compiled").write_text(_engine(), encoding="utf-8")
+    replace_text(place.kernels / ".compiled", _engine())
 
 
 def compiled(place: Place) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from pipelines.disk.atomic import replacing
 from pipelines.spark.environment.faults import SetupError
 from pipelines.spark.environment.place import Place
 
@@ -55,5 +56,6 @@ def written(place: Place, bundle: Path) -> Path:
     named = [PKCS12Certificate(one, f"{n}".encode()) for n, one in enumerate(found)]
     place.made(place.root)
     store = serialize_java_truststore(named, BestAvailableEncryption(PASSWORD.encode()))
-    place.trust_store.write_bytes(store)
+    with replacing(place.trust_store) as (passing,):
+        passing.write_bytes(store)
     return place.trust_store
