@@ -24,6 +24,7 @@ from fencepost.plurals import counted
 from pipelines.epochs.accounts import Account, accounts
 from pipelines.epochs.partitions import partitions, stale_keys
 from pipelines.lanes.lane import lanes as all_lanes
+from pipelines.progress import Progress
 from pipelines.project.settings import Feed, Settings
 from pipelines.runs.maintain import maintain as maintained
 from pipelines.runs.run import run
@@ -68,6 +69,11 @@ def jobs() -> list[dg.JobDefinition]:
     return [run_now, reevaluate, maintain]
 
 
+def _logged(context: dg.OpExecutionContext) -> Progress:
+    """Give a progress that goes into the run's log."""
+    return lambda doing, _: context.log.info(doing)
+
+
 @dg.op(pool=WRITER, retry_policy=AGAIN, config_schema={})
 def take_in_and_evaluate(
     context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]
@@ -79,7 +85,7 @@ def take_in_and_evaluate(
             lake.settings,
             lake.runner,
             command="dagster run_now",
-            told=lambda doing, _: context.log.info(doing),
+            progress=_logged(context),
         )
     _tell(context, lake.settings, before, _known(lake))
     for refused in report.unanswered:
@@ -116,7 +122,7 @@ def evaluate_stale(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAc
 def put_together(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
     """Put small files together, take out what no longer counts, delete old files."""
     with told_plainly(), lake.writing("maintain") as held:
-        done = maintained(held.store, lake.settings, told=context.log.info)
+        done = maintained(held.store, lake.settings, progress=_logged(context))
     rows = [(name, before, after) for name, (before, after) in done.put_together.items()]
     context.add_output_metadata(
         {

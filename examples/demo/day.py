@@ -10,7 +10,7 @@ why. A file is whole or it is not there, and the record of the day is complete w
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,7 @@ from fencepost.tuples import Bools, Int64s, TupleBatch
 from pipelines.disk.atomic import replacing
 from pipelines.files.write.target import opened
 from pipelines.files.write.text import csv_pieces
+from pipelines.progress import Progress
 from pipelines.project.settings import Settings
 from pipelines.workloads import Market, RoadNetwork, TownDay, town
 from pipelines.workloads.draws import Draws
@@ -54,8 +55,6 @@ NAME = re.compile(rf"{DATE}T\d\d\.csv\.gz")
 RECORD = ".demo.json"
 EDITION = 1
 """Counts up when the day's rows change."""
-
-Told = Callable[[str, float], None]
 
 
 @dataclass(frozen=True)
@@ -250,7 +249,7 @@ def _torn(fields: list[bytes], kind: int) -> list[bytes]:
     return ways[kind % len(ways)]
 
 
-def lay_down(day: DemoDay, settings: Settings, told: Told) -> Laid:
+def lay_down(day: DemoDay, settings: Settings, progress: Progress) -> Laid:
     """Write the files of the day where they land, and the rules; or find that all of it is there.
 
     StateError where another day, or this one at another scale, has been laid down.
@@ -261,14 +260,14 @@ def lay_down(day: DemoDay, settings: Settings, told: Told) -> Laid:
     feeds: dict[str, Feed] = {}
     write_record(settings, Laid(EDITION, day.scale, feeds))  # so that these files have an owner
     for name in FEEDS:
-        told(f"making a day of {name}", 0.0)
+        progress(f"making a day of {name}", 0.0)
         landing = day.landing(name)
         files = {}
         for done, file in enumerate(landing.files(), 1):
             path = settings.feeds[name].source / file.name
             write(path, file.content)
             files[file.name] = path.stat().st_size
-            told(f"writing a day of {name}", done / len(landing.hours))
+            progress(f"writing a day of {name}", done / len(landing.hours))
         rules = day.rules(name)
         write(rules_folder(settings) / f"{name}.jsonl", demo_rules.lines(iter(rules)))
         streams = len(landing.tuples.names)

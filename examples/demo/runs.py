@@ -27,9 +27,9 @@ from examples.demo.place import FEEDS, KEPT
 from fencepost.errors import StateError
 from pipelines.epochs.accounts import accounts
 from pipelines.lake.store import Store
+from pipelines.progress import Progress
 from pipelines.project.settings import Settings
 
-Told = Callable[[str, float], None]
 T = TypeVar("T")
 
 TAG = "fencepost/demo"
@@ -57,16 +57,16 @@ class Runs:
         """Register the rules."""
         self._run(self._all_assets(), asset_selection=[QUERIES])
 
-    def feed(self, name: str, hours: Sequence[str], told: Told) -> None:
+    def feed(self, name: str, hours: Sequence[str], progress: Progress) -> None:
         """Take in and evaluate the hours of a feed, and check what came of it."""
         tags = range_tags(hours[0], hours[-1])
         store = self.lake.store()
-        with self._watched(lambda: self._feed_so_far(store, name, len(hours)), told):
+        with self._watched(lambda: self._feed_so_far(store, name, len(hours)), progress):
             self._run(self.repository.get_job(f"evaluate_{name}"), tags=tags)
 
-    def conclude(self, told: Told) -> None:
+    def conclude(self, progress: Progress) -> None:
         """Write the marts and the report."""
-        with self._watched(self._pages_so_far, told):
+        with self._watched(self._pages_so_far, progress):
             self._run(self._all_assets(), asset_selection=self._last)
 
     def has_told(self, name: str, hours: Sequence[str]) -> bool:
@@ -130,13 +130,13 @@ class Runs:
             self.instance.report_run_failed(run, why)
 
     @contextmanager
-    def _watched(self, look: Callable[[], tuple[str, float]], told: Told) -> Iterator[None]:
+    def _watched(self, look: Callable[[], tuple[str, float]], progress: Progress) -> Iterator[None]:
         """Tell again and again how far a run is, as the ledgers and the history have it."""
         over = threading.Event()
 
         def watch() -> None:
             while not over.wait(EVERY):
-                told(*look())
+                progress(*look())
 
         watching = threading.Thread(target=watch, daemon=True)
         watching.start()

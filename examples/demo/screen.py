@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn
 from rich.text import Text
 
-TOLD_EVERY = 5.0
+SHOWN_EVERY = 5.0
 """Seconds between two lines about the same step, where no line can move."""
 
 NAME, FACTS = 14, 76
@@ -96,7 +96,7 @@ class Doing:
         """Start its clock."""
         self.screen = screen
         self.name = name
-        self.started = self._told = time.perf_counter()
+        self.started = self._shown = time.perf_counter()
         self._bar = bar
         self._task = None if bar is None else bar.add_task("", total=1.0)
 
@@ -105,12 +105,12 @@ class Doing:
         """How long it has been done."""
         return time.perf_counter() - self.started
 
-    def told(self, doing: str, part: float) -> None:
-        """Say what is being done, and how much of it is, from 0 to 1."""
+    def progress(self, doing: str, part: float) -> None:
+        """Show what is being done, and how much of it is, from 0 to 1."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description=doing, completed=part)
-        elif time.perf_counter() - self._told > TOLD_EVERY:
-            self._told = time.perf_counter()
+        elif time.perf_counter() - self._shown > SHOWN_EVERY:
+            self._shown = time.perf_counter()
             self.screen.line(f"    {self.name:<{NAME}}{doing}", "dim")
 
 

@@ -61,7 +61,7 @@ class Story:
         place.make_ready(self.settings)
         made = self._landing()
         with self.screen.doing("assets") as doing, aside(self.log):
-            doing.told("loading Dagster and the project's assets", 0.0)
+            doing.progress("loading Dagster and the project's assets", 0.0)
             from examples.demo.runs import Runs
 
             runs = Runs(self.settings, self.folder)
@@ -75,7 +75,7 @@ class Story:
 
         before = demo_day.laid(self.settings)
         with self.screen.doing("landing") as doing:
-            made = demo_day.lay_down(self.day, self.settings, doing.told)
+            made = demo_day.lay_down(self.day, self.settings, doing.progress)
         self.screen.done("landing", [landing_line(made)], None if made == before else doing.seconds)
         return made
 
@@ -86,7 +86,7 @@ class Story:
         wanted = {name: feed.rules for name, feed in made.feeds.items()}
         if rules_standing(self.settings) < sum(wanted.values()):
             with self.screen.doing("rules") as doing, aside(self.log):
-                doing.told("registering the rules", 0.0)
+                doing.progress("registering the rules", 0.0)
                 runs.register()
             seconds = doing.seconds
         each = ", ".join(f"{count:,} on {name}" for name, count in wanted.items())
@@ -101,8 +101,8 @@ class Story:
         stands = of_feed(self.settings, name).is_done(hours) and runs.has_told(name, hours)
         if not stands:
             with self.screen.doing(name) as doing, aside(self.log):
-                doing.told("starting", 0.0)
-                runs.feed(name, hours, doing.told)
+                doing.progress("starting", 0.0)
+                runs.feed(name, hours, doing.progress)
             seconds = doing.seconds
         found = of_feed(self.settings, name)
         if not found.is_done(hours):
@@ -119,7 +119,7 @@ class Story:
         page, seconds = self.settings.root.parent / "reports" / "latest.html", None
         if anew or not page.exists() or not runs.has_concluded():
             with self.screen.doing("marts, report") as doing, aside(self.log):
-                runs.conclude(doing.told)
+                runs.conclude(doing.progress)
             seconds = doing.seconds
         shown = _short(page)
         size = page.stat().st_size / 1e6

@@ -16,15 +16,17 @@ from pipelines.cli.commands.eval import evaluate
 from pipelines.cli.commands.explain import explain
 from pipelines.cli.commands.generate import app as generate_app
 from pipelines.cli.commands.init import init
+from pipelines.cli.commands.maintain import maintain
 from pipelines.cli.commands.marts import marts
 from pipelines.cli.commands.partitions import partitions
 from pipelines.cli.commands.quarantine import app as quarantine_app
 from pipelines.cli.commands.queries import app as queries_app
 from pipelines.cli.commands.report import report
-from pipelines.cli.commands.run import maintain, run, watch
+from pipelines.cli.commands.run import run
 from pipelines.cli.commands.sql import sql
 from pipelines.cli.commands.status import status
 from pipelines.cli.commands.ui import ui
+from pipelines.cli.commands.watch import watch
 from pipelines.cli.exit_codes import MEANING, ended
 from pipelines.cli.help import HELP_NAMES, Command, Manual, Rows, page
 from pipelines.cli.no_pandas import keep_arrow_alone

@@ -4,7 +4,6 @@ Law: what is printed stands on its line, whatever a file is called or holds; --j
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -23,20 +22,6 @@ if TYPE_CHECKING:
 
 MOST_SHOWN = 5
 """Unanswered deliveries that a run prints; `status` and --json have them all."""
-
-
-@contextmanager
-def progress() -> Iterator[Any]:
-    """Show on a terminal what is being done, where it takes long."""
-    from pipelines.cli.progress import Progress
-
-    with Progress() as bar:
-
-        def told(doing: str, done: float) -> None:
-            bar.now(doing)
-            bar.reach(done)
-
-        yield told
 
 
 def lines(report: "RunReport") -> Iterator[str]:

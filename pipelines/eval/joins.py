@@ -1,6 +1,6 @@
 """The joins of an evaluation: each delivery of a feed is a step of every lane with this feed.
 
-Law: what a lane takes is what its feeds take; what is turned away is told by them alone.
+Law: a lane accepts what its feeds accept; what they reject is reported by them alone.
 """
 
 from collections.abc import Mapping
@@ -17,12 +17,12 @@ from fencepost.tuples import TupleBatch
 from pipelines.eval.results import Results
 
 PIECE = 1 << 20
-"""Pairs, or changes, that are looked for at a time."""
+"""Pairs, or changes, that are built at a time."""
 
 
 @dataclass(eq=False)
 class Lane:
-    """A lane on its way: its joins, and its state and planes after the deliveries so far."""
+    """The joins of two feeds, and their state and planes after the deliveries so far."""
 
     index: LaneIndex
     state: LaneState
@@ -35,8 +35,8 @@ class Lane:
         index, state = LaneIndex.build(windows, bands), LaneState.empty(feeds, windows.axes)
         return cls(index, state, Planes(index, state))
 
-    def take(self, batch: TupleBatch, lateness: int, results: Results) -> None:
-        """Take a delivery, if it is of one of the two feeds."""
+    def add(self, batch: TupleBatch, lateness: int, results: Results) -> None:
+        """Evaluate a delivery, if it is of one of the two feeds."""
         if batch.feed not in self.state.feeds:
             return
         side = self.state.feeds.index(batch.feed)

@@ -63,18 +63,6 @@ PAIR_ORDER = (
 CHANGE_ORDER = ("feeds",)
 """Of a lane the changes stand as they came about: one may take back another of the same ts."""
 
-WHY = {
-    "duplicate": "the stream has this tuple already: the same ts and the same values",
-    "conflict": "the stream has a tuple of this ts already, with other values; the first was taken",
-    "late": "the stream has gone past this ts",
-}
-
-
-def in_words(reasons: pa.StringArray) -> pa.StringArray:
-    """Give the details of tuples that the engine turned away."""
-    codes = pc.index_in(reasons, value_set=pa.array(list(WHY)))
-    return pa.array(list(WHY.values())).take(codes)
-
 
 def event_columns(axes: Mapping[str, Axes]) -> list[str]:
     """Name the columns of the events, with the axes of all feeds."""

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,26 +23,27 @@ from fencepost.queries import QuerySet
 from fencepost.queries.files import collected
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s, TupleBatch
-from pipelines.cli.progress import Progress
 from pipelines.eval.plan import Plan, plan
 from pipelines.eval.request import NOTHING_WRITTEN, EvalRequest
-from pipelines.eval.results import NAMES, Results, in_words
+from pipelines.eval.results import Results
 from pipelines.eval.summary import CHANGES, Summary
 from pipelines.files.read.delivery import read
 from pipelines.files.read.malformed import Malformed
 from pipelines.files.read.read_rows import ReadDelivery
+from pipelines.progress import Progress, no_progress, part_of
+from schemas.quarantine import rejection_details
 
 if TYPE_CHECKING:
     from pipelines.eval.joins import Lane
 
+EVALUATED = 0.75
+"""Share of the work that is done when all is evaluated and nothing is written."""
 
-def run(request: EvalRequest, progress: Progress) -> Summary:
+
+def run(request: EvalRequest, progress: Progress = no_progress) -> Summary:
     """Do all that was asked for; Faults tell what is wrong, and then nothing is written."""
     settled = plan(request)
-    sizes = [file.size for _, file in settled.deliveries]
-    writing = sum(sizes) / 10 + 1
-    progress.total = 2 * sum(sizes) + len(NAMES) * writing
-    going = _Going(
+    evaluation = _Evaluation(
         request,
         {feed: _Feed.of(qs, settled.matches[feed]) for feed, qs in settled.queries.items()},
         Results(settled.axes, settled.lanes),
@@ -49,23 +51,28 @@ def run(request: EvalRequest, progress: Progress) -> Summary:
         _lanes(settled),
     )
     faults: list[Fault] = []
-    begins = np.cumsum([0, *sizes]) * 2
-    for (feed, file), size, begin in zip(settled.deliveries, sizes, begins, strict=False):
-        progress.now(f"reading {file.source}")
-        told = partial(_tell, progress, float(begin), size)
-        reading = partial(read, file, settled.axes[feed], request.declared(feed), told)
-        delivery = collected(faults, reading, None)
-        progress.reach(begin + size)
+    begins = _shares([file.size for _, file in settled.deliveries])
+    for (feed, file), (begin, end) in zip(settled.deliveries, pairwise(begins), strict=True):
+        middle = (begin + end) / 2
+        reading = part_of(progress, begin, middle)
+        reader = partial(read, file, settled.axes[feed], request.declared(feed), reading)
+        delivery = collected(faults, reader, None)
         if delivery is not None and not faults:
-            progress.now(f"evaluating {file.source}")
-            collected(faults, partial(going.take, feed, delivery), None)
-        progress.reach(begin + 2 * size)
+            progress(f"evaluating {file.source}", middle)
+            collected(faults, partial(evaluation.add, feed, delivery), None)
     refuse(faults, NOTHING_WRITTEN)
-    progress.now(f"writing {request.out}")
-    tables = going.results.tables()
-    summary = _summary(settled, going, tables)
-    settled.out.write(tables, partial(progress.advance, writing))
+    progress("sorting the results", EVALUATED)
+    tables = evaluation.results.tables()
+    summary = _summary(settled, evaluation, tables)
+    settled.out.write(tables, part_of(progress, EVALUATED, 1.0))
     return summary
+
+
+def _shares(sizes: Sequence[int]) -> list[float]:
+    """Give where the work on each delivery begins, by its size, and where the last one ends."""
+    ends = np.cumsum([0, *sizes])
+    begins: list[float] = (ends / max(ends[-1], 1) * EVALUATED).tolist()
+    return begins
 
 
 def _lanes(settled: Plan) -> "Sequence[Lane]":
@@ -74,10 +81,6 @@ def _lanes(settled: Plan) -> "Sequence[Lane]":
     from pipelines.eval.joins import lanes_of  # takes Numba along
 
     return lanes_of(settled.joins)
-
-
-def _tell(progress: Progress, begin: float, size: int, done: float) -> None:
-    progress.reach(begin + size * done)
 
 
 @dataclass(eq=False)
@@ -96,8 +99,8 @@ class _Feed:
 
 
 @dataclass(eq=False)
-class _Going:
-    """An evaluation on its way."""
+class _Evaluation:
+    """What has been evaluated so far."""
 
     request: EvalRequest
     feeds: Mapping[str, _Feed]
@@ -106,8 +109,8 @@ class _Going:
     lanes: "Sequence[Lane]" = ()
     read: int = 0
 
-    def take(self, name: str, delivery: ReadDelivery) -> None:
-        """Take one delivery of a feed."""
+    def add(self, name: str, delivery: ReadDelivery) -> None:
+        """Evaluate one delivery of a feed."""
         feed = self.feeds[name]
         ahead = _ahead(delivery, self.request.max_skew)
         rows = np.flatnonzero(~ahead)
@@ -134,7 +137,7 @@ class _Going:
         self.results.add_transitions(name, outcome.transitions)
         self.results.add_matches(name, outcome.matches)
         for lane in self.lanes:
-            lane.take(batch, self.request.lateness, self.results)
+            lane.add(batch, self.request.lateness, self.results)
         self._quarantine(delivery, rows, outcome.rejected, np.flatnonzero(ahead))
         for axis in delivery.numberless:
             self.notes.append(
@@ -143,20 +146,21 @@ class _Going:
             )
 
     def _quarantine(
-        self, delivery: ReadDelivery, taken: Int64s, turned: pa.Table, future: Int64s
+        self, delivery: ReadDelivery, evaluated: Int64s, rejected_rows: pa.Table, future: Int64s
     ) -> None:
-        reasons = turned["reason"].combine_chunks()
-        rows = np.concatenate([taken[turned["row"].to_numpy()], future])
+        """Keep the rows that the engine rejected, and those too far ahead of their clock."""
+        reasons = rejected_rows["reason"].combine_chunks()
+        rows = np.concatenate([evaluated[rejected_rows["row"].to_numpy()], future])
         order = np.argsort(rows, kind="stable")
-        told = pa.concat_arrays([reasons, pa.array(["future"] * len(future), pa.string())])
-        details = pa.concat_arrays([in_words(reasons), _how_far(delivery, future)])
+        all_reasons = pa.concat_arrays([reasons, pa.array(["future"] * len(future), pa.string())])
+        details = pa.concat_arrays([rejection_details(reasons), _how_far(delivery, future)])
         rejected = Malformed(
             delivery.line[rows[order]],
             details.take(pa.array(order)),
             delivery.raw_of(rows[order]),
         )
         self.results.add_quarantine(
-            delivery.source, delivery.malformed, told.take(pa.array(order)), rejected
+            delivery.source, delivery.malformed, all_reasons.take(pa.array(order)), rejected
         )
 
 
@@ -177,11 +181,11 @@ def _how_far(delivery: ReadDelivery, rows: Int64s) -> pa.StringArray:
     return pa.array(words, pa.string())
 
 
-def _summary(settled: Plan, going: _Going, tables: Mapping[str, pa.Table]) -> Summary:
-    feeds = going.feeds.values()
+def _summary(settled: Plan, evaluation: _Evaluation, tables: Mapping[str, pa.Table]) -> Summary:
+    feeds = evaluation.feeds.values()
     summary = Summary(
         deliveries=len(settled.deliveries),
-        read=going.read,
+        read=evaluation.read,
         accepted=sum(feed.accepted for feed in feeds),
         waiting=sum(len(feed.state.waiting) for feed in feeds),
         quarantined=_counts(tables["quarantine"]["reason"]),
@@ -194,7 +198,7 @@ def _summary(settled: Plan, going: _Going, tables: Mapping[str, pa.Table]) -> Su
         else None,
         unevaluated=settled.standing.unevaluated,
         written=[str(path) for path in settled.out.targets.values()],
-        notes=going.notes,
+        notes=evaluation.notes,
     )
     summary.check()
     return summary

@@ -16,10 +16,10 @@ from fencepost.queries import QuerySet
 from fencepost.times import format_instant
 from fencepost.transitions import KINDS, Pending
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
-from pipelines.eval.results import in_words
 from pipelines.execute.gather import Gathering, every
 from pipelines.execute.share import Share, Step
 from pipelines.execute.tuples import Tuples
+from schemas.quarantine import rejection_details
 
 PIECE = 1 << 21
 """Matches that are held at a time, and stand in one file."""
@@ -111,7 +111,7 @@ class Gathered(Gathering):
             {
                 "arrival": rows["arrival"],
                 "reason": reason,
-                "detail": in_words(reason),
+                "detail": rejection_details(reason),
                 "path": pa.array(paths, pa.string()),
                 "file": rows["file"],
                 "line": rows["line"],

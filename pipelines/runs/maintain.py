@@ -7,7 +7,7 @@ words.
 """
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -24,6 +24,7 @@ from pipelines.lake.layout import CACHE
 from pipelines.lake.store import Store
 from pipelines.lanes.lane import lanes, logs, targets
 from pipelines.planning.chain import HORIZON, Chain
+from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import newest_version
 
@@ -52,7 +53,7 @@ def maintain(
     *,
     keep_states: int = 10,
     keep_files: timedelta = timedelta(days=7),
-    told: Callable[[str], None] = lambda _: None,
+    progress: Progress = no_progress,
 ) -> Maintained:
     """Do all of it; the caller holds the lock and has recovered the lake.
 
@@ -61,12 +62,12 @@ def maintain(
     """
     done = Maintained()
     for lane in lanes(store, settings):
-        told(f"{lane}: taking out what no longer counts")
+        progress(f"{lane}: deleting obsolete rows", 0.0)
         _raise_horizon(store, lane, keep_states, done)
         _take_out(store, chain_of(store, lane), done)
     _forget_old_sets(store, done)
-    for name, table in store.tables.items():
-        told(f"{name}: putting files together")
+    for place, (name, table) in enumerate(store.tables.items()):
+        progress(f"{name}: compacting files", place / len(store.tables))
         before = len(store.files(name))
         if name in FOUND:
             store.rewrite(name, partial(_sorted, by=FOUND[name]))

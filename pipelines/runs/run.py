@@ -21,6 +21,7 @@ from pipelines.ingest.report import IngestReport
 from pipelines.lake.lock import Held, hold
 from pipelines.lake.store import Store
 from pipelines.lanes.lane import lanes
+from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
 from pipelines.registry import commit as registry
 from pipelines.registry.queries import is_watched
@@ -36,9 +37,6 @@ PATIENCE = 30.0
 PATIENCE_WITH_FILES = 10.0
 """Seconds at most to wait for files that have just landed."""
 
-Told = Callable[[str, float], None]
-"""Is told what is being done, and how much of it is, from 0 to 1."""
-
 
 @dataclass
 class RunReport:
@@ -53,10 +51,6 @@ class RunReport:
     unanswered: list[Unanswered] = field(default_factory=list)
     unwatched: dict[str, int] = field(default_factory=dict)
     seconds: float = 0.0
-
-
-def untold(doing: str, done: float) -> None:
-    """Tell nobody."""
 
 
 def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
@@ -97,7 +91,7 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
     runner: Runner,
     *,
     command: str = "fencepost run",
-    told: Told = untold,
+    progress: Progress = no_progress,
     stopped: Callable[[], bool] = lambda: False,
     timeout: float = PATIENCE,
     store: Store | None = None,
@@ -111,16 +105,16 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
     """
     started = time.perf_counter()
     report = RunReport()
-    told("waiting for the lake", 0.0)
+    progress("waiting for the lake", 0.0)
     with hold(settings.root, command, timeout) as held:
         store = store or Store.open(settings.root, settings.tables, fsync=settings.fsync)
-        told("finishing what was begun", 0.0)
+        progress("finishing what was begun", 0.0)
         report.groups += recover(store, settings, runner)
-        report.ingested = take_in(store, settings, runner, told=told, patient=patient)
+        report.ingested = take_in(store, settings, runner, progress=progress, patient=patient)
         lake = Lake.of(store, settings, runner)
         for group in _groups(lake):
             report.groups.append(group)
-            told(f"evaluating {group.lane}, epoch {group.epochs[-1].epoch}", 0.5)
+            progress(f"evaluating {group.lane}, epoch {group.epochs[-1].epoch}", 0.5)
             if stopped() or held.wanted():
                 break
         report.unanswered = unanswered(store)
@@ -136,7 +130,7 @@ def take_in(
     runner: Runner,
     *,
     feeds: Sequence[str] | None = None,
-    told: Told = untold,
+    progress: Progress = no_progress,
     patient: bool = True,
 ) -> IngestReport:
     """Take in what has landed, of these feeds or of all; the caller holds the lake.
@@ -147,10 +141,10 @@ def take_in(
     def once() -> IngestReport:
         return ingest.ingest(store, settings, runner, time.time_ns() // 1000, feeds=feeds)
 
-    told("reading what has landed", 0.0)
+    progress("reading what has landed", 0.0)
     report = once()
     if patient and report.waiting:
-        told("waiting for files that have only just landed", 0.0)
+        progress("waiting for files that have only just landed", 0.0)
         time.sleep(_settling(settings, report))
         report.add(once())
     return report

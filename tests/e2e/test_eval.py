@@ -294,22 +294,19 @@ def test_a_bar_is_shown_on_a_terminal_and_only_to_who_waits(folder):
         def isatty(self) -> bool:
             return True
 
-    def told(patience: float) -> str:
+    def shown(patience: float) -> str:
         terminal = Terminal()
         with (
             mock.patch.object(progress, "PATIENCE", patience),
             mock.patch("sys.stderr", terminal),
-            progress.Progress() as bar,
+            progress.progress_bar() as show,
         ):
-            bar.total = 3.0
-            bar.now("reading day.csv")
-            bar.advance(1.0)
-            bar.now("writing out")
-            bar.advance(5.0)
+            show("reading day.csv", 1 / 3)
+            show("writing out", 5.0)
         return terminal.getvalue()
 
-    assert told(60.0) == ""
-    assert "reading day.csv" in told(-1.0)
+    assert shown(60.0) == ""
+    assert "reading day.csv" in shown(-1.0)
 
 
 def test_the_real_command_evaluates_without_numba(folder):

@@ -140,10 +140,10 @@ def test_a_folder_gets_all_its_files_under_their_names(tmp_path, form):
     out = OutFolder(tmp_path / "a" / "b", form, ["one", "two"])
     assert out.faults([]) == []
     assert not (tmp_path / "a").exists()
-    told: list[int] = []
-    out.write(tables(one=1, two=2), lambda: told.append(1))
+    shown: list[float] = []
+    out.write(tables(one=1, two=2), lambda _, done: shown.append(done))
     assert sorted(p.name for p in out.folder.iterdir()) == [f"one.{form}", f"two.{form}"]
-    assert len(told) == 2
+    assert shown == [0, 0.5]
     if form is OutForm.PARQUET:
         assert pq.read_table(out.targets["two"]).to_pylist() == [{"x": 2.0}]
 
@@ -164,7 +164,7 @@ def test_what_fails_leaves_the_folder_as_it_was(tmp_path, made, monkeypatch):
         lambda table, path, form: (full if "two" in path.name else real)(table, path, form),
     )
     with pytest.raises(StorageError, match=r"out/two\.csv: No space left on device: make room"):
-        out.write(tables(one=1, two=2), lambda: None)
+        out.write(tables(one=1, two=2))
     if made:
         assert [p.name for p in out.folder.iterdir()] == ["one.csv"]
         assert out.targets["one"].read_text() == "before"

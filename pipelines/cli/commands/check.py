@@ -4,7 +4,6 @@ Law: nothing in the lake changes, no lock is taken, no JVM is started. What pass
 not changed since is not looked at again. The exit code is 1 if a check failed that is an error.
 """
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict
 from itertools import groupby
@@ -15,6 +14,7 @@ import typer
 from pipelines.cli import completion
 from pipelines.cli.exit_codes import Code
 from pipelines.cli.options import AsJson, Config, LakeFolder, known, print_json
+from pipelines.cli.progress import show_step
 
 if TYPE_CHECKING:  # DuckDB and Great Expectations are imported where they are needed
     from pipelines.checks import Checked, Moment
@@ -87,9 +87,9 @@ def check(  # noqa: PLR0913  options are many
     known(lane, lanes, "feed, or pair of feeds,")
     made: list[tuple[str, Checked]] = []
     if deep or lane is None:
-        _tell("the files of all tables")
+        show_step("the files of all tables")
         files = files_are_whole(settings, deep=deep)
-        _tell("")
+        show_step("")
         made.append(("lake", files))
         if not as_json and (deep or verbose or files.failed):
             _print("lake", [files], verbose=verbose)
@@ -125,20 +125,20 @@ def _lanes(settings: "Settings") -> list[str]:
 
 def _checks(moment: "Moment", lane: str, *, contracts: bool) -> Iterator["Checked"]:
     """Make the checks of a lane, and say on the way what is being done."""
-    _tell(f"{lane}: our own checks")
+    show_step(f"{lane}: our own checks")
     yield from moment.own(lane)
     if contracts:
-        _tell(f"{lane}: contracts")
+        show_step(f"{lane}: contracts")
         yield from moment.contracts(lane)
-    _tell("")
+    show_step("")
 
 
 def _write_pages(settings: "Settings") -> None:
     from pipelines.checks.docs import bring_up_to_date
 
-    _tell("pages of Great Expectations")
+    show_step("pages of Great Expectations")
     bring_up_to_date(settings)
-    _tell("")
+    show_step("")
 
 
 def _print(lane: str, found: Sequence["Checked"], *, verbose: bool) -> None:
@@ -211,10 +211,3 @@ def _sum_up(made: list["Checked"], settings: "Settings", *, contracts: bool) -> 
         from pipelines.checks.site import Site
 
         typer.echo(f"pages  {Site.of(settings).index}")
-
-
-def _tell(doing: str) -> None:
-    """Say what is being done where somebody watches; the next line takes its place."""
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r\033[K{doing + ' …' if doing else ''}")
-        sys.stderr.flush()

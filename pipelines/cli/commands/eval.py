@@ -117,7 +117,7 @@ def evaluate(  # noqa: PLR0913  options are many
       fencepost eval -q spreads.jsonl --tuples bids=bids.csv --tuples asks=asks.csv -o out
     """  # noqa: D301  \b is a character: the lines after it stay lines
     started = time.perf_counter()
-    from pipelines.cli.progress import Progress
+    from pipelines.cli.progress import progress_bar
     from pipelines.eval.request import EvalRequest, Given, axes_by_feed, clock_column
     from pipelines.eval.run import run
 
@@ -132,7 +132,7 @@ def evaluate(  # noqa: PLR0913  options are many
         clock=clock_column(clock),
         max_skew=max_skew,
     )
-    with Progress() as progress:
+    with progress_bar() as progress:
         summary = run(request, progress)
     seconds = time.perf_counter() - started
     for note in summary.notes:

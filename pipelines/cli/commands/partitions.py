@@ -83,18 +83,19 @@ def _evaluate(
 ) -> None:
     """Take in what has landed for a lane, and evaluate partitions of it."""
     from pipelines.cli import run_output
+    from pipelines.cli.progress import progress_bar
     from pipelines.epochs.partitions import partitions as evaluated
     from pipelines.ingest.refusals import unanswered
     from pipelines.runs.run import runner_of, take_in, writing
 
     feeds = feeds_of(lane)
-    with run_output.progress() as told:
-        told("waiting for the lake", 0.0)
+    with progress_bar() as progress:
+        progress("waiting for the lake", 0.0)
         runner = runner_of(settings, quick=True)
         with writing(settings, "fencepost partitions", runner) as (held, _):
             reports = evaluated(held, lane, keys, again=again)  # which refuses a bad key at once
-            got = take_in(held.store, settings, runner, feeds=feeds, told=told)
-            told(f"evaluating {lane}", 0.3)
+            got = take_in(held.store, settings, runner, feeds=feeds, progress=progress)
+            progress(f"evaluating {lane}", 0.3)
             done = [_partition(report) for report in reports]
             open_ones = [each for each in unanswered(held.store) if each.feed in feeds]
     if as_json:

@@ -89,7 +89,7 @@ def report(  # noqa: PLR0913  options are many
       fencepost report --feed ticks --stream AAPL --stream MSFT
       fencepost report --since 2026-11-18T09:30Z --until 2026-11-18T10:15Z
     """  # noqa: D301  \b is a character: the lines after it stay lines
-    from pipelines.cli.progress import Progress
+    from pipelines.cli.progress import progress_bar
     from pipelines.project.settings import load
     from pipelines.serve.report import default_path, write_report
 
@@ -98,12 +98,7 @@ def report(  # noqa: PLR0913  options are many
     settings = load(config, lake=lake)
     path = out or default_path(settings, since, until, partition)
     started = time.perf_counter()
-    with Progress() as progress:
-
-        def told(doing: str, done: float) -> None:
-            progress.now(doing)
-            progress.reach(done)
-
+    with progress_bar() as progress:
         made = write_report(
             settings,
             path,
@@ -112,7 +107,7 @@ def report(  # noqa: PLR0913  options are many
             until=until,
             partition=partition,
             streams=stream or (),
-            told=told,
+            progress=progress,
         )
     took = time.perf_counter() - started
     if as_json:

@@ -4,7 +4,7 @@ Law: what cannot be taken at all is said before a row of it is; the same rows in
 Parquet, packed or not, are the same delivery.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from pipelines.files.read.content import (
 )
 from pipelines.files.read.raw_rows import Declared, RawRows, too_many_columns
 from pipelines.files.read.read_rows import ReadDelivery, TuplePiece
+from pipelines.progress import Progress, no_progress
 
 MOST_UNPACKED = 1 << 29
 """Bytes of a Parquet file that is packed once more: it cannot be read in part."""
@@ -76,17 +77,14 @@ def read(
     file: DeliveryFile,
     axes: Sequence[str],
     declared: Declared,
-    on_piece: Callable[[float], None] = lambda _: None,
+    progress: Progress = no_progress,
 ) -> ReadDelivery:
-    """Read all of a file, a piece after the other: these axes, in this order.
-
-    `on_piece` is told how much of the file has been read, from 0 to 1.
-    """
+    """Read all of a file, a piece after the other: these axes, in this order."""
     declared = replace(declared, axes=tuple(axes))
     read = []
     for rows in pieces(file, declared):
         read.append(TuplePiece.of(rows, declared))
-        on_piece(rows.done)
+        progress(f"reading {file.source}", rows.done)
     return ReadDelivery.joined(file.source, declared, read)
 
 

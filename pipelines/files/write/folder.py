@@ -4,7 +4,7 @@ Law: under its own name there is never half a file, and what fails leaves the fo
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from pipelines.disk.atomic import replacing
 from pipelines.disk.errors import naming, refuse_failing
 from pipelines.files.write.form import OutForm
 from pipelines.files.write.text import csv_pieces, json_pieces
+from pipelines.progress import Progress, no_progress
 
 
 class OutFolder:
@@ -46,14 +47,15 @@ class OutFolder:
         ]
         return faults
 
-    def write(self, tables: Mapping[str, pa.Table], on_table: Callable[[], None]) -> None:
+    def write(self, tables: Mapping[str, pa.Table], progress: Progress = no_progress) -> None:
         """Write all the tables, and only then give them their names."""
         try:
             with _made(self.folder), replacing(*self.targets.values()) as passing:
-                for name, path in zip(self.targets, passing, strict=True):
+                places = zip(self.targets.items(), passing, strict=True)
+                for place, ((name, target), path) in enumerate(places):
+                    progress(f"writing {target}", place / len(self.targets))
                     with naming(path):
                         write_table(tables[name], path, self.form)
-                    on_table()
         except OSError as failure:
             refuse_failing(failure, self.folder)
             why = failure.strerror or str(failure).splitlines()[0]

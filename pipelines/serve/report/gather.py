@@ -17,8 +17,8 @@ import duckdb
 from fencepost.errors import InputError
 from fencepost.lanes import feeds_of
 from fencepost.text import shortened
+from pipelines.progress import Progress
 from pipelines.project.settings import Feed, Settings
-from pipelines.runs.run import Told
 from pipelines.serve.report import joins, lines, moves, tallies
 from pipelines.serve.report.epochs import state_of_epochs
 from pipelines.serve.report.scope import Range, Scope, chosen_feeds, refuse_no_partition, scopes
@@ -44,10 +44,10 @@ class Wanted:
     streams: Sequence[str] = ()
 
 
-def gather(settings: Settings, wanted: Wanted, told: Told) -> dict[str, Any]:
+def gather(settings: Settings, wanted: Wanted, progress: Progress) -> dict[str, Any]:
     """Ask the lake for all that the page shows. O(rows in the scope), a few passes."""
     chosen = chosen_feeds(settings, wanted.feeds)
-    told("opening the lake", 0.0)
+    progress("opening the lake", 0.0)
     with closing(duckdb_session(settings.root, settings.tables)) as session:
         if wanted.partition is not None:
             refuse_no_partition(session, chosen, wanted.partition, wanted.range)
@@ -59,7 +59,7 @@ def gather(settings: Settings, wanted: Wanted, told: Told) -> dict[str, Any]:
         )
         found: dict[str, dict[str, Any]] = {}
         for place, scope in enumerate(in_scope.values()):
-            told(f"gathering {scope.feed}", 0.05 + 0.9 * place / len(in_scope))
+            progress(f"gathering {scope.feed}", 0.05 + 0.9 * place / len(in_scope))
             own = {"rules": standing.get(scope.feed, 0), "state": epochs[scope.feed]}
             if scope.feed in lanes:
                 found[scope.feed] = {**own, **joins.of_lane(session, scope, settings)}

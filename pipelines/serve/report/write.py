@@ -10,8 +10,8 @@ from typing import BinaryIO
 
 from fencepost.errors import InputError
 from pipelines.files.write.target import Target, write_whole
+from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
-from pipelines.runs.run import Told, untold
 from pipelines.serve.report.gather import Wanted, gather, name_of
 from pipelines.serve.report.page import page
 from pipelines.serve.report.scope import Range
@@ -38,7 +38,7 @@ def write_report(  # noqa: PLR0913  by name
     until: str | None = None,
     partition: str | None = None,
     streams: Sequence[str] = (),
-    told: Told = untold,
+    progress: Progress = no_progress,
 ) -> ReportMade:
     """Write what a lake found as one HTML file: (measured) 7 s of CPU for 3.5 M tuples.
 
@@ -51,15 +51,15 @@ def write_report(  # noqa: PLR0913  by name
         raise InputError(f"{len(streams)} streams were named: a page shows {STREAMS} of a feed")
     if out.is_dir():
         raise InputError(f"{out} is a folder, where a file was expected")
-    data = gather(settings, wanted, told)
-    told("writing the page", 0.95)
+    data = gather(settings, wanted, progress)
+    progress("writing the page", 0.95)
     content = page(data).encode("utf-8", "replace")
 
     def write(_: str, file: BinaryIO) -> None:
         file.write(content)
 
     write_whole([(Target(out, "html", packed=False), write)])
-    told("done", 1.0)
+    progress("done", 1.0)
     counts = {
         "feeds": len(data["feeds"]),
         "tuples": sum(feed["tuples"] for feed in data["feeds"]),
