@@ -14,7 +14,7 @@ import numpy as np
 from benchmarks.baselines.guttman import Guttman
 from benchmarks.baselines.ibs_tree import IbsTree
 from benchmarks.baselines.is_list import IsList
-from fencepost.matches import Boxes, BoxIndex, Found, named
+from fencepost.matches import Boxes, BoxIndex, ProbeResult, named
 from fencepost.matches.auto import choose
 from fencepost.matches.index import Parameter
 from fencepost.matches.scan import Scan
@@ -131,7 +131,7 @@ def automatic(boxes: Boxes, batch: int) -> BoxIndex:
     return laid(choice.name, boxes, **choice.parameters)
 
 
-def assert_equal(indexes: Mapping[str, BoxIndex], points: Doubles, sample: int = 20) -> Found:
+def assert_equal(indexes: Mapping[str, BoxIndex], points: Doubles, sample: int = 20) -> ProbeResult:
     """Hold each index to the others on all points, and the first to the scan on some of them."""
     first, *others = indexes.items()
     found = first[1].probe(points)
@@ -148,7 +148,7 @@ def assert_equal(indexes: Mapping[str, BoxIndex], points: Doubles, sample: int =
     return found
 
 
-def _sums(found: Found, marks: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray:
+def _sums(found: ProbeResult, marks: np.ndarray[tuple[int], np.dtype[np.uint64]]) -> np.ndarray:
     """Add up a random number for each result, point by point: equal sums, equal sets."""
     sums = np.zeros(len(found.ids) + 1, np.uint64)
     np.cumsum(marks[found.ids], out=sums[1:])

@@ -9,7 +9,7 @@ import numpy as np
 from benchmarks.matches_made import Scale, automatic, cubes, in_turns, span
 from benchmarks.peers.matches_sql import THREADS, in_duckdb, in_polars
 from benchmarks.report import Line
-from fencepost.matches import BoxIndex, Found
+from fencepost.matches import BoxIndex, ProbeResult
 from fencepost.parallel import in_parallel
 from fencepost.tuples import Doubles, Int32s
 
@@ -52,15 +52,15 @@ def _line(what: str, theirs: float, ours: float, bar: float, facts: str) -> Line
     )
 
 
-def _threaded(index: BoxIndex, points: Doubles) -> Found:
+def _threaded(index: BoxIndex, points: Doubles) -> ProbeResult:
     edges = np.linspace(0, points.shape[1], THREADS + 1).astype(np.int64).tolist()
     parts = in_parallel(
         lambda a, b: index.probe(np.ascontiguousarray(points[:, a:b])), list(pairwise(edges))
     )
-    return Found.together(parts)
+    return ProbeResult.together(parts)
 
 
-def _assert_same(found: Found, pairs: tuple[Int32s, Int32s], many: int) -> None:
+def _assert_same(found: ProbeResult, pairs: tuple[Int32s, Int32s], many: int) -> None:
     point, box = pairs
     mine = np.sort(found.points * many + found.ids)
     theirs = np.sort(point.astype(np.int64) * many + box)

@@ -17,7 +17,7 @@ from benchmarks.matches_made import (
     span,
 )
 from benchmarks.report import Line
-from fencepost.matches import Boxes, BoxIndex, Found
+from fencepost.matches import Boxes, BoxIndex, ProbeResult
 from fencepost.tuples import Doubles
 
 SIZES = (1_000, 2_000, 4_000, 8_000, 16_000, 32_000)
@@ -33,7 +33,7 @@ class Race:
 
     indexes: dict[str, BoxIndex]
     times: dict[str, float]
-    found: Found
+    found: ProbeResult
     writing: float
 
     @classmethod

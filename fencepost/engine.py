@@ -21,8 +21,8 @@ from fencepost.crossings.path import HEAD, Path
 from fencepost.crossings.state import UNKNOWN, Heads
 from fencepost.crossings.walk import Walk
 from fencepost.errors import InputError, StateError
-from fencepost.matches.found import Found
-from fencepost.matches.matcher import Asked, Matcher
+from fencepost.matches.matcher import Matcher, ProbeInput
+from fencepost.matches.result import ProbeResult
 from fencepost.order import NEVER, REASONS, Past, Rejected, admit, recoded
 from fencepost.queries import QuerySet
 from fencepost.transitions import KINDS, Crossed, Pending, Transitions, decide
@@ -150,10 +150,10 @@ class Outcome:
         path = self.walked.path
         of = self.queries if self.matcher is None else self.matcher.queries
         stream = path.stream[np.searchsorted(path.starts, at, side="right") - 1]
-        found = Found.nothing(len(at))
+        found = ProbeResult.nothing(len(at))
         if self.matcher is not None and len(at):
             points = np.ascontiguousarray(path.values[:, at])
-            asked = Asked(points, path.names, stream, path.ts[at])
+            asked = ProbeInput(points, path.names, stream, path.ts[at])
             found = self.matcher.probe(asked, self.threads)
         point = found.points
         table = pa.table(

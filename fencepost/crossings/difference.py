@@ -17,8 +17,8 @@ from fencepost.crossings.columns import ENTERED, Events
 from fencepost.crossings.path import Path
 from fencepost.crossings.twins import together
 from fencepost.crossings.walk import Standing
-from fencepost.matches.found import Found
-from fencepost.matches.matcher import Asked, Matcher
+from fencepost.matches.matcher import Matcher, ProbeInput
+from fencepost.matches.result import ProbeResult
 from fencepost.queries import QuerySet
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Int32s, Int64s
@@ -65,11 +65,11 @@ class Difference:
         found.append(self._sighted())
         return in_force(together(found), path.ts, queries)
 
-    def _holding(self, begin: int, end: int, run: Int32s) -> Found:
+    def _holding(self, begin: int, end: int, run: Int32s) -> ProbeResult:
         """Ask who holds at each place of a stretch, whenever it is valid."""
         path = self.path
         points = np.ascontiguousarray(path.values[:, begin:end])
-        asked = Asked(points, path.names, path.stream[run], None)
+        asked = ProbeInput(points, path.names, path.stream[run], None)
         return self.matcher.probe(asked, self.threads)
 
     def _sighted(self) -> Events:
@@ -80,7 +80,7 @@ class Difference:
             return together([])
         places = path.starts[runs]
         points = np.ascontiguousarray(path.values[:, places])
-        held = self.matcher.probe(Asked(points, path.names, path.stream[runs], None))
+        held = self.matcher.probe(ProbeInput(points, path.names, path.stream[runs], None))
         wanted = queries.enters_on_first[held.ids]
         ids, at = held.ids[wanted], places[held.points[wanted]]
         return Events(at.astype(np.int32), ids, np.full(len(ids), ENTERED, np.int8))
@@ -101,7 +101,7 @@ def in_force(events: Events, ts: Int64s, queries: QuerySet) -> Events:
     return Events(events.place[kept], events.query[kept], events.type[kept])
 
 
-def differing(held: Found, first: Bools, at: int) -> Events:
+def differing(held: ProbeResult, first: Bools, at: int) -> Events:
     """Compare each place with the one before, unless it is the first of its run: the twin.
 
     The first of the places is `at` on the path.
@@ -125,7 +125,7 @@ class _Compiled:
         self.seen = np.full(queries, NOWHERE, np.int32)
         self.room = _room(0)
 
-    def __call__(self, held: Found, first: Bools, at: int) -> Events:
+    def __call__(self, held: ProbeResult, first: Bools, at: int) -> Events:
         from fencepost.crossings import kernels
 
         if len(self.room.place) <= 2 * len(held.ids):

@@ -4,25 +4,25 @@
 as `auto` chooses: those of the papers, and those that beat them today.
 """
 
-from fencepost.matches.auto import Choice
+from fencepost.matches.auto import IndexChoice
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.exact import AxisTests, ConvexPolygons, Exact
-from fencepost.matches.found import Found
 from fencepost.matches.index import KINDS, BoxIndex, named
-from fencepost.matches.matcher import Asked, Matcher
+from fencepost.matches.matcher import Matcher, ProbeInput
 from fencepost.matches.regions import Regions
+from fencepost.matches.result import ProbeResult
 
 __all__ = [
     "KINDS",
-    "Asked",
     "AxisTests",
     "BoxIndex",
     "Boxes",
-    "Choice",
     "ConvexPolygons",
     "Exact",
-    "Found",
+    "IndexChoice",
     "Matcher",
+    "ProbeInput",
+    "ProbeResult",
     "Regions",
     "named",
 ]

@@ -15,17 +15,17 @@ from fencepost.matches.index import Parameter
 from fencepost.tuples import Doubles
 
 AUTO = "auto"
-BATCH = 10_000  # points that are asked for together, where nobody says how many
+BATCH = 10_000  # points of a probe, where nobody says how many
 SAMPLE_BOXES, SAMPLE_POINTS = 4096, 256
 NODE = 16  # boxes in a node
 
 
 @dataclass(frozen=True)
-class Choice:
+class IndexChoice:
     """An index, and why.
 
     costs  what it is expected to cost, and what the others would, ns a point
-    held   how many boxes are expected to hold a point
+    hits   how many boxes are expected to hold a point
     named  whether these are the queries for named streams, whose last axis is the stream
     """
 
@@ -33,24 +33,24 @@ class Choice:
     parameters: Mapping[str, Parameter]
     why: str
     costs: Mapping[str, float] = field(default_factory=dict)
-    held: float | None = None
+    hits: float | None = None
     boxes: int = 0
     axes: int = 0
     named: bool = False
 
 
-def choose(boxes: Boxes, batch: int | None = None) -> Choice:
+def choose(boxes: Boxes, batch: int | None = None) -> IndexChoice:
     """Take the index with the least expected cost for such batches. O(a sample of the boxes)."""
     if len(boxes) <= FEW:
-        return Choice("scan", {}, "so few boxes are compared sooner than any index is asked")
-    held, near = expected(boxes)
-    asked = (boxes.axes, len(boxes), held, near, batch or BATCH)
+        return IndexChoice("scan", {}, "so few boxes are compared sooner than any index is probed")
+    hits, near = expected(boxes)
+    size = (boxes.axes, len(boxes), hits, near, batch or BATCH)
     fits = [name for name, takes in CANDIDATES.items() if takes(boxes.axes, len(boxes))]
-    costs = dict(sorted(((name, cost(name, *asked)) for name in fits), key=lambda each: each[1]))
+    costs = dict(sorted(((name, cost(name, *size)) for name in fits), key=lambda each: each[1]))
     best, *others = costs
     against = ", ".join(f"{name} {costs[name]:,.0f}" for name in others)
     why = f"about {costs[best]:,.0f} ns a tuple, {batch or BATCH:,} together"
-    return Choice(best, {}, f"{why}; {against}" if against else why, costs, held)
+    return IndexChoice(best, {}, f"{why}; {against}" if against else why, costs, hits)
 
 
 def expected(boxes: Boxes) -> tuple[float, float]:
@@ -66,17 +66,17 @@ def expected(boxes: Boxes) -> tuple[float, float]:
         reach = most - least
         points = _likely(some, least, most, rng)
         wider = (reach * min(1.0, NODE / n) ** (1 / boxes.axes) / 2)[:, None]
-        held = holding(some.lo, some.hi, points)
+        hits = holding(some.lo, some.hi, points)
         near = holding(some.lo - wider, some.hi + wider, points)
-    return held * n / len(some), near * n / len(some)
+    return hits * n / len(some), near * n / len(some)
 
 
 def holding(lo: Doubles, hi: Doubles, points: Doubles) -> float:
     """Count how many of these boxes hold a point, on average. O(boxes x points)."""
-    held = np.ones((points.shape[1], lo.shape[1]), np.bool_)
+    inside = np.ones((points.shape[1], lo.shape[1]), np.bool_)
     for begin, end, v in zip(lo, hi, points, strict=True):
-        held &= (begin <= v[:, None]) & (v[:, None] < end)
-    return float(held.sum() / max(1, len(held)))
+        inside &= (begin <= v[:, None]) & (v[:, None] < end)
+    return float(inside.sum() / max(1, len(inside)))
 
 
 def _likely(boxes: Boxes, least: Doubles, most: Doubles, rng: np.random.Generator) -> Doubles:
@@ -91,5 +91,5 @@ def _likely(boxes: Boxes, least: Doubles, most: Doubles, rng: np.random.Generato
 
 
 def likely(boxes: Boxes, seed: int) -> Doubles:
-    """Draw points where boxes are likely to be asked for: what the costs were measured with."""
+    """Draw points where probes are likely: what the costs were measured with."""
     return _likely(boxes, *boxes.extent(), np.random.default_rng(seed))

@@ -1,6 +1,6 @@
 """What an index costs a point, in nanoseconds: a sum of a few terms, each with a measured weight.
 
-`held` is how many boxes hold a point, `near` how many are so near that they share a node, or a
+`hits` is how many boxes hold a point, `near` how many are so near that they share a node, or a
 cell, with one that does.
 
 The weights are those that `python -m benchmarks.matches_fit` prints. They are of one machine; what
@@ -27,11 +27,11 @@ CANDIDATES: Mapping[str, Callable[[int, int], bool]] = {
 """What `auto` may take, by the number of axes and boxes."""
 
 
-def terms(axes: int, boxes: int, held: float, near: float, batch: int) -> list[float]:
+def terms(axes: int, boxes: int, hits: float, near: float, batch: int) -> list[float]:
     """Give what a cost is a sum of: a call, a point, the depth, all boxes, results, neighbours."""
     depth = log2(max(boxes, 2))
-    about = max(0.0, near - held)
-    return [1000.0 / batch, 1.0, depth * axes, boxes * axes / 1000.0, held, held * axes, about]
+    about = max(0.0, near - hits)
+    return [1000.0 / batch, 1.0, depth * axes, boxes * axes / 1000.0, hits, hits * axes, about]
 
 
 def company(batch: int) -> str:
@@ -65,14 +65,14 @@ WEIGHTS: Mapping[tuple[str, str], tuple[float, ...]] = {
 """By the name of an index, and how many points come together; how far off, in the mean."""
 
 
-def cost(name: str, axes: int, boxes: int, held: float, near: float, batch: int) -> float:
+def cost(name: str, axes: int, boxes: int, hits: float, near: float, batch: int) -> float:
     """Expect so many nanoseconds a point."""
     weights = WEIGHTS[name, company(batch)]
-    told = terms(axes, boxes, held, near, batch)
-    return sum(weight * term for weight, term in zip(weights, told, strict=True))
+    counts = terms(axes, boxes, hits, near, batch)
+    return sum(weight * term for weight, term in zip(weights, counts, strict=True))
 
 
-def cheapest(axes: int, boxes: int, held: float, near: float, batch: int) -> float:
+def cheapest(axes: int, boxes: int, hits: float, near: float, batch: int) -> float:
     """Expect so many nanoseconds a point of the index that is best there."""
     fits = [name for name, takes in CANDIDATES.items() if takes(axes, boxes)]
-    return min(cost(name, axes, boxes, held, near, batch) for name in fits)
+    return min(cost(name, axes, boxes, hits, near, batch) for name in fits)

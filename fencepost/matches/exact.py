@@ -29,7 +29,7 @@ class Exact(Protocol):
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes of the arrays."""
 
     def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
         """Say, pair by pair, whether the region of a box that asks holds a point of its box."""
@@ -53,21 +53,21 @@ class AxisTests:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes of the arrays."""
         return self.ptr.nbytes + self.tests.nbytes
 
     def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
         """Compare; O(tests of each pair)."""
-        held = np.ones(len(box), np.bool_)
+        inside = np.ones(len(box), np.bool_)
         at, end = self.ptr[box], self.ptr[box.astype(np.int64) + 1]
         left = np.flatnonzero(at < end)
         while len(left):
             one, code, other = self.tests[at[left]].T
             a, b = points[one, point[left]], points[other, point[left]]
-            held[left] = np.choose(code, [op(a, b) for op in OPS])
+            inside[left] = np.choose(code, [op(a, b) for op in OPS])
             at[left] += 1
-            left = left[held[left] & (at[left] < end[left])]
-        return held
+            left = left[inside[left] & (at[left] < end[left])]
+        return inside
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,14 +104,14 @@ class ConvexPolygons:
         largest = np.maximum(np.abs(self.x), np.abs(self.y))
         for corner in np.flatnonzero(largest > FARTHEST)[:1]:
             raise InputError(
-                f"polygon {owner[corner]} has a corner at {self._told(corner)}, coordinates from "
+                f"polygon {owner[corner]} has a corner at {self._at(corner)}, coordinates from "
                 f"-{FARTHEST:g} to {FARTHEST:g} expected"
             )
         length = np.hypot(self.x[after] - self.x, self.y[after] - self.y)
         for corner in np.flatnonzero(length < SHORTEST)[:1]:
             raise InputError(
                 f"polygon {owner[corner]} has an edge of length {length[corner]:g} from "
-                f"{self._told(corner)}, {SHORTEST:g} at least expected"
+                f"{self._at(corner)}, {SHORTEST:g} at least expected"
             )
 
     def _refuse_turns(self) -> None:
@@ -128,7 +128,7 @@ class ConvexPolygons:
                 f"polygon {polygon} is not convex, or its corners do not run against the clock"
             )
 
-    def _told(self, corner: int) -> str:
+    def _at(self, corner: int) -> str:
         return f"({self.x[corner]:g}, {self.y[corner]:g})"
 
     def _owner(self) -> Int64s:
@@ -160,12 +160,12 @@ class ConvexPolygons:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes of the arrays."""
         return self.ptr.nbytes + self.x.nbytes + self.y.nbytes
 
     def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
         """Test edge by edge; O(corners of each pair)."""
-        held = np.ones(len(box), np.bool_)
+        inside = np.ones(len(box), np.bool_)
         at, end = self.ptr[box], self.ptr[box.astype(np.int64) + 1]
         after = self._after()
         left = np.arange(len(box))
@@ -175,7 +175,7 @@ class ConvexPolygons:
             x, y = points[0, point[left]], points[1, point[left]]
             edge_x, edge_y = (line[following] - line[corner] for line in (self.x, self.y))
             side = edge_x * (y - self.y[corner]) - edge_y * (x - self.x[corner])
-            held[left] = side >= 0
+            inside[left] = side >= 0
             at[left] += 1
-            left = left[held[left] & (at[left] < end[left])]
-        return held
+            left = left[inside[left] & (at[left] < end[left])]
+        return inside

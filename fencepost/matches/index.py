@@ -3,7 +3,7 @@
 An index is built once, of boxes, and never changes; who adds and removes queries is the `Matcher`
 above it, for all of them alike.
 
-Law: whichever index is asked, the same boxes hold the same points; `scan` says which.
+Law: whichever index is probed, the same boxes hold the same points; `scan` says which.
 """
 
 from collections.abc import Mapping
@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol, Self, cast
 
 from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found
+from fencepost.matches.result import ProbeResult
 from fencepost.text import did_you_mean, shortened
 from fencepost.tuples import Doubles
 
@@ -27,7 +27,7 @@ class BoxIndex(Protocol):
 
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
-        """Lay the boxes out; without parameters, choose good ones."""
+        """Build it; without parameters, choose good ones."""
 
     @property
     def boxes(self) -> Boxes:
@@ -37,14 +37,14 @@ class BoxIndex(Protocol):
     def nbytes(self) -> int:
         """Bytes of its own, those of the boxes it needs at a probe among them."""
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Find, for points[d, n] of finite doubles, the boxes that hold each of them."""
 
     def check(self) -> None:
         """Raise BrokenIndex unless every invariant holds."""
 
-    def told(self) -> str:
-        """Say in a line how it was laid out: its parameters and what came of them."""
+    def describe(self) -> str:
+        """Describe in a line how it was built: its parameters and what came of them."""
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ def named(name: str, axes: int) -> type[BoxIndex]:
         fits = [other for other, each in KINDS.items() if each.axes in (None, axes)]
         raise InputError(
             f"the index '{name}' is for {kind.axes} {'axis' if kind.axes == 1 else 'axes'}, "
-            f"asked for {axes}; for {axes} there are: {', '.join(fits)}"
+            f"not for {axes}; for {axes} there are: {', '.join(fits)}"
         )
     module = import_module(f"fencepost.matches.{kind.module}")
     return cast("type[BoxIndex]", getattr(module, kind.cls))

@@ -16,30 +16,30 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.errors import BrokenIndex, InputError
-from fencepost.matches.auto import AUTO, Choice, choose
+from fencepost.matches.auto import AUTO, IndexChoice, choose
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.exact import AxisTests, Exact
-from fencepost.matches.found import Found
 from fencepost.matches.index import KINDS, Parameter
 from fencepost.matches.regions import Regions, chosen
+from fencepost.matches.result import ProbeResult
 from fencepost.parallel import in_parallel
 from fencepost.queries import QuerySet
 from fencepost.queries.named import Named
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s, codes_in
 
-REBUILD_SHARE = 8  # laid out anew when an eighth of the first part has come or gone
+REBUILD_SHARE = 8  # rebuilt when an eighth of the first part has come or gone
 REBUILD_FLOOR = 4096
 MOST_PARTS = 8
 REMOVED = -1
 SOON = 20_000_000  # pairs of box and tuple that are compared before an index is loaded
-ASKED = "asked for"
+REQUESTED = "requested"
 SCANS = "few tuples: compared sooner than an index is loaded"
 FEWEST_APIECE = 2048  # points that are worth a thread
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class ProbeInput:
     """Points to be matched, their streams and their times.
 
     names   the streams      stream  of each point, a place in `names`
@@ -50,11 +50,11 @@ class Asked:
     stream: Int32s
     ts: Int64s | None
 
-    def part(self, begin: int, end: int) -> "Asked":
+    def part(self, begin: int, end: int) -> "ProbeInput":
         """Some of the points."""
         ts = None if self.ts is None else self.ts[begin:end]
         points = np.ascontiguousarray(self.points[:, begin:end])
-        return Asked(points, self.names, self.stream[begin:end], ts)
+        return ProbeInput(points, self.names, self.stream[begin:end], ts)
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,12 +66,12 @@ class Matcher:
     """
 
     queries: QuerySet
-    parts: tuple["Part", ...]
+    parts: tuple["MatcherPart", ...]
     row_of: Int32s | None  # [slot] the query's row in `queries`, or REMOVED; None: slots are rows
     index: str
     batch: int | None
     parameters: dict[str, Parameter]
-    scans: bool = False  # because it was to be asked for few tuples only
+    scans: bool = False  # because only few tuples are to be probed
 
     @classmethod
     def build(
@@ -83,15 +83,17 @@ class Matcher:
         tuples: int | None = None,
         **parameters: Parameter,
     ) -> "Matcher":
-        """Lay a set out in the index of a name; `auto` chooses one for batches of about `batch`.
+        """Build the index of a name over a set; `auto` chooses one for batches of about `batch`.
 
-        Where it is known how many `tuples` will ever be asked for, and all of them are compared
-        sooner than a compiled index is loaded, no index is built; see `serving`.
+        Where it is known how many `tuples` will ever be probed, and all of them are compared sooner
+        than a compiled index is loaded, no index is built; see `serving`.
         """
         if index == AUTO and parameters:
             raise InputError(f"auto chooses the parameters, too: {', '.join(parameters)} given")
         scans = index == AUTO and tuples is not None and _soon(queries, tuples)
-        part = Part.build(queries, 0, "scan" if scans else index, batch, parameters, scans=scans)
+        part = MatcherPart.build(
+            queries, 0, "scan" if scans else index, batch, parameters, scans=scans
+        )
         return cls(queries, (part,), None, index, batch, parameters, scans)
 
     def serving(self, tuples: int) -> "Matcher":
@@ -110,22 +112,22 @@ class Matcher:
         rows = 0 if self.row_of is None else self.row_of.nbytes
         return rows + sum(part.nbytes for part in self.parts)
 
-    def probe(self, asked: Asked, threads: int = 1) -> Found:
+    def probe(self, probes: ProbeInput, threads: int = 1) -> ProbeResult:
         """Find the rows of the queries that hold each point; all of them, where ts is None."""
-        count = asked.points.shape[1]
+        count = probes.points.shape[1]
         shares = max(1, min(threads, count // FEWEST_APIECE))
         edges = np.linspace(0, count, shares + 1).astype(np.int64).tolist()
         if shares == 1:
-            return self._probe(asked)
-        parts = in_parallel(lambda a, b: self._probe(asked.part(a, b)), list(pairwise(edges)))
-        return Found.together(parts)
+            return self._probe(probes)
+        parts = in_parallel(lambda a, b: self._probe(probes.part(a, b)), list(pairwise(edges)))
+        return ProbeResult.together(parts)
 
-    def _probe(self, asked: Asked) -> Found:
-        found = Found.beside([part.probe(asked) for part in self.parts])
+    def _probe(self, probes: ProbeInput) -> ProbeResult:
+        found = ProbeResult.beside([part.probe(probes) for part in self.parts])
         if self.row_of is None:
             return found
         row = self.row_of[found.ids]
-        return chosen(Found(found.ptr, row), row != REMOVED)
+        return chosen(ProbeResult(found.ptr, row), row != REMOVED)
 
     def with_added(self, added: QuerySet) -> "Matcher":
         """Return a matcher of these queries too."""
@@ -134,7 +136,7 @@ class Matcher:
             return replace(self, queries=queries)
         slots = self._slots
         if self._crowded(slots + len(added) - len(self.parts[0].queries)):
-            return self._anew(queries)
+            return self._rebuilt(queries)
         part = self._part(added, slots)
         rows = np.arange(len(self.queries), len(queries), dtype=np.int32)
         row_of = None if self.row_of is None else np.concatenate([self.row_of, rows])
@@ -149,19 +151,19 @@ class Matcher:
         kept[self.queries.rows_of(gone)] = False
         queries = self.queries.with_removed(gone)
         if self._crowded(self._slots - len(queries)):
-            return self._anew(queries)
+            return self._rebuilt(queries)
         row_of = np.where(kept, np.cumsum(kept) - 1, REMOVED).astype(np.int32)
         if self.row_of is not None:
             row_of = np.where(self.row_of == REMOVED, np.int32(REMOVED), row_of[self.row_of])
         return replace(self, queries=queries, row_of=row_of)
 
-    def _anew(self, queries: QuerySet) -> "Matcher":
+    def _rebuilt(self, queries: QuerySet) -> "Matcher":
         part = self._part(queries, 0)
         return replace(self, queries=queries, parts=(part,), row_of=None)
 
-    def _part(self, queries: QuerySet, slot: int) -> "Part":
+    def _part(self, queries: QuerySet, slot: int) -> "MatcherPart":
         name = "scan" if self.scans else self.index
-        return Part.build(queries, slot, name, self.batch, self.parameters, scans=self.scans)
+        return MatcherPart.build(queries, slot, name, self.batch, self.parameters, scans=self.scans)
 
     @property
     def _slots(self) -> int:
@@ -187,14 +189,14 @@ class Matcher:
             )
 
     @property
-    def choices(self) -> tuple[Choice, ...]:
+    def choices(self) -> tuple[IndexChoice, ...]:
         """What was chosen for each part, and why."""
         return tuple(choice for part in self.parts for choice in part.choices)
 
-    def told(self) -> list[str]:
-        """Say of each index how it was laid out, in the order of `choices`."""
-        laid = [regions for part in self.parts for regions in (part.everywhere, part.of_named)]
-        return [regions.index.told() for regions in laid if regions is not None]
+    def describe(self) -> list[str]:
+        """Describe each index, in the order of `choices`."""
+        indexes = [regions for part in self.parts for regions in (part.everywhere, part.of_named)]
+        return [regions.index.describe() for regions in indexes if regions is not None]
 
 
 def _soon(queries: QuerySet, tuples: int) -> bool:
@@ -202,19 +204,19 @@ def _soon(queries: QuerySet, tuples: int) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Some of the queries, laid out once.
+class MatcherPart:
+    """Some of the queries, indexed once.
 
     Those for all streams over the axes, those for named ones with the stream as one axis more.
     """
 
     queries: QuerySet
-    slot: int  # the number of its first query among all that were ever laid out
+    slot: int  # the number of its first query among all that were ever indexed
     everywhere: Regions | None
     of_named: Regions | None
     names: pa.StringArray  # the streams that queries name: segment k belongs to names[k]
     timed: Bools | None  # [query] whether it is not always valid; None: none is
-    choices: tuple[Choice, ...]
+    choices: tuple[IndexChoice, ...]
 
     @classmethod
     def build(
@@ -226,62 +228,62 @@ class Part:
         parameters: dict[str, Parameter],
         *,
         scans: bool = False,
-    ) -> "Part":
-        """Lay queries out. The index asked for, or auto where it cannot take so many axes.
+    ) -> "MatcherPart":
+        """Build the index requested, or auto's where it is not for so many axes.
 
         `scans` says that there is no index because few tuples are to come.
         """
         query = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(queries.box_ptr))
         tests = AxisTests(queries.test_ptr, queries.tests)
-        why = SCANS if scans else ASKED
-        laying = _Laying(queries, query, tests, index, batch, parameters, why)
+        why = SCANS if scans else REQUESTED
+        builder = _PartBuilder(queries, query, tests, index, batch, parameters, why)
         boxes = np.flatnonzero(queries.everywhere[query])
-        everywhere = laying.laid(boxes, None) if len(boxes) or not len(queries) else None
+        everywhere = builder.build(boxes, None) if len(boxes) or not len(queries) else None
         named = Named.of(queries, query.astype(np.int64))
-        of_named = laying.laid(named.rows, named.segment) if len(named.rows) else None
+        of_named = builder.build(named.rows, named.segment) if len(named.rows) else None
         always = (queries.valid_from == ALWAYS_FROM) & (queries.valid_to == ALWAYS_TO)
         timed = None if always.all() else ~always
-        return cls(queries, slot, everywhere, of_named, named.names, timed, tuple(laying.choices))
+        return cls(queries, slot, everywhere, of_named, named.names, timed, tuple(builder.choices))
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the indexes and of what stands beside them."""
-        laid = [each for each in (self.everywhere, self.of_named) if each is not None]
+        """Bytes of the indexes and of the columns beside them."""
+        indexes = [each for each in (self.everywhere, self.of_named) if each is not None]
         timed = 0 if self.timed is None else self.timed.nbytes
-        return int(sum(each.nbytes for each in laid) + self.names.nbytes + timed)
+        return int(sum(each.nbytes for each in indexes) + self.names.nbytes + timed)
 
-    def probe(self, asked: Asked) -> Found:
+    def probe(self, probes: ProbeInput) -> ProbeResult:
         """Find the slots of the queries that hold each point."""
-        count = asked.points.shape[1]
-        found = [] if self.everywhere is None else [self.everywhere.probe(asked.points)]
+        count = probes.points.shape[1]
+        found = [] if self.everywhere is None else [self.everywhere.probe(probes.points)]
         if self.of_named is not None:
-            found.append(self._named(asked))
-        here = Found.beside(found) if found else Found.nothing(count)
-        if self.timed is not None and asked.ts is not None:
-            here = self._in_time(here, asked.ts)
-        return Found(here.ptr, here.ids + np.int32(self.slot)) if self.slot else here
+            found.append(self._named(probes))
+        here = ProbeResult.beside(found) if found else ProbeResult.nothing(count)
+        if self.timed is not None and probes.ts is not None:
+            here = self._in_time(here, probes.ts)
+        return ProbeResult(here.ptr, here.ids + np.int32(self.slot)) if self.slot else here
 
-    def _named(self, asked: Asked) -> Found:
-        """Ask for the points of streams that somebody named."""
-        own = codes_in(asked.names, self.names)[asked.stream]
+    def _named(self, probes: ProbeInput) -> ProbeResult:
+        """Probe for the points of streams that some query names."""
+        own = codes_in(probes.names, self.names)[probes.stream]
         rows = np.flatnonzero(own >= 0)
         if self.of_named is None or not len(rows):
-            return Found.nothing(len(own))
-        points = np.concatenate([asked.points[:, rows], own[rows][None].astype(np.float64)])
+            return ProbeResult.nothing(len(own))
+        points = np.concatenate([probes.points[:, rows], own[rows][None].astype(np.float64)])
         found = self.of_named.probe(points)
         ptr = np.zeros(len(own) + 1, np.int64)
         ptr[rows + 1] = found.counts
-        return Found(np.cumsum(ptr), found.ids)
+        return ProbeResult(np.cumsum(ptr), found.ids)
 
-    def _in_time(self, found: Found, ts: Int64s) -> Found:
+    def _in_time(self, found: ProbeResult, ts: Int64s) -> ProbeResult:
         """Keep the queries that are valid at the point's time."""
         queries, timed = self.queries, self.timed
-        asking = np.flatnonzero(timed[found.ids]) if timed is not None else np.empty(0, np.int64)
-        if not len(asking):
+        limited = np.flatnonzero(timed[found.ids]) if timed is not None else np.empty(0, np.int64)
+        if not len(limited):
             return found
-        query, at = found.ids[asking], ts[found.points[asking]]
+        query, at = found.ids[limited], ts[found.points[limited]]
         kept = np.ones(len(found.ids), np.bool_)
-        kept[asking] = (queries.valid_from[query] <= at) & (at < queries.valid_to[query])
+        kept[limited] = (queries.valid_from[query] <= at) & (at < queries.valid_to[query])
         return chosen(found, kept)
 
     def check(self) -> None:
@@ -303,12 +305,12 @@ class Part:
     def _check_regions(
         self, regions: Regions, rows: Int64s, query: Int64s, segment: Int64s | None
     ) -> None:
-        """Hold what an index says against what the queries say: boxes, streams, owners, tests."""
+        """Compare an index with the queries: boxes, streams, owners, tests."""
         lo, hi = self.queries.lo[:, rows], self.queries.hi[:, rows]
         if segment is not None:
             lo, hi = np.vstack([lo, segment]), np.vstack([hi, segment + 1.0])
-        stands = regions.index.boxes
-        if not (np.array_equal(stands.lo, lo) and np.array_equal(stands.hi, hi)):
+        indexed = regions.index.boxes
+        if not (np.array_equal(indexed.lo, lo) and np.array_equal(indexed.hi, hi)):
             raise BrokenIndex("the boxes in the index are not those of the queries")
         owner = np.arange(len(rows)) if regions.query is None else regions.query
         if not np.array_equal(owner, query):
@@ -319,8 +321,8 @@ class Part:
 
 
 @dataclass
-class _Laying:
-    """One part being laid out."""
+class _PartBuilder:
+    """One part on its way, and what was chosen for it."""
 
     queries: QuerySet
     query: Int32s
@@ -331,10 +333,10 @@ class _Laying:
     why: str
 
     def __post_init__(self) -> None:
-        self.choices: list[Choice] = []
+        self.choices: list[IndexChoice] = []
 
-    def laid(self, rows: Int64s, segment: Int64s | None) -> Regions:
-        """Lay some of the boxes out, with the stream's number as a further axis if there is one."""
+    def build(self, rows: Int64s, segment: Int64s | None) -> Regions:
+        """Index some of the boxes, with the stream's number as a further axis if there is one."""
         lo, hi = self.queries.lo[:, rows], self.queries.hi[:, rows]
         if segment is not None:
             own = segment.astype(np.float64)[None]
@@ -343,7 +345,7 @@ class _Laying:
         fits = self.index == AUTO or self.index not in KINDS
         fits = fits or KINDS[self.index].axes in (None, boxes.axes)
         name = self.index if fits or segment is None else AUTO
-        choice = choose(boxes, self.batch) if name == AUTO else Choice(name, {}, self.why)
+        choice = choose(boxes, self.batch) if name == AUTO else IndexChoice(name, {}, self.why)
         parameters = {**choice.parameters, **(self.parameters if name != AUTO else {})}
         self.choices.append(
             replace(choice, boxes=len(boxes), axes=boxes.axes, named=segment is not None)

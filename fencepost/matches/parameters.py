@@ -1,6 +1,6 @@
-"""What an index may be asked for beside its boxes, and refusals that say what was expected.
+"""What an index takes beside its boxes, and errors that say what was expected.
 
-Law: None asks for nothing, as if it were not given; the index chooses by itself.
+Law: None is as if it were not given; the index chooses by itself.
 """
 
 from collections.abc import Collection, Mapping

@@ -11,8 +11,8 @@ import numpy as np
 from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.exact import Exact
-from fencepost.matches.found import Found
 from fencepost.matches.index import BoxIndex, Parameter, named
+from fencepost.matches.result import ProbeResult
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 
@@ -55,13 +55,13 @@ class Regions:
         own = 0 if self.query is None else self.query.nbytes
         return self.index.nbytes + own + (0 if self.exact is None else self.exact.nbytes)
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Find the queries that hold each point."""
         found = self.index.probe(points)
         if self.exact is not None:
             found = _refined(found, points, self.exact)
         if self.query is not None:
-            found = Found(found.ptr, self.query[found.ids])
+            found = ProbeResult(found.ptr, self.query[found.ids])
         return once_each(found) if self.several else found
 
     def check(self) -> None:
@@ -69,26 +69,26 @@ class Regions:
         self.index.check()
 
 
-def _refined(found: Found, points: Doubles, exact: Exact) -> Found:
+def _refined(found: ProbeResult, points: Doubles, exact: Exact) -> ProbeResult:
     """Test the candidates that ask."""
-    asking = np.flatnonzero(exact.asks[found.ids])
-    if not len(asking):
+    unsure = np.flatnonzero(exact.asks[found.ids])
+    if not len(unsure):
         return found
     kept = np.ones(len(found.ids), np.bool_)
-    kept[asking] = exact.holds(points, found.points[asking], found.ids[asking])
+    kept[unsure] = exact.holds(points, found.points[unsure], found.ids[unsure])
     return chosen(found, kept)
 
 
-def chosen(found: Found, kept: Bools) -> Found:
+def chosen(found: ProbeResult, kept: Bools) -> ProbeResult:
     """Keep some of the results. O(results)."""
     if kept.all():
         return found
     before = np.zeros(len(kept) + 1, np.int64)
     np.cumsum(kept, out=before[1:])
-    return Found(before[found.ptr], found.ids[kept])
+    return ProbeResult(before[found.ptr], found.ids[kept])
 
 
-def once_each(found: Found) -> Found:
+def once_each(found: ProbeResult) -> ProbeResult:
     """Let each id stand once at a point, ascending. O(n log n) over the results."""
     if len(found.ids) < 2:
         return found

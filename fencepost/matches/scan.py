@@ -10,9 +10,9 @@ from typing import ClassVar, Self
 import numpy as np
 
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found
 from fencepost.matches.index import Parameter
 from fencepost.matches.parameters import only
+from fencepost.matches.result import ProbeResult
 from fencepost.tuples import Doubles
 
 AT_ONCE = 1 << 22  # pairs looked at together
@@ -36,26 +36,26 @@ class Scan:
         """Bytes of the bounds."""
         return self.boxes.lo.nbytes + self.boxes.hi.nbytes
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Compare all with all."""
         count, many = points.shape[1], len(self.boxes)
         if not count or not many:
-            return Found.nothing(count)
+            return ProbeResult.nothing(count)
         share = max(1, AT_ONCE // many)
         parts = [self._some(points[:, at : at + share]) for at in range(0, count, share)]
-        return Found.together(parts)
+        return ProbeResult.together(parts)
 
-    def _some(self, points: Doubles) -> Found:
-        held = np.ones((points.shape[1], len(self.boxes)), np.bool_)
+    def _some(self, points: Doubles) -> ProbeResult:
+        inside = np.ones((points.shape[1], len(self.boxes)), np.bool_)
         for lo, hi, v in zip(self.boxes.lo, self.boxes.hi, points, strict=True):
-            held &= (lo <= v[:, None]) & (v[:, None] < hi)
-        point, box = np.nonzero(held)
-        ptr = np.searchsorted(point, np.arange(len(held) + 1))
-        return Found(ptr.astype(np.int64), box.astype(np.int32))
+            inside &= (lo <= v[:, None]) & (v[:, None] < hi)
+        point, box = np.nonzero(inside)
+        ptr = np.searchsorted(point, np.arange(len(inside) + 1))
+        return ProbeResult(ptr.astype(np.int64), box.astype(np.int32))
 
     def check(self) -> None:
         """There is nothing that could be broken."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say how many boxes are looked at."""
         return "every box for every point"

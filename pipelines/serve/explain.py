@@ -17,7 +17,7 @@ from fencepost.crossings import BorderIndex
 from fencepost.errors import Faults
 from fencepost.joins.index import LaneIndex
 from fencepost.lanes import sides_of
-from fencepost.matches import Choice, Matcher
+from fencepost.matches import IndexChoice, Matcher
 from fencepost.queries import QuerySet
 from fencepost.queries.files import StandingQueries, read_queries
 from fencepost.queries.joins import BandJoins, WindowJoins
@@ -172,7 +172,7 @@ def _joined(windows: WindowJoins, bands: BandJoins) -> ExplainedJoins:
         lane=windows.lane,
         windows=len(windows),
         window_bytes=built.window_index.nbytes,
-        told=built.window_index.told() if len(windows) else "",
+        told=built.window_index.describe() if len(windows) else "",
         planes=tuple(
             Plane(
                 left[plane.left_axis],
@@ -188,17 +188,17 @@ def _joined(windows: WindowJoins, bands: BandJoins) -> ExplainedJoins:
 
 
 def _parts(matcher: Matcher) -> Iterator[Part]:
-    for choice, told in zip(matcher.choices, matcher.told(), strict=True):
+    for choice, told in zip(matcher.choices, matcher.describe(), strict=True):
         yield _part(choice, told)
 
 
-def _part(choice: Choice, told: str) -> Part:
+def _part(choice: IndexChoice, told: str) -> Part:
     return Part(
         index=choice.name,
         named=choice.named,
         boxes=choice.boxes,
         axes=choice.axes,
-        held=choice.held,
+        held=choice.hits,
         why=choice.why,
         costs=dict(choice.costs),
         told=told,

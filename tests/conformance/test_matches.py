@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fencepost.errors import InputError
-from fencepost.matches import KINDS, Boxes, BoxIndex, Found, named
+from fencepost.matches import KINDS, Boxes, BoxIndex, ProbeResult, named
 from fencepost.matches.index import Parameter
 from fencepost.matches.scan import Scan
 from tests.support.stories.boxes import CROWDS, Given, by_hand, crowd, given_of
@@ -58,13 +58,13 @@ LAYOUTS: Mapping[str, Layouts] = {
 SLACK = 1024  # bytes: an array may have been moved within its room to where a line begins
 
 
-def same(one: Found, other: Found) -> bool:
+def same(one: ProbeResult, other: ProbeResult) -> bool:
     """The same numbers at the same points."""
     one, other = one.in_order(), other.in_order()
     return np.array_equal(one.ptr, other.ptr) and np.array_equal(one.ids, other.ids)
 
 
-def lists(found: Found) -> list[list[int]]:
+def lists(found: ProbeResult) -> list[list[int]]:
     found = found.in_order()
     return [found.at(point).tolist() for point in range(len(found))]
 
@@ -81,7 +81,7 @@ def built_of_crowd(name: str, axes: int, shape: str) -> BoxIndex:
 
 
 @cache
-def scanned(axes: int, shape: str) -> Found:
+def scanned(axes: int, shape: str) -> ProbeResult:
     drawn = crowd(shape, axes)
     return Scan.build(drawn.boxes).probe(drawn.points)
 
@@ -137,7 +137,7 @@ def test_a_batch_is_its_points_one_by_one_in_any_order(
     index, points = built_of_crowd(name, axes, shape), crowd(shape, axes).points[:, rows]
     together = index.probe(np.ascontiguousarray(points))
     alone = [index.probe(np.ascontiguousarray(points[:, [i]])) for i in range(len(rows))]
-    assert same(together, Found.together(alone))
+    assert same(together, ProbeResult.together(alone))
     everyone = lists(scanned(axes, shape))
     assert lists(together) == [everyone[row] for row in rows]
 
@@ -198,7 +198,7 @@ def test_the_bytes_of_every_array_are_counted(name: str, axes: int) -> None:
 
 @pytest.mark.parametrize(("name", "axes"), SOME)
 def test_an_index_tells_how_it_was_laid_out(name: str, axes: int) -> None:
-    told = built_of_crowd(name, axes, "predicates").told()
+    told = built_of_crowd(name, axes, "predicates").describe()
     assert told
     assert "\n" not in told
     assert built_of_crowd(name, axes, "predicates").name == name

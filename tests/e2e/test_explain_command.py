@@ -85,7 +85,7 @@ def test_an_index_may_be_asked_for_by_name(project):
     assert ticks["parts"][0]["index"] == "vcr_od"
     refused = explained(project, "ticks", "--index", "lci")
     assert refused.code == 2
-    assert "the index 'lci' is for 1 axis, asked for 2; for 2 there are: scan" in refused.err
+    assert "the index 'lci' is for 1 axis, not for 2; for 2 there are: scan" in refused.err
 
 
 def test_a_file_is_explained_without_being_registered(project):

@@ -9,7 +9,7 @@ from benchmarks.baselines.guttman import Guttman
 from benchmarks.baselines.ibs_tree import IbsTree
 from benchmarks.baselines.is_list import IsList
 from fencepost.errors import BrokenIndex, InputError
-from fencepost.matches import Boxes, Found
+from fencepost.matches import Boxes, ProbeResult
 from fencepost.matches.scan import Scan
 
 RIVALS: list[tuple[Any, int]] = [
@@ -43,7 +43,7 @@ def on_borders(axes: int, count: int, seed: int) -> np.ndarray:
     return points
 
 
-def same(found: Found, expected: Found) -> bool:
+def same(found: ProbeResult, expected: ProbeResult) -> bool:
     found, expected = found.in_order(), expected.in_order()
     return np.array_equal(found.ptr, expected.ptr) and np.array_equal(found.ids, expected.ids)
 
@@ -63,7 +63,7 @@ def test_a_batch_is_its_points_one_by_one(rival, axes):
     boxes, points = crowd(axes, 60, 5), on_borders(axes, 40, 5)
     index = rival.build(boxes)
     alone = [index.probe(np.ascontiguousarray(points[:, [k]])) for k in range(40)]
-    assert same(Found.together(alone), index.probe(points))
+    assert same(ProbeResult.together(alone), index.probe(points))
     assert len(index.probe(points[:, :0])) == 0
 
 

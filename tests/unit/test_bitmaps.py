@@ -27,9 +27,9 @@ def always_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def bits(built: Bitmaps, which: int) -> list[list[int]]:
     """Of each row of the first block, the boxes whose bit is set."""
-    words = built.laid.words.reshape(built.blocks, -1, 2, 8)[0, :, which]
+    words = built.table.words.reshape(built.blocks, -1, 2, 8)[0, :, which]
     places = [np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")) for row in words]
-    return [sorted(built.laid.ids[place].tolist()) for place in places]
+    return [sorted(built.table.ids[place].tolist()) for place in places]
 
 
 def assert_finds_all(built: Bitmaps, points: Doubles) -> None:
@@ -114,17 +114,17 @@ def test_a_number_of_stretches_that_cannot_be_is_refused(stretches: float | str)
 
 
 def test_what_was_built_is_told() -> None:
-    told = Bitmaps.build(THREE).told()
+    told = Bitmaps.build(THREE).describe()
     assert told == "1 blocks, axes cut into 5: 213 bytes of bitmaps a box"
 
 
 @pytest.mark.parametrize("array", ["words", "ids", "bounds", "low", "high"])
 def test_check_notices_what_is_broken(array: str) -> None:
     built = Bitmaps.build(crowd("predicates", 3).boxes)
-    broken = getattr(built.laid, array).copy()
+    broken = getattr(built.table, array).copy()
     broken[5 if len(broken) > 1000 else 0] += 1
     with pytest.raises(BrokenIndex):
-        replace(built, laid=built.laid._replace(**{array: broken})).check()
+        replace(built, table=built.table._replace(**{array: broken})).check()
 
 
 def test_check_notices_cuts_that_do_not_rise() -> None:

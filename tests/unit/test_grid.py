@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 from fencepost.errors import BrokenIndex, InputError
-from fencepost.matches import Boxes, Found
+from fencepost.matches import Boxes, ProbeResult
 from fencepost.matches.grid import Grid
 from fencepost.matches.scan import Scan
 from fencepost.tuples import Doubles
@@ -44,7 +44,7 @@ def crowd(seed: int, many: int, widest: float, digits: int) -> tuple[Boxes, Doub
     return Boxes.of(lo, hi), np.concatenate((points, below, above), axis=1)
 
 
-def assert_same(found: Found, expected: Found) -> None:
+def assert_same(found: ProbeResult, expected: ProbeResult) -> None:
     """Both found the same."""
     found, expected = found.in_order(), expected.in_order()
     np.testing.assert_array_equal(found.ptr, expected.ptr)
@@ -125,7 +125,7 @@ def test_no_box_and_no_point_find_nothing() -> None:
 
 def test_a_box_over_everything_is_copied_not_tested() -> None:
     grid = Grid.build(Boxes.of(np.full((2, 1), -INF), np.full((2, 1), INF)))
-    assert "0 times one reaches into a cell, 1 times it covers one" in grid.told()
+    assert "0 times one reaches into a cell, 1 times it covers one" in grid.describe()
     assert grid.probe(np.array([[1e308, -1e308], [0, 5]])).ids.tolist() == [0, 0]
 
 

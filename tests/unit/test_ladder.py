@@ -10,7 +10,7 @@ import pytest
 from numba import njit
 
 from fencepost.errors import BrokenIndex, InputError
-from fencepost.matches import Boxes, Found
+from fencepost.matches import Boxes, ProbeResult
 from fencepost.matches.ladder import Ladder, Ruler
 from fencepost.matches.ladder.lane_kernels import keep_above, keep_between, keep_steps
 from fencepost.matches.scan import Scan
@@ -47,7 +47,7 @@ def crowd(seed: int, many: int, widest: float) -> tuple[Boxes, Doubles]:
     return Boxes.of(lo[None], hi[None]), np.append(points, (-1e300, 1e300))[None]
 
 
-def assert_same(found: Found, expected: Found) -> None:
+def assert_same(found: ProbeResult, expected: ProbeResult) -> None:
     """Both found the same."""
     found, expected = found.in_order(), expected.in_order()
     np.testing.assert_array_equal(found.ptr, expected.ptr)
@@ -95,7 +95,7 @@ def test_the_ladder_takes_at_most_forty_bytes_an_interval() -> None:
     boxes, _ = crowd(1, 50_000, 1.0)
     ladder = Ladder.build(boxes)
     assert ladder.nbytes <= 40 * len(boxes)
-    assert ladder.told().startswith("50,000 intervals on ")
+    assert ladder.describe().startswith("50,000 intervals on ")
 
 
 def test_no_interval_and_no_point_find_nothing() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import BrokenIndex, InputError
-from fencepost.matches import KINDS, Asked, Matcher, matcher
+from fencepost.matches import KINDS, Matcher, ProbeInput, matcher
 from fencepost.queries import QuerySet, StandingQuery, query_from_json
 from fencepost.reference import holds_by_text
 from fencepost.tuples import Doubles
@@ -40,12 +40,12 @@ def set_of(queries: list[StandingQuery]) -> QuerySet:
     return QuerySet.from_queries("f", AXES, queries, kind="match")
 
 
-def asked(points: Doubles, ts: int | None = 0) -> Asked:
+def asked(points: Doubles, ts: int | None = 0) -> ProbeInput:
     """The points, seen on the streams in turn, at one time."""
     count = points.shape[1]
     stream = (np.arange(count) % len(STREAMS)).astype(np.int32)
     times = None if ts is None else np.full(count, ts)
-    return Asked(points, pa.array(STREAMS), stream, times)
+    return ProbeInput(points, pa.array(STREAMS), stream, times)
 
 
 def grid_points() -> Doubles:

@@ -38,7 +38,10 @@ def test_none_is_as_if_it_were_not_given(name: str) -> None:
     taken = [each for each in EVERY if is_taken(name, boxes, each)]
     asked: dict[str, Parameter] = dict.fromkeys(taken)
     assert bool(taken) == (name != "scan")
-    assert named(name, axes).build(boxes, **asked).told() == named(name, axes).build(boxes).told()
+    assert (
+        named(name, axes).build(boxes, **asked).describe()
+        == named(name, axes).build(boxes).describe()
+    )
 
 
 def is_taken(name: str, boxes: Boxes, parameter: str) -> bool:

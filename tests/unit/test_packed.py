@@ -122,5 +122,5 @@ def test_check_notices_any_bound_that_is_wrong(at: int) -> None:
 
 
 def test_what_was_built_is_told() -> None:
-    assert Packed.build(row(3)).told() == "1 level of nodes of 16, boxes in the order of halves"
-    assert Packed.build(row(40), order="hilbert").told().startswith("2 levels")
+    assert Packed.build(row(3)).describe() == "1 level of nodes of 16, boxes in the order of halves"
+    assert Packed.build(row(40), order="hilbert").describe().startswith("2 levels")

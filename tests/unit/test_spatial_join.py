@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found
 from fencepost.matches.index import Parameter
 from fencepost.matches.papers.spatial_join import SpatialJoin
 from fencepost.matches.papers.spatial_join.hilbert import cells_of, order_of, places_of
@@ -25,6 +24,7 @@ from fencepost.matches.papers.spatial_join.mlgf import (
     cut,
     keys_of,
 )
+from fencepost.matches.result import ProbeResult
 from fencepost.matches.scan import Scan
 from fencepost.tuples import Doubles
 from tests.support.stories.boxes import Given, given_of
@@ -54,7 +54,7 @@ def on_a_grid(count: int, axes: int, side: int) -> tuple[Boxes, Doubles]:
     return boxes, draw.integers(-1, 2 * side, (axes, 700)).astype(np.float64)
 
 
-def assert_same(found: Found, boxes: Boxes, points: Doubles) -> None:
+def assert_same(found: ProbeResult, boxes: Boxes, points: Doubles) -> None:
     found, expected = found.in_order(), Scan.build(boxes).probe(points).in_order()
     np.testing.assert_array_equal(found.ptr, expected.ptr)
     np.testing.assert_array_equal(found.ids, expected.ids)
@@ -65,7 +65,7 @@ def assert_same(found: Found, boxes: Boxes, points: Doubles) -> None:
 
 @pytest.mark.parametrize("mode", [SpatialJoin.probe, SpatialJoin.probe_each])
 def test_examples_1_and_2_d1_satisfies_nothing_d2_the_second_query_d3_the_first(
-    mode: Callable[[SpatialJoin, Doubles], Found],
+    mode: Callable[[SpatialJoin, Doubles], ProbeResult],
 ) -> None:
     queries = closed(((1, 6), (4, 6)), ((0, 3), (0, 3)))
     elements = np.array([[4.0, 3.0], [1.0, 2.0], [5.0, 5.0]]).T
@@ -309,10 +309,10 @@ def test_it_tells_its_pages_its_clusters_and_its_bytes() -> None:
     boxes = random_predicates(1000, 2)
     index = SpatialJoin.build(boxes, cluster=200, page=100)
     pages = index.file.pages
-    assert index.told() == f"{pages} pages of up to 100 boxes; clusters of 200 points"
-    assert SpatialJoin.build(boxes).told().endswith("on clusters of up to 512")
+    assert index.describe() == f"{pages} pages of up to 100 boxes; clusters of 200 points"
+    assert SpatialJoin.build(boxes).describe().endswith("on clusters of up to 512")
     alone = SpatialJoin.build(Boxes.of(np.zeros((2, 1)), np.ones((2, 1))))
-    assert alone.told() == "1 pages of up to 256 boxes; every point alone"
+    assert alone.describe() == "1 pages of up to 256 boxes; every point alone"
     held = boxes.lo.nbytes + boxes.hi.nbytes + index.file.tree.ids.nbytes
     codes = index.file.tree.codes.nbytes
     assert codes >= 2 * 2 * len(boxes)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import InputError
-from fencepost.matches import Boxes, BoxIndex, Found, named
+from fencepost.matches import Boxes, BoxIndex, ProbeResult, named
 from fencepost.matches.index import Parameter
 from fencepost.matches.papers.vci import Dlist, Lci, LciBv, Sci, lists, optimal_length
 from fencepost.matches.scan import Scan
@@ -41,7 +41,7 @@ def held(index: BoxIndex, *values: float) -> list[list[int]]:
     return [found.at(point).tolist() for point in range(len(values))]
 
 
-def same(one: Found, other: Found) -> bool:
+def same(one: ProbeResult, other: ProbeResult) -> bool:
     one, other = one.in_order(), other.in_order()
     return np.array_equal(one.ptr, other.ptr) and np.array_equal(one.ids, other.ids)
 

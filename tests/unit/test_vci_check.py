@@ -12,7 +12,7 @@ from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches import Boxes, named
 from fencepost.matches.index import Parameter
 from fencepost.matches.papers.vci import Lci, LciBv
-from fencepost.matches.papers.vci.lists import Lists
+from fencepost.matches.papers.vci.lists import IntervalLists
 
 Array = npt.NDArray[Any]
 
@@ -32,7 +32,7 @@ def with_lists(built: Lci, **fields: Any) -> Lci:
     return replace(built, lists=replace(built.lists, **fields))
 
 
-def swapped(held: Lists, one: int, other: int) -> Array:
+def swapped(held: IntervalLists, one: int, other: int) -> Array:
     ids = held.ids.copy()
     ids[[one, other]] = ids[[other, one]]
     return ids
@@ -215,7 +215,7 @@ def test_boxes_of_two_axes_are_refused(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["sci", "lci", "lci_bv", "dlist"])
 def test_an_index_tells_its_positions_its_length_and_its_lists(name: str) -> None:
-    told = named(name, 1).build(WHOLE).told()
+    told = named(name, 1).build(WHOLE).describe()
     assert "22 positions from 0, the integers, ends on them" in told
     assert "L = " in told
     assert "pieces" in told

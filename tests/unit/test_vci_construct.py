@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fencepost.errors import InputError
 from fencepost.matches import Boxes
-from fencepost.matches.papers.vci import Construct, Grid, decompose, kernels
+from fencepost.matches.papers.vci import Construct, PositionGrid, decompose, kernels
 from tests.support.stories.boxes import GRIDS
 
 INF = np.inf
@@ -181,7 +181,7 @@ def test_what_cannot_be_cut_is_refused(x: int, y: int, length: int, kind: str, t
 
 
 def test_ends_that_are_integers_stand_on_the_integers() -> None:
-    grid = Grid.over(spans((3, 7), (-5, 2), (0, INF)))
+    grid = PositionGrid.over(spans((3, 7), (-5, 2), (0, INF)))
     assert (grid.scale, grid.base, grid.positions, grid.exact) == (1.0, -5.0, 13, True)
     x, y = grid.places(spans((3, 7), (-5, 2), (0, INF), (-INF, -5)))
     assert x.tolist() == [8, 0, 5, 0]
@@ -190,12 +190,12 @@ def test_ends_that_are_integers_stand_on_the_integers() -> None:
 
 def test_other_ends_are_widened_to_the_positions_round_them() -> None:
     boxes = spans((0.25, 1.75), (2.5, 3.0), (0.0, 4.0))
-    grid = Grid.over(boxes, grid_of := 5, "integers")
+    grid = PositionGrid.over(boxes, grid_of := 5, "integers")
     assert grid.positions == grid_of
     assert not grid.exact
     x, y = grid.places(boxes)
     assert (x.tolist(), y.tolist()) == ([0, 2, 0], [2, 3, 4])
-    assert Grid.over(boxes).exact  # quarters are as good as integers
+    assert PositionGrid.over(boxes).exact  # quarters are as good as integers
 
 
 @pytest.mark.parametrize("positions", [3, 4, 17, 4096])
@@ -205,7 +205,7 @@ def test_all_finite_ends_fall_on_the_positions_and_cells_never_fall_as_values_gr
 ) -> None:
     values = np.array(GRIDS[name])
     boxes = Boxes.of(values[None, :-1], values[None, 1:])
-    grid = Grid.over(boxes, positions)
+    grid = PositionGrid.over(boxes, positions)
     assert grid.positions <= positions
     near = np.concatenate([values, np.nextafter(values[1:], -INF), np.nextafter(values[:-1], INF)])
     cells = grid.cell(np.sort(near))
@@ -221,7 +221,7 @@ def test_all_finite_ends_fall_on_the_positions_and_cells_never_fall_as_values_gr
 def test_integers_too_far_apart_for_positions_are_refused_and_become_cells_otherwise() -> None:
     boxes = spans((0, 1), (5000, 9000))
     with pytest.raises(InputError, match=r"run from 0 to 9000.*at most 100 may be positions"):
-        Grid.over(boxes, 100, "integers")
-    assert Grid.over(boxes, 100).scale == 1 / 128
-    assert Grid.over(boxes).scale < 1
-    assert Grid.over(boxes, 9001).scale == 1
+        PositionGrid.over(boxes, 100, "integers")
+    assert PositionGrid.over(boxes, 100).scale == 1 / 128
+    assert PositionGrid.over(boxes).scale < 1
+    assert PositionGrid.over(boxes, 9001).scale == 1

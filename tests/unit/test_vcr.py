@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found
 from fencepost.matches.index import named
 from fencepost.matches.papers.vcr import (
     Rectangle,
@@ -24,6 +23,7 @@ from fencepost.matches.papers.vcr import (
 )
 from fencepost.matches.papers.vcr.lattice import Lattice
 from fencepost.matches.papers.vcr.pieces import Spans, grid_over, pieces_of
+from fencepost.matches.result import ProbeResult
 from tests.support.stories.rectangles import (
     FORMS,
     KINDS,
@@ -215,7 +215,7 @@ def test_one_by_one_gives_what_a_batch_gives(kind: type[Vcr], form: str) -> None
     rng = np.random.default_rng(5)
     points = np.ascontiguousarray(rng.random((2, 200)) * [[320], [220]] - 10)
     alone = [index.probe(points[:, [n]]) for n in range(200)]
-    batch, together = index.probe(points), Found.together(alone)
+    batch, together = index.probe(points), ProbeResult.together(alone)
     assert batch.ptr.tolist() == together.ptr.tolist()
     assert batch.ids.tolist() == together.ids.tolist()
 
@@ -360,7 +360,7 @@ def test_what_is_told_and_its_bytes_are_those_of_what_was_laid_out(kind: type[Vc
     assert named(kind.name, 2) is kind
     index = kind.build(boxes_of((3, 3, 11, 6)), side=4)
     pieces = 6 if kind.overlapping else 8
-    assert index.told() == (
+    assert index.describe() == (
         f"rectangles up to 4 × 4 cells, 11 × 6 cells of 1 × 1: {pieces} pieces in {pieces} of 594, "
         "no candidate tested"
     )

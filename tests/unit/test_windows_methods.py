@@ -125,10 +125,10 @@ def test_it_tells_its_windows_its_tests_and_its_bytes() -> None:
     test = JoinTest(0, 0.0, "<=", 2, 0.0)
     said = [join(str(n), Conjunct(ALL, (test,)), window=n % 3) for n in range(20)]
     index = WindowIndex.build(joins(*said))
-    assert index.told().startswith("auto; 20 joins, 20 conjuncts, 3 windows, 1 tests; l: ")
+    assert index.describe().startswith("auto; 20 joins, 20 conjuncts, 3 windows, 1 tests; l: ")
     assert 20 * 100 < index.nbytes < 20 * 1000
     spatial = WindowIndex.build(joins(*said), method="spatial_join")
-    assert spatial.told().startswith("spatial_join, 80 pieces; ")
+    assert spatial.describe().startswith("spatial_join, 80 pieces; ")
     assert spatial.nbytes > index.nbytes
 
 

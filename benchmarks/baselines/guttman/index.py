@@ -14,9 +14,9 @@ import numpy as np
 
 from benchmarks.baselines.guttman import kernels
 from fencepost.errors import BrokenIndex, InputError
-from fencepost.matches import Boxes, Found
-from fencepost.matches.found import gathered
+from fencepost.matches import Boxes, ProbeResult
 from fencepost.matches.index import Parameter
+from fencepost.matches.result import gathered
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 LEAST = 0.4
@@ -63,7 +63,7 @@ class Guttman:
         arrays = (self.bounds, self.below, self.counts, self.leaf)
         return sum(array.nbytes for array in arrays)
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Search for each point."""
         nodes = self.root, self.bounds, self.below, self.counts, self.leaf
 
@@ -90,7 +90,7 @@ class Guttman:
         for box in np.flatnonzero(seen != 1)[:1]:
             raise BrokenIndex(f"box {box} stands {seen[box]} times in the leaves")
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say how many nodes there are."""
         full = self.counts.mean() / (self.bounds.shape[1] - 1)
         return f"{len(self.counts):,} nodes, {full:.0%} full"

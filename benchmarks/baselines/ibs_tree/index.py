@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.baselines.ibs_tree import kernels
 from fencepost.errors import BrokenIndex
-from fencepost.matches import Boxes, Found
-from fencepost.matches.found import gathered
+from fencepost.matches import Boxes, ProbeResult
 from fencepost.matches.index import Parameter
+from fencepost.matches.result import gathered
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 UInt8s = np.ndarray[tuple[int], np.dtype[np.uint8]]
@@ -61,7 +61,7 @@ class IbsTree:
         arrays = (self.trees, self.ends, self.slots, self.marks, self.needed, self.always)
         return sum(array.nbytes for array in arrays)
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Walk the trees for each point, and count."""
         given = self.trees, self.ends, self.slots, self.marks, self.needed, self.always
 
@@ -80,7 +80,7 @@ class IbsTree:
         if self.slots[-1] != len(self.marks) or np.any(np.diff(self.slots) < 0):
             raise BrokenIndex(f"{len(self.marks)} marks, the slots end at {self.slots[-1]}")
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say how many marks there are."""
         return f"{len(self.ends):,} nodes, {len(self.marks):,} marks"
 

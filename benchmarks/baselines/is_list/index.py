@@ -17,9 +17,9 @@ import numpy as np
 
 from benchmarks.baselines.is_list import kernels
 from fencepost.errors import BrokenIndex, InputError
-from fencepost.matches import Boxes, Found
-from fencepost.matches.found import gathered
+from fencepost.matches import Boxes, ProbeResult
 from fencepost.matches.index import Parameter
+from fencepost.matches.result import gathered
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 UP = 0.5  # of the nodes go a level up; with 1/4 a search takes as long, and 1.3 × the room
@@ -67,7 +67,7 @@ class IsList:
         lists = (self.edges, self.edge_marks, self.nodes, self.node_marks)
         return sum(array.nbytes for array in (self.ends, self.first, self.after, *lists))
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Descend for each point."""
         given = self.ends, self.first, self.after, self.edges, self.edge_marks
         lists = self.nodes, self.node_marks
@@ -87,7 +87,7 @@ class IsList:
         if len(self.edge_marks) != self.edges[-1] or len(self.node_marks) != self.nodes[-1]:
             raise BrokenIndex("there are not as many markers as the lists say")
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say how many edges and markers there are."""
         markers = len(self.edge_marks) + len(self.node_marks)
         return f"{len(self.ends):,} nodes, {len(self.after):,} edges, {markers:,} markers"

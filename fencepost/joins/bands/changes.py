@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fencepost.matches.found import Found
+from fencepost.matches.result import ProbeResult
 from fencepost.tuples import Doubles, Int8s, Int32s, Int64s
 
 
@@ -29,11 +29,11 @@ class Changes:
         """How many changes."""
         return len(self.update)
 
-    def affected(self) -> Found:
+    def affected(self) -> ProbeResult:
         """Give the queries that each update changed, ascending, each once (Q2). O(k log k)."""
         keys = np.unique(self.update << 32 | self.query)
         ptr = np.searchsorted(keys >> 32, np.arange(self.updates + 1))
-        return Found(ptr.astype(np.int64), keys.astype(np.int32))
+        return ProbeResult(ptr.astype(np.int64), keys.astype(np.int32))
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from fencepost.joins.bands import result_kernels as laying
 from fencepost.joins.bands.changes import Changes, HeldPairs
 from fencepost.joins.bands.points import Points
 from fencepost.joins.bands.stabbing import StabbingPartition
-from fencepost.matches.found import FEWEST, Found
+from fencepost.matches.result import FEWEST, ProbeResult
 from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s
 
 LEFT, RIGHT = 0, 1
@@ -91,7 +91,7 @@ class BandPlane:
         )  # fmt: skip
         return Changes(len(side), update, query, change, *streams, *values)
 
-    def affected(self, side: Int8s, stream: Int32s, value: Doubles, gone: Bools) -> Found:
+    def affected(self, side: Int8s, stream: Int32s, value: Doubles, gone: Bools) -> ProbeResult:
         """Take updates in their order, and tell the queries that each changes, once each (Q2).
 
         Instead of apply, for the same updates: O(τ log m + queries). Net as well: a query that the
@@ -236,5 +236,5 @@ def _grown(array: Array, size: int, used: int) -> Array:
     return grown
 
 
-def _rows(ptr: Int64s, room: Int64s) -> Found:
-    return Found(ptr, (room[: ptr[-1]] >> laying.BITS).astype(np.int32))
+def _rows(ptr: Int64s, room: Int64s) -> ProbeResult:
+    return ProbeResult(ptr, (room[: ptr[-1]] >> laying.BITS).astype(np.int32))

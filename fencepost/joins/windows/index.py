@@ -143,14 +143,14 @@ class WindowIndex:
         if self.spatial is not None:
             self.spatial.check()
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say how the conjuncts stand, by what new tuples find theirs, and how pairs are made."""
         sought = self.sides[LEFT].sought
         sides = "; ".join(
-            f"{name}: {own.index.name}, {own.index.told()}"
+            f"{name}: {own.index.name}, {own.index.describe()}"
             for name, own in zip((self.queries.left, self.queries.right), self.own, strict=True)
         )
-        method = self.method if self.spatial is None else f"{SPATIAL}, {self.spatial.told()}"
+        method = self.method if self.spatial is None else f"{SPATIAL}, {self.spatial.describe()}"
         windows = len(sought.terms.last) - sought.terms.wide
         return (
             f"{method}; {len(self):,} joins, {len(sought.query):,} conjuncts, "

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from fencepost.joins.windows import kernels
 from fencepost.joins.windows.conjuncts import LONGEST, Terms
 from fencepost.joins.windows.live import Live
-from fencepost.matches import Found
+from fencepost.matches import ProbeResult
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 
@@ -70,7 +70,7 @@ def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]
     return np.require(column, kind, ["C", "W"])
 
 
-def held_of(found: Found, conjuncts: int) -> Held:
+def held_of(found: ProbeResult, conjuncts: int) -> Held:
     """Put what an index found in order. O(results)."""
     if len(found.ids) < 2:
         return Held(found.ptr, found.ids)

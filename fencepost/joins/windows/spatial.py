@@ -91,9 +91,9 @@ class SpatialPairs:
         """Raise BrokenIndex unless the join's index holds what it was built of."""
         self.regions.check()
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say how many pieces there are, and how they are laid out."""
-        return f"{len(self.regions.index.boxes):,} pieces; {self.regions.index.told()}"
+        return f"{len(self.regions.index.boxes):,} pieces; {self.regions.index.describe()}"
 
 
 def _distances(new: New, standing: Standing, i: int, old: Int64s) -> tuple[Int64s, Int64s]:

@@ -1,7 +1,7 @@
 """Many points at once: block by block for as many points as the results fit beside.
 
-Law: what is found is what each point alone would find. Points are taken by shares; the results of a
-share stand block by block first, and are then gathered point by point.
+Law: what is found is what each point alone would find. Points are probed in shares; the results of
+a share come block by block first, and are then gathered point by point.
 """
 
 from collections.abc import Callable
@@ -9,14 +9,14 @@ from collections.abc import Callable
 import numpy as np
 
 from fencepost.matches.bitmaps import kernels
-from fencepost.matches.bitmaps.kernels import SPILL, Asked, Desk, Laid
-from fencepost.matches.found import Found, gathered
+from fencepost.matches.bitmaps.kernels import SPILL, BitmapProbe, BitmapScratch, BitmapTable
+from fencepost.matches.result import ProbeResult, gathered
 from fencepost.matches.vector_kernels import gather
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 SHARE = 1 << 14  # points of a share at most; more of them would not stay in the cache themselves
 RESULTS = 1 << 24  # what a share is meant to find
-MOST = 1 << 25  # where it is broken off, and a smaller one taken
+MOST = 1 << 25  # where it is broken off, and a smaller one tried
 LEAST = 64
 
 
@@ -25,15 +25,15 @@ class Batch:
 
     def __init__(
         self,
-        laid: Laid,
+        table: BitmapTable,
         blocks: int,
-        desk: Desk,
+        scratch: BitmapScratch,
         points: Doubles,
-        ask: Callable[[Doubles], Asked],
+        locate: Callable[[Doubles], BitmapProbe],
     ) -> None:
         """Take the index, and points[d, n], of which n > 0."""
-        self.laid, self.blocks, self.desk = laid, blocks, desk
-        self.points, self.ask = points, ask
+        self.table, self.blocks, self.scratch = table, blocks, scratch
+        self.points, self.locate = points, locate
         self.many = points.shape[1]
         self.share = SHARE
         self.start = self.stop = self.results = self.slices = 0
@@ -41,7 +41,7 @@ class Batch:
         self.whose = np.empty(1 << 14, np.int32)
         self.sizes = np.empty(1 << 14, np.int32)
 
-    def found(self, rate: float) -> Found:
+    def found(self, rate: float) -> ProbeResult:
         """Take share after share, of about `rate` results a point; each is copied once more."""
         self.share = _whole(RESULTS / (rate + 1))
         self._take(0)
@@ -62,27 +62,34 @@ class Batch:
         """Find all there is for the share from `start` on, smaller if that were too much."""
         while True:
             stop = min(self.many, start + self.share)
-            asked = self.ask(np.ascontiguousarray(self.points[:, start:stop]))
-            done = self._all_blocks(asked)
+            probe = self.locate(np.ascontiguousarray(self.points[:, start:stop]))
+            done = self._all_blocks(probe)
             if done == self.blocks:
                 break
             self.share = _whole(self.share * 0.7 * done / self.blocks)
         self.start, self.stop = start, stop
         self.share = _whole(RESULTS * (stop - start) / (self.results + 1))
 
-    def _all_blocks(self, asked: Asked) -> int:
+    def _all_blocks(self, probe: BitmapProbe) -> int:
         """Go through the blocks, in room that grows; return how many were done."""
         state = np.zeros(4, np.int64)
         while True:
             kernels.by_block(
-                self.laid, asked, self.desk, self.blocks, state, self.room, self.whose, self.sizes
+                self.table,
+                probe,
+                self.scratch,
+                self.blocks,
+                state,
+                self.room,
+                self.whose,
+                self.sizes,
             )
             self.results, self.slices = int(state[2]), int(state[3])
             if state[0] == self.blocks:
                 return self.blocks
             if self.slices == len(self.whose):
                 self.whose, self.sizes = _doubled(self.whose), _doubled(self.sizes)
-            elif self.results > MOST and asked.many > LEAST:
+            elif self.results > MOST and probe.many > LEAST:
                 return int(state[0])
             else:
                 self.room = _doubled(self.room)

@@ -22,18 +22,18 @@ import numpy.typing as npt
 from fencepost.errors import BrokenIndex
 from fencepost.matches.bitmaps import kernels
 from fencepost.matches.bitmaps.batch import Batch
-from fencepost.matches.bitmaps.kernels import BLOCK, CUTS, Asked, Desk, Laid
+from fencepost.matches.bitmaps.kernels import BLOCK, CUTS, BitmapProbe, BitmapScratch, BitmapTable
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.packed.index import aligned, ordered
 from fencepost.matches.parameters import only, whole
+from fencepost.matches.result import ProbeResult, gathered
 from fencepost.matches.vector_kernels import LANES, WORDS
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 BUDGET = 128  # bytes of bitmaps a box, over all axes; at 256 a probe measured alike
 SAMPLE = 1 << 16  # bounds of an axis that its cuts are chosen from
-FEW = 512  # points from which on blocks are taken one by one, each for all points
+FEW = 512  # points from which on blocks are probed one by one, each for all points
 SMALL = 1 << 20  # bytes of bitmaps that stay in the cache anyway
 DENSE = 4  # results a block from which on their copy costs more than rows out of the cache
 TRIED = 16  # points that are tried first, to tell how many results there will be
@@ -54,7 +54,7 @@ class Bitmaps:
     cuts: Doubles
     coarse: Doubles
     begin: Int64s
-    laid: Laid
+    table: BitmapTable
 
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
@@ -80,62 +80,62 @@ class Bitmaps:
         high = np.zeros_like(low)
         kernels.write(coarse.reshape(-1), cuts.reshape(-1), begin, bounds, words, low, high)
         size = int(begin[-1]) * 2 * WORDS
-        laid = Laid(
+        table = BitmapTable(
             words.reshape(-1), size, low.reshape(-1), high.reshape(-1), ids, bounds.reshape(-1)
         )
-        return cls(boxes, cuts.reshape(-1), coarse.reshape(-1), begin, laid)
+        return cls(boxes, cuts.reshape(-1), coarse.reshape(-1), begin, table)
 
     @property
     def blocks(self) -> int:
         """How many blocks of 512 boxes."""
-        return len(self.laid.words) // self.laid.size
+        return len(self.table.words) // self.table.size
 
     @property
     def nbytes(self) -> int:
         """Bytes of the bitmaps, of the bounds in their order, of the cuts, and of the numbers."""
-        own = (self.cuts, self.coarse, self.begin, *self.laid)
+        own = (self.cuts, self.coarse, self.begin, *self.table)
         return sum(each.nbytes for each in own if isinstance(each, np.ndarray))
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """AND the rows of each point: point by point, or of many with few results by block."""
         points = np.ascontiguousarray(points, np.float64)
         axes, many = points.shape
-        desk = Desk(np.empty(len(self.laid.low) // axes + 8, np.uint32), *_rows(2))
-        if many < FEW or self.laid.words.nbytes <= SMALL:
-            return self._by_point(points, desk, 4.0)
-        some = self._by_point(np.ascontiguousarray(points[:, :: many // TRIED]), desk, 4.0)
+        scratch = BitmapScratch(np.empty(len(self.table.low) // axes + 8, np.uint32), *_rows(2))
+        if many < FEW or self.table.words.nbytes <= SMALL:
+            return self._by_point(points, scratch, 4.0)
+        some = self._by_point(np.ascontiguousarray(points[:, :: many // TRIED]), scratch, 4.0)
         rate = len(some.ids) / len(some)
         if rate > DENSE * self.blocks:
-            return self._by_point(points, desk, 1.1 * rate)
-        return Batch(self.laid, self.blocks, desk, points, self.asked).found(rate)
+            return self._by_point(points, scratch, 1.1 * rate)
+        return Batch(self.table, self.blocks, scratch, points, self.locate).found(rate)
 
-    def _by_point(self, points: Doubles, desk: Desk, guess: float) -> Found:
-        asked = self.asked(points)
+    def _by_point(self, points: Doubles, scratch: BitmapScratch, guess: float) -> ProbeResult:
+        probe = self.locate(points)
 
         def find(ptr: Int64s, room: Int32s, start: int) -> int:
-            return int(kernels.by_point(self.laid, asked, desk, ptr, room, start))
+            return int(kernels.by_point(self.table, probe, scratch, ptr, room, start))
 
         return gathered(points.shape[1], find, guess)
 
-    def asked(self, points: Doubles) -> Asked:
-        """Find in which stretches the points stand."""
+    def locate(self, points: Doubles) -> BitmapProbe:
+        """Find the stretches that the points lie in."""
         axes, many = points.shape
         rows = np.empty(many * axes, np.uint32)
         ranks = np.zeros(-(-many // 64) * 64 * axes, np.uint8)
         kernels.stretches(self.coarse, self.cuts, self.begin, points, rows, ranks)
-        return Asked(axes, many, rows, ranks, points.T.ravel())
+        return BitmapProbe(axes, many, rows, ranks, points.T.ravel())
 
     def check(self) -> None:
         """Prove every bitmap by the law, from the boxes and the cuts. O(m) a stretch and axis."""
         many, axes = len(self.boxes), self.boxes.axes
-        order = self.laid.ids[:many]
+        order = self.table.ids[:many]
         if not np.array_equal(np.sort(order), np.arange(many)):
             raise BrokenIndex(f"the blocks do not hold each of {many} boxes once")
-        bounds = self.laid.bounds.reshape(many, axes, 2)
+        bounds = self.table.bounds.reshape(many, axes, 2)
         for end, given in enumerate((self.boxes.lo, self.boxes.hi)):
             if not np.array_equal(bounds[:, :, end], given.T[order]):
                 raise BrokenIndex("the bounds beside the bitmaps are not those of the boxes")
-        words = self.laid.words.reshape(self.blocks, int(self.begin[-1]), 2, WORDS)
+        words = self.table.words.reshape(self.blocks, int(self.begin[-1]), 2, WORDS)
         for axis in range(axes):
             first, last = self.begin[axis : axis + 2]
             cuts = self.cuts[axis * CUTS : (axis + 1) * CUTS][: last - first]
@@ -157,17 +157,17 @@ class Bitmaps:
                     raise BrokenIndex(f"axis {axis}, [{begin}, {end}): the {kind} bits are wrong")
         some = np.bitwise_or.reduce(words[:, :, 0], axis=2) != 0  # [block, stretch]
         ends = (some.argmax(axis=1), count - 1 - some[:, ::-1].argmax(axis=1))
-        for name, known, found in zip(("low", "high"), self.laid[2:4], ends, strict=True):
-            told = known.reshape(self.boxes.axes, -1)[axis, : self.blocks]
-            for block in np.flatnonzero(told != found)[:1]:
+        for name, known, found in zip(("low", "high"), self.table[2:4], ends, strict=True):
+            ends_known = known.reshape(self.boxes.axes, -1)[axis, : self.blocks]
+            for block in np.flatnonzero(ends_known != found)[:1]:
                 raise BrokenIndex(
-                    f"axis {axis}, block {block}: {name} is {told[block]}, not {found[block]}"
+                    f"axis {axis}, block {block}: {name} is {ends_known[block]}, not {found[block]}"
                 )
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say into how many stretches the axes are cut, and what the bitmaps cost."""
         cut = ", ".join(f"{n:,}" for n in np.diff(self.begin))
-        each = self.laid.words.nbytes / max(1, len(self.boxes))
+        each = self.table.words.nbytes / max(1, len(self.boxes))
         return f"{self.blocks:,} blocks, axes cut into {cut}: {each:.0f} bytes of bitmaps a box"
 
 

@@ -1,6 +1,6 @@
 """The bitmaps, compiled: in which stretch a value stands, how rows are written, and how they meet.
 
-The kernels that are asked count no references (`_nrt=False`, so they allocate nothing): with it
+The kernels of a probe count no references (`_nrt=False`, so they allocate nothing): with it
 Numba made two dozen atomic operations a block, 100 ns of 140.
 """
 
@@ -35,7 +35,7 @@ Bytes = npt.NDArray[np.uint8]
 Words = npt.NDArray[np.uint64]
 
 
-class Laid(NamedTuple):
+class BitmapTable(NamedTuple):
     """An index, as the kernels see it: `size` words a block, low[axis, block] and high flat."""
 
     words: Words
@@ -46,8 +46,8 @@ class Laid(NamedTuple):
     bounds: Doubles
 
 
-class Asked(NamedTuple):
-    """Points, and where they stand: rows[point, axis] of all, ranks[axis, point] of the axis."""
+class BitmapProbe(NamedTuple):
+    """Points, and their stretches: rows[point, axis] of all, ranks[axis, point] of the axis."""
 
     axes: int
     many: int
@@ -56,8 +56,8 @@ class Asked(NamedTuple):
     values: Doubles
 
 
-class Desk(NamedTuple):
-    """Where a kernel puts what it has in hand, for one call: the blocks, and what rows met give."""
+class BitmapScratch(NamedTuple):
+    """Room for one call: the blocks in hand, and the rows of a block met."""
 
     blocks: npt.NDArray[np.uint32]
     sure: Words
@@ -131,12 +131,12 @@ def _flip(words, block, first, last, a, z, which, word, bit):
 @njit(inline="always")
 def _holds(bounds, k, axes, values, i):
     """Compare on every axis, without a branch that could be guessed wrong."""
-    at, held = k * axes * U(2), True
+    at, inside = k * axes * U(2), True
     for axis in range(axes):
         v = values[i * axes + axis]
-        held &= (bounds[at] <= v) & (v < bounds[at + U(1)])
+        inside &= (bounds[at] <= v) & (v < bounds[at + U(1)])
         at += U(2)
-    return held
+    return inside
 
 
 @njit(inline="always")
@@ -146,17 +146,17 @@ def _of_block(block, words, size, ids, bounds, rows, values, axes, i, sure, unsu
     Of a few, four of a word's bits at a time, without asking whether there are four: what is too
     much is written over. Of many, all words sixteen places at a time (1.9 against 2.3 ns a result).
     """
-    told = meet(words, block * size, rows, i * axes, axes, sure, unsure)
-    if told == U(0):
+    met = meet(words, block * size, rows, i * axes, axes, sure, unsure)
+    if met == U(0):
         return w
     here = block * U(BLOCK)
-    if (told >> U(2 * WORDS)) > U(MANY):
+    if (met >> U(2 * WORDS)) > U(MANY):
         for word in range(U(WORDS)):
             left, first = sure[word], here + word * U(64)
             for part in range(U(0), U(64), U(LANES)):
                 w = put(ids, first + part, room, w, left >> part)
     else:
-        filled = told & U(255)
+        filled = met & U(255)
         while filled != U(0):
             word = lowest(filled)
             filled &= filled - U(1)
@@ -170,7 +170,7 @@ def _of_block(block, words, size, ids, bounds, rows, values, axes, i, sure, unsu
                 if w >= end:
                     break
             w = end
-    filled = (told >> U(WORDS)) & U(255)
+    filled = (met >> U(WORDS)) & U(255)
     while filled != U(0):
         word = lowest(filled)
         filled &= filled - U(1)
@@ -184,18 +184,25 @@ def _of_block(block, words, size, ids, bounds, rows, values, axes, i, sure, unsu
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
-def by_point(laid: Laid, asked: Asked, desk: Desk, ptr: Int64s, room: Int32s, start: int):
+def by_point(
+    table: BitmapTable,
+    probe: BitmapProbe,
+    scratch: BitmapScratch,
+    ptr: Int64s,
+    room: Int32s,
+    start: int,
+):
     """Find the boxes of points from `start` on, point by point; return the first that did not fit.
 
     First which of the blocks may have some, sixty-four at a time; then block by block, the rows of
     those to come already on their way.
     """
-    words, low, high, ids, bounds = laid.words, laid.low, laid.high, laid.ids, laid.bounds
-    rows, ranks, values = asked.rows, asked.ranks, asked.values
-    blocks, sure, unsure = desk.blocks, desk.sure, desk.unsure
-    axes, size, limit = U(asked.axes), U(laid.size), len(room) - SPILL
+    words, low, high, ids, bounds = table.words, table.low, table.high, table.ids, table.bounds
+    rows, ranks, values = probe.rows, probe.ranks, probe.values
+    blocks, sure, unsure = scratch.blocks, scratch.sure, scratch.unsure
+    axes, size, limit = U(probe.axes), U(table.size), len(room) - SPILL
     pad, ranks_pad, w = U(len(low)) // axes, U(len(ranks)) // axes, U(ptr[start])
-    for i in range(U(start), U(asked.many)):
+    for i in range(U(start), U(probe.many)):
         found = U(0)
         for at in range(U(0), pad, U(64)):
             left = ~U(0)
@@ -221,13 +228,13 @@ def by_point(laid: Laid, asked: Asked, desk: Desk, ptr: Int64s, room: Int32s, st
                 sure, unsure, room, w,
             )  # fmt: skip
         ptr[i + U(1)] = np.int64(w)
-    return np.int64(asked.many)
+    return np.int64(probe.many)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def by_block(
-    laid: Laid, asked: Asked, desk: Desk, count_of_blocks: int, state: Int64s,
-    room: Int32s, whose: Int32s, sizes: Int32s,
+    table: BitmapTable, probe: BitmapProbe, scratch: BitmapScratch, count_of_blocks: int,
+    state: Int64s, room: Int32s, whose: Int32s, sizes: Int32s,
 ):  # fmt: skip
     """Find the boxes of all points block by block, so that a block's rows stay in the cache.
 
@@ -235,10 +242,10 @@ def by_block(
     behind those of the other in `room`. `state` is how far it came: block, point, end of the ids,
     end of the slices. Who calls makes room and calls again, until all blocks are done.
     """
-    words, low, high, ids, bounds = laid.words, laid.low, laid.high, laid.ids, laid.bounds
-    rows, ranks, values = asked.rows, asked.ranks, asked.values
-    sure, unsure, axes, size = desk.sure, desk.unsure, U(asked.axes), U(laid.size)
-    pad, ranks_pad, many = U(len(low)) // axes, U(len(ranks)) // axes, U(asked.many)
+    words, low, high, ids, bounds = table.words, table.low, table.high, table.ids, table.bounds
+    rows, ranks, values = probe.rows, probe.ranks, probe.values
+    sure, unsure, axes, size = scratch.sure, scratch.unsure, U(probe.axes), U(table.size)
+    pad, ranks_pad, many = U(len(low)) // axes, U(len(ranks)) // axes, U(probe.many)
     limit, slices = len(room) - SPILL, len(whose)
     from_point, w, s = U(state[1]), U(state[2]), U(state[3])
     for block in range(U(state[0]), U(count_of_blocks)):

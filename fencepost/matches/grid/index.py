@@ -19,11 +19,11 @@ import numpy.typing as npt
 
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found, gathered
-from fencepost.matches.grid.plan import planned
+from fencepost.matches.grid.plan import plan_levels
 from fencepost.matches.index import Parameter
 from fencepost.matches.ladder.ruler import PIECE_BITS, Ruler
 from fencepost.matches.parameters import only, real
+from fencepost.matches.result import ProbeResult, gathered
 from fencepost.queries.strings import UInt64s
 from fencepost.tuples import Doubles, Int32s, Int64s
 
@@ -32,7 +32,7 @@ Array = npt.NDArray[Any]
 MOST_PIECES = 128  # of each axis
 PAD = 32  # entries past the end that a round of copying may read
 BYTES_A_BOX = 150.0
-BYTES_ASKED = (64, 65_536)  # what may be asked for instead
+BYTES_RANGE = (64, 65_536)  # what may be requested instead
 BOUNDS = 32  # bytes a box
 FEWEST_BYTES = 1 << 12
 LARGEST_WHOLE = 2.0**51
@@ -64,7 +64,7 @@ class Grid:
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Choose the levels, and put each box into its cells."""
         only(cls.name, parameters, "bytes_a_box")
-        budget = real(parameters, "bytes_a_box", *BYTES_ASKED) or BYTES_A_BOX
+        budget = real(parameters, "bytes_a_box", *BYTES_RANGE) or BYTES_A_BOX
         if boxes.axes != 2:
             raise InputError(f"a grid is for 2 axes, the boxes have {boxes.axes}")
         whole = _all_whole(boxes)
@@ -81,11 +81,11 @@ class Grid:
             shifts, level = np.zeros((0, 2), np.int64), np.zeros(0, np.int64)
         else:
             room = max((budget - BOUNDS) * many, FEWEST_BYTES)
-            plan = planned(wide, tall, (across.size, up.size), room)
+            plan = plan_levels(wide, tall, (across.size, up.size), room)
             shifts, level = plan.shifts, plan.level
         levels = _levels(shifts, across, up, whole=whole)
-        held = float((wide / across.size * (tall / up.size)).sum())
-        return cls(boxes, across, up, whole, levels, *_filled(levels, level, sides), held)
+        results = float((wide / across.size * (tall / up.size)).sum())
+        return cls(boxes, across, up, whole, levels, *_filled(levels, level, sides), results)
 
     @property
     def nbytes(self) -> int:
@@ -94,15 +94,15 @@ class Grid:
         bounds = self.boxes.lo.nbytes + self.boxes.hi.nbytes
         return self.across.nbytes + self.up.nbytes + bounds + sum(array.nbytes for array in arrays)
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Find the boxes that hold each point, in one pass."""
-        from fencepost.matches.grid.kernels import Lists, find
+        from fencepost.matches.grid.kernels import CellLists, find
 
         count = points.shape[1]
         if not len(self.boxes):
-            return Found.nothing(count)
+            return ProbeResult.nothing(count)
         bounds = (self.boxes.lo, self.boxes.hi)
-        lists = Lists(self.cells, self.words, self.reaching, self.covering, *bounds)
+        lists = CellLists(self.cells, self.words, self.reaching, self.covering, *bounds)
         parts = (self.across.marks, self.up.marks, self.whole, self.levels, lists, points)
         return gathered(
             count,
@@ -139,7 +139,7 @@ class Grid:
             if mine.shape != theirs.shape or (mine != theirs).any():
                 raise BrokenIndex(f"grid: {name} are not what the boxes say")
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say which levels there are, and how full the cells."""
         sizes = ", ".join(f"{nx} × {ny}" for nx, ny in self.levels[:, 4:6]) or "none"
         reach, cover = len(self.reaching) - PAD, len(self.covering) - PAD

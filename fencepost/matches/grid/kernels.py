@@ -28,7 +28,7 @@ FULL = U(1 << 14)  # steps of a cell; a field's top bit stands above all
 TOPS = U(0x8000800080008000)
 
 
-class Lists(NamedTuple):
+class CellLists(NamedTuple):
     """The lists of all cells, and the bounds."""
 
     cells: Int32s
@@ -159,7 +159,7 @@ def find(
     up: Marks,
     whole: bool,
     levels: Int64s,
-    lists: Lists,
+    lists: CellLists,
     points: Doubles,
     ptr: Int64s,
     room: Int32s,

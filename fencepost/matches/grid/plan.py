@@ -21,14 +21,14 @@ FIRST_PRICE = 1e-6  # ns a byte
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class GridPlan:
     """Of each level, by how many bits a position on x and on y is shifted to give a cell."""
 
     shifts: Int64s  # [level, (x, y)]
     level: Int64s  # of each box
 
 
-def planned(wide: Int64s, tall: Int64s, sizes: tuple[int, int], budget: float) -> Plan:
+def plan_levels(wide: Int64s, tall: Int64s, sizes: tuple[int, int], budget: float) -> GridPlan:
     """Choose cells for boxes of these widths and heights; `budget` bytes in all."""
     bins = (BINS_AN_OCTAVE * np.log2(np.stack((wide, tall)) + 1.0)).astype(np.int64)
     key = bins[0] * 1000 + bins[1]
@@ -45,7 +45,7 @@ def planned(wide: Int64s, tall: Int64s, sizes: tuple[int, int], budget: float) -
         price *= 2
     shifts = np.stack(np.divmod(sites, len(axes[1].shifts)), axis=1)
     chosen = np.stack((axes[0].shifts[shifts[:, 0]], axes[1].shifts[shifts[:, 1]]), axis=1)
-    return Plan(chosen, np.searchsorted(sites, site)[bin_of])
+    return GridPlan(chosen, np.searchsorted(sites, site)[bin_of])
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,10 +23,10 @@ import numpy as np
 
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.ladder.ruler import OUTSIDE, Ruler
 from fencepost.matches.parameters import only, whole
+from fencepost.matches.result import ProbeResult, gathered
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 MOST_PIECES = 256
@@ -71,8 +71,8 @@ class Ladder:
         order = np.argsort(np.where(np.isfinite(lo), lo, hi))
         order = order[np.argsort(rung[order], kind="stable")]
         ends = np.concatenate(([0], np.cumsum(np.bincount(rung)))).astype(np.int64)
-        rungs, table = _laid_out(begin[order], end[order], ends, ruler)
-        held = np.minimum(end, ruler.size) - np.maximum(begin, 0)
+        rungs, table = _tables(begin[order], end[order], ends, ruler)
+        covered = np.minimum(end, ruler.size) - np.maximum(begin, 0)
         return cls(
             boxes,
             ruler,
@@ -82,7 +82,7 @@ class Ladder:
             np.concatenate((order, np.zeros(PAD))).astype(np.int32),
             np.concatenate((lo[order], np.full(PAD, np.inf))),
             np.concatenate((hi[order], np.full(PAD, -np.inf))),
-            float(held.sum() / ruler.size),
+            float(covered.sum() / ruler.size),
         )
 
     @property
@@ -91,12 +91,12 @@ class Ladder:
         arrays = (self.rungs, self.ends, self.table, self.ids, self.lo, self.hi)
         return self.ruler.nbytes + sum(array.nbytes for array in arrays)
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Find the intervals that hold each point, in one pass."""
         from fencepost.matches.ladder.kernels import find
 
         if not len(self.boxes):
-            return Found.nothing(points.shape[1])
+            return ProbeResult.nothing(points.shape[1])
         parts = (self.ruler.marks, self.rungs, self.table, self.ids, self.lo, self.hi, points[0])
         return gathered(
             points.shape[1],
@@ -129,7 +129,7 @@ class Ladder:
             _check_rung(r, begin[part] >> shift, end[part] >> shift,
                         self.table[row:last] - self.ends[r])  # fmt: skip
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say how many rungs there are."""
         rungs = len(self.rungs)
         return (
@@ -187,7 +187,7 @@ def _parted(bins: Int64s, width: Int64s, size: int, most: int) -> Int64s:
     return rung
 
 
-def _laid_out(begin: Int64s, end: Int64s, ends: Int64s, ruler: Ruler) -> tuple[Int64s, Int32s]:
+def _tables(begin: Int64s, end: Int64s, ends: Int64s, ruler: Ruler) -> tuple[Int64s, Int32s]:
     """Make the rows of each rung, with a cell for every few intervals."""
     rungs, tables, row = [], [], 0
     for first, stop in pairwise(ends):

@@ -1,11 +1,11 @@
-"""Boxes put near each other are asked together: a tree of full nodes over a good order of them.
+"""Boxes put near each other are probed together: a tree of full nodes over a good order of them.
 
 The boxes stand in leaves of sixteen, the leaves in nodes of sixteen, up to one root. A node keeps
 the bounds of its children, axis by axis, so that one comparison of vectors tests all sixteen. There
 are no pointers: the children of node k are the nodes 16 k to 16 k + 15 of the level below.
 
 Law: a node's bounds hold those of its children, and a leaf's are the boxes' own; so who is found
-is exact, whatever the order, and the order decides only how many nodes are asked.
+is exact, whatever the order, and the order decides only how many nodes are visited.
 
 Two orders. `hilbert`: by the place of the middle along a Hilbert curve. `halves`: cut in two along
 the bound, of the 2 d there are, that makes the halves smallest, and again; a box without an upper
@@ -21,10 +21,10 @@ import numpy.typing as npt
 
 from fencepost.errors import BrokenIndex
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.packed import kernels
 from fencepost.matches.parameters import one_of, only
+from fencepost.matches.result import ProbeResult, gathered
 from fencepost.matches.vector_kernels import LANES, gather
 from fencepost.tuples import Doubles, Int32s, Int64s
 
@@ -42,7 +42,7 @@ class Packed:
     """m boxes over d axes, in leaves and nodes of sixteen.
 
     build   O(m log m) either way
-    probe   O(d) a node asked; a few, where boxes are small, and all of them at worst
+    probe   O(d) a node visited; a few, where boxes are small, and all of them at worst
     size    17 d bytes a box, and 4
     """
 
@@ -70,34 +70,34 @@ class Packed:
         """Bytes of the nodes' bounds and of the numbers; the boxes themselves are not needed."""
         return self.bounds.nbytes + self.ids.nbytes + self.first.nbytes
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Go down from the root wherever a node holds the point.
 
-        Where the tree is larger than the cache, many points are taken along a Hilbert curve: a
+        Where the tree is larger than the cache, many points are probed along a Hilbert curve: a
         million boxes on 4 axes, 0.8 instead of 2.3 µs a point.
         """
         points = np.ascontiguousarray(points, np.float64)
         many = points.shape[1]
         if many < CROWD or self.bounds.nbytes < LARGE:
-            return self._asked(points)
+            return self._descend(points)
         keys = np.empty(many, np.int64)
         bits = max(2, KEY_BITS // len(points))
         kernels.hilbert(points, points, points.min(axis=1), points.max(axis=1), bits, keys)
         order = np.argsort(keys)
-        found = self._asked(points[:, order])
+        found = self._descend(points[:, order])
         ptr, ids = np.zeros(many + 1, np.int64), np.empty(len(found.ids) + LANES, np.int32)
         whose, sizes = order.astype(np.int32), found.counts.astype(np.int32)
         padded = np.concatenate([found.ids, np.empty(LANES, np.int32)])
         gather(padded, whose, sizes, many, ptr, ids)
-        return Found(ptr, ids[:-LANES])
+        return ProbeResult(ptr, ids[:-LANES])
 
-    def _asked(self, points: Doubles) -> Found:
+    def _descend(self, points: Doubles) -> ProbeResult:
         points = np.ascontiguousarray(points)
         masks, nodes = np.empty((2, len(self.first)), np.uint64)
 
         def find(ptr: Int64s, room: Int32s, start: int) -> int:
-            laid = (self.bounds, self.ids, self.first)
-            return int(kernels.probe(*laid, points, masks, nodes, ptr, room, start))
+            tree = (self.bounds, self.ids, self.first)
+            return int(kernels.probe(*tree, points, masks, nodes, ptr, room, start))
 
         return gathered(points.shape[1], find)
 
@@ -123,7 +123,7 @@ class Packed:
                 )
             what = np.stack([nodes[:, :, 0].min(axis=2), nodes[:, :, 1].max(axis=2)], axis=2)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say how many levels there are, and in which order the boxes stand."""
         count = len(self.first) - 1
         return (
@@ -149,7 +149,7 @@ def levels(many: int) -> Int64s:
 
 
 def ordered(boxes: Boxes, order: str, leaf: int) -> Int32s:
-    """Give the boxes' numbers in an order that puts near each other what is asked together."""
+    """Give the boxes' numbers in an order that puts near each other what is probed together."""
     least, most = boxes.extent()
     if order == "hilbert":
         keys = np.empty(len(boxes), np.int64)

@@ -1,4 +1,4 @@
-"""The tree, compiled: in what order boxes stand, how nodes are filled, and how they are asked.
+"""The tree, compiled: in what order boxes come, how nodes are filled and probed.
 
 A node of sixteen costs two comparisons of vectors an axis, and a leaf one store.
 """
@@ -13,7 +13,7 @@ from fencepost.tuples import Doubles, Int32s, Int64s
 FANOUT = LANES
 U = np.uint64
 Words = npt.NDArray[np.uint64]
-SAMPLE = 64  # boxes of a node that are asked along which bound to cut it; 256 cut no better
+SAMPLE = 64  # boxes of a node that show along which bound to cut it; 256 cut no better
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -68,9 +68,9 @@ def _bound(lo, hi, least, most, c, box):
 
 @njit
 def _best_cut(lo, hi, least, most, order, begin, end, left, kept, far):
-    """Along which of the 2 d bounds the halves would be asked least often, as a sample has it.
+    """Along which of the 2 d bounds the halves would be visited least often, as a sample has it.
 
-    A half is asked in proportion to its extent along the axis, as points are even over it.
+    A half is visited in proportion to its extent along the axis, as points are even over it.
     """
     n = end - begin
     s = min(max(n >> 4, 16), SAMPLE)
@@ -87,15 +87,15 @@ def _best_cut(lo, hi, least, most, order, begin, end, left, kept, far):
                 kept[j], far[j] = kept[j - 1], far[j - 1]
                 j -= 1
             kept[j], far[j] = key, beside
-        asked, total_low, total_high = 0.0, np.inf, -np.inf
+        expected, total_low, total_high = 0.0, np.inf, -np.inf
         for first, last in ((0, cut), (cut, s)):
             low, high = kept[first], kept[last - 1]
             for k in range(first, last):
                 low, high = min(low, far[k]), max(high, far[k])
-            asked += (last - first) * (high - low)
+            expected += (last - first) * (high - low)
             total_low, total_high = min(total_low, low), max(total_high, high)
         width = total_high - total_low
-        cost = asked / (s * width) if width > 0.0 else 1.0
+        cost = expected / (s * width) if width > 0.0 else 1.0
         if cost < least_cost:
             best, least_cost = c, cost
     return best
@@ -188,7 +188,7 @@ def fill(lo: Doubles, hi: Doubles, ids: Int32s, first: Int64s, bounds: Doubles):
 
 
 @njit(inline="always")
-def _held(flat, axes, node, points, i):
+def _holding(flat, axes, node, points, i):
     """Which children of a node hold the point, as bits; the first axis that none does ends it."""
     at = node * axes * U(2 * FANOUT)
     mask = within(flat, at, flat, at + U(FANOUT), points[U(0), i])
@@ -207,14 +207,14 @@ def probe(
 ):  # fmt: skip
     """Find the boxes of points from `start` on, depth first; return the first that did not fit.
 
-    `masks` and `nodes` are a place a level: whose children are being asked, and which are left. No
-    references are counted (`_nrt=False`), which cost more than a node does.
+    `masks` and `nodes` are a place a level: whose children are being visited, and which are left.
+    No references are counted (`_nrt=False`), which cost more than a node does.
     """
     axes, many, leaves = U(len(points)), U(points.shape[1]), len(first) - 2
     limit, w = len(room) - FANOUT, U(ptr[start])
     for i in range(U(start), many):
         level, node = 0, U(0)
-        mask = _held(bounds, axes, node, points, i)
+        mask = _holding(bounds, axes, node, points, i)
         while True:
             if level == leaves:
                 if np.int64(w) > limit:
@@ -229,6 +229,6 @@ def probe(
             child = node * U(FANOUT) + lowest(mask)
             masks[level], nodes[level] = mask & (mask - U(1)), node
             level, node = level + 1, child
-            mask = _held(bounds, axes, U(first[level]) + node, points, i)
+            mask = _holding(bounds, axes, U(first[level]) + node, points, i)
         ptr[i + U(1)] = np.int64(w)
     return np.int64(many)

@@ -64,7 +64,7 @@ class Effort:
         groups = results = 0.0
         for step in steps:
             place = _between(least, most, step)
-            groups += file.asked(place) / SAMPLES
+            groups += file.groups_at(place) / SAMPLES
             results += len(file.window(place, place)) / SAMPLES
         return cls(axes, boxes, groups, results)
 
@@ -75,8 +75,8 @@ class Effort:
     def together(self, points: int, cluster: int) -> float:
         """Estimate the nanoseconds of points in clusters."""
         share = min(1.0, cluster / points) ** (1 / self.axes)
-        held = np.interp(-np.log2(share), np.arange(EXTENTS), self.boxes)
-        window = CLUSTER + self.axes * CLUSTER_AXIS + held * (BOX + self.axes * BOX_AXIS)
+        hits = np.interp(-np.log2(share), np.arange(EXTENTS), self.boxes)
+        window = CLUSTER + self.axes * CLUSTER_AXIS + hits * (BOX + self.axes * BOX_AXIS)
         each = NEAR + self.axes * NEAR_AXIS + PAIRED * self.results
         return float(points * each + -(-points // cluster) * window)
 

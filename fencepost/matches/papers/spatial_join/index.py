@@ -20,7 +20,6 @@ from typing import ClassVar, Self
 import numpy as np
 
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.papers.spatial_join import kernels
 from fencepost.matches.papers.spatial_join.effort import Effort
@@ -28,11 +27,12 @@ from fencepost.matches.papers.spatial_join.hilbert import order_of
 from fencepost.matches.papers.spatial_join.mlgf import GridFile
 from fencepost.matches.papers.spatial_join.mlgf_kernels import reach_each
 from fencepost.matches.parameters import only, whole
+from fencepost.matches.result import ProbeResult, gathered
 from fencepost.tuples import Doubles, Int64s
 
 PAGE = 256  # boxes; in a batch 64 to 512 measure alike, points alone are slower at 64
 POOL = 1 << 16  # words to begin with
-MOST_LOGGED = 21  # powers of two: batches of up to a million points are looked at in `told`
+MOST_LOGGED = 21  # powers of two: batches of up to a million points are looked at in `describe`
 COLUMNS = 6  # what a block's row in `kept` has, see kernels.join
 
 
@@ -69,22 +69,22 @@ class SpatialJoin:
         """Bytes of the pages and the directory; the boxes as they were given are not needed."""
         return self.file.nbytes + self.effort.boxes.nbytes
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Join the points with the boxes; a few of them one by one."""
         count = points.shape[1]
         if not count or not len(self.boxes):
-            return Found.nothing(count)
+            return ProbeResult.nothing(count)
         if self.alone(count):
             return self.probe_each(points)
         return self.probe_batch(points)
 
     def alone(self, points: int) -> bool:
-        """Tell whether so many points are asked one by one."""
+        """Whether so many points are probed one by one."""
         if self.cluster is not None:
             return self.cluster == 1
         return self.effort.alone(points) < self.effort.together(points, _even(points))
 
-    def probe_each(self, points: Doubles) -> Found:
+    def probe_each(self, points: Doubles) -> ProbeResult:
         """Immediate mode: each point is a cluster of its own."""
         values = np.ascontiguousarray(points, np.float64)
         tree = self.file.tree
@@ -94,7 +94,7 @@ class SpatialJoin:
             guess=2 * self.effort.results,
         )
 
-    def probe_batch(self, points: Doubles) -> Found:
+    def probe_batch(self, points: Doubles) -> ProbeResult:
         """Batch mode: order, cluster, join."""
         order = order_of(points, *self.file.extent)
         near = np.ascontiguousarray(points[:, order], np.float64)
@@ -104,7 +104,7 @@ class SpatialJoin:
         np.cumsum(ptr, out=ptr)
         ids = np.empty(int(ptr[-1]), np.int32)
         kernels.gather(order, kept, pool, ptr, ids)
-        return Found(ptr, ids)
+        return ProbeResult(ptr, ids)
 
     def _joined(self, near: Doubles) -> tuple[Int64s, kernels.Words, Int64s]:
         """Pair all clusters, in a pool that grows as it must."""
@@ -128,16 +128,16 @@ class SpatialJoin:
         """Raise BrokenIndex unless the file holds these boxes, in true regions. O(m log m)."""
         self.file.check(self.boxes)
 
-    def told(self) -> str:
-        """Say how the boxes stand, and how points are taken."""
+    def describe(self) -> str:
+        """Describe the pages, and how points are grouped."""
         pages, page = self.file.pages, self.file.page
-        laid = f"{pages:,} pages of up to {page:,} boxes"
+        stored = f"{pages:,} pages of up to {page:,} boxes"
         if self.cluster is not None:
-            return f"{laid}; clusters of {self.cluster:,} points"
+            return f"{stored}; clusters of {self.cluster:,} points"
         fewest = next((1 << k for k in range(MOST_LOGGED) if not self.alone(1 << k)), None)
         if fewest is None:
-            return f"{laid}; every point alone"
-        return f"{laid}; from some {fewest:,} points on clusters of up to {kernels.BLOCK}"
+            return f"{stored}; every point alone"
+        return f"{stored}; from some {fewest:,} points on clusters of up to {kernels.BLOCK}"
 
 
 def _even(points: int) -> int:

@@ -58,7 +58,7 @@ def _cell(origin, scale, value):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def lay_out(values, axis, start, stop, ruler, cells, order, ranked, rows):
+def rank_cells(values, axis, start, stop, ruler, cells, order, ranked, rows):
     """Sort a block's points on an axis, tell where each cell begins, and write the rows of bits.
 
     By cells, and by insertion within them: 15 ns a point on each axis.
@@ -125,20 +125,20 @@ def ranks(ends, axis, found, begin, size, count, ruler, cells, ranked, row):
 
 
 @njit(inline="always")
-def _transpose(held):
+def _transpose(masks):
     """Turn 64 boxes of 512 points each into 512 points of 64 boxes each, eight words abreast."""
     j, mask = U(32), U(0xFFFFFFFF)
     while j:
         k = U(0)
         while k < U(64):
-            exchange(held, k * U(WORDS), (k + j) * U(WORDS), j, mask)
+            exchange(masks, k * U(WORDS), (k + j) * U(WORDS), j, mask)
             k = (k + j + U(1)) & ~j
         j >>= U(1)
         mask ^= mask << j
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def pair(tree, found, many, count, ruler, cells, ranked, rows, held, bits, start, wide):
+def pair(tree, found, many, count, ruler, cells, ranked, rows, masks, bits, start, wide):
     """Pair a block's points with the boxes found, exactly: for each point, a bit for each box.
 
     Those of point p are the words of `bits` from start + p wide on.
@@ -152,19 +152,19 @@ def pair(tree, found, many, count, ruler, cells, ranked, rows, held, bits, start
         begin = b << U(6)
         size = min(U(64), many - begin)
         for k in range(size << U(3)):
-            held[k] = ALL
+            masks[k] = ALL
         for k in range(size << U(3), U(64 * WORDS)):
-            held[k] = U(0)
+            masks[k] = U(0)
         for a in range(axes):
             base = U(a) * stride
             ranks(lo, a, found, begin, size, count, ruler, cells, ranked, lows)
             ranks(hi, a, found, begin, size, count, ruler, cells, ranked, highs)
             for k in range(size):
-                narrow(held, k << U(3), flat, base + lows[k], base + highs[k])
-        _transpose(held)
+                narrow(masks, k << U(3), flat, base + lows[k], base + highs[k])
+        _transpose(masks)
         for w in range(words):
             for p in range(min(U(64), U(count) - (w << U(6)))):
-                bits[U(start) + ((w << U(6)) + p) * U(wide) + b] = held[(p << U(3)) + w]
+                bits[U(start) + ((w << U(6)) + p) * U(wide) + b] = masks[(p << U(3)) + w]
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -209,7 +209,7 @@ def join(tree, values, cluster, kept, pool, counts, state):
     side = min(BLOCK, points)
     ruler, cells = np.empty((axes, 2)), np.empty((axes, CELLS + 2), np.int32)
     ranked, order = np.empty((axes, side + PAD)), np.empty(side, np.int64)
-    rows, held = np.empty((axes, (side + 1) * WORDS), U), np.empty(64 * WORDS, U)
+    rows, masks = np.empty((axes, (side + 1) * WORDS), U), np.empty(64 * WORDS, U)
     spelled = np.empty(0, np.int32)
     numbers = pool.view(np.int32)
     while first < points:
@@ -235,9 +235,9 @@ def join(tree, values, cluster, kept, pool, counts, state):
             if state[3] > len(pool):
                 return
             for a in range(axes):
-                lay_out(values, a, first, stop, ruler, cells, order, ranked, rows)
+                rank_cells(values, a, first, stop, ruler, cells, order, ranked, rows)
             pair(
-                tree, found, many, stop - first, ruler, cells, ranked, rows, held, pool, used, wide
+                tree, found, many, stop - first, ruler, cells, ranked, rows, masks, pool, used, wide
             )
             total = U(0)
             for p in range(U(stop - first)):

@@ -75,7 +75,7 @@ class GridFile:
         keys = keys_of(boxes, edges, bits)
         order = np.argsort(keys, kind="stable")
         starts = cut(keys[order], boxes.axes, page)
-        held = boxes.take(order)
+        ordered = boxes.take(order)
         levels, nodes = [starts], keys[order][starts]
         while len(nodes) > 1:
             starts = cut(nodes, boxes.axes, FAN_OUT)
@@ -83,14 +83,14 @@ class GridFile:
             levels.append(starts)
         span = _spans(levels, len(boxes))
         stretches = _stretches(boxes)
-        groups, codes = _codes(held, stretches, span[: len(levels[0])])
+        groups, codes = _codes(ordered, stretches, span[: len(levels[0])])
         tree = Tree(
             span=span,
-            reach=_reach(held, levels),
+            reach=_reach(ordered, levels),
             leaves=len(levels[0]),
             deepest=len(levels) * FAN_OUT,
-            lo=held.lo,
-            hi=held.hi,
+            lo=ordered.lo,
+            hi=ordered.hi,
             ids=order.astype(np.int32),
             edges=stretches,
             groups=groups,
@@ -120,7 +120,7 @@ class GridFile:
             least[axis], most[axis] = ends[0], ends[-1]
         return least, most
 
-    def asked(self, point: Doubles) -> int:
+    def groups_at(self, point: Doubles) -> int:
         """Tell how many groups of 64 boxes stand in the pages that a point meets."""
         reach = self.tree.reach[: self.pages]
         met = (reach[:, :, 0] <= point).all(axis=1) & (reach[:, :, 1] > point).all(axis=1)
@@ -142,11 +142,12 @@ class GridFile:
         tree = self.tree
         if not np.array_equal(np.sort(tree.ids), np.arange(len(boxes))):
             raise BrokenIndex(f"the pages do not hold each of {len(boxes)} boxes once")
-        held = boxes.take(tree.ids)
-        wrong = np.flatnonzero((held.lo != tree.lo).any(axis=0) | (held.hi != tree.hi).any(axis=0))
+        ordered = boxes.take(tree.ids)
+        differs = (ordered.lo != tree.lo) | (ordered.hi != tree.hi)
+        wrong = np.flatnonzero(differs.any(axis=0))
         for place in wrong[:1]:
             raise BrokenIndex(f"place {place} has other bounds than its box {tree.ids[place]}")
-        keys = keys_of(held, self.edges, bits_of(boxes.axes))
+        keys = keys_of(ordered, self.edges, bits_of(boxes.axes))
         for place in np.flatnonzero(np.diff(keys) < 0)[:1]:
             raise BrokenIndex(
                 f"box {tree.ids[place + 1]} lies in a region before that of {tree.ids[place]}"
@@ -154,13 +155,13 @@ class GridFile:
         levels = self._levels(keys)
         if not np.array_equal(tree.span, _spans(levels, len(boxes))):
             raise BrokenIndex("the regions of the directory are not those that halving gives")
-        true = _reach(held, levels)
+        true = _reach(ordered, levels)
         for node, axis, _ in np.argwhere(tree.reach != true)[:1]:
             raise BrokenIndex(
                 f"node {node} is said to reach {tree.reach[node, axis]} on axis {axis}, "
                 f"its boxes reach {true[node, axis]}"
             )
-        groups, codes = _codes(held, tree.edges, tree.span[: tree.leaves])
+        groups, codes = _codes(ordered, tree.edges, tree.span[: tree.leaves])
         if not np.array_equal(groups, tree.groups) or not np.array_equal(codes, tree.codes):
             raise BrokenIndex("the codes of the pages are not those of the boxes' ends")
 
@@ -221,9 +222,9 @@ def _spans(levels: list[Int64s], boxes: int) -> Int64s:
     return np.ascontiguousarray(np.concatenate(spans), np.int64)
 
 
-def _reach(held: Boxes, levels: list[Int64s]) -> Doubles:
+def _reach(ordered: Boxes, levels: list[Int64s]) -> Doubles:
     """Take the least begin and the greatest end under each node."""
-    lo, hi, reach = held.lo, held.hi, []
+    lo, hi, reach = ordered.lo, ordered.hi, []
     for starts in levels:
         lo = np.minimum.reduceat(lo, starts, axis=1)
         hi = np.maximum.reduceat(hi, starts, axis=1)
@@ -243,10 +244,10 @@ def _stretches(boxes: Boxes) -> Doubles:
     return edges
 
 
-def _codes(held: Boxes, edges: Doubles, pages: Int64s) -> tuple[Int64s, Codes]:
+def _codes(ordered: Boxes, edges: Doubles, pages: Int64s) -> tuple[Int64s, Codes]:
     """Write the stretches of all ends, 64 boxes of a page together."""
     sizes = -(-(pages[:, 1] - pages[:, 0]) // GROUP)
     groups = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    codes = np.zeros(groups[-1] * 2 * held.axes * GROUP, np.uint8)
-    mlgf_kernels.encode(held.lo, held.hi, edges, pages, groups, codes)
+    codes = np.zeros(groups[-1] * 2 * ordered.axes * GROUP, np.uint8)
+    mlgf_kernels.encode(ordered.lo, ordered.hi, edges, pages, groups, codes)
     return groups, codes

@@ -2,13 +2,22 @@
 
 An axis becomes integers (`grid`), intervals at each of them are numbered once and for all
 (`construct`), and a query stands in the lists of those intervals that it is cut into. Who holds a
-point is then told by the lists of the intervals round it, whose numbers are known beforehand.
+point is then given by the lists of the intervals round it, whose numbers are known beforehand.
 """
 
 from fencepost.matches.papers.vci.bit_vector import LciBv
 from fencepost.matches.papers.vci.construct import Construct, decompose
-from fencepost.matches.papers.vci.grid import Grid
+from fencepost.matches.papers.vci.grid import PositionGrid
 from fencepost.matches.papers.vci.index import Dlist, Lci, Sci
 from fencepost.matches.papers.vci.length import optimal_length
 
-__all__ = ["Construct", "Dlist", "Grid", "Lci", "LciBv", "Sci", "decompose", "optimal_length"]
+__all__ = [
+    "Construct",
+    "Dlist",
+    "Lci",
+    "LciBv",
+    "PositionGrid",
+    "Sci",
+    "decompose",
+    "optimal_length",
+]

@@ -2,7 +2,7 @@
 
 S2 names LCI-BV(DT) as its best variant and defines neither BV nor DT. This is our reading. BV: a
 bit vector marks the intervals that are activated, and the lists of these alone stand packed; the
-list of an interval is found by its rank, the marks before it, which a directory tells for every
+list of an interval is found by its rank, the marks before it, which a directory has for every
 word of 64 and a count of bits within the word. DT: the difference table is a bit mask, the
 same for every position, so that one AND of it with the marks from V_min on leaves just the lists
 worth reading.
@@ -17,14 +17,14 @@ import numpy as np
 
 from fencepost.errors import BrokenIndex
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.papers.vci import kernels
 from fencepost.matches.papers.vci.construct import Construct
 from fencepost.matches.papers.vci.index import Lci
 from fencepost.matches.papers.vci.kernels import Shorts, Words
-from fencepost.matches.papers.vci.lists import Lists
+from fencepost.matches.papers.vci.lists import IntervalLists
 from fencepost.matches.parameters import only
+from fencepost.matches.result import ProbeResult, gathered
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 SHORT = 1 << 16
@@ -42,7 +42,7 @@ class LciBv:
     """
 
     name: ClassVar[str] = "lci_bv"
-    lists: Lists
+    lists: IntervalLists
     marks: Words  # bit L (k + 1) + v: a query uses interval v; none is used below position 0
     directory: Int32s  # [word, (lists, pieces)] before it, and one more
     starts: Shorts  # [list]: pieces before it in its word
@@ -52,7 +52,7 @@ class LciBv:
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Cut every box as LCI does, and pack what is used."""
         only(cls.name, parameters, *Lci.known)
-        lists, starts = Lists.build(boxes, cls.name, parameters)
+        lists, starts = IntervalLists.build(boxes, cls.name, parameters)
         return cls(lists, *_packed(starts, lists.construct), _mask(lists.construct))
 
     @property
@@ -66,7 +66,7 @@ class LciBv:
         own = (self.marks, self.directory, self.starts, self.table)
         return self.lists.nbytes + sum(array.nbytes for array in own)
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Find the boxes that hold each point: O(L k / 64 + lists in use + candidates) a point."""
         lists = self.lists
         values = np.ascontiguousarray(points[0], np.float64)
@@ -111,12 +111,12 @@ class LciBv:
             raise BrokenIndex(f"interval {numbers[wrong]} is marked, its list has {lengths[wrong]}")
         self.lists.check(np.repeat(numbers, lengths))
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say where positions are, how long intervals may be, and what came of it."""
         lists = self.lists
         virtual = lists.grid.positions * lists.construct.each
         return (
-            f"{lists.grid.told()}; {lists.construct.told()}; {lists.pieces:,} pieces, "
+            f"{lists.grid.describe()}; {lists.construct.describe()}; {lists.pieces:,} pieces, "
             f"{len(self.starts):,} of {virtual:,} intervals in use"
         )
 

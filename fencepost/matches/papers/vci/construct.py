@@ -113,7 +113,7 @@ class Construct:
         start = (self.length - back) * self.each - self.least(self.length)
         return np.stack([start + shortest, start + self.each], axis=1).astype(np.int32)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say which intervals there are."""
         return f"lengths {'1, 2, 4' if self.dyadic else '1, 2, 3'} to L = {self.length:,}"
 

@@ -27,7 +27,7 @@ _STEEPEST, _FLATTEST = 1023, -1030  # powers of two: as fine, and as coarse, as 
 
 
 @dataclass(frozen=True)
-class Grid:
+class PositionGrid:
     """Positions 0 to `top`, R = top + 1 of them, and the cells between: cell j begins at j.
 
     `exact`: every finite end stands on a position, so that who covers a cell holds all its values.
@@ -51,18 +51,18 @@ class Grid:
         if kind == "integers":
             return cls._of_integers(ends, positions or MOST_POSITIONS)
         if kind == "auto" and bool((np.floor(ends) == ends).all()):
-            whole = cls._laid(ends, 0)
+            whole = cls._at_power(ends, 0)
             if whole.positions <= (positions or MOST_BY_DEFAULT):
                 return whole
         most = positions or by_default(len(boxes))
         power = _finest(ends, most)
-        while (laid := cls._laid(ends, power)).positions > most:
+        while (finest := cls._at_power(ends, power)).positions > most:
             power -= 1
-        return laid
+        return finest
 
     @classmethod
     def _of_integers(cls, ends: Doubles, most: int) -> Self:
-        whole = cls._laid(ends, 0)
+        whole = cls._at_power(ends, 0)
         if whole.positions > most:
             raise InputError(
                 f"the ends run from {ends.min():g} to {ends.max():g}, and of the integers between "
@@ -71,7 +71,7 @@ class Grid:
         return whole
 
     @classmethod
-    def _laid(cls, ends: Doubles, power: int) -> Self:
+    def _at_power(cls, ends: Doubles, power: int) -> Self:
         scale = float(np.ldexp(1.0, power))
         at, before = _floors(ends, scale), _floors(last_below(ends), scale)
         base = float(at.min())
@@ -114,7 +114,7 @@ class Grid:
         y = np.minimum(self.cell(last_below(boxes.hi[0])) + 1, self.top)
         return x.astype(np.int32), y.astype(np.int32)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say where the positions are, and whether the ends stand on them."""
         width = f"{1 / self.scale:g} wide" if self.scale != 1 else "the integers"
         ends = "on them" if self.exact else "between them, so checked again"

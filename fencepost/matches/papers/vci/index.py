@@ -14,11 +14,11 @@ import numpy as np
 
 from fencepost.errors import BrokenIndex
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.papers.vci import kernels
-from fencepost.matches.papers.vci.lists import Lists
+from fencepost.matches.papers.vci.lists import IntervalLists
 from fencepost.matches.parameters import only
+from fencepost.matches.result import ProbeResult, gathered
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 
@@ -28,7 +28,7 @@ class _Intervals:
 
     name: ClassVar[str]
     known: ClassVar[tuple[str, ...]] = ("length", "positions", "grid")
-    lists: Lists
+    lists: IntervalLists
     starts: Int32s  # [interval], and the end of all
     runs: Int32s  # the difference table: [i, (from, to)] to add to V_min, i positions back
 
@@ -36,7 +36,7 @@ class _Intervals:
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
         """Cut every box into pieces. Without a length, `optimal_length` says one."""
         only(cls.name, parameters, *cls.known)
-        lists, starts = Lists.build(boxes, cls.name, parameters)
+        lists, starts = IntervalLists.build(boxes, cls.name, parameters)
         return cls(lists, starts, lists.construct.runs())
 
     @property
@@ -49,7 +49,7 @@ class _Intervals:
         """Bytes of the lists and of the array that says where they begin."""
         return self.lists.nbytes + self.starts.nbytes + self.runs.nbytes
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Find the boxes that hold each point: O(L + candidates) a point."""
         lists = self.lists
         values = np.ascontiguousarray(points[0], np.float64)
@@ -82,11 +82,11 @@ class _Intervals:
             raise BrokenIndex(f"the difference table is not that of length {construct.length}")
         self.lists.check(np.repeat(np.arange(wanted - 1), np.diff(starts)))
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say where positions are, how long intervals may be, and what came of it."""
         used = int(np.count_nonzero(np.diff(self.starts)))
         return (
-            f"{self.lists.grid.told()}; {self.lists.construct.told()}; "
+            f"{self.lists.grid.describe()}; {self.lists.construct.describe()}; "
             f"{self.lists.pieces:,} pieces in {used:,} lists"
         )
 

@@ -75,7 +75,7 @@ def _copied(ids, k, stop, room, w):
 
 
 @njit(inline="always")
-def _held(ids, k, stop, bounds, value, room, w):
+def _holding(ids, k, stop, bounds, value, room, w):
     for at in range(k, stop):
         box = ids[at]
         room[w] = box
@@ -124,7 +124,7 @@ def find_in_lists(
                 if w + U(stop - k) > U(last):
                     return i
                 if careful:
-                    w = _held(ids, U(k), U(stop), bounds, value, room, w)
+                    w = _holding(ids, U(k), U(stop), bounds, value, room, w)
                 else:
                     w = _copied(ids, U(k), U(stop), room, w)
         ptr[i + 1] = np.int64(w)
@@ -194,7 +194,7 @@ def find_marked(
                 if w + (stop - k) > U(last):
                     return i
                 if careful:
-                    w = _held(ids, k, stop, bounds, value, room, w)
+                    w = _holding(ids, k, stop, bounds, value, room, w)
                 else:
                     w = _copied(ids, k, stop, room, w)
         ptr[i + 1] = np.int64(w)

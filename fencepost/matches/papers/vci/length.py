@@ -12,7 +12,7 @@ import numpy as np
 from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.papers.vci.construct import MOST_LENGTH, Construct
-from fencepost.matches.papers.vci.grid import Grid
+from fencepost.matches.papers.vci.grid import PositionGrid
 from fencepost.tuples import Int32s
 
 MOST_ENTRIES = 1 << 28  # pieces, and lists: a gigabyte of either
@@ -35,12 +35,12 @@ def optimal_length(
     """
     if kind not in KINDS:
         raise InputError(f"kind is '{kind}', expected one of: {', '.join(KINDS)}")
-    laid = Grid.over(boxes, positions, grid)
-    x, y = laid.places(boxes)
-    return cheapest_length(y - x, laid, kind)
+    cells = PositionGrid.over(boxes, positions, grid)
+    x, y = cells.places(boxes)
+    return cheapest_length(y - x, cells, kind)
 
 
-def cheapest_length(widths: Int32s, grid: Grid, kind: str) -> int:
+def cheapest_length(widths: Int32s, grid: PositionGrid, kind: str) -> int:
     """Choose L for boxes of these widths, in cells."""
     different, many = np.unique(widths, return_counts=True)
     longest = int(different[-1]) if len(different) else 1

@@ -18,7 +18,7 @@ from fencepost.matches.papers.vci.grid import (
     FEWEST_POSITIONS,
     GRIDS,
     MOST_POSITIONS,
-    Grid,
+    PositionGrid,
     last_below,
 )
 from fencepost.matches.papers.vci.length import MOST_ENTRIES, cheapest_length
@@ -27,7 +27,7 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class IntervalLists:
     """Boxes cut into pieces, the number of each in the list of its interval.
 
     build   O(n + pieces + lists), two passes
@@ -35,7 +35,7 @@ class Lists:
     """
 
     boxes: Boxes
-    grid: Grid
+    grid: PositionGrid
     construct: Construct
     ids: Int32s  # the lists; then who is open below, who is open above, and room to read past
     outside: Int64s  # where those open below begin, those open above, and the end of both
@@ -107,10 +107,10 @@ class Lists:
         ends = ends[np.isfinite(ends)]
         inside = (self.grid.cell(ends) >= 0) & (self.grid.cell(last_below(ends)) < self.grid.top)
         if not inside.all():
-            raise BrokenIndex(f"the end {ends[~inside][0]} lies outside of {self.grid.told()}")
+            raise BrokenIndex(f"the end {ends[~inside][0]} lies outside of {self.grid.describe()}")
         on = self.grid.on_position(ends)
         if self.grid.exact and not on.all():
-            raise BrokenIndex(f"the end {ends[~on][0]} lies between {self.grid.told()}")
+            raise BrokenIndex(f"the end {ends[~on][0]} lies between {self.grid.describe()}")
         wanted = np.stack([self.boxes.lo[0], self.boxes.hi[0]], axis=1)
         if not np.array_equal(self.bounds, wanted[: 0 if self.grid.exact else None]):
             raise BrokenIndex("candidates are checked by other bounds than those of the boxes")
@@ -146,13 +146,13 @@ def open_below_and_above(boxes: Boxes) -> tuple[Int32s, Int32s]:
     return np.flatnonzero(below).astype(np.int32), np.flatnonzero(above).astype(np.int32)
 
 
-def _chosen(boxes: Boxes, kind: str, parameters: Parameters) -> tuple[Grid, Construct]:
+def _chosen(boxes: Boxes, kind: str, parameters: Parameters) -> tuple[PositionGrid, Construct]:
     positions = whole(parameters, "positions", FEWEST_POSITIONS, MOST_POSITIONS)
-    asked = one_of(parameters, "grid", GRIDS)
+    wanted = one_of(parameters, "grid", GRIDS)
     given = 1 if kind == "dlist" else whole(parameters, "length", 1, MOST_LENGTH)
-    free, cells = positions is None and asked is None, asked or GRIDS[0]
+    free, cells = positions is None and wanted is None, wanted or GRIDS[0]
     while True:
-        grid = Grid.over(boxes, positions, cells)
+        grid = PositionGrid.over(boxes, positions, cells)
         x, y = grid.places(boxes)
         length = given or cheapest_length(y - x, grid, kind)
         construct = Construct.of("sci" if kind == "sci" else "lci", length)

@@ -17,12 +17,12 @@ import numpy.typing as npt
 
 from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.found import Found, gathered
 from fencepost.matches.index import Parameter
 from fencepost.matches.papers.vcr.lattice import MOST_POSITIONS, Lattice
 from fencepost.matches.papers.vcr.pieces import Spans, cheapest_side, grid_over, pieces_of
 from fencepost.matches.papers.vcr.rectangles import LONGEST, Words, covering, log_of_side
 from fencepost.matches.parameters import Parameters, one_of, only, whole
+from fencepost.matches.result import ProbeResult, gathered
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 UInt16s = npt.NDArray[np.uint16]
@@ -34,7 +34,7 @@ GUESS = 64.0  # results a point that room is made for at first
 
 
 @dataclass(frozen=True, eq=False)
-class Lists:
+class RectangleLists:
     """The boxes of each rectangle: entries[ptr[place]:ptr[place + 1]]."""
 
     marks: Words  # [word, (bits of 64 rectangles, how many are marked before)]; or none: lists=all
@@ -84,7 +84,7 @@ class Vcr:
     boxes: Boxes
     grid: tuple[Lattice, Lattice]
     k: int
-    lists: Lists
+    lists: RectangleLists
     reaching: Reaching
     bounds: Doubles  # [box, (lo, hi of x, lo, hi of y)], a box to half a cache line
     where: Doubles
@@ -100,13 +100,13 @@ class Vcr:
         default 256 or the square root of n, and on integers, halves and so on 1,024. `lists` is
         "marked" or "all".
         """
-        side, positions, form = _taken(cls.name, boxes, parameters)
+        side, positions, form = _parameters(cls.name, boxes, parameters)
         grid = grid_over(boxes, positions)
         spans = Spans.of(boxes, grid)
         if side is None:
             side = cheapest_side(spans, overlapping=cls.overlapping)
         k = log_of_side(side)
-        lists = _laid_out(spans, k, form, overlapping=cls.overlapping)
+        lists = _lists(spans, k, form, overlapping=cls.overlapping)
         reaching = Reaching.of(spans)
         exact = grid[0].exact and grid[1].exact
         bare = exact and not len(reaching.ids)
@@ -151,13 +151,13 @@ class Vcr:
         small = (self.reaching.ids, self.reaching.ptr, self.where, self.masks, self.runs)
         return self.lists.nbytes + self.bounds.nbytes + sum(a.nbytes for a in small)
 
-    def probe(self, points: Doubles) -> Found:
+    def probe(self, points: Doubles) -> ProbeResult:
         """Read the lists of the rectangles over each point."""
         from fencepost.matches.papers.vcr import kernels
 
         count = points.shape[1]
         if not count or not len(self.boxes):
-            return Found.nothing(count)
+            return ProbeResult.nothing(count)
         points = np.ascontiguousarray(points, np.float64)
         lists, out = self.lists, self.reaching
         beside = (lists.ptr, lists.entries, lists.skips, self.bounds)
@@ -177,7 +177,7 @@ class Vcr:
 
         prove(self)
 
-    def told(self) -> str:
+    def describe(self) -> str:
         """Say side, grid and how many pieces."""
         x, y = self.grid
         return (
@@ -205,7 +205,9 @@ class VcrOd(Vcr):
     overlapping: ClassVar[bool] = True
 
 
-def _taken(name: str, boxes: Boxes, parameters: Parameters) -> tuple[int | None, int | None, str]:
+def _parameters(
+    name: str, boxes: Boxes, parameters: Parameters
+) -> tuple[int | None, int | None, str]:
     only(name, parameters, "side", "positions", "lists")
     if boxes.axes != 2:
         raise InputError(f"{name} is for 2 axes; the boxes have {boxes.axes}")
@@ -216,7 +218,7 @@ def _taken(name: str, boxes: Boxes, parameters: Parameters) -> tuple[int | None,
     return side, positions, one_of(parameters, "lists", FORMS) or FORMS[0]
 
 
-def _laid_out(spans: Spans, k: int, form: str, *, overlapping: bool) -> Lists:
+def _lists(spans: Spans, k: int, form: str, *, overlapping: bool) -> RectangleLists:
     from fencepost.matches.papers.vcr import kernels
 
     x, y = spans.x, spans.y
@@ -248,22 +250,22 @@ def _laid_out(spans: Spans, k: int, form: str, *, overlapping: bool) -> Lists:
         ids = kernels.ranked(ids, marks)
         count = int(before[-1])
     ptr = np.zeros(count + 1, np.int32)
-    return Lists(marks, ptr, *kernels.listed(ids, starts, skips, ptr))
+    return RectangleLists(marks, ptr, *kernels.listed(ids, starts, skips, ptr))
 
 
 def _masks(k: int) -> Words:
     """Pack the gap array into words, 64 numbers each."""
-    held: Bools = covering(k)
-    words = -(-held.shape[1] // 64)
-    padded = np.zeros((len(held), words * 64), np.bool_)
-    padded[:, : held.shape[1]] = held
+    covers: Bools = covering(k)
+    words = -(-covers.shape[1] // 64)
+    padded = np.zeros((len(covers), words * 64), np.bool_)
+    padded[:, : covers.shape[1]] = covers
     return np.packbits(padded, axis=1, bitorder="little").view("<u8").astype(np.uint64)
 
 
 def _runs(k: int, columns: int) -> Int64s:
     """Join the neighbours in the gap array that stand at one position."""
-    held, each = covering(k), (k + 1) ** 2
-    row, bit = np.nonzero(held)
+    covers, each = covering(k), (k + 1) ** 2
+    row, bit = np.nonzero(covers)
     column = bit // each
     begins = np.ones(len(bit), np.bool_)
     begins[1:] = (np.diff(bit) != 1) | (np.diff(row) != 0) | (np.diff(column) != 0)

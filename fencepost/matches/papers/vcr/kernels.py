@@ -159,14 +159,14 @@ def _take(low, high, x, y, across, up, exact, entries, skips, bounds, room, used
         return used
     for n in range(U(low), U(high)):
         box = entries[n]
-        held = True
+        inside = True
         if len(skips):
             skip = np.int64(skips[n])
-            held = ((skip & 255) <= across) & ((skip >> 8) <= up)
+            inside = ((skip & 255) <= across) & ((skip >> 8) <= up)
         if not exact:
-            held = held & _holds(bounds, U(box), x, y)
+            inside = inside & _holds(bounds, U(box), x, y)
         room[used] = box
-        used += U(held)
+        used += U(inside)
     return used
 
 

@@ -97,5 +97,5 @@ def covering(k: int) -> Bools:
     side = 1 << k
     before = side - 1 - np.arange(side)
     reaches = (1 << np.arange(k + 1)) > before[:, None]  # [position, i]
-    held = reaches[:, None, :, None] & reaches[None, :, None, :]  # [row, column, j, i]
-    return held.reshape(side, side * (k + 1) ** 2)
+    covers = reaches[:, None, :, None] & reaches[None, :, None, :]  # [row, column, j, i]
+    return covers.reshape(side, side * (k + 1) ** 2)

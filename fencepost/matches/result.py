@@ -19,19 +19,19 @@ FEWEST = 1024
 
 
 @dataclass(frozen=True, eq=False)
-class Found:
+class ProbeResult:
     """Those of point i are ids[ptr[i]:ptr[i + 1]]: CSR, 8 bytes a point and 4 a result."""
 
     ptr: Int64s
     ids: Int32s
 
     @classmethod
-    def nothing(cls, points: int) -> "Found":
+    def nothing(cls, points: int) -> "ProbeResult":
         """Nobody holds any of the points."""
         return cls(np.zeros(points + 1, np.int64), np.empty(0, np.int32))
 
     def __len__(self) -> int:
-        """How many points were asked."""
+        """How many points were probed."""
         return len(self.ptr) - 1
 
     @property
@@ -48,12 +48,12 @@ class Found:
         """Who holds a point."""
         return self.ids[self.ptr[point] : self.ptr[point + 1]]
 
-    def in_order(self) -> "Found":
+    def in_order(self) -> "ProbeResult":
         """The same, ascending at each point. O(n log n) over the results."""
-        return Found(self.ptr, self.ids[np.lexsort((self.ids, self.points))])
+        return ProbeResult(self.ptr, self.ids[np.lexsort((self.ids, self.points))])
 
     @classmethod
-    def together(cls, parts: Sequence["Found"]) -> "Found":
+    def together(cls, parts: Sequence["ProbeResult"]) -> "ProbeResult":
         """Put what was found for some points, then for others, behind each other."""
         if len(parts) == 1:
             return parts[0]
@@ -62,7 +62,7 @@ class Found:
         return cls(np.cumsum(np.concatenate(counts)), np.concatenate(ids))
 
     @classmethod
-    def beside(cls, parts: Sequence["Found"]) -> "Found":
+    def beside(cls, parts: Sequence["ProbeResult"]) -> "ProbeResult":
         """Put what several indexes found for the same points beside each other."""
         some = [part for part in parts if len(part.ids)]
         if len(some) < 2:
@@ -77,7 +77,7 @@ class Found:
         return cls(ptr, ids)
 
 
-def gathered(points: int, find: Finder, guess: float = 4.0) -> Found:
+def gathered(points: int, find: Finder, guess: float = 4.0) -> ProbeResult:
     """Let a kernel find the results of points in one pass, in room that grows as it must.
 
     `guess` is how many results a point may have. NumPy's arrays, not a kernel's own: large ones
@@ -90,7 +90,7 @@ def gathered(points: int, find: Finder, guess: float = 4.0) -> Found:
         first = find(ptr, room, first)
         used = int(ptr[first])
         if first == points:
-            return Found(ptr, room[:used])
+            return ProbeResult(ptr, room[:used])
         rate = used / first if first else 0.0
         grown = np.empty(max(2 * len(room), int(used + 1.2 * rate * (points - first))), np.int32)
         grown[:used] = room[:used]
