@@ -8,6 +8,7 @@ draws a seed and prints it, and `make test ARGS=--hypothesis-seed=N` runs the sa
 
 import os
 import secrets
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
+from tests.support.budgets import over_twice, seconds_by_room, summary
 from tests.support.oracles.figures import told
 
 if TYPE_CHECKING:
@@ -60,12 +62,37 @@ def spark() -> "SparkSession":
     return session.spark(cores=2)
 
 
+def seconds_spent(config: pytest.Config) -> Mapping[str, float]:
+    """Seconds by room, where the short set was run; the long set has no budget."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is None or config.option.markexpr != "not slow":
+        return {}
+    reports = (report for reports in reporter.stats.values() for report in reports)
+    return seconds_by_room(
+        (report.nodeid, report.duration)
+        for report in reports
+        if isinstance(report, pytest.TestReport)
+    )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Fail in CI where a room took more than twice its budget: elsewhere a machine may be slow."""
+    if os.environ.get("CI") and over_twice(seconds_spent(session.config)):
+        session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what was done, and what it would take to run the same examples again."""
     passed = terminalreporter.stats.get("passed", [])
     done = told(found for report in passed for found in report.user_properties)
     if done:
         terminalreporter.write_line(f"Faults: {done}")
+    spent = seconds_spent(terminalreporter.config)
+    if spent:
+        terminalreporter.write_line(f"Seconds by room, of its budget: {summary(spent)}")
+    for room in over_twice(spent):
+        terminalreporter.write_line(f"{room} took more than twice its budget", red=True)
     seed = terminalreporter.config.option.hypothesis_seed
     drawn = "" if seed is None else f", seed {seed}"
     terminalreporter.write_line(f"Hypothesis profile {chosen_profile()}{drawn}")
