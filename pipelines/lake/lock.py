@@ -1,4 +1,4 @@
-"""One writer a lake: who may write now, who waits, and who is told to wait.
+"""One writer a lake: who may write now, and who has to wait.
 
 The lock is a POSIX record lock on `_lock`: the kernel frees it with the process, however that ends.
 It belongs to a process, not to a thread, and closing any descriptor of the file gives it up; so in
@@ -108,8 +108,8 @@ class Holder:
 
 
 @dataclass(frozen=True)
-class Held:
-    """The lock of a lake, as long as it is held."""
+class Lock:
+    """The lock of a lake, while this process has it."""
 
     root: Path
 
@@ -124,15 +124,15 @@ class Held:
 
 
 @contextmanager
-def hold(root: Path, command: str, timeout: float = 30.0) -> Iterator[Held]:
+def hold(root: Path, command: str, timeout: float = 30.0) -> Iterator[Lock]:
     """Hold the lock of a lake; LockedError if it is not to be had in `timeout` seconds.
 
     `command` says to others in words what is being done. Not to be held twice by one thread.
     """
-    front, lock = _taken(root, command, timeout)
+    front, lock = _acquired(root, command, timeout)
     try:
         with stored(root):
-            yield Held(root)
+            yield Lock(root)
     finally:
         with suppress(OSError):
             (root / HOLDER).unlink(missing_ok=True)
@@ -146,7 +146,7 @@ def holder(root: Path) -> Holder | None:
     return found if found is not None and found.lives else None
 
 
-def _taken(root: Path, command: str, timeout: float) -> tuple[threading.Lock, int]:
+def _acquired(root: Path, command: str, timeout: float) -> tuple[threading.Lock, int]:
     deadline = time.monotonic() + timeout
     ticket = root / WAITING / f"{os.getpid()}-{next(_tickets)}.json"
     has_ticket = False

@@ -5,8 +5,7 @@ to, or nothing is done.
 """
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pyarrow as pa
@@ -14,17 +13,14 @@ import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults, InputError
 from fencepost.text import did_you_mean
-from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
+from pipelines.project.lake import PATIENCE, open_to_write
 from pipelines.project.settings import Settings
 from pipelines.registry.changes import Changes, not_named, places
 from pipelines.registry.commit import Registered, recover, register
 from pipelines.registry.definitions import DEFINITION
 from pipelines.registry.queries import standing
 from pipelines.registry.text import plain
-
-PATIENCE = 30.0
-"""Seconds to wait for the lake."""
 
 NOTHING_REMOVED = "nothing removed"
 MOST_GUESSED = 10_000
@@ -46,7 +42,7 @@ def take(
         agreed = gone(Store.to_read(settings.root, settings.tables))
         if len(agreed):
             agree(len(agreed))
-    with _writing(settings, command) as store:
+    with open_to_write(settings, command, PATIENCE, recover=recover) as (store, _):
         ids = gone(store)
         if agreed is not None and set(ids.to_pylist()) != set(agreed.to_pylist()):
             raise InputError("the queries have changed while you were asked: nothing changed")
@@ -118,14 +114,6 @@ def unknown_id(query_id: str, there: pa.ChunkedArray) -> str:
     """Say that no query has this id, and which id is near."""
     near = did_you_mean(query_id, there.to_pylist()) if len(there) <= MOST_GUESSED else ""
     return f"no query '{plain(query_id)}' stands.{plain(near)}"
-
-
-@contextmanager
-def _writing(settings: Settings, command: str) -> Iterator[Store]:
-    with hold(settings.root, command, PATIENCE):
-        store = Store.open(settings.root, settings.tables, fsync=settings.fsync)
-        recover(store)
-        yield store
 
 
 def _absent(ids: pa.StringArray, there: pa.ChunkedArray) -> pa.BooleanArray:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING
 
 from fencepost.lanes import sides_of
@@ -18,10 +19,11 @@ from pipelines import ingest
 from pipelines.epochs.drive import GroupReport, Lake, advance, finish
 from pipelines.ingest.refusals import Unanswered, unanswered
 from pipelines.ingest.report import IngestReport
-from pipelines.lake.lock import Held, hold
+from pipelines.lake.lock import Lock
 from pipelines.lake.store import Store
 from pipelines.lanes.lane import lanes
 from pipelines.progress import Progress, no_progress
+from pipelines.project.lake import PATIENCE, open_to_write
 from pipelines.project.settings import Settings
 from pipelines.registry import commit as registry
 from pipelines.registry.queries import is_watched
@@ -30,9 +32,6 @@ from pipelines.spark.runner import HereRunner, Runner, SparkRunner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-PATIENCE = 30.0
-"""Seconds to wait for another writer."""
 
 PATIENCE_WITH_FILES = 10.0
 """Seconds at most to wait for files that have just landed."""
@@ -69,12 +68,11 @@ def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
 @contextmanager
 def writing(
     settings: Settings, command: str, runner: Runner, timeout: float = PATIENCE
-) -> Iterator[tuple[Lake, Held]]:
+) -> Iterator[tuple[Lake, Lock]]:
     """Hold a lake to write to it, whatever was begun in it finished."""
-    with hold(settings.root, command, timeout) as held:
-        store = Store.open(settings.root, settings.tables, fsync=settings.fsync)
-        recover(store, settings, runner)
-        yield Lake.of(store, settings, runner), held
+    finish_all = partial(recover, settings=settings, runner=runner)
+    with open_to_write(settings, command, timeout, recover=finish_all) as (store, lock):
+        yield Lake.of(store, settings, runner), lock
 
 
 def recover(store: Store, settings: Settings, runner: Runner) -> list[GroupReport]:
@@ -106,8 +104,8 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
     started = time.perf_counter()
     report = RunReport()
     progress("waiting for the lake", 0.0)
-    with hold(settings.root, command, timeout) as held:
-        store = store or Store.open(settings.root, settings.tables, fsync=settings.fsync)
+    with open_to_write(settings, command, timeout, store=store) as opened:
+        store, lock = opened
         progress("finishing what was begun", 0.0)
         report.groups += recover(store, settings, runner)
         report.ingested = take_in(store, settings, runner, progress=progress, patient=patient)
@@ -115,7 +113,7 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
         for group in _groups(lake):
             report.groups.append(group)
             progress(f"evaluating {group.lane}, epoch {group.epochs[-1].epoch}", 0.5)
-            if stopped() or held.wanted():
+            if stopped() or lock.wanted():
                 break
         report.unanswered = unanswered(store)
         report.unwatched = _unwatched(store, report.groups)

@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from fencepost.errors import LockedError
-from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
+from pipelines.project.lake import open_to_write
 from pipelines.project.settings import Settings
 from pipelines.runs.run import RunReport, run
 from pipelines.spark.runner import Runner, SparkRunner, said_by_spark
@@ -79,10 +79,8 @@ class Watch:
         """Open the lake under its lock, once: it may be of an older format, or lack a table."""
         if self._is_to_write:
             return
-        with hold(self.settings.root, COMMAND, LOCKED_PATIENCE):
-            self.store = Store.open(
-                self.settings.root, self.settings.tables, fsync=self.settings.fsync
-            )
+        with open_to_write(self.settings, COMMAND, LOCKED_PATIENCE) as (store, _):
+            self.store = store
         self._is_to_write = True
 
     def _by_clock(self) -> None:

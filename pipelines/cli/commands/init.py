@@ -135,15 +135,15 @@ def _fault(path: Path, message: str) -> Faults:
 
 def _make_lake(settings: "Settings") -> Made:
     from pipelines.lake.layout import NOTE
-    from pipelines.lake.lock import hold
     from pipelines.lake.store import Store
+    from pipelines.project.lake import open_to_write
 
     tables = len(settings.tables)
     was_there = (settings.root / NOTE).exists()
     if not was_there:
         Store.create(settings.root, settings.tables, buckets=settings.buckets)
-    with hold(settings.root, "fencepost init"):
-        Store.open(settings.root, settings.tables)
+    with open_to_write(settings, "fencepost init"):
+        pass  # an older lake has now what this version adds
     if was_there:
         return WAS_THERE, settings.root, f"a lake, its {tables} tables as declared"
     return MADE, settings.root, f"a lake: {tables} empty Delta tables"

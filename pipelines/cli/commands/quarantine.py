@@ -202,14 +202,12 @@ def dismiss(
       fencepost status --json | jq -r '.unanswered[] | .feed + "/" + .path'
     """  # noqa: D301
     from pipelines.ingest.refusals import dismiss as dismissed
-    from pipelines.lake.lock import hold
-    from pipelines.lake.store import Store
+    from pipelines.project.lake import open_to_write
     from pipelines.project.settings import load
     from pipelines.serve.views.cells import plain
 
     settings = load(config, lake=lake)
-    with hold(settings.root, "fencepost quarantine dismiss"):
-        store = Store.open(settings.root, settings.tables, fsync=settings.fsync)
+    with open_to_write(settings, "fencepost quarantine dismiss") as (store, _):
         done = dismissed(store, deliveries, note, time.time_ns() // 1000)
     if as_json:
         print_json(vars(done))

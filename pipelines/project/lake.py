@@ -1,0 +1,36 @@
+"""A project's lake, opened to be written to.
+
+Law: one writer at a time; and whoever writes has first finished what a process that ended left
+behind, as far as it builds on that.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pipelines.lake.lock import Lock, hold
+from pipelines.lake.store import Store
+from pipelines.project.settings import Settings
+
+PATIENCE = 30.0
+"""Seconds to wait for another writer."""
+
+
+@contextmanager
+def open_to_write(
+    settings: Settings,
+    command: str,
+    timeout: float = PATIENCE,
+    *,
+    recover: Callable[[Store], object] | None = None,
+    store: Store | None = None,
+) -> Iterator[tuple[Store, Lock]]:
+    """Lock the lake, open its tables, recover them; LockedError after `timeout` seconds.
+
+    `command` tells others what is being done. Whoever writes again and again may keep the `store`,
+    and with it what was read of the ledgers.
+    """
+    with hold(settings.root, command, timeout) as lock:
+        store = store or Store.open(settings.root, settings.tables, fsync=settings.fsync)
+        if recover is not None:
+            recover(store)
+        yield store, lock
