@@ -22,6 +22,12 @@ from fencepost.tuples import Doubles, Int8s, Int32s, Int64s, TupleBatch
 NEVER = np.iinfo(np.int64).min
 DUPLICATE, CONFLICT, LATE = 1, 2, 3
 REASONS = ("", "duplicate", "conflict", "late")
+DETAILS = {
+    "duplicate": "the stream already has this tuple: the same ts and values",
+    "conflict": "the stream already has a tuple of this ts with other values; the first one counts",
+    "late": "the stream already has a newer tuple",
+}
+"""By reason: why a tuple was rejected, in words."""
 
 
 class Past(NamedTuple):
@@ -230,3 +236,9 @@ def recoded(batch: TupleBatch, names: pa.StringArray) -> TupleBatch:
     """Return the batch with its stream codes taken from these names, which hold all of its own."""
     codes = pc.index_in(batch.names, value_set=names).to_numpy(zero_copy_only=False)
     return replace(batch, names=names, stream=codes.astype(np.int32)[batch.stream])
+
+
+def rejection_details(reasons: pa.StringArray) -> pa.StringArray:
+    """Give the detail of each tuple that was rejected, by its reason."""
+    codes = pc.index_in(reasons, value_set=pa.array(list(DETAILS)))
+    return pa.array(list(DETAILS.values())).take(codes)

@@ -1,17 +1,8 @@
 """What was rejected, and why; nothing that arrived is ever lost."""
 
-import pyarrow as pa
-
 from schemas.table import Column, Table
 
 REASONS = ("malformed", "future", "late", "duplicate", "conflict")
-
-DETAILS = {
-    "duplicate": "the stream already has this tuple: the same ts and values",
-    "conflict": "the stream already has a tuple of this ts with other values; the first one counts",
-    "late": "the stream already has a newer tuple",
-}
-"""By reason: the detail of a tuple that the engine rejected."""
 
 QUARANTINE = Table(
     "quarantine",
@@ -34,11 +25,3 @@ QUARANTINE = Table(
     sorted_by=("arrival", "file", "line"),
     checks={"reason_is_known": " OR ".join(f"reason = '{reason}'" for reason in REASONS)},
 )
-
-
-def rejection_details(reasons: pa.StringArray) -> pa.StringArray:
-    """Give the detail of each tuple that the engine rejected, by its reason."""
-    import pyarrow.compute as pc  # which costs a command that needs none 30 ms
-
-    codes = pc.index_in(reasons, value_set=pa.array(list(DETAILS)))
-    return pa.array(list(DETAILS.values())).take(codes)

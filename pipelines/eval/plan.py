@@ -9,14 +9,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from fencepost.api.tables import NAMES, Axes, event_columns
 from fencepost.errors import Fault, refuse
 from fencepost.plurals import counted
 from fencepost.queries import QuerySet
 from fencepost.queries.files import QueryFile, StandingQueries, collected, read_queries
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.text import did_you_mean
-from pipelines.eval.request import NOTHING_WRITTEN, Axes, EvalRequest, Given
-from pipelines.eval.results import NAMES, event_columns
+from pipelines.eval.quarantine import NAME
+from pipelines.eval.request import NOTHING_WRITTEN, EvalRequest, Given
 from pipelines.files.read.content import Form
 from pipelines.files.read.delivery import DeliveryFile, look_at
 from pipelines.files.write.folder import OutFolder
@@ -90,7 +91,7 @@ def plan(request: EvalRequest) -> Plan:
     only = next(iter(feeds)) if len(feeds) == 1 else None
     reading = partial(read_queries, opened, axes, only)
     standing = collected(of_queries, reading, StandingQueries({}))
-    out = OutFolder(request.out, request.form, NAMES)
+    out = OutFolder(request.out, request.form, (*NAMES, NAME))
     sources = [*request.queries, *(each.source for each in given)]
     faults += out.faults([Path(source) for source in sources])
     refuse([*of_queries, *faults], NOTHING_WRITTEN)

@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fencepost.api.tables import Axes
 from fencepost.errors import Fault, refuse
 from pipelines.files.read.raw_rows import STREAM_ID, TS, Declared
 from pipelines.files.write.form import OutForm
 
-Axes = tuple[str, ...]
 NOTHING_WRITTEN = "nothing written"
 
 

@@ -1,40 +1,33 @@
-"""Evaluate: a delivery is read, its feed takes a step, what is found is kept; then all is written.
+"""Evaluate files: each delivery is read and pushed to the evaluation; then the tables are written.
 
-Law: one step a delivery, the state handed on. By the engine's own law the rows are those of all the
-deliveries in one step; so only one delivery is held at a time.
+Law: only one delivery is in memory at a time, and nothing is written where any of them is at fault.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.crossings.index import BorderIndex
-from fencepost.engine import FeedState, step
+from fencepost.api.evaluation import Evaluation
+from fencepost.api.tables import ResultTables
 from fencepost.errors import Fault, refuse
-from fencepost.matches import Matcher
-from fencepost.queries import QuerySet
+from fencepost.order import rejection_details
 from fencepost.queries.files import collected
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s, TupleBatch
 from pipelines.eval.plan import Plan, plan
+from pipelines.eval.quarantine import NAME, QuarantineRows
 from pipelines.eval.request import NOTHING_WRITTEN, EvalRequest
-from pipelines.eval.results import Results
 from pipelines.eval.summary import CHANGES, Summary
 from pipelines.files.read.delivery import read
 from pipelines.files.read.malformed import Malformed
 from pipelines.files.read.read_rows import ReadDelivery
 from pipelines.progress import Progress, no_progress, part_of
-from schemas.quarantine import rejection_details
-
-if TYPE_CHECKING:
-    from pipelines.eval.joins import Lane
 
 EVALUATED = 0.75
 """Share of the work that is done when all is evaluated and nothing is written."""
@@ -43,12 +36,11 @@ EVALUATED = 0.75
 def run(request: EvalRequest, progress: Progress = no_progress) -> Summary:
     """Do all that was asked for; Faults tell what is wrong, and then nothing is written."""
     settled = plan(request)
-    evaluation = _Evaluation(
+    files = _FileEvaluation(
         request,
-        {feed: _Feed.of(qs, settled.matches[feed]) for feed, qs in settled.queries.items()},
-        Results(settled.axes, settled.lanes),
+        Evaluation.of(settled.standing, request.lateness),
+        ResultTables(settled.axes, settled.lanes),
         settled.notes(),
-        _lanes(settled),
     )
     faults: list[Fault] = []
     begins = _shares([file.size for _, file in settled.deliveries])
@@ -59,11 +51,11 @@ def run(request: EvalRequest, progress: Progress = no_progress) -> Summary:
         delivery = collected(faults, reader, None)
         if delivery is not None and not faults:
             progress(f"evaluating {file.source}", middle)
-            collected(faults, partial(evaluation.add, feed, delivery), None)
+            collected(faults, partial(files.push, feed, delivery), None)
     refuse(faults, NOTHING_WRITTEN)
     progress("sorting the results", EVALUATED)
-    tables = evaluation.results.tables()
-    summary = _summary(settled, evaluation, tables)
+    tables = files.results.tables() | {NAME: files.quarantine.table}
+    summary = _summary(settled, files, tables)
     settled.out.write(tables, part_of(progress, EVALUATED, 1.0))
     return summary
 
@@ -75,43 +67,19 @@ def _shares(sizes: Sequence[int]) -> list[float]:
     return begins
 
 
-def _lanes(settled: Plan) -> "Sequence[Lane]":
-    if not settled.joins:
-        return ()
-    from pipelines.eval.joins import lanes_of  # takes Numba along
-
-    return lanes_of(settled.joins)
-
-
 @dataclass(eq=False)
-class _Feed:
-    """A feed on its way: its indexes, its state after the deliveries so far, the rows accepted."""
-
-    index: BorderIndex
-    matcher: Matcher
-    state: FeedState
-    accepted: int = 0
-
-    @classmethod
-    def of(cls, queries: QuerySet, matches: QuerySet) -> "_Feed":
-        state = FeedState.empty(queries.feed, queries.axes)
-        return cls(BorderIndex.build(queries), Matcher.build(matches, tuples=0), state)
-
-
-@dataclass(eq=False)
-class _Evaluation:
-    """What has been evaluated so far."""
+class _FileEvaluation:
+    """An evaluation of files: what was found and rejected so far, and how many rows were read."""
 
     request: EvalRequest
-    feeds: Mapping[str, _Feed]
-    results: Results
+    evaluation: Evaluation
+    results: ResultTables
     notes: list[str]
-    lanes: "Sequence[Lane]" = ()
+    quarantine: QuarantineRows = field(default_factory=QuarantineRows)
     read: int = 0
 
-    def add(self, name: str, delivery: ReadDelivery) -> None:
-        """Evaluate one delivery of a feed."""
-        feed = self.feeds[name]
+    def push(self, name: str, delivery: ReadDelivery) -> None:
+        """Take one delivery of a feed."""
         ahead = _ahead(delivery, self.request.max_skew)
         rows = np.flatnonzero(~ahead)
         batch = TupleBatch.from_columns(
@@ -121,24 +89,9 @@ class _Evaluation:
             delivery.ts[rows],
             delivery.values[:, rows],
         )
-        feed.matcher = feed.matcher.serving(feed.accepted + len(batch))
-        outcome = step(
-            feed.state,
-            batch,
-            feed.index,
-            deliveries=1,
-            lateness=self.request.lateness,
-            matcher=feed.matcher,
-        )
-        feed.state = outcome.state
-        feed.accepted += outcome.accepted
+        rejected = self.evaluation.push(batch, self.results)
         self.read += delivery.rows
-        self.results.add_events(name, outcome.events)
-        self.results.add_transitions(name, outcome.transitions)
-        self.results.add_matches(name, outcome.matches)
-        for lane in self.lanes:
-            lane.add(batch, self.request.lateness, self.results)
-        self._quarantine(delivery, rows, outcome.rejected, np.flatnonzero(ahead))
+        self._quarantine(delivery, rows, rejected, np.flatnonzero(ahead))
         for axis in delivery.numberless:
             self.notes.append(
                 f"note: {delivery.source}: not one row has a number in '{axis}'. "
@@ -159,7 +112,7 @@ class _Evaluation:
             details.take(pa.array(order)),
             delivery.raw_of(rows[order]),
         )
-        self.results.add_quarantine(
+        self.quarantine.add(
             delivery.source, delivery.malformed, all_reasons.take(pa.array(order)), rejected
         )
 
@@ -181,14 +134,13 @@ def _how_far(delivery: ReadDelivery, rows: Int64s) -> pa.StringArray:
     return pa.array(words, pa.string())
 
 
-def _summary(settled: Plan, evaluation: _Evaluation, tables: Mapping[str, pa.Table]) -> Summary:
-    feeds = evaluation.feeds.values()
+def _summary(settled: Plan, files: _FileEvaluation, tables: Mapping[str, pa.Table]) -> Summary:
     summary = Summary(
         deliveries=len(settled.deliveries),
-        read=evaluation.read,
-        accepted=sum(feed.accepted for feed in feeds),
-        waiting=sum(len(feed.state.waiting) for feed in feeds),
-        quarantined=_counts(tables["quarantine"]["reason"]),
+        read=files.read,
+        accepted=files.evaluation.accepted,
+        waiting=files.evaluation.waiting,
+        quarantined=_counts(tables[NAME]["reason"]),
         events=_counts(tables["events"]["type"]),
         transitions=_counts(tables["transitions"]["type"]),
         matches=len(tables["matches"]) if any(map(len, settled.matches.values())) else None,
@@ -198,7 +150,7 @@ def _summary(settled: Plan, evaluation: _Evaluation, tables: Mapping[str, pa.Tab
         else None,
         unevaluated=settled.standing.unevaluated,
         written=[str(path) for path in settled.out.targets.values()],
-        notes=evaluation.notes,
+        notes=files.notes,
     )
     summary.check()
     return summary

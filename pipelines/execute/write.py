@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.engine import FeedState, Outcome
-from fencepost.order import REASONS
+from fencepost.order import REASONS, rejection_details
 from fencepost.queries import QuerySet
 from fencepost.times import format_instant
 from fencepost.transitions import KINDS, Pending
@@ -19,7 +19,6 @@ from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
 from pipelines.execute.gather import Gathering, every
 from pipelines.execute.share import Share, Step
 from pipelines.execute.tuples import Tuples
-from schemas.quarantine import rejection_details
 
 PIECE = 1 << 21
 """Matches that are held at a time, and stand in one file."""

@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.arrow import ordered
-from pipelines.eval.request import Axes
-from pipelines.files.read.malformed import Malformed
 
-NAMES = ("events", "transitions", "matches", "pairs", "band_changes", "quarantine")
+Axes = tuple[str, ...]
+NAMES = ("events", "transitions", "matches", "pairs", "band_changes")
 TIME = pa.timestamp("us", "UTC")
 CODED = pa.dictionary(pa.int32(), pa.string())
 
@@ -31,15 +30,6 @@ MATCH = pa.schema(
 )
 WHO = {"type": CODED, **{field.name: field.type for field in MATCH}}
 TRANSITION = pa.schema({**WHO, "from_ts": TIME, "to_ts": TIME})
-QUARANTINE = pa.schema(
-    {
-        "reason": CODED,
-        "detail": pa.string(),
-        "source": CODED,
-        "line": pa.int64(),
-        "raw": pa.string(),
-    }
-)
 WHICH = {"feeds": CODED, "query_id": CODED, "query_version": pa.int32()}
 BAND_CHANGE = pa.schema(
     {
@@ -80,7 +70,7 @@ def pair_schema(axes: Mapping[str, Axes], lanes: Sequence[tuple[str, str]]) -> p
 
 
 @dataclass(eq=False)
-class Results:
+class ResultTables:
     """What has been found so far."""
 
     axes: Mapping[str, Axes]
@@ -90,7 +80,6 @@ class Results:
     _events: list[pa.Table] = field(default_factory=list)
     _transitions: list[pa.Table] = field(default_factory=list)
     _matches: list[pa.Table] = field(default_factory=list)
-    _quarantine: list[pa.Table] = field(default_factory=list)
 
     @property
     def event_schema(self) -> pa.Schema:
@@ -124,35 +113,17 @@ class Results:
         if len(table):
             self._changes.append(_fitted(table, lane, BAND_CHANGE))
 
-    def add_quarantine(
-        self, source: str, malformed: Malformed, reasons: pa.StringArray, rejected: Malformed
-    ) -> None:
-        """Add the rows of a delivery that were not taken: no tuples, and tuples turned away."""
-        lines = np.concatenate([malformed.line, rejected.line])
-        order = pa.array(np.argsort(lines, kind="stable"))
-        reason = pa.concat_arrays([pa.array(["malformed"] * len(malformed), pa.string()), reasons])
-        columns = {
-            "reason": reason.take(order).dictionary_encode(),
-            "detail": pa.concat_arrays([malformed.detail, rejected.detail]).take(order),
-            "source": _constant(source, len(lines)),
-            "line": pa.array(lines).take(order),
-            "raw": pa.concat_arrays([malformed.raw, rejected.raw]).take(order),
-        }
-        if len(lines):
-            self._quarantine.append(pa.table(columns, QUARANTINE))
-
     def tables(self) -> dict[str, pa.Table]:
         """Give the tables, each in its order."""
-        events = _whole(self._events, self.event_schema)
-        transitions = _whole(self._transitions, TRANSITION)
-        matches = _whole(self._matches, MATCH)
+        events = whole(self._events, self.event_schema)
+        transitions = whole(self._transitions, TRANSITION)
+        matches = whole(self._matches, MATCH)
         return {
             "events": ordered(events, EVENT_ORDER),
             "transitions": ordered(transitions, TRANSITION_ORDER),
             "matches": ordered(matches, MATCH_ORDER),
-            "pairs": ordered(_whole(self._pairs, pair_schema(self.axes, self.lanes)), PAIR_ORDER),
-            "band_changes": ordered(_whole(self._changes, BAND_CHANGE), CHANGE_ORDER),
-            "quarantine": _whole(self._quarantine, QUARANTINE),
+            "pairs": ordered(whole(self._pairs, pair_schema(self.axes, self.lanes)), PAIR_ORDER),
+            "band_changes": ordered(whole(self._changes, BAND_CHANGE), CHANGE_ORDER),
         }
 
 
@@ -161,7 +132,7 @@ def _fitted(table: pa.Table, feed: str, schema: pa.Schema) -> pa.Table:
     columns = []
     for name, kind in zip(schema.names, schema.types, strict=True):
         if name in ("feed", "feeds"):
-            columns.append(_constant(feed, len(table)))
+            columns.append(constant(feed, len(table)))
         elif name not in table.column_names:
             columns.append(pa.nulls(len(table), kind))
         elif kind == CODED:
@@ -172,9 +143,11 @@ def _fitted(table: pa.Table, feed: str, schema: pa.Schema) -> pa.Table:
     return pa.table(columns, schema)
 
 
-def _constant(text: str, length: int) -> pa.DictionaryArray:
+def constant(text: str, length: int) -> pa.DictionaryArray:
+    """Repeat a text, coded."""
     return pa.DictionaryArray.from_arrays(np.zeros(length, np.int32), pa.array([text]))
 
 
-def _whole(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
+def whole(parts: list[pa.Table], schema: pa.Schema) -> pa.Table:
+    """Put tables of a schema behind each other."""
     return pa.concat_tables(parts).unify_dictionaries() if parts else schema.empty_table()

@@ -1,0 +1,96 @@
+"""Feeds and joins under evaluation: what is indexed, and where every stream stands.
+
+Law: one step a delivery, the state handed on. By the engine's own law the rows are those of all the
+deliveries in one step, so nothing but the state has to be kept between two of them.
+"""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from fencepost.api.tables import ResultTables
+from fencepost.crossings.index import BorderIndex
+from fencepost.engine import FeedState, Outcome, step
+from fencepost.matches import Matcher
+from fencepost.queries.files import StandingQueries
+from fencepost.queries.query_set import QuerySet
+from fencepost.tuples import TupleBatch
+
+if TYPE_CHECKING:
+    from fencepost.api.join_run import JoinRun
+
+
+@dataclass(eq=False)
+class FeedRun:
+    """One feed: its indexes, its state after the deliveries so far, how many tuples it accepted."""
+
+    index: BorderIndex
+    matcher: Matcher
+    state: FeedState
+    accepted: int = 0
+
+    @classmethod
+    def of(
+        cls, crossings: QuerySet, matches: QuerySet, state: FeedState | None = None
+    ) -> "FeedRun":
+        """Index the rules of a feed, O(n log n); without a state nothing was ever seen."""
+        state = state or FeedState.empty(crossings.feed, crossings.axes)
+        return cls(BorderIndex.build(crossings), Matcher.build(matches, tuples=0), state)
+
+    def push(self, batch: TupleBatch, lateness: int) -> Outcome:
+        """Take one delivery."""
+        self.matcher = self.matcher.serving(self.accepted + len(batch))
+        outcome = step(
+            self.state, batch, self.index, deliveries=1, lateness=lateness, matcher=self.matcher
+        )
+        self.state = outcome.state
+        self.accepted += outcome.accepted
+        return outcome
+
+
+@dataclass(eq=False)
+class Evaluation:
+    """All feeds and all joins of an evaluation; `lateness` is what each feed allows, in µs.
+
+    push   a step of the batch's feed and of every join that has it: see engine.step
+    """
+
+    feeds: dict[str, FeedRun]
+    joins: "dict[str, JoinRun]" = field(default_factory=dict)
+    lateness: int = 0
+
+    @classmethod
+    def of(cls, rules: StandingQueries, lateness: int = 0) -> "Evaluation":
+        """Begin with nothing seen."""
+        sets = rules.sets.items()
+        feeds = {feed: FeedRun.of(queries, rules.matches[feed]) for feed, queries in sets}
+        return cls(feeds, _join_runs(rules), lateness)
+
+    def push(self, batch: TupleBatch, results: ResultTables) -> pa.Table:
+        """Take one delivery of a feed; give the rows that it rejected, and why."""
+        outcome = self.feeds[batch.feed].push(batch, self.lateness)
+        results.add_events(batch.feed, outcome.events)
+        results.add_transitions(batch.feed, outcome.transitions)
+        results.add_matches(batch.feed, outcome.matches)
+        for run in self.joins.values():
+            run.push(batch, self.lateness, results)
+        return outcome.rejected
+
+    @property
+    def accepted(self) -> int:
+        """How many tuples the feeds accepted so far."""
+        return sum(feed.accepted for feed in self.feeds.values())
+
+    @property
+    def waiting(self) -> int:
+        """How many tuples wait for their watermark."""
+        return sum(len(feed.state.waiting) for feed in self.feeds.values())
+
+
+def _join_runs(rules: StandingQueries) -> "dict[str, JoinRun]":
+    if not rules.joins:
+        return {}
+    from fencepost.api.join_run import JoinRun  # takes Numba along
+
+    return {lane: JoinRun.of(windows, bands) for lane, (windows, bands) in rules.joins.items()}

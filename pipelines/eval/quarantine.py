@@ -1,0 +1,52 @@
+"""The table of what an evaluation of files did not accept, gathered delivery by delivery.
+
+Law: rows stand in the order of the deliveries, and of the lines in each.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.api.tables import CODED, constant, whole
+from pipelines.files.read.malformed import Malformed
+
+NAME = "quarantine"
+QUARANTINE = pa.schema(
+    {
+        "reason": CODED,
+        "detail": pa.string(),
+        "source": CODED,
+        "line": pa.int64(),
+        "raw": pa.string(),
+    }
+)
+
+
+@dataclass(eq=False)
+class QuarantineRows:
+    """The rows rejected so far."""
+
+    _parts: list[pa.Table] = field(default_factory=list)
+
+    def add(
+        self, source: str, malformed: Malformed, reasons: pa.StringArray, rejected: Malformed
+    ) -> None:
+        """Add the rows of a delivery that hold no tuple, and the tuples that were rejected."""
+        lines = np.concatenate([malformed.line, rejected.line])
+        order = pa.array(np.argsort(lines, kind="stable"))
+        reason = pa.concat_arrays([pa.array(["malformed"] * len(malformed), pa.string()), reasons])
+        columns = {
+            "reason": reason.take(order).dictionary_encode(),
+            "detail": pa.concat_arrays([malformed.detail, rejected.detail]).take(order),
+            "source": constant(source, len(lines)),
+            "line": pa.array(lines).take(order),
+            "raw": pa.concat_arrays([malformed.raw, rejected.raw]).take(order),
+        }
+        if len(lines):
+            self._parts.append(pa.table(columns, QUARANTINE))
+
+    @property
+    def table(self) -> pa.Table:
+        """All of them."""
+        return whole(self._parts, QUARANTINE)
