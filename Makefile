@@ -23,7 +23,7 @@ PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 HOW_FAR := /^Collecting / && ++n % 30 == 0 { print "  " n " packages fetched"; fflush() } \
   /^Installing / { print "  " n " packages fetched; unpacking them"; fflush() }
 
-.PHONY: help setup check lint format test test-all soak bench-engine bench-lake bench-matches bench-joins simulate mutants demo dev docs images lock clean
+.PHONY: help setup check lint format test test-all soak bench-engine bench-lake bench-matches bench-joins simulate mutants demo dev docs images release lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -123,6 +123,9 @@ docs: $(READY)  ## write docs/configuration.md, cli.md and reliability.md anew, 
 
 images: $(READY)  ## take the pictures of the docs anew (needs chromium)
 	$(BIN)/python docs/images.py $(ARGS)
+
+release: $(READY)  ## build the wheel and the sdist into dist/ and check both
+	$(BIN)/python -m tests.release $(ARGS)
 
 lock:  ## choose versions anew within pyproject.toml (needs uv; ARGS=--upgrade for the newest)
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv; setup and tests do not." >&2; exit 1; }
