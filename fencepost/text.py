@@ -4,9 +4,13 @@ import difflib
 import re
 from collections.abc import Collection
 
+from fencepost.errors import InputError
+
 LONGEST_ID = 256
 _NO_ID = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONGEST_GUESSED = 64
+MOST_LISTED = 12
+"""Of more names than these none is listed where one is near to what was given."""
 
 
 def did_you_mean(given: str, names: Collection[str]) -> str:
@@ -35,3 +39,13 @@ def shortened(text: str, most: int = 40) -> str:
     """Cut a text for a message; what cannot be printed becomes a question mark in a diamond."""
     short = text if len(text) <= most else text[: most - 1] + "…"
     return short if short.isprintable() else "".join(c if c.isprintable() else "�" for c in short)
+
+
+def refuse_unknown(given: str | None, names: Collection[str], what: str) -> None:
+    """Raise InputError for a name that does not exist, and list those that do; None is no name."""
+    if given is None or given in names:
+        return
+    near = did_you_mean(given, names)
+    if near and len(names) > MOST_LISTED:
+        raise InputError(f"unknown {what} '{shortened(given)}'.{near}")
+    raise InputError(f"unknown {what} '{shortened(given)}'; there are: {', '.join(names)}.{near}")

@@ -12,7 +12,7 @@ from pipelines.epochs.accounts import Account, accounts
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import standing
-from pipelines.serve.views.ask import from_duckdb
+from pipelines.serve.views.duckdb import from_duckdb
 
 REASONS = ("late", "duplicate", "conflict", "malformed", "future")
 TRANSITIONS = {

@@ -16,7 +16,7 @@ from pipelines.checks.one_pass import Tally, tallies
 from pipelines.checks.scope import Scope
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from schemas.expectations import Contract, Expectation, contracts
 
 if TYPE_CHECKING:

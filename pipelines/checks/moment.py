@@ -90,7 +90,7 @@ class Moment:
 
     @cached_property
     def _session(self) -> "duckdb.DuckDBPyConnection":
-        from pipelines.serve.views.duckdb_session import duckdb_session
+        from pipelines.serve.views.duckdb import duckdb_session
 
         return duckdb_session(self._settings.root, self._settings.tables)
 

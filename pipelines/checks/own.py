@@ -32,7 +32,7 @@ from pipelines.epochs.partitions import stale_in
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from pipelines.serve.views.cells import plain
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from schemas.expectations import Severity
 
 READABLE = "deliveries_were_readable"

@@ -4,7 +4,6 @@ How it ends is in ending.py, how its help is laid out in manual.py. Nothing heav
 a command needs it: the help is there in a fifth of a second.
 """
 
-import os
 import sys
 from typing import Annotated, ClassVar
 
@@ -29,7 +28,7 @@ from pipelines.cli.commands.ui import ui
 from pipelines.cli.commands.watch import watch
 from pipelines.cli.exit_codes import MEANING, ended
 from pipelines.cli.help import HELP_NAMES, Command, Manual, Rows, page
-from pipelines.cli.no_pandas import keep_arrow_alone
+from pipelines.cli.startup import keep_arrow_alone, use_compiled_kernels
 
 DEBUG = "--debug"
 HELP = {"--help", "-h"}
@@ -149,16 +148,7 @@ def fencepost(
     """  # noqa: D301  \b is a character: the lines after it stay lines
     if not HELP.intersection(sys.argv):
         keep_arrow_alone()
-        _take_compiled_kernels()
-
-
-def _take_compiled_kernels() -> None:
-    """Have Numba look where set-up left the kernels' machine code: else joins wait 15 s for it."""
-    from pipelines.spark.environment.place import Place
-
-    kernels = Place.of_this_python().kernels
-    if os.access(kernels, os.W_OK):
-        os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels))
+        use_compiled_kernels()
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ def reasons(ctx: typer.Context) -> Iterable[str]:
 @offered
 def relations(ctx: typer.Context) -> Iterable[str]:
     """Name the views, and the tables as they lie in the lake."""
-    from pipelines.serve.views.relations import relations as all_relations
+    from pipelines.serve.views import relations as all_relations
 
     return all_relations(_settings(ctx).tables)
 

@@ -8,9 +8,6 @@ import typer
 
 from pipelines.cli import completion
 
-MOST_LISTED = 12
-"""Of more names than these none is listed where one is near to what was given."""
-
 Config = Annotated[
     Path | None,
     typer.Option(
@@ -36,9 +33,9 @@ OfFeed = Annotated[
 ]
 
 
-def print_json(told: Any) -> None:  # noqa: ANN401  whatever JSON can say
+def print_json(content: Any) -> None:  # noqa: ANN401  whatever JSON can say
     """Print one JSON object on one line."""
-    typer.echo(json.dumps(told, ensure_ascii=False))
+    typer.echo(json.dumps(content, ensure_ascii=False))
 
 
 def duration(text: str) -> int:
@@ -49,16 +46,3 @@ def duration(text: str) -> int:
         return parse_duration(text)
     except ValueError as why:
         raise typer.BadParameter(str(why)) from None
-
-
-def known(given: str | None, there: Any, what: str) -> None:  # noqa: ANN401  names, in any container
-    """Refuse a name that is not there, and say which are."""
-    if given is None or given in there:
-        return
-    from fencepost.errors import InputError
-    from fencepost.text import did_you_mean, shortened
-
-    near = did_you_mean(given, there)
-    if near and len(there) > MOST_LISTED:
-        raise InputError(f"unknown {what} '{shortened(given)}'.{near}")
-    raise InputError(f"unknown {what} '{shortened(given)}'; there are: {', '.join(there)}.{near}")

@@ -11,8 +11,8 @@ from assets.checks import checks
 from assets.graph import MARTS
 from assets.partitions import range_tags
 from pipelines.runs.run import take_in
-from pipelines.serve.views.ask import from_duckdb
-from pipelines.serve.views.status import status_of
+from pipelines.serve.status import status_of
+from pipelines.serve.views.duckdb import from_duckdb
 from tests.dagster.project import Project, at, hours, told
 from tests.faults.story import rows_of
 

@@ -22,8 +22,8 @@ from pipelines.project.settings import Settings
 from pipelines.runs import tidy as tidying
 from pipelines.runs.maintain import maintain
 from pipelines.runs.run import run, writing
-from pipelines.serve.views.duckdb_session import duckdb_session
-from pipelines.serve.views.status import status_of
+from pipelines.serve.status import status_of
+from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.aged_lakes import LANES, SECOND, Ageing, grown, tenth, told
 

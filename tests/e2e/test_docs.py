@@ -18,12 +18,11 @@ import typer
 from pipelines.cli.app import VARIABLES, app
 from pipelines.cli.handbook import PAGES
 from pipelines.cli.handbook.configuration import ELSEWHERE
+from pipelines.cli.tables import print_answer
 from pipelines.project.settings import ENVIRONMENT, Settings, keys, load, understood
 from pipelines.project.templates import FOR_DAGSTER, content
 from pipelines.serve.views.answers import Answer
-from pipelines.serve.views.ask_spark import refuse_writing
-from pipelines.serve.views.printing import print_answer
-from pipelines.serve.views.spark_session import spark_session_views
+from pipelines.serve.views.spark import refuse_writing, spark_session_views
 from tests.support.commands.commands import REPOSITORY
 from tests.support.commands.snippets import (
     PLAYED,

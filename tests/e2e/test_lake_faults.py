@@ -13,7 +13,7 @@ from fencepost.errors import LakeError
 from pipelines.epochs.drive import Lake, advance, chain_of
 from pipelines.lake.store import Store
 from pipelines.runs.run import run
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
 from schemas import FORMAT
 from tests.support.lakes import landed_lakes

@@ -172,7 +172,7 @@ def test_what_would_change_something_is_refused_in_words(project, statement, kin
     assert told.code == 2
     assert told.out == ""
     if kind:
-        assert f"of the kind {kind} was given, and `fencepost sql` only reads" in told.err
+        assert f"{kind} statements are rejected: `fencepost sql` only reads" in told.err
     assert sorted(project.rglob("*")) == before
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pipelines.checks.one_pass import tallies
-from pipelines.serve.views.duckdb_session import FUNCTIONS
+from pipelines.serve.views.duckdb import FUNCTIONS
 from schemas import Column, all_tables
 from schemas.expectations import Contract, contracts
 from tests.support.oracles.by_great_expectations import Said, said_by_theirs

@@ -20,7 +20,7 @@ from pipelines.execute import spark_read
 from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
 from pipelines.runs.watch import Watch
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner, SparkRunner
 from tests.support.commands.commands import REPOSITORY
 from tests.support.lakes import landed_joins, landed_lakes

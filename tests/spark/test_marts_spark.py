@@ -6,7 +6,7 @@ import pytest
 
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.marts import folder_of, refresh
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from schemas.marts import MARTS
 from tests.support.lakes.hand_made_lakes import AXES, Ledger, at
 

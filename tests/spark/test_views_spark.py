@@ -15,9 +15,8 @@ from pyspark.sql import SparkSession
 from fencepost.errors import InputError
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.views import statements, views
-from pipelines.serve.views.ask_spark import from_spark, refuse_writing
-from pipelines.serve.views.duckdb_session import duckdb_session
-from pipelines.serve.views.spark_session import spark_session_views
+from pipelines.serve.views.duckdb import duckdb_session
+from pipelines.serve.views.spark import from_spark, refuse_writing, spark_session_views
 from schemas import all_tables
 from tests.support.lakes.hand_made_lakes import AXES, Ledger, at
 from tests.support.stories.histories import FEED, histories, laid_out
@@ -176,8 +175,8 @@ def test_spark_answers_a_question_and_says_which_tables_there_are(spark, tmp_pat
     feeds = {name: Feed(name, axes, Path()) for name, axes in AXES.items()}
     asked = Settings(None, tmp_path / "lake", feeds)
     with (
-        mock.patch("pipelines.serve.views.ask_spark.stop"),  # the session is the tests'
-        mock.patch("pipelines.serve.views.ask_spark.spark", return_value=spark),
+        mock.patch("pipelines.serve.views.spark.stop"),  # the session is the tests'
+        mock.patch("pipelines.serve.views.spark.spark", return_value=spark),
     ):
         with from_spark(asked, "SELECT query_id, since FROM inside_now ORDER BY 1") as answer:
             told = [json.loads(line)["query_id"] for line in answer.lines("json")]

@@ -42,7 +42,7 @@ def declared(tmp_path) -> Settings:
 
 
 def test_what_passed_is_told_again_without_being_looked_at(declared, monkeypatch):
-    monkeypatch.setattr("pipelines.serve.views.duckdb_session.duckdb_session", None)
+    monkeypatch.setattr("pipelines.serve.views.duckdb.duckdb_session", None)
     made = looked(declared)
     assert fresh(made) == []
     assert all(each.passed and each.seconds == 0.0 for each in made)

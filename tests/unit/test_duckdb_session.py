@@ -5,7 +5,7 @@ import pytest
 
 from fencepost.errors import LakeError
 from pipelines.lake.evidence import Evidence
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from schemas import all_tables
 from tests.support.lakes.hand_made_lakes import AXES, Ledger
 

@@ -26,7 +26,7 @@ from pipelines.registry import actions
 from pipelines.registry.changes import Changes
 from pipelines.registry.queries import standing
 from pipelines.runs.watch import Watch
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
 from schemas import FORMAT, Table, all_tables
 from schemas.epochs import COUNTS

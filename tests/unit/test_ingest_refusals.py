@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from fencepost.errors import InputError
 from pipelines.ingest.refusals import Dismissed, dismiss, unanswered
 from pipelines.project.settings import Feed
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from tests.support.lakes.hand_made_lakes import AXES, Ledger
 from tests.support.lakes.ingested import T0, Place, ticks
 

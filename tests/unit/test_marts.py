@@ -20,7 +20,7 @@ from pipelines.lake.create import make_table
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.marts import folder_of, refresh
 from pipelines.serve.views import views
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from schemas.marts import MARTS
 from tests.support.lakes.hand_made_lakes import AXES, Ledger
 from tests.support.lakes.mart_lakes import TICKS, TOWN, Town, in_order, refreshed, write_town
@@ -143,9 +143,9 @@ def test_many_rows_lie_in_several_files_and_are_the_same_rows(town):
 
 
 def test_what_is_not_there_is_refused_in_words_and_nothing_is_made(town, tmp_path):
-    with pytest.raises(InputError, match=r"no feed 'tick'.*ticks, locations.*Did you mean 'ticks'"):
+    with pytest.raises(InputError, match=r"unknown feed 'tick'.*ticks, locations.*mean 'ticks'"):
         refresh(town.settings, "tick")
-    with pytest.raises(InputError, match=r"no mart 'visit'.*Did you mean 'visits'"):
+    with pytest.raises(InputError, match=r"unknown mart 'visit'.*Did you mean 'visits'"):
         refresh(town.settings, TICKS, ["visit"])
     nowhere = Settings(None, tmp_path / "nowhere", town.settings.feeds)
     with pytest.raises(LakeError, match="there is no lake"):

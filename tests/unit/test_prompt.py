@@ -13,7 +13,7 @@ from pipelines.cli.prompt.loop import HELP, Prompt, is_command
 from pipelines.cli.prompt.statements import is_blank, is_whole, split
 from pipelines.cli.prompt.suggestions import suggestions
 from pipelines.project.settings import Settings
-from pipelines.serve.views.relations import relations
+from pipelines.serve.views import relations
 from schemas import all_tables
 
 TABLES = all_tables({"ticks": ("price", "volume"), "locations": ("x", "y")})

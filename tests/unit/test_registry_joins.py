@@ -16,7 +16,7 @@ from pipelines.registry.joins import cached, fingerprint, join_sets, joins_of, l
 from pipelines.registry.listing import Asked, listed, told
 from pipelines.registry.queries import standing
 from pipelines.registry.text import condition_text, json_lines
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from tests.support.commands.files import written
 from tests.support.lakes.registered_joins import (
     LANE,

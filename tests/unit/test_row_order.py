@@ -18,8 +18,8 @@ from pipelines.ingest import ingest, retry
 from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
-from pipelines.serve.views.duckdb_session import duckdb_session
-from pipelines.serve.views.quarantined import Asked, quarantined
+from pipelines.serve.quarantine import Asked, quarantined
+from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.landed_lakes import register
 

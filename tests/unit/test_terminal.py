@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pipelines.cli.tables import GAP, fitted, left_out
 from pipelines.serve.views.cells import records
-from pipelines.serve.views.terminal import GAP, fitted, left_out
 
 COLUMNS = st.lists(
     st.tuples(st.integers(1, 30), st.integers(0, 60), st.booleans()), min_size=1, max_size=12

@@ -10,8 +10,7 @@ import pytest
 from pipelines.project.settings import keys
 from pipelines.project.settings.loading import understood
 from pipelines.serve.views import views
-from pipelines.serve.views.ask import from_duckdb
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session, from_duckdb
 from pipelines.serve.views.of_feeds import EACH, named_in
 from schemas import all_tables
 from tests.support.lakes.hand_made_lakes import Ledger, at

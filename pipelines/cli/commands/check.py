@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fencepost.text import refuse_unknown
 from pipelines.cli import completion
 from pipelines.cli.exit_codes import Code
-from pipelines.cli.options import AsJson, Config, LakeFolder, known, print_json
+from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 from pipelines.cli.progress import show_step
 
 if TYPE_CHECKING:  # DuckDB and Great Expectations are imported where they are needed
@@ -84,7 +85,7 @@ def check(  # noqa: PLR0913  options are many
 
     settings = load(config, lake=lake)
     lanes = _lanes(settings)
-    known(lane, lanes, "feed, or pair of feeds,")
+    refuse_unknown(lane, lanes, "feed, or pair of feeds,")
     made: list[tuple[str, Checked]] = []
     if deep or lane is None:
         show_step("the files of all tables")

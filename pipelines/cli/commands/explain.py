@@ -10,8 +10,9 @@ import typer
 
 from fencepost.lanes import sides_of
 from fencepost.plurals import counted
+from fencepost.text import refuse_unknown
 from pipelines.cli import completion
-from pipelines.cli.options import AsJson, Config, LakeFolder, known, print_json
+from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # Arrow and the engine are imported where they are needed
     from pipelines.serve.explain import Explained, ExplainedJoins, Part
@@ -77,7 +78,7 @@ def explain(  # noqa: PLR0913  options are many
     if lane is not None:
         sides = sides_of(lane)
         pairs = [lane] if sides and set(sides) <= set(settings.feeds) else []
-        known(lane, [*settings.feeds, *pairs], "lane" if sides else "feed")
+        refuse_unknown(lane, [*settings.feeds, *pairs], "lane" if sides else "feed")
     from pipelines.serve import explain
 
     told = []

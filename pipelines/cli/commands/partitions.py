@@ -7,8 +7,9 @@ import typer
 
 from fencepost.errors import InputError
 from fencepost.lanes import feeds_of, sides_of
+from fencepost.text import refuse_unknown
 from pipelines.cli import completion
-from pipelines.cli.options import AsJson, Config, LakeFolder, known, print_json
+from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:
     from pipelines.epochs.partitions import PartitionReport
@@ -122,7 +123,7 @@ def _refuse_unknown(settings: "Settings", lane: str) -> None:
         raise InputError(
             f"the joins over '{lane}' stand still: {' and '.join(missing)} not in fencepost.toml"
         )
-    known(lane, lanes(store, settings), "lane" if sides_of(lane) else "feed")
+    refuse_unknown(lane, lanes(store, settings), "lane" if sides_of(lane) else "feed")
 
 
 def _listed(settings: "Settings", lane: str) -> list[dict[str, Any]]:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fencepost.plurals import counted
+from fencepost.text import refuse_unknown
 from pipelines.cli import completion
 from pipelines.cli.exit_codes import Code
 from pipelines.cli.help import page, pages
-from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed, known, print_json
+from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed, print_json
 
 if TYPE_CHECKING:
     from pipelines.ingest.report import IngestReport
@@ -68,11 +69,11 @@ def show(  # noqa: PLR0913  options are many
       fencepost quarantine show --feed ticks --reason malformed --limit 0 --json
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.project.settings import load
-    from pipelines.serve.views.quarantined import Asked, quarantined
+    from pipelines.serve.quarantine import Asked, quarantined
 
     settings = load(config, lake=lake)
-    known(feed, settings.feeds, "feed")
-    known(reason, completion.REASONS, "reason")
+    refuse_unknown(feed, settings.feeds, "feed")
+    refuse_unknown(reason, completion.REASONS, "reason")
     found = quarantined(settings, Asked(feed, reason, arrival), limit)
     if as_json:
         counts = [
@@ -80,7 +81,8 @@ def show(  # noqa: PLR0913  options are many
         ]
         print_json({"counts": counts, "rows": found.rows})
         return
-    from pipelines.serve.views.cells import plain, print_table
+    from pipelines.cli.tables import print_table
+    from pipelines.serve.views.cells import plain
 
     if not found.counts:
         typer.echo("no such row is in quarantine")
@@ -146,7 +148,7 @@ def retry(
     from pipelines.runs.run import runner_of, writing
 
     settings = load(config, lake=lake)
-    known(feed, settings.feeds, "feed")
+    refuse_unknown(feed, settings.feeds, "feed")
     with writing(settings, "fencepost quarantine retry", runner_of(settings, quick=True)) as (
         held,
         _,

@@ -13,9 +13,10 @@ import typer
 
 from fencepost.errors import InputError
 from fencepost.plurals import counted
+from fencepost.text import refuse_unknown
 from pipelines.cli import completion
 from pipelines.cli.help import page, pages
-from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed, known, print_json
+from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed, print_json
 
 if TYPE_CHECKING:  # Arrow and Delta are imported where they are needed: --help stays quick
     from pipelines.lake.store import Store
@@ -192,7 +193,7 @@ def import_files(  # noqa: PLR0913  options are many
       fencepost queries import zones.parquet --feed locations --replace
     """  # noqa: D301
     settings = _settings(config, lake)
-    known(feed, settings.feeds, "feed")
+    refuse_unknown(feed, settings.feeds, "feed")
     from pipelines.registry import actions
     from pipelines.registry.input import read_given
 
@@ -228,8 +229,8 @@ def list_queries(  # noqa: PLR0913  options are many
       fencepost queries list --id 'depot-*' --json | jq -r '.queries[].id'
     """  # noqa: D301
     settings = _settings(config, lake)
-    known(feed, settings.feeds, "feed")
-    known(kind, KINDS.split("|"), "kind")
+    refuse_unknown(feed, settings.feeds, "feed")
+    refuse_unknown(kind, KINDS.split("|"), "kind")
     from pipelines.registry.listing import Asked, listed
 
     asked = Asked(feed, owner, tag, ids, kind)
@@ -327,7 +328,7 @@ def export(
       fencepost queries export --feed ticks --out ticks.jsonl.gz
     """  # noqa: D301
     settings = _settings(config, lake)
-    known(feed, settings.feeds, "feed")
+    refuse_unknown(feed, settings.feeds, "feed")
     from pipelines.registry.listing import Asked
     from pipelines.registry.queries import standing
     from pipelines.registry.text import in_one, json_lines

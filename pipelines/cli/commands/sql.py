@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # Arrow and DuckDB are imported where they are needed: --help
     from pipelines.serve.views.answers import Answer, Form
 
 SHOWN = 1000
-"""Rows that are printed for a person, unless --limit says otherwise (views/printing.py)."""
+"""Rows that are printed for a person, unless --limit says otherwise (cli/tables.py)."""
 
 FORMS: dict[str, "Form"] = {
     ".csv": "csv",
@@ -123,7 +123,7 @@ def sql(  # noqa: PLR0913  options are many
     if describe is not None:
         if asked is not None:
             raise InputError("a statement and --describe were given: one of them is enough")
-        from pipelines.serve.views.relations import print_description
+        from pipelines.cli.tables import print_description
 
         print_description(settings.tables, describe, as_json=as_json)
         return
@@ -156,10 +156,10 @@ def _answer(
     engine: Engine, settings: "Settings", statement: str
 ) -> AbstractContextManager["Answer"]:
     if engine is Engine.SPARK:
-        from pipelines.serve.views.ask_spark import from_spark
+        from pipelines.serve.views.spark import from_spark
 
         return from_spark(settings, statement)
-    from pipelines.serve.views.ask import from_duckdb
+    from pipelines.serve.views.duckdb import from_duckdb
 
     return from_duckdb(settings, statement)
 
@@ -184,7 +184,7 @@ def _give(
     answer: "Answer", form: "Form", out: Path | None, limit: int | None, *, as_json: bool
 ) -> None:
     """Print the rows or write them, no more than were asked for."""
-    from pipelines.serve.views.printing import most_rows, print_answer
+    from pipelines.cli.tables import most_rows, print_answer
 
     most = most_rows(form, limit) if out is None else limit or 0
     answer = answer.upto(most) if most else answer
@@ -209,7 +209,7 @@ def _without_statement(
 
         prompt(settings, form, limit)
         return
-    from pipelines.serve.views.relations import print_relations
+    from pipelines.cli.tables import print_relations
 
     print_relations(settings.tables, as_json=as_json)
     if not as_json:

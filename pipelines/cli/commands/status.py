@@ -16,7 +16,7 @@ from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
     from pipelines.project.settings import Settings
-    from pipelines.serve.views.status import LaneStatus, Status
+    from pipelines.serve.status import LaneStatus, Status
 
 LATEST = 5
 """Unanswered deliveries that are named; --json has all."""
@@ -43,7 +43,7 @@ def status(
       fencepost status --json | jq '.lanes[] | {lane, watermark, lag}'
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.project.settings import load
-    from pipelines.serve.views.status import status_of
+    from pipelines.serve.status import status_of
 
     settings = load(config, lake=lake)
     told = status_of(settings)

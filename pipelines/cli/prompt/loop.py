@@ -27,11 +27,17 @@ from pipelines.cli.prompt.history import History, prepared, state_folder
 from pipelines.cli.prompt.running import run
 from pipelines.cli.prompt.statements import is_blank, is_whole, split
 from pipelines.cli.prompt.suggestions import suggestions
+from pipelines.cli.tables import (
+    BY_COMMAND,
+    most_rows,
+    print_answer,
+    print_description,
+    print_relations,
+)
 from pipelines.lake.layout import Note
 from pipelines.project.settings import Settings
+from pipelines.serve.views import relations
 from pipelines.serve.views.answers import Form
-from pipelines.serve.views.printing import BY_COMMAND, most_rows, print_answer
-from pipelines.serve.views.relations import print_description, print_relations, relations
 
 ASKS = "fencepost> "
 GOES_ON = "      ...> "

@@ -15,8 +15,7 @@ import pyarrow as pa
 from fencepost.errors import FencepostError
 from pipelines.project.settings import Settings
 from pipelines.serve.views.answers import Answer
-from pipelines.serve.views.ask import answered
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import answered, duckdb_session
 
 A_LOOK = 0.05
 

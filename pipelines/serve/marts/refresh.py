@@ -15,15 +15,15 @@ import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from fencepost.errors import InputError, LakeError
-from fencepost.text import did_you_mean
+from fencepost.errors import LakeError
+from fencepost.text import refuse_unknown
 from pipelines.lake.crash_points import point
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import Note, open_table
 from pipelines.project.settings import Settings
 from pipelines.serve.marts.place import TRIES, Overtaken, crowded, folder_of, opened, put, swept
 from pipelines.serve.marts.write import BATCH, Laid
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from schemas import Table
 from schemas.marts import MARTS
 
@@ -71,13 +71,9 @@ def refresh(settings: Settings, feed: str, names: Sequence[str] | None = None) -
 
 
 def _chosen(settings: Settings, feed: str, names: Sequence[str] | None) -> list[str]:
-    if feed not in settings.feeds:
-        near = did_you_mean(feed, settings.feeds)
-        raise InputError(f"there is no feed '{feed}': there are {', '.join(settings.feeds)}.{near}")
+    refuse_unknown(feed, settings.feeds, "feed")
     for name in names or ():
-        if name not in MARTS:
-            near = did_you_mean(name, MARTS)
-            raise InputError(f"there is no mart '{name}': there are {', '.join(MARTS)}.{near}")
+        refuse_unknown(name, MARTS, "mart")
     return list(dict.fromkeys(MARTS if names is None else names))
 
 

@@ -12,10 +12,9 @@ from typing import TypeVar
 import duckdb
 import pyarrow as pa
 
-from fencepost.errors import InputError
-from fencepost.text import did_you_mean
+from fencepost.text import refuse_unknown
 from pipelines.project.settings import Settings
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 
 HOURS = 48
 BUSIEST = 15
@@ -114,9 +113,7 @@ def partitions(settings: Settings, feed: str) -> pa.Table:
 
 
 def _asked(settings: Settings, feed: str, ask: Callable[[Session], T]) -> T:
-    if feed not in settings.feeds:
-        near = did_you_mean(feed, settings.feeds)
-        raise InputError(f"there is no feed '{feed}': there are {', '.join(settings.feeds)}.{near}")
+    refuse_unknown(feed, settings.feeds, "feed")
     session = duckdb_session(settings.root, settings.tables)
     try:
         return ask(session)

@@ -15,7 +15,7 @@ from typing import Any
 import duckdb
 
 from pipelines.serve.report.scope import Scope
-from pipelines.serve.views.status import ASKED
+from pipelines.serve.status import ASKED
 
 GROUPS = 30
 """Of a lane, at most."""

@@ -23,7 +23,7 @@ from pipelines.serve.report import joins, lines, moves, tallies
 from pipelines.serve.report.epochs import state_of_epochs
 from pipelines.serve.report.scope import Range, Scope, chosen_feeds, refuse_no_partition, scopes
 from pipelines.serve.report.streams import look
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 
 Session = duckdb.DuckDBPyConnection
 

@@ -18,7 +18,7 @@ import duckdb
 
 from fencepost.errors import InputError
 from fencepost.lanes import sides_of
-from fencepost.text import did_you_mean, shortened
+from fencepost.text import refuse_unknown, shortened
 from fencepost.times import format_instant, parse_instant
 from pipelines.ingest.landing.keys import key_in_path
 from pipelines.project.settings import Settings
@@ -179,12 +179,9 @@ def within(column: str, numbers: Iterable[int]) -> str:
 
 
 def chosen_feeds(settings: Settings, feeds: Sequence[str] | None) -> list[str]:
-    """Take the feeds that were named, or all; refuse one that there is not."""
+    """Give the feeds that were named, or all; InputError for one that does not exist."""
     for name in feeds or ():
-        if name not in settings.feeds:
-            known = ", ".join(settings.feeds)
-            near = did_you_mean(name, settings.feeds)
-            raise InputError(f"there is no feed '{shortened(name)}'; there are: {known}.{near}")
+        refuse_unknown(name, settings.feeds, "feed")
     return [name for name in settings.feeds if not feeds or name in feeds]
 
 

@@ -2,13 +2,14 @@
 
 In a session a table of the lake has the name `raw_<table>`, and a view has the plain name. The
 texts keep to what both engines read alike; two functions of Spark's that DuckDB lacks, `explode`
-and `unix_micros`, are defined in its session (duckdb_session.FUNCTIONS).
+and `unix_micros`, are defined in its session (duckdb.FUNCTIONS).
 
 Law: a view shows what is done and in force, and nothing else; so all of them agree on one epoch of
 each lane, in any engine, whatever is being written meanwhile.
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from pipelines.serve.views.activity import EPOCH_ACCOUNTING, QUERY_ACTIVITY, STREAM_ACTIVITY
 from pipelines.serve.views.daily import DAILY_SUMMARY
@@ -20,9 +21,20 @@ from pipelines.serve.views.presence import INSIDE_NOW, VISITS
 from pipelines.serve.views.published import published
 from pipelines.serve.views.registry import QUERIES, QUERY_VERSIONS
 from pipelines.serve.views.view import View
-from schemas import Table
+from schemas import Column, Table
 
-__all__ = ["View", "statements", "views", "views_for"]
+__all__ = ["RAW", "Relation", "View", "relations", "statements", "views", "views_for"]
+
+RAW = "raw_"
+"""What stands before a table's name."""
+
+
+@dataclass(frozen=True)
+class Relation:
+    """A view or a table: what its rows are, and its columns."""
+
+    comment: str
+    columns: tuple[Column, ...]
 
 
 def views(tables: Mapping[str, Table]) -> tuple[View, ...]:
@@ -61,3 +73,10 @@ def _general(tables: Mapping[str, Table]) -> tuple[View, ...]:
 def statements(tables: Mapping[str, Table]) -> list[tuple[str, str]]:
     """Give the name and the SELECT of every view, each after those that it reads."""
     return [(view.name, view.sql) for view in views(tables)]
+
+
+def relations(tables: Mapping[str, Table]) -> dict[str, Relation]:
+    """Give everything that can be selected from: the views in their order, then the raw tables."""
+    named = {view.name: Relation(view.comment, view.columns) for view in views(tables)}
+    raw = {RAW + name: Relation(table.comment, table.columns) for name, table in tables.items()}
+    return named | raw

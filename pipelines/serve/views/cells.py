@@ -4,8 +4,8 @@ Law: what is printed stands on its line: no value, whatever was put into it, mov
 """
 
 import json
-import sys
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from math import isfinite
@@ -13,26 +13,20 @@ from typing import Any
 
 import pyarrow as pa
 
-from pipelines.serve.views.terminal import Cells, print_cells
-
 WIDEST = 100
 """Characters of a cell that are printed; files hold it whole."""
 
 Rows = Sequence[Sequence[Any]]
 
 
-def print_table(
-    header: Sequence[str], rows: Rows, widest: int | None = WIDEST, hint: str = ""
-) -> None:
-    """Print rows: for a terminal, or for what reads lines, which gets every column.
+@dataclass(frozen=True)
+class Cells:
+    """Rows as text: which columns hold numbers, and which have no value in any row."""
 
-    `widest` is the longest cell; `hint` says how to see columns that a terminal has no room for.
-    """
-    if sys.stdout.isatty():
-        print_cells(_laid_out(header, rows, widest), hint)
-        return
-    for line in aligned(header, rows, widest):
-        sys.stdout.write(f"{line}\n")
+    names: Sequence[str]
+    texts: Sequence[Sequence[str]]
+    numbers: Sequence[bool]
+    empty: Sequence[bool]
 
 
 def records(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
@@ -47,7 +41,7 @@ def records(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[st
 
 def aligned(header: Sequence[str], rows: Rows, widest: int | None = WIDEST) -> Iterator[str]:
     """Lay rows out in columns, numbers to the right, with a line under the header."""
-    told = _laid_out(header, rows, widest)
+    told = cells_of(header, rows, widest)
     widths = [max(map(len, column)) for column in zip(told.names, *told.texts, strict=True)]
     for line in (told.names, ["─" * width for width in widths], *told.texts):
         cells = (
@@ -57,7 +51,7 @@ def aligned(header: Sequence[str], rows: Rows, widest: int | None = WIDEST) -> I
         yield "  ".join(cells).rstrip()
 
 
-def _laid_out(header: Sequence[str], rows: Rows, widest: int | None) -> Cells:
+def cells_of(header: Sequence[str], rows: Rows, widest: int | None) -> Cells:
     """Write names and values as text."""
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
     return Cells(

@@ -15,7 +15,7 @@ import pyarrow as pa
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.serve.views import views_for
-from pipelines.serve.views.duckdb_session import FUNCTIONS
+from pipelines.serve.views.duckdb import FUNCTIONS
 from schemas import Table, all_tables
 from schemas.epochs import COUNTS
 

@@ -23,7 +23,7 @@ from pipelines.registry import commit as registry
 from pipelines.registry.changes import Changes
 from pipelines.registry.input import given_line
 from pipelines.runs.run import recover
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import Runner
 
 SECOND = 1_000_000

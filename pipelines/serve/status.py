@@ -18,7 +18,7 @@ from pipelines.ingest.run import left_outside
 from pipelines.lake.lock import holder
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.views.cells import as_json
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 
 if TYPE_CHECKING:
     import duckdb

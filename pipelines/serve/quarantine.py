@@ -10,7 +10,7 @@ from typing import Any
 
 from pipelines.project.settings import Settings
 from pipelines.serve.views.cells import as_json
-from pipelines.serve.views.duckdb_session import duckdb_session
+from pipelines.serve.views.duckdb import duckdb_session
 
 COLUMNS = ("feed", "arrival", "path", "file", "line", "reason", "detail", "raw", "epoch")
 

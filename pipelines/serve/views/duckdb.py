@@ -1,23 +1,28 @@
-"""A DuckDB connection in which the lake can be asked, its tables read only.
+"""The lake in DuckDB: a session with its tables and views, and one statement run in it.
 
 The raw tables are read by DuckDB's own Delta reader, from the wheel: nothing is downloaded, nothing
 is put into the user's home. All tables are pinned when the session opens, the ledgers first: what
 they say is done is in the tables that are pinned after them.
 
 Law: a session sees the lake as it was when it opened; its tables cannot be written to, and whatever
-it is told, no file outside the lake is reached. (DuckDB has no folders that are only read: COPY
-into the lake is refused before it comes here, by `asking`.)
+statement it runs, no file outside the lake is reached. A statement that would write, attach, load
+or set is rejected before it runs: DuckDB has no folders that are only read.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
 
 import duckdb
 
-from fencepost.errors import LakeError
+from fencepost.errors import InputError, LakeError
+from fencepost.text import did_you_mean
 from pipelines.lake.layout import READABLE, Note
-from pipelines.serve.views import views_for
+from pipelines.project.settings import Settings
+from pipelines.serve.views import views, views_for
+from pipelines.serve.views.answers import BATCH, Answer
 from schemas import Column, Table
 
 LEDGERS = ("epochs", "arrivals")
@@ -40,6 +45,16 @@ TYPES = {
     "date": "DATE",
 }
 """By kind of column: the type in DuckDB."""
+
+READS = "SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE and EXPLAIN"
+
+_EXPLAIN = re.compile(
+    r"\s*EXPLAIN\b\s*(ANALYZE\b\s*)?(\(\s*(ANALYZE|FORMAT)\b[^)]*\)\s*)?", re.IGNORECASE
+)
+_COMMENT = re.compile(r"\s*(--[^\n]*(\n|$)|/\*.*?\*/)", re.DOTALL)
+_PIVOT = re.compile(r"\bpivot", re.IGNORECASE)
+_UNKNOWN = re.compile(r"Table with name (\S+) does not exist|view `?(\w+)`? cannot be found")
+_GUESS = re.compile(r'\nDid you mean "[^"]*"\?')
 
 
 def refuse_odd(root: Path) -> None:
@@ -135,3 +150,70 @@ def _shut(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
 
 def _quoted(text: str) -> str:
     return text.replace("'", "''")
+
+
+@contextmanager
+def from_duckdb(settings: Settings, statement: str) -> Iterator[Answer]:
+    """Run a statement in DuckDB, in this process."""
+    with (
+        closing(duckdb_session(settings.root, settings.tables, statement)) as session,
+        answered(session, statement, settings.tables) as answer,
+    ):
+        yield answer
+
+
+@contextmanager
+def answered(
+    session: duckdb.DuckDBPyConnection, statement: str, tables: Mapping[str, Table]
+) -> Iterator[Answer]:
+    """Run a statement in an open session; InputError if it is refused, or fails as it is read."""
+    try:
+        refuse_writing(session, statement)
+        batches = session.execute(statement).to_arrow_reader(BATCH)
+        yield Answer.of(batches.schema, batches)
+    except duckdb.Error as why:
+        raise not_understood(str(why), tables) from None
+
+
+def refuse_writing(session: duckdb.DuckDBPyConnection, statement: str) -> None:
+    """Accept one statement that reads."""
+    kinds = [each.type.name for each in session.extract_statements(statement)]
+    if not kinds:
+        raise InputError(f"no statement was given: use {READS}")
+    if len(kinds) > 1:
+        if _PIVOT.search(statement):  # DuckDB would first make a type of what it finds
+            raise InputError("a PIVOT must name its values: PIVOT … ON column IN (…)")
+        raise InputError(f"{len(kinds)} statements were given: give one statement per call")
+    if kinds == ["EXPLAIN"]:  # with ANALYZE it would be carried out
+        refuse_writing(session, _EXPLAIN.sub("", _uncommented(statement), count=1))
+    elif kinds != ["SELECT"]:
+        raise only_reads(kinds[0])
+
+
+def _uncommented(statement: str) -> str:
+    """Leave out the comments before the first word."""
+    while comment := _COMMENT.match(statement):
+        statement = statement[comment.end() :]
+    return statement
+
+
+def only_reads(kind: str) -> InputError:
+    """Say that a statement of this kind is rejected."""
+    return InputError(
+        f"{kind} statements are rejected: `fencepost sql` only reads. Use {READS}; --out FILE "
+        "writes the rows of a SELECT to a file"
+    )
+
+
+def not_understood(why: str, tables: Mapping[str, Table]) -> InputError:
+    """Say what the engine said; where a table is unknown, which there are."""
+    unknown = _UNKNOWN.search(why)
+    if unknown is None:
+        return InputError(why)
+    known = [view.name for view in views(tables)]
+    raw = [f"raw_{name}" for name in tables]
+    near = did_you_mean(unknown[1] or unknown[2], [*known, *raw])
+    return InputError(
+        f"{_GUESS.sub('', why)}\n\nThere are: {', '.join(known)}; and the raw tables "
+        f"{', '.join(raw)}.{near}"
+    )

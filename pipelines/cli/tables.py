@@ -1,12 +1,27 @@
-"""Rows on a terminal: as many columns as fit, and a line for those that do not.
+"""Rows on standard output; what is said about them goes to standard error.
+
+On a terminal a table has as many columns as fit, and a line for those that do not. Whatever reads
+lines gets every column.
 
 Law: no column is left out in silence. One without a single value goes first, then those on the
-right; both are counted and named below the table. A table that fits is printed whole.
+right; both are counted and named below the table. A table that fits is printed whole, and an answer
+that was cut says so, and how to see the rest.
 """
 
-from collections.abc import Iterator, Sequence
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+
+import pyarrow as pa
+import typer
+
+from fencepost.text import refuse_unknown
+from pipelines.cli.options import print_json
+from pipelines.serve.views import RAW, relations, views
+from pipelines.serve.views.answers import Answer, Form, rows_of
+from pipelines.serve.views.cells import WIDEST, Cells, Rows, aligned, cells_of
+from schemas import Table
 
 FOLDED = 28
 """Characters that a text column keeps, however many columns stand beside it."""
@@ -17,6 +32,92 @@ GAP = len(GAP_TEXT)
 
 NAMED = 2
 """Lines that the names of left-out columns may take."""
+
+SHOWN = 1000
+"""Rows that are printed for a person, unless a limit says otherwise."""
+
+FOR_PEOPLE = ("table", "lines")
+
+
+@dataclass(frozen=True)
+class Hints:
+    """How to ask for what was not shown, in the words of the place where it was asked."""
+
+    rows: str
+    columns: str
+
+
+BY_OPTION = Hints("--limit 0 gives all", "--format lines shows every column, one a line")
+BY_COMMAND = Hints(".limit 0 gives all", ".format lines shows every column, one a line")
+
+
+def most_rows(form: Form, limit: int | None) -> int:
+    """Say how many rows to print at most; 0: all."""
+    if limit is not None:
+        return limit
+    return SHOWN if form in FOR_PEOPLE else 0
+
+
+def print_answer(answer: Answer, form: Form, most: int, hints: Hints = BY_OPTION) -> None:
+    """Print the rows of an answer that has `most` of them at most."""
+    many = 0
+
+    def counted() -> Iterator[pa.RecordBatch]:
+        nonlocal many
+        for batch in answer.batches:
+            many += batch.num_rows
+            yield batch
+
+    if form == "table":
+        rows = [row for batch in counted() for row in rows_of(batch)]
+        print_table(answer.schema.names, rows, hint=hints.columns)
+    else:
+        for piece in Answer(answer.schema, counted()).lines(form):
+            sys.stdout.write(piece)
+    if form in FOR_PEOPLE:
+        sys.stdout.flush()
+        sys.stderr.write(f"{many:,} row{'' if many == 1 else 's'}\n")
+    if answer.cut:
+        sys.stderr.write(f"the first {most:,} rows; {hints.rows}\n")
+
+
+def print_table(
+    header: Sequence[str], rows: Rows, widest: int | None = WIDEST, hint: str = ""
+) -> None:
+    """Print rows: for a terminal, or for what reads lines, which gets every column.
+
+    `widest` is the longest cell; `hint` says how to see columns that a terminal has no room for.
+    """
+    if sys.stdout.isatty():
+        print_cells(cells_of(header, rows, widest), hint)
+        return
+    for line in aligned(header, rows, widest):
+        sys.stdout.write(f"{line}\n")
+
+
+def print_relations(tables: Mapping[str, Table], *, as_json: bool = False) -> None:
+    """Print the views with their comments, and the names of the tables."""
+    listed = {view.name: view.comment for view in views(tables)}
+    if as_json:
+        shown = [{"name": name, "comment": comment} for name, comment in listed.items()]
+        print_json({"views": shown, "raw": [RAW + name for name in tables]})
+        return
+    print_table(("view", "what it shows"), list(listed.items()), widest=None)
+    typer.echo(f"\nAs they lie in the lake: {', '.join(RAW + name for name in tables)}")
+
+
+def print_description(tables: Mapping[str, Table], name: str, *, as_json: bool = False) -> None:
+    """Print the columns of a view or a table; InputError where there is none of that name."""
+    there = relations(tables)
+    refuse_unknown(name, there, "table or view")
+    relation = there[name]
+    rows = [(column.name, column.kind, column.comment) for column in relation.columns]
+    if as_json:
+        columns = [dict(zip(("name", "kind", "comment"), row, strict=True)) for row in rows]
+        print_json({"name": name, "comment": relation.comment, "columns": columns})
+        return
+    typer.echo(f"{name}: {relation.comment}\n")
+    print_table(("column", "kind", "what it is"), rows, widest=None)
 
 
 @dataclass(frozen=True)
@@ -62,16 +163,6 @@ def fitted(least: Sequence[int], whole: Sequence[int], empty: Sequence[bool], ro
 
 def _across(widths: Sequence[int] | dict[int, int], places: Sequence[int]) -> int:
     return sum(widths[place] for place in places) + GAP * (len(places) - 1)
-
-
-@dataclass(frozen=True)
-class Cells:
-    """Rows as text: which columns hold numbers, and which have no value in any row."""
-
-    names: Sequence[str]
-    texts: Sequence[Sequence[str]]
-    numbers: Sequence[bool]
-    empty: Sequence[bool]
 
 
 def print_cells(cells: Cells, hint: str) -> None:

@@ -1,10 +1,11 @@
-"""Arrow without pandas, for commands that ask for none.
+"""What makes a command start quickly: Arrow without pandas, and kernels compiled beforehand.
 
 Wherever pandas is installed, Arrow imports it with the first array that it makes: 0.4 s of a
-command that takes one. It asks once; told no, it never asks again, and pandas itself can still be
-imported by whoever wants it.
+command that takes one. It looks once; if the import fails then, it never looks again, and pandas
+itself can still be imported where it is needed.
 """
 
+import os
 import sys
 from collections.abc import Sequence
 from importlib.abc import MetaPathFinder
@@ -26,7 +27,7 @@ class _NoPandas(MetaPathFinder):
 
 
 def keep_arrow_alone() -> None:
-    """Have Arrow ask for pandas now, and answer that there is none."""
+    """Have Arrow look for pandas now, and find none."""
     if "pandas" in sys.modules:
         return
     finder = _NoPandas()
@@ -37,3 +38,12 @@ def keep_arrow_alone() -> None:
         pa.array([1])
     finally:
         sys.meta_path.remove(finder)
+
+
+def use_compiled_kernels() -> None:
+    """Have Numba look where set-up left the kernels' machine code: else joins wait 15 s for it."""
+    from pipelines.spark.environment.place import Place
+
+    kernels = Place.of_this_python().kernels
+    if os.access(kernels, os.W_OK):
+        os.environ.setdefault("NUMBA_CACHE_DIR", str(kernels))

@@ -1,0 +1,105 @@
+"""The lake in Spark: the same tables and views in a session, and one statement run.
+
+Law: the texts of the views are those that DuckDB reads; the ledgers are those of this moment, so
+that what is written from now on is not seen. As with DuckDB, only what reads is accepted: nothing
+in the statement's plan is a command, but for those that show something.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as fn
+
+from pipelines.lake.layout import Note
+from pipelines.project.settings import Settings
+from pipelines.serve.views import views_for
+from pipelines.serve.views.answers import BATCH, Answer
+from pipelines.serve.views.duckdb import (
+    LEDGERS,
+    ledgers_first,
+    not_understood,
+    only_reads,
+    refuse_odd,
+)
+from pipelines.spark.session import spark, stop
+from schemas import Table
+
+COMMANDS = ("Command", "ParsedStatement")
+SHOWING = ("Describe", "Show", "Explain")
+HIDING = ("Execute", "Compound")
+"""What may hold any statement: EXECUTE IMMEDIATE of a text, a script from BEGIN to END."""
+
+_LOGICAL = "org.apache.spark.sql.catalyst.plans.logical"
+_PLAN = re.compile(r";?\n+('|JVM stacktrace)")
+
+
+def spark_session_views(
+    spark: SparkSession, root: Path, tables: Mapping[str, Table], statement: str = ""
+) -> None:
+    """Make the raw tables and the views of a lake known to a session, as temporary views.
+
+    Of the views of single feeds it gets those that the statement names.
+    """
+    refuse_odd(root)
+    Note.read(root)
+    for table in ledgers_first(tables):
+        rows = _raw(spark, root / table.name, table)
+        if table.name in LEDGERS:  # each view reads them several times, and they are small
+            rows = spark.createDataFrame(rows.toArrow())
+        rows.createOrReplaceTempView(f"raw_{table.name}")
+    for view in views_for(statement, tables):
+        spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW `{view.name}` AS {view.sql}")
+
+
+def _raw(spark: SparkSession, path: Path, table: Table) -> DataFrame:
+    """Read a table with all the columns that are declared; what the lake lacks yet is null."""
+    if (path / "_delta_log").is_dir():
+        rows = spark.read.format("delta").load(str(path))
+    else:
+        rows = spark.range(0).drop("id")
+    return rows.select(
+        *(
+            fn.col(f"`{column.name}`")
+            if column.name in rows.columns
+            else fn.lit(None).cast(column.kind).alias(column.name)
+            for column in table.columns
+        )
+    )
+
+
+@contextmanager
+def from_spark(settings: Settings, statement: str) -> Iterator[Answer]:
+    """Run a statement in Spark, which is started and stopped for it: some 10 s."""
+    session = spark(memory=settings.memory, cores=settings.cores)
+    try:
+        spark_session_views(session, settings.root, settings.tables, statement)
+        refuse_writing(session, statement)
+        rows = session.sql(statement).toArrow()
+        yield Answer.of(rows.schema, rows.to_batches(BATCH))
+    except PySparkException as why:
+        message = _PLAN.split(str(why), maxsplit=1)[0]
+        raise not_understood(message, settings.tables) from None
+    finally:
+        stop()
+
+
+def refuse_writing(session: SparkSession, statement: str) -> None:
+    """Accept a statement that reads; Spark's own parser says which one does."""
+    inner: Any = session
+    plans = [inner._jsparkSession.sessionState().sqlParser().parsePlan(statement)]  # noqa: SLF001
+    gateway = inner.sparkContext._gateway  # noqa: SLF001
+    while plans:
+        plan = plans.pop()
+        kind = plan.getClass().getSimpleName()
+        is_command = any(is_instance_of(gateway, plan, f"{_LOGICAL}.{each}") for each in COMMANDS)
+        hides = any(word in kind for word in HIDING)
+        if hides or (is_command and not kind.startswith(SHOWING)):
+            raise only_reads(kind)
+        children = plan.children()
+        plans += [children.apply(place) for place in range(children.size())]
