@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.api.tables import CODED, constant, whole
-from pipelines.files.read.malformed import Malformed
+from pipelines.files.read.rows import Malformed
 
 NAME = "quarantine"
 QUARANTINE = pa.schema(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fencepost.api.tables import Axes
 from fencepost.errors import Fault, refuse
-from pipelines.files.read.raw_rows import STREAM_ID, TS, Declared
+from pipelines.files.read.rows import STREAM_ID, TS, Declared
 from pipelines.files.write.form import OutForm
 
 NOTHING_WRITTEN = "nothing written"

@@ -25,8 +25,7 @@ from pipelines.eval.quarantine import NAME, QuarantineRows
 from pipelines.eval.request import NOTHING_WRITTEN, EvalRequest
 from pipelines.eval.summary import CHANGES, Summary
 from pipelines.files.read.delivery import read
-from pipelines.files.read.malformed import Malformed
-from pipelines.files.read.read_rows import ReadDelivery
+from pipelines.files.read.rows import Malformed, ReadDelivery
 from pipelines.progress import Progress, no_progress, part_of
 
 EVALUATED = 0.75

@@ -25,9 +25,7 @@ from fencepost.tuples import Bools, Int64s
 from pipelines.disk.errors import refuse_failing
 from pipelines.files.read.content import Form
 from pipelines.files.read.delivery import look_at, pieces
-from pipelines.files.read.malformed import Malformed
-from pipelines.files.read.raw_rows import Declared
-from pipelines.files.read.read_rows import TuplePiece
+from pipelines.files.read.rows import Declared, Malformed, TuplePiece
 from pipelines.ingest.deliveries import Runs
 from pipelines.ingest.outcome import REWRITTEN, UNREADABLE, VANISHED, Outcome, Turned
 from pipelines.ingest.units import FilePart, Part, Unit

@@ -19,7 +19,7 @@ from fencepost.reference import Delivery, Registration
 from fencepost.reference import run as reference_run
 from fencepost.times import format_instant, parse_instant
 from fencepost.tuples import TupleBatch
-from pipelines.files.read.read_rows import ReadDelivery
+from pipelines.files.read.rows import ReadDelivery
 from tests.support.commands.commands import fencepost, rows
 from tests.support.commands.files import taken, written
 from tests.support.oracles.oracles import (

@@ -13,7 +13,7 @@ import pytest
 
 from fencepost.errors import LakeError
 from pipelines.files.read.delivery import DeliveryFile, look_at
-from pipelines.files.read.raw_rows import Declared
+from pipelines.files.read.rows import Declared
 from pipelines.ingest import task, units
 from pipelines.ingest.deliveries import Planned
 from pipelines.lake.data_files import content_hash

@@ -14,17 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import Faults
-from pipelines.files.read import (
-    csv_records,
-    csv_rows,
-    delivery,
-    json_lines,
-    json_rows,
-    lines,
-    parquet_rows,
-    raw_rows,
-)
-from pipelines.files.read.lines import LongLine, Window, bounded_lines
+from pipelines.files.read import content as file_content
+from pipelines.files.read import csv_rows, delivery, json_rows, parquet_rows
+from pipelines.files.read import rows as raw_rows
+from pipelines.files.read.content import LongLine, Window, bounded_lines
 from pipelines.ingest import task
 from tests.support.commands.files import faulty, lines_of, raws, rows_of, taken, written
 from tests.support.lakes.ingested import Place, ticks
@@ -36,13 +29,12 @@ HEADER = "stream_id,ts,price\n"
 @pytest.fixture
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Windows of 256 bytes, lines of 100."""
-    limits = {"PIECE": 256, "LONGEST": 100, "AHEAD": 102, "MOST_RAW": 20, "MOST_LINES": 8}
+    limits = {"PIECE": 256, "LONGEST_LINE": 100, "AHEAD": 102, "MOST_RAW": 20, "MOST_LINES": 8}
     for name, limit in limits.items():
-        monkeypatch.setattr(lines, name, limit)
-    for module in (json_rows, json_lines, csv_rows):
-        monkeypatch.setattr(module, "LONGEST", 100)
-    monkeypatch.setattr(csv_records, "LONGEST_LINE", 100)
-    monkeypatch.setattr(csv_records, "LONGEST", 100)
+        monkeypatch.setattr(file_content, name, limit)
+    for module in (json_rows, csv_rows):
+        monkeypatch.setattr(module, "LONGEST_LINE", 100)
+    monkeypatch.setattr(csv_rows, "LONGEST_QUOTED", 100)
     monkeypatch.setattr(csv_rows, "HEAD", 102)
 
 
@@ -98,16 +90,16 @@ def test_windows_and_long_lines_are_all_the_lines_of_a_file(text, piece):
     expected = list(enumerate(content.split(b"\n"), 1))
     found: list[tuple[int, bytes | int]] = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lines, "PIECE", piece)
+        patch.setattr(file_content, "PIECE", piece)
         reading = lines_of(content)
         while (window := reading.next()) is not None:
             if isinstance(window, LongLine):
-                assert window.length > lines.LONGEST
+                assert window.length > file_content.LONGEST_LINE
                 found.append((window.line, window.length))
                 continue
             assert isinstance(window, Window)
             some = window.content[: window.stop].removesuffix(b"\n").split(b"\n")
-            assert len(some) <= lines.MOST_LINES + 1  # the last may have no end
+            assert len(some) <= file_content.MOST_LINES + 1  # the last may have no end
             found += list(enumerate(some, window.line))
             reading.past(window, window.stop)
         assert reading.done == 1.0

@@ -9,11 +9,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fencepost.errors import Faults
-from pipelines.files.read import csv_records, csv_rows
-from pipelines.files.read import lines as reading_lines
-from pipelines.files.read.lines import Window
-from pipelines.files.read.raw_rows import Declared
-from pipelines.files.read.read_rows import ReadDelivery
+from pipelines.files.read import content as file_content
+from pipelines.files.read import csv_rows
+from pipelines.files.read.content import Window
+from pipelines.files.read.rows import Declared, ReadDelivery
 from tests.support.commands.files import faulty, lines_of, raws, rows_of, taken, written
 
 HEADER = "stream_id,ts,price\n"
@@ -187,7 +186,7 @@ def reference_records(text, fields) -> Split:
     """Read record by record: the exact grammar, tried at each line in turn."""
     found, faults, at, line = [], [], 0, 1
     while at < len(text):
-        match = csv_records.record_of(fields).match(text, at)
+        match = csv_rows.record_of(fields).match(text, at)
         if match is not None:
             found.append((line, match[1]))
             line += text.count(b"\n", at, match.end())
@@ -212,7 +211,7 @@ def split_all(content, fields) -> Split:
     found, faults, lines = [], [], lines_of(content)
     while (window := lines.next()) is not None:
         assert isinstance(window, Window)
-        r = csv_records.split(window, fields)
+        r = csv_rows.split(window, fields)
         spans = zip(r.line.tolist(), r.begin.tolist(), r.end.tolist(), strict=True)
         found += [(at, window.content[b:e]) for at, b, e in spans]
         faults += [(at, window.content[b:e]) for at, _, b, e in r.faulty]
@@ -228,7 +227,7 @@ def split_all(content, fields) -> Split:
 def test_oracle_records_are_those_of_the_grammar_tried_line_by_line(text, piece):
     content = text.encode()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading_lines, "PIECE", piece)
+        patch.setattr(file_content, "PIECE", piece)
         assert split_all(content, 3) == reference_records(content, 3)
 
 
@@ -256,7 +255,7 @@ def test_what_pythons_csv_writes_is_read_back(rows, style):
 
 
 def test_a_quotation_mark_is_followed_so_far_and_no_further(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_records, "LONGEST", 64)
+    monkeypatch.setattr(csv_rows, "LONGEST_QUOTED", 64)
     read = delivery(tmp_path, f'a,{T},"1' + "\n" * 100 + f'"\nb,{T},2\n')
     assert [name for name, _, _ in rows_of(read)] == ["b"]
     assert [line for line, _ in faulty(read)] == [2, 102]
@@ -265,7 +264,7 @@ def test_a_quotation_mark_is_followed_so_far_and_no_further(tmp_path, monkeypatc
 def test_pieces_make_no_difference(tmp_path, monkeypatch):
     body = "".join(f'"s{n}",{T},{n}\nt{n},{T},{"x" if n % 3 else n}\n' for n in range(50))
     whole = delivery(tmp_path, body)
-    monkeypatch.setattr(reading_lines, "PIECE", 100)
+    monkeypatch.setattr(file_content, "PIECE", 100)
     pieces = delivery(tmp_path, body)
     assert rows_of(pieces) == rows_of(whole)
     assert faulty(pieces) == faulty(whole)

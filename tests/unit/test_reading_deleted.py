@@ -12,11 +12,10 @@ from hypothesis import strategies as st
 
 from fencepost.cells import marks
 from fencepost.errors import Faults
+from pipelines.files.read import content as file_content
 from pipelines.files.read import json_rows, parquet_rows
-from pipelines.files.read import lines as reading_lines
 from pipelines.files.read.delivery import look_at
-from pipelines.files.read.raw_rows import Declared
-from pipelines.files.read.read_rows import ReadDelivery
+from pipelines.files.read.rows import Declared, ReadDelivery
 from tests.support.commands.files import faulty, lines_of, raws, rows_of, taken, written
 
 T = "2026-11-18T14:02:11Z"
@@ -187,7 +186,7 @@ def test_differential_marks_read_by_the_pattern_are_as_those_read_one_by_one(lin
         ]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading_lines, "PIECE", piece)
+        patch.setattr(file_content, "PIECE", piece)
         quick = read()
         patch.setattr(json_rows, "_pattern", lambda *_: None)
         assert read() == quick
@@ -294,8 +293,8 @@ def test_however_a_file_is_cut_each_row_keeps_its_mark(tmp_path_factory, words, 
     whole = read()
     assert whole == [whole[0]] * 3
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(reading_lines, "PIECE", piece)
-        patch.setattr(reading_lines, "PIECE", piece)
+        patch.setattr(file_content, "PIECE", piece)
+        patch.setattr(file_content, "PIECE", piece)
         patch.setattr(parquet_rows, "ROWS", 1 + piece % 5)
         assert read() == whole
 

@@ -17,7 +17,7 @@ from fencepost.errors import Faults
 from fencepost.times import EARLIEST, LATEST, format_instant
 from pipelines.files.read.content import comes_once
 from pipelines.files.read.delivery import look_at, read
-from pipelines.files.read.raw_rows import Declared
+from pipelines.files.read.rows import Declared
 from tests.support.commands.files import faulty, rows_of, taken, written
 
 IDS = st.text(

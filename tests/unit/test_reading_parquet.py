@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fencepost.errors import Faults
-from pipelines.files.read.read_rows import ReadDelivery
+from pipelines.files.read.rows import ReadDelivery
 from tests.support.commands.files import faulty, raws, rows_of, taken, written
 
 US = 1_795_010_531_000_000

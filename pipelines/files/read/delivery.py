@@ -21,8 +21,7 @@ from pipelines.files.read.content import (
     plain_parquet,
     whole,
 )
-from pipelines.files.read.raw_rows import Declared, RawRows, too_many_columns
-from pipelines.files.read.read_rows import ReadDelivery, TuplePiece
+from pipelines.files.read.rows import Declared, RawRows, ReadDelivery, TuplePiece, too_many_columns
 from pipelines.progress import Progress, no_progress
 
 MOST_UNPACKED = 1 << 29

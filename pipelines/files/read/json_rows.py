@@ -1,10 +1,11 @@
 """Rows of a JSON lines file: one object a line.
 
 Most files are written by a program: each line has the keys of the first, in its order. A pattern
-made from the first line takes such lines column by column (0.6 µs a line); every line that does not
+made from the first line reads such lines column by column (0.6 µs a line); every line that does not
 match is read by itself (5 µs).
 
-Law: the pattern matches only lines that the slow way reads as the same cells.
+Law: the pattern matches only lines that the slow way reads as the same cells. Numbers keep the text
+in which they were written, so that no digit is lost before it is judged.
 """
 
 import io
@@ -13,6 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -20,12 +22,111 @@ import pyarrow.compute as pc
 
 from fencepost.cells import CellFaults
 from fencepost.tuples import Bools, Int64s
-from pipelines.files.read.content import not_utf8, stretches
-from pipelines.files.read.csv_records import LF
-from pipelines.files.read.json_lines import JsonObject, Literal, read_object, text_of
-from pipelines.files.read.lines import LONGEST, Lines, LongLine, bounded_lines, raw_text
-from pipelines.files.read.malformed import Malformed
-from pipelines.files.read.raw_rows import Declared, RawRows
+from pipelines.files.read.content import (
+    LONGEST_LINE,
+    Lines,
+    LongLine,
+    bounded_lines,
+    not_utf8,
+    raw_text,
+    stretches,
+    why_long,
+)
+from pipelines.files.read.csv_rows import LF
+from pipelines.files.read.rows import Declared, Malformed, RawRows
+
+JsonObject = dict[str, Any]
+
+HALF_PAIR = re.compile("[\ud800-\udfff]")
+"""What JSON can escape and no UTF-8 holds."""
+
+_KINDS = {
+    dict: "an object",
+    list: "a list",
+    str: "a string",
+    bool: "true or false",
+    type(None): "null",
+}
+
+
+class Literal(str):
+    """A number as it was written; `NaN` and `Infinity` too, which JSON does not have."""
+
+    __slots__ = ()
+
+
+def _unambiguous(pairs: list[tuple[str, Any]]) -> JsonObject:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for place, key in enumerate(keys) if key in keys[:place])
+        raise ValueError(f"key {shown(twice)} stands twice")
+    return found
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_unambiguous,
+    parse_float=Literal,
+    parse_int=Literal,
+    parse_constant=Literal,
+)
+
+
+def read_object(line: bytes) -> JsonObject:
+    """Read a line; ValueError says why it is no object."""
+    if (length := len(line.rstrip(b"\r\n"))) > LONGEST_LINE:
+        raise ValueError(why_long(length))
+    try:
+        found = _DECODER.decode(line.decode())
+    except UnicodeDecodeError:
+        raise ValueError("bytes that are not UTF-8") from None
+    except json.JSONDecodeError as fault:
+        raise ValueError(f"not JSON: {fault.msg} (column {fault.pos + 1})") from None
+    except RecursionError:
+        raise ValueError("not read: nested too deep") from None
+    if not isinstance(found, dict):
+        kind = "a number" if isinstance(found, Literal) else _KINDS[type(found)]
+        raise ValueError(f"{kind}, where an object was expected")  # noqa: TRY004 the data's fault
+    return found
+
+
+def text_of(found: JsonObject, name: str, declared: Declared) -> str | None:
+    """Give the text of a cell; ValueError says why it can be none. A null has no text.
+
+    A mark may be left out, which is how most programs write that there is none: it is empty then.
+    """
+    is_mark = name == declared.deleted
+    if name not in found and not is_mark:
+        raise ValueError(f"{name} is missing")
+    value = found.get(name)
+    if value is None:
+        return "" if is_mark else None
+    if is_mark and isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, Literal):
+        if name == declared.stream_id and not value.lstrip("-").isdecimal():
+            raise ValueError(f"{name}: {shown(value)} is a number, but not an integer")
+        return str(value)
+    if isinstance(value, str) and (is_mark or name in declared.needed):
+        half = None if value.isascii() else HALF_PAIR.search(value)
+        if half is not None:
+            what = f"U+{ord(half[0]):04X}, as character {half.start() + 1}"
+            raise ValueError(f"{name} holds half a surrogate pair, {what}")
+        return value
+    times = dict.fromkeys((declared.ts, declared.clock), "a time")
+    others = {declared.stream_id: "a string", declared.deleted: "true or false"}
+    expected = {**others, **times}.get(name, "a number")
+    kind = "a string" if isinstance(value, str) else _KINDS[type(value)]
+    raise ValueError(f"{name}: {shown(value)} is {kind}, where {expected} was expected")
+
+
+def shown(value: object, most: int = 40) -> str:
+    """Write a value as JSON does, and no longer than a detail should be."""
+    if value and isinstance(value, list | dict):
+        return "[…]" if isinstance(value, list) else "{…}"
+    text = value if isinstance(value, Literal) else json.dumps(value)
+    return text if len(text) <= most else text[: most - 1] + "…"
+
 
 _NUMBER = r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _INTEGER = r"-?(?:0|[1-9][0-9]*)"
@@ -79,7 +180,7 @@ def _object(line: bytes) -> JsonObject | None:
 def _piece(content: bytes, bounds: Int64s, line: int, declared: Declared) -> RawRows:
     begins, ends, wanted = bounds[:-1], bounds[1:], declared.wanted
     matching, fast = _by_pattern(content, bounds, wanted, declared)
-    matching &= ~not_utf8(content, begins, ends) & (ends - begins <= LONGEST)
+    matching &= ~not_utf8(content, begins, ends) & (ends - begins <= LONGEST_LINE)
     slow = _Slow(wanted)
     for row in np.flatnonzero(~matching).tolist():
         slow.take(content[begins[row] : ends[row]], row, line + row, declared)

@@ -23,10 +23,16 @@ from fencepost.errors import Fault
 from fencepost.times import EARLIEST, LATEST, PER_UNIT, format_instant
 from fencepost.tuples import Int64s
 from pipelines.disk.errors import refuse_failing
-from pipelines.files.read.content import refusal
-from pipelines.files.read.lines import LONGEST
-from pipelines.files.read.malformed import Malformed, RawOf, by_piece
-from pipelines.files.read.raw_rows import Declared, RawRows, missing_columns, too_many_columns
+from pipelines.files.read.content import LONGEST_LINE, refusal
+from pipelines.files.read.rows import (
+    Declared,
+    Malformed,
+    RawOf,
+    RawRows,
+    by_piece,
+    missing_columns,
+    too_many_columns,
+)
 
 ROWS = 1 << 20
 """Rows that are read at a time."""
@@ -307,7 +313,7 @@ def _of_group(
     sizes = _text_sizes(file, group)
     names = list(file.schema_arrow.names)
     light = [name for name in names if sizes.get(name, 0) <= MOST_TEXT]
-    most = min(LONGEST, max(MOST_CELL, RAW_BYTES // max(len(rows), 1)))
+    most = min(LONGEST_LINE, max(MOST_CELL, RAW_BYTES // max(len(rows), 1)))
     try:
         table = file.read_row_group(group, light)
     except BROKEN as failure:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
+from pipelines.files.read.content import Lines
 from pipelines.files.read.delivery import look_at, read
-from pipelines.files.read.lines import Lines
-from pipelines.files.read.raw_rows import Declared
-from pipelines.files.read.read_rows import ReadDelivery
+from pipelines.files.read.rows import Declared, ReadDelivery
 
 Row = tuple[str, int, tuple[float, ...]]
 
