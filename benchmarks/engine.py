@@ -2,19 +2,19 @@
 
 Every line checks its answer before it is timed, and its ratio is taken within this one run:
 machines differ, and are noisy. Medians of seven unless a line says otherwise. With
-`--write` the figures go to docs/performance.md.
+`--write` the figures go to docs/performance/raw/engine.md, a summary to docs/performance.md.
 """
 
 import os
 import platform
 import sys
-from pathlib import Path
 
 from benchmarks import index_cost, many_axes, one_axis
+from benchmarks.pages import PAGES
 from benchmarks.peers import duckdb_crossings
-from benchmarks.report import Line, page, show
+from benchmarks.report import Line, show
 
-WRITE, PAGE = "--write", Path("docs/performance.md")
+WRITE = "--write"
 
 SECTIONS = {
     "default": (
@@ -32,8 +32,16 @@ SECTIONS = {
 }
 
 
+INTRODUCTION = """\
+# Performance of the engine: all lines
+
+Written by `make bench-engine ARGS='--write'`; do not edit. Every line checked its answer
+before it was timed, and its ratio was taken within this one run: {about}.
+"""
+
+
 def main(wanted: list[str]) -> int:
-    """Run the sections asked for; 1 if a bar is missed."""
+    """Run the requested sections; 1 if a bar is missed."""
     write = WRITE in wanted
     wanted = [name for name in wanted if name != WRITE]
     unknown = sorted(set(wanted) - set(SECTIONS))
@@ -42,14 +50,14 @@ def main(wanted: list[str]) -> int:
         return 2
     about = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}"
     print(about)
-    sections: list[tuple[str, list[Line]]] = []
+    sections: list[tuple[str, str, list[Line]]] = []
     for name in wanted or SECTIONS:
         title, section = SECTIONS[name]
-        sections.append((title, section()))
-        show(*sections[-1])
-    lines = [line for _, found in sections for line in found]
+        sections.append((name, title, section()))
+        show(*sections[-1][1:])
+    lines = [line for _, _, measured in sections for line in measured]
     if write:
-        PAGE.write_text(page(about, sections), encoding="utf-8")
+        PAGES["engine"].write(INTRODUCTION.format(about=about), sections)
     met = [line.met for line in lines if line.met is not None]
     print(f"\n{sum(met)} of {len(met)} bars met")
     return 0 if all(met) else 1

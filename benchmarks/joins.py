@@ -1,14 +1,15 @@
 """The benchmarks of joins: `make bench-joins`, or `ARGS="bands lake"` for some of them.
 
 Every line checks its answers before it is timed, and its ratio is taken within this one run, the
-rivals in turns, the least time of each. With `--write` the figures go to docs/performance-joins.md;
-with `--quick` all sections run at their smallest and judge no bar.
+rivals in turns, the least time of each. With `--write` the figures go to
+docs/performance/raw/joins.md, a summary to docs/performance-joins.md; with `--quick` all sections
+run at their smallest and judge no bar.
 """
 
 import sys
-from pathlib import Path
 
 from benchmarks import joins_bands, joins_lake, joins_windows
+from benchmarks.pages import PAGES
 from benchmarks.sections import Book
 
 SECTIONS = {
@@ -21,7 +22,7 @@ SECTIONS = {
 }
 
 INTRODUCTION = """\
-# Performance of joins
+# Performance of joins: all lines
 
 Written by `make bench-joins ARGS='--write'`; do not edit. Every line checked its answers before it
 was timed, and its ratio was taken within this one run: rivals in turns, the least time of each.
@@ -33,7 +34,7 @@ attribute's values on average. Peers that recompute are given our groups and the
 intervals.
 """
 
-BOOK = Book("joins", Path("docs/performance-joins.md"), SECTIONS, INTRODUCTION)
+BOOK = Book("joins", PAGES["joins"], SECTIONS, INTRODUCTION)
 
 if __name__ == "__main__":
     sys.exit(BOOK.main(sys.argv[1:], __doc__))

@@ -2,7 +2,8 @@
 
 Both sides run in one Spark session, in turns; warm-ups are discarded, answers checked before times
 count, and figures are medians of five, least and most beside them. With `--write` they go to
-docs/performance-lake.md; `--rows N` takes another number of ticks than ten million.
+docs/performance/raw/lake.md, a summary to docs/performance-lake.md; `--rows N` takes another number
+of ticks than ten million.
 """
 
 import argparse
@@ -14,9 +15,8 @@ from pathlib import Path
 
 from benchmarks import lake_epoch, lake_ingest, lake_memory, lake_micro
 from benchmarks.lake_made import Bench
+from benchmarks.pages import PAGES
 from benchmarks.report import Line, show
-
-PAGE = Path("docs/performance-lake.md")
 
 SECTIONS = {
     "memory": ("Memory", lake_memory.memory),
@@ -26,7 +26,7 @@ SECTIONS = {
 }
 
 INTRODUCTION = """\
-# Performance of the lake
+# Performance of the lake: all lines
 
 Written by `make bench-lake ARGS='--write'`; do not edit. Both sides ran in turns in one Spark
 session, local[{cores}] with C2; warm-ups are discarded. A time is the median of five, between the
@@ -41,20 +41,21 @@ which tasks `read`, `sort`, `evaluate` and `write`; theirs are added up over all
 
 
 def main(arguments: list[str]) -> int:
-    """Run the sections asked for; 1 if a bar is missed."""
-    asked = _parser().parse_args(arguments)
+    """Run the requested sections; 1 if a bar is missed."""
+    options = _parser().parse_args(arguments)
     about = f"Python {platform.python_version()}, {os.cpu_count()} cores, {platform.machine()}"
     print(about)
-    sections: list[tuple[str, list[Line]]] = []
+    sections: list[tuple[str, str, list[Line]]] = []
     with tempfile.TemporaryDirectory(prefix="fencepost-bench-") as folder:
-        bench = Bench(Path(folder), asked.rows)
-        for name in asked.sections or SECTIONS:
+        bench = Bench(Path(folder), options.rows)
+        for name in options.sections or SECTIONS:
             title, section = SECTIONS[name]
-            sections.append((title, section(bench)))
-            show(*sections[-1])
-    if asked.write:
-        PAGE.write_text(_page(about, sections), encoding="utf-8")
-    met = [line.met for _, found in sections for line in found if line.met is not None]
+            sections.append((name, title, section(bench)))
+            show(*sections[-1][1:])
+    if options.write:
+        introduction = INTRODUCTION.format(about=about, cores=os.cpu_count())
+        PAGES["lake"].write(introduction, sections)
+    met = [line.met for _, _, lines in sections for line in lines if line.met is not None]
     print(f"\n{sum(met)} of {len(met)} bars met")
     return 0 if all(met) else 1
 
@@ -65,14 +66,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--write", action="store_true")
     return parser
-
-
-def _page(about: str, sections: list[tuple[str, list[Line]]]) -> str:
-    rows = [INTRODUCTION.format(about=about, cores=os.cpu_count())]
-    for title, lines in sections:
-        rows += [f"## {title}", "", "| | figure | bar | | |", "| --- | --- | --- | --- | --- |"]
-        rows += [*(line.row for line in lines), ""]
-    return "\n".join(rows).rstrip() + "\n"
 
 
 if __name__ == "__main__":

@@ -2,11 +2,11 @@
 
 Every line checks its answers before it is timed, and its ratio is taken within this one run, the
 rivals in turns, the least time of each. With `--write` the figures go to
-docs/performance-matches.md; with `--quick` all sections run at their smallest and judge no bar.
+docs/performance/raw/matches.md, a summary to docs/performance-matches.md; with `--quick` all
+sections run at their smallest and judge no bar.
 """
 
 import sys
-from pathlib import Path
 
 from benchmarks import (
     matches_auto,
@@ -16,9 +16,8 @@ from benchmarks import (
     matches_peers,
     matches_rectangles,
 )
+from benchmarks.pages import PAGES
 from benchmarks.sections import Book
-
-PAGE = Path("docs/performance-matches.md")
 
 SECTIONS = {
     "rectangles": (
@@ -48,7 +47,7 @@ SECTIONS = {
 }
 
 INTRODUCTION = """\
-# Performance of matches
+# Performance of matches: all lines
 
 Written by `make bench-matches ARGS='--write'`; do not edit. Every line checked its answers before
 it was timed, and its ratio was taken within this one run: rivals in turns, the least time of three
@@ -62,7 +61,7 @@ W: of the values of an attribute a condition holds 44% on average.
 """
 
 
-BOOK = Book("matches", PAGE, SECTIONS, INTRODUCTION)
+BOOK = Book("matches", PAGES["matches"], SECTIONS, INTRODUCTION)
 
 if __name__ == "__main__":
     sys.exit(BOOK.main(sys.argv[1:], __doc__))

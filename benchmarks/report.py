@@ -10,7 +10,7 @@ REPEATS = 7
 
 @dataclass(frozen=True)
 class Line:
-    """One claim. `ratio` is judged against `bar`; without a bar it is only told."""
+    """One claim. `ratio` is judged against `bar`; without a bar it is only printed."""
 
     claim: str
     ratio: float | None
@@ -61,23 +61,3 @@ def show(title: str, lines: list[Line]) -> None:
     print(f"\n{title}")
     for line in lines:
         print(f"  {line}", flush=True)
-
-
-def page(about: str, sections: list[tuple[str, list[Line]]]) -> str:
-    """Lay the sections out as a page of the docs, which nobody edits by hand."""
-    rows = [
-        "# Performance",
-        "",
-        "Written by `make bench-engine ARGS='--write'`; do not edit. Every line checked its answer",
-        f"before it was timed, and its ratio was taken within this one run: {about}.",
-    ]
-    for title, lines in sections:
-        rows += [
-            "",
-            f"## {title}",
-            "",
-            "| claim | figure | bar | | |",
-            "| --- | --- | --- | --- | --- |",
-        ]
-        rows += [line.row for line in lines]
-    return "\n".join(rows) + "\n"
