@@ -50,7 +50,7 @@ class FeedState:
 
 
 @dataclass(frozen=True, eq=False)
-class Outcome:
+class FeedOutcome:
     """What a step found; `events`, `transitions`, `matches` are laid out as tables when asked for.
 
     Matches are not even looked for before: there may be a thousand for every tuple.
@@ -112,17 +112,17 @@ class Outcome:
     @property
     def transitions(self) -> pa.Table:
         """The transitions, each with the time of its first event and of the one that answered."""
-        told = self.decided
+        decided = self.decided
         return pa.table(
             {
-                "type": pa.array(KINDS).take(pa.array(told.kind)),
-                "query_id": self.queries.ids.take(pa.array(told.query)),
-                "query_version": pa.array(self.queries.versions[told.query]),
-                "stream_id": self.state.heads.names.take(pa.array(told.stream)),
-                "ts": pa.array(told.ts),
-                "from_ts": pa.array(told.from_ts),
-                "to_ts": pa.array(told.to_ts, mask=~told.answered),
-                "delivery": pa.array(told.delivery),
+                "type": pa.array(KINDS).take(pa.array(decided.kind)),
+                "query_id": self.queries.ids.take(pa.array(decided.query)),
+                "query_version": pa.array(self.queries.versions[decided.query]),
+                "stream_id": self.state.heads.names.take(pa.array(decided.stream)),
+                "ts": pa.array(decided.ts),
+                "from_ts": pa.array(decided.from_ts),
+                "to_ts": pa.array(decided.to_ts, mask=~decided.answered),
+                "delivery": pa.array(decided.delivery),
             }
         )
 
@@ -136,14 +136,14 @@ class Outcome:
         """Look the matches up, about so many at a time, in the order of the path."""
         if self.matcher is None or not len(self.matcher):
             return
-        taken = np.flatnonzero(self.walked.path.delivery != HEAD)
+        accepted = np.flatnonzero(self.walked.path.delivery != HEAD)
         begin, tuples = 0, min(most, FIRST_PIECE)
-        while begin < len(taken):
-            table, asked = self._matched(taken[begin : begin + tuples])
+        while begin < len(accepted):
+            table, count = self._matched(accepted[begin : begin + tuples])
             yield table
-            begin += asked
-            rate = max(table.num_rows, 1) / asked
-            tuples = max(1, min(int(most / rate), 4 * asked, len(taken)))
+            begin += count
+            rate = max(table.num_rows, 1) / count
+            tuples = max(1, min(int(most / rate), 4 * count, len(accepted)))
 
     def _matched(self, at: Int64s) -> tuple[pa.Table, int]:
         """Match the tuples at some places of the path."""
@@ -153,8 +153,8 @@ class Outcome:
         found = ProbeResult.nothing(len(at))
         if self.matcher is not None and len(at):
             points = np.ascontiguousarray(path.values[:, at])
-            asked = ProbeInput(points, path.names, stream, path.ts[at])
-            found = self.matcher.probe(asked, self.threads)
+            probes = ProbeInput(points, path.names, stream, path.ts[at])
+            found = self.matcher.probe(probes, self.threads)
         point = found.points
         table = pa.table(
             {
@@ -187,7 +187,7 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
     method: Method = "auto",
     fast: bool | None = None,
     threads: int = 1,
-) -> Outcome:
+) -> FeedOutcome:
     """Take the deliveries of a batch, 0 to `deliveries` - 1; some may be empty.
 
     `lateness` is the feed's allowed lateness in µs. `marks` are the feed's watermarks after each
@@ -212,11 +212,11 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
         lateness=lateness,
         marks=marks,
     )
-    taken, waiting = admission.released, _compact(admission.waiting)
+    released, waiting = admission.released, _compact(admission.waiting)
     rejected, watermarks = admission.rejected, admission.watermarks
     heads = state.heads.known_to(index.base)
-    path = Path.lay(heads, names, taken.stream, taken.ts, taken.values, taken.delivery)
-    del admission, taken  # the path holds all of them: one copy of the tuples is enough
+    path = Path.lay(heads, names, released.stream, released.ts, released.values, released.delivery)
+    del admission, released  # the path holds all of them: one copy of the tuples is enough
     walked, chosen = cross(index, path, method=method, fast=fast, threads=threads)
     changed = _changed(walked, heads)
     after = heads.with_heads(changed)
@@ -237,7 +237,7 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
     decided, pending = decide(state.pending.under(queries), crossed, marks, fast=fast)
     mark = int(watermarks[-1]) if deliveries else None
     watermark = state.watermark if mark is None or mark == NEVER else mark
-    return Outcome(
+    return FeedOutcome(
         walked,
         chosen,
         found,

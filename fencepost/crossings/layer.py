@@ -18,7 +18,7 @@ from fencepost.crossings.columns import Boxes, Posts, Stripes
 from fencepost.crossings.posts import PostList, Ruler
 from fencepost.errors import BrokenIndex
 from fencepost.queries import QuerySet
-from fencepost.queries.named import Named
+from fencepost.queries.stream_boxes import StreamBoxes
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
@@ -66,7 +66,7 @@ class Layer:
     def build(cls, queries: QuerySet, slot: int = 0, *, striped: bool = True) -> "Layer":
         """Lay out a query set. Without stripes the checked lists are the papers' border lists."""
         boxes = _Split.of(queries)
-        named = Named.of(queries, boxes.query)
+        named = StreamBoxes.of(queries, boxes.query)
         everywhere = queries.everywhere[boxes.query]
         plain: list[PostList] = []
         plain_named: list[PostList] = []
@@ -319,7 +319,7 @@ class Sighted:
     named_first: Int64s  # [segment + 1]
 
     @classmethod
-    def of(cls, queries: QuerySet, boxes: _Split, named: Named) -> "Sighted":
+    def of(cls, queries: QuerySet, boxes: _Split, named: StreamBoxes) -> "Sighted":
         """Sort the boxes of the sweep by either end, on the axis that bounds most of them."""
         wants = queries.enters_on_first[boxes.query]
         rows = np.flatnonzero(wants & queries.everywhere[boxes.query])

@@ -24,7 +24,7 @@ from fencepost.matches.regions import Regions, chosen
 from fencepost.matches.result import ProbeResult
 from fencepost.parallel import in_parallel
 from fencepost.queries import QuerySet
-from fencepost.queries.named import Named
+from fencepost.queries.stream_boxes import StreamBoxes
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s, codes_in
 
@@ -239,7 +239,7 @@ class MatcherPart:
         builder = _PartBuilder(queries, query, tests, index, batch, parameters, why)
         boxes = np.flatnonzero(queries.everywhere[query])
         everywhere = builder.build(boxes, None) if len(boxes) or not len(queries) else None
-        named = Named.of(queries, query.astype(np.int64))
+        named = StreamBoxes.of(queries, query.astype(np.int64))
         of_named = builder.build(named.rows, named.segment) if len(named.rows) else None
         always = (queries.valid_from == ALWAYS_FROM) & (queries.valid_to == ALWAYS_TO)
         timed = None if always.all() else ~always
@@ -291,7 +291,7 @@ class MatcherPart:
         self.queries.check()
         query = np.repeat(np.arange(len(self.queries)), np.diff(self.queries.box_ptr))
         boxes = np.flatnonzero(self.queries.everywhere[query])
-        named = Named.of(self.queries, query)
+        named = StreamBoxes.of(self.queries, query)
         for regions, rows, segment in (
             (self.everywhere, boxes, None),
             (self.of_named, named.rows, named.segment),

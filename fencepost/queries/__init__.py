@@ -1,7 +1,7 @@
 """Standing queries: what they say, the boxes that it comes to, and whole sets of them as columns.
 
-`where.py` reads the condition, `folding.py` makes boxes of it, `standing.py` and `reading.py` take
-queries as JSON, `query_set.py` holds a million of them. `joins/` are queries over two feeds.
+`where.py` reads the condition, `fold.py` turns it into boxes, `query.py` and `jsonl.py` read
+queries from JSON, `query_set.py` holds a million of them. `joins/` has the queries over two feeds.
 """
 
 from fencepost.queries.columns import CROSSING, MATCH
@@ -18,10 +18,10 @@ from fencepost.queries.condition import (
     Test,
     Tests,
 )
-from fencepost.queries.folding import boxes
+from fencepost.queries.fold import boxes
+from fencepost.queries.jsonl import read_queries_jsonl
+from fencepost.queries.query import Query, StandingQuery, check_query, parted, query_from_json
 from fencepost.queries.query_set import QuerySet
-from fencepost.queries.reading import read_queries_jsonl
-from fencepost.queries.standing import Query, StandingQuery, check_query, parted, query_from_json
 from fencepost.queries.where import parse_match, parse_where, read_where
 
 __all__ = [

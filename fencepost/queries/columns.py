@@ -39,7 +39,7 @@ _TYPES = {
 }
 
 
-class Columns(NamedTuple):
+class QueryColumns(NamedTuple):
     """The columns of a QuerySet, in its order."""
 
     ids: pa.StringArray
@@ -58,12 +58,12 @@ class Columns(NamedTuple):
     tests: Int32s
 
 
-def untested(boxes: int) -> tuple[Int64s, Int32s]:
+def no_tests(boxes: int) -> tuple[Int64s, Int32s]:
     """Give the columns `test_ptr` and `tests` of boxes that have no tests."""
     return np.zeros(boxes + 1, np.int64), np.empty((0, 3), np.int32)
 
 
-def check_columns(axes: tuple[str, ...], columns: Columns, kind: str = CROSSING) -> None:
+def check_columns(axes: tuple[str, ...], columns: QueryColumns, kind: str = CROSSING) -> None:
     """Raise BrokenIndex with the first law that is broken, and where; O(n log n)."""
     for broken in (_shapes, _pointers, _boxes, _tests, _rows, _names):
         for message in broken(axes, columns):
@@ -72,7 +72,7 @@ def check_columns(axes: tuple[str, ...], columns: Columns, kind: str = CROSSING)
         raise BrokenIndex(message)
 
 
-def _shapes(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
+def _shapes(axes: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
     n, d, b = len(columns.ids), len(axes), columns.lo.shape[-1]
     shapes = {"box_ptr": (n + 1,), "stream_ptr": (n + 1,), "lo": (d, b), "hi": (d, b)}
     shapes |= {"test_ptr": (b + 1,), "tests": (len(columns.tests), 3)}
@@ -90,7 +90,7 @@ def _shapes(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
             yield f"{name} is {strings.type} with {strings.null_count} nulls, strings were expected"
 
 
-def _pointers(_: tuple[str, ...], columns: Columns) -> Iterator[str]:
+def _pointers(_: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
     sizes = (
         ("box_ptr", columns.lo.shape[1], "query"),
         ("stream_ptr", len(columns.streams), "query"),
@@ -110,7 +110,7 @@ def _pointers(_: tuple[str, ...], columns: Columns) -> Iterator[str]:
         yield f"query {q} ('{columns.ids[int(q)]}') {watches}, and names {named[q]}"
 
 
-def _boxes(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
+def _boxes(axes: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
     lo, hi = columns.lo, columns.hi
     for axis, box in np.argwhere(~((lo < hi) & (hi > -LARGEST)))[:1]:
         yield f"box {box} is empty on {axes[axis]}: [{lo[axis, box]}, {hi[axis, box]})"
@@ -119,7 +119,7 @@ def _boxes(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
             yield f"{name} of box {box} on {axes[axis]} is -0.0"
 
 
-def _tests(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
+def _tests(axes: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
     left, op, right = columns.tests.T
     d = len(axes)
     right_op = (op >= 0) & (op < len(OPS))
@@ -128,7 +128,7 @@ def _tests(axes: tuple[str, ...], columns: Columns) -> Iterator[str]:
         yield f"test {k} is {columns.tests[k].tolist()}: two of {d} axes, op 0 to 2 between them"
 
 
-def _of_kind(kind: str, columns: Columns) -> Iterator[str]:
+def _of_kind(kind: str, columns: QueryColumns) -> Iterator[str]:
     if kind == CROSSING:
         if len(columns.tests):
             yield f"crossing queries have {len(columns.tests)} tests of two axes"
@@ -137,7 +137,7 @@ def _of_kind(kind: str, columns: Columns) -> Iterator[str]:
         yield f"query {q} ('{columns.ids[int(q)]}') is a match, and has within or on_first"
 
 
-def _rows(_: tuple[str, ...], columns: Columns) -> Iterator[str]:
+def _rows(_: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
     for q in np.flatnonzero(columns.versions < 1)[:1]:
         yield f"query {q} has the version {columns.versions[q]}"
     for q in np.flatnonzero(columns.within < -1)[:1]:
@@ -146,7 +146,7 @@ def _rows(_: tuple[str, ...], columns: Columns) -> Iterator[str]:
         yield f"query {q} is valid from {columns.valid_from[q]} to {columns.valid_to[q]}"
 
 
-def _names(_: tuple[str, ...], columns: Columns) -> Iterator[str]:
+def _names(_: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
     for name, strings in (("ids", columns.ids), ("streams", columns.streams)):
         for row in no_ids(strings)[:1]:
             yield f"{name} holds {strings[int(row)].as_py()!r:.80} in row {row}, which is no id"

@@ -50,7 +50,7 @@ _WHY_NOT: Mapping[tuple[str, str], str] = {
 }
 
 
-class Unheld(float):
+class InexactNumber(float):
     """A number of JSON that no double stands for, and why."""
 
     why: str
@@ -208,7 +208,7 @@ class Fields:
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.note(f"{what} must be a number, not {kind_of(value)}")
             return 0.0
-        if isinstance(value, Unheld):
+        if isinstance(value, InexactNumber):
             self.note(f"{what}: {value.why}")
             return 0.0
         try:

@@ -28,9 +28,9 @@ from fencepost.queries.joins import (
     JoinQuery,
     WindowJoins,
 )
+from fencepost.queries.jsonl import json_object, read_queries_jsonl
+from fencepost.queries.query import StandingQuery, parted
 from fencepost.queries.query_set import QuerySet
-from fencepost.queries.reading import json_object, read_queries_jsonl
-from fencepost.queries.standing import StandingQuery, parted
 from fencepost.text import shortened
 from fencepost.tuples import Bools, Int64s
 

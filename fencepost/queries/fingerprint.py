@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fencepost.queries.columns import CROSSING, Columns, Int32s
+from fencepost.queries.columns import CROSSING, Int32s, QueryColumns
 from fencepost.queries.strings import Int64s, UInt64s, finish, mix, mix_strings, seeded
 
 Sums = tuple[int, int]
@@ -23,7 +23,7 @@ _CHUNK = 1 << 14  # rows that stay in the cache while they are hashed
 _LANE = 2**64
 
 
-def sums_of(queries: Columns) -> Sums:
+def sums_of(queries: QueryColumns) -> Sums:
     """Add up the hashes of all queries, lane by lane."""
     total = (0, 0)
     for _, hashes in _by_chunk(queries):
@@ -31,7 +31,7 @@ def sums_of(queries: Columns) -> Sums:
     return total
 
 
-def hashes_of(queries: Columns) -> UInt64s:
+def hashes_of(queries: QueryColumns) -> UInt64s:
     """Hash each query by itself: uint64[2, n]. Equal columns say that two say the same."""
     found = np.empty((2, len(queries.ids)), np.uint64)
     for rows, hashes in _by_chunk(queries):
@@ -58,13 +58,13 @@ def fingerprint_of(
     return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
-def _by_chunk(queries: Columns) -> Iterator[tuple[slice, UInt64s]]:
+def _by_chunk(queries: QueryColumns) -> Iterator[tuple[slice, UInt64s]]:
     for begin in range(0, len(queries.ids), _CHUNK):
         rows = slice(begin, min(begin + _CHUNK, len(queries.ids)))
         yield rows, _hashes(queries, rows.start, rows.stop)
 
 
-def _hashes(queries: Columns, begin: int, end: int) -> UInt64s:
+def _hashes(queries: QueryColumns, begin: int, end: int) -> UInt64s:
     """Hash the rows from begin to end: uint64[2, end - begin]."""
     rows = slice(begin, end)
     hashes = seeded(end - begin)
@@ -87,7 +87,7 @@ def _hashes(queries: Columns, begin: int, end: int) -> UInt64s:
     return hashes
 
 
-def _box_hashes(queries: Columns, begin: int, end: int) -> UInt64s:
+def _box_hashes(queries: QueryColumns, begin: int, end: int) -> UInt64s:
     boxes = slice(int(queries.box_ptr[begin]), int(queries.box_ptr[end]))
     hashes = seeded(boxes.stop - boxes.start)
     for lo, hi in zip(queries.lo, queries.hi, strict=True):

@@ -69,7 +69,7 @@ def tokens_of(text: str, field: str) -> list[str]:
 
 
 @contextmanager
-def told_of(text: str) -> Iterator[None]:
+def at_text(text: str) -> Iterator[None]:
     """Give what is wrong with a whole text the text."""
     try:
         yield

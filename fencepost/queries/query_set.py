@@ -21,15 +21,15 @@ from fencepost.queries.columns import (
     CROSSING,
     MATCH,
     Bools,
-    Columns,
     Doubles,
     Int32s,
+    QueryColumns,
     check_columns,
-    untested,
+    no_tests,
 )
 from fencepost.queries.condition import OPS
 from fencepost.queries.fingerprint import Sums, fingerprint_of, minus, plus, sums_of
-from fencepost.queries.standing import StandingQuery
+from fencepost.queries.query import StandingQuery
 from fencepost.queries.strings import Int64s, repeated
 from fencepost.queries.table import columns_of
 from fencepost.text import shortened
@@ -91,39 +91,39 @@ class QuerySet:
         kind: str = CROSSING,
     ) -> "QuerySet":
         """Take queries one by one; refuse other feeds' and kinds', unparsed ones, repeated ids."""
-        taken = list(queries)
-        d, n = len(axes), len(taken)
-        _refuse_strangers(feed, d, kind, taken)
-        ids = pa.array([q.id for q in taken], pa.string())
+        listed = list(queries)
+        d, n = len(axes), len(listed)
+        _refuse_strangers(feed, d, kind, listed)
+        ids = pa.array([q.id for q in listed], pa.string())
         again, _ = repeated(ids)
         if len(again):
             raise InputError(f"the feed '{feed}' is given {_named(ids, again)} twice")
         ends = np.fromiter(
-            chain.from_iterable(chain.from_iterable(chain.from_iterable(q.boxes for q in taken))),
+            chain.from_iterable(chain.from_iterable(chain.from_iterable(q.boxes for q in listed))),
             np.float64,
         ).reshape(-1, d, 2)
         lo, hi = np.ascontiguousarray(ends.transpose(2, 1, 0)) + 0.0  # -0.0 becomes 0.0
-        box_ptr = _ptr([len(q.boxes) for q in taken])
-        named = [q.streams or () for q in taken]
+        box_ptr = _ptr([len(q.boxes) for q in listed])
+        named = [q.streams or () for q in listed]
         for box in np.flatnonzero(~((lo < hi) & (hi > -LARGEST)).all(axis=0))[:1]:
-            query = taken[int(np.searchsorted(box_ptr, box, side="right")) - 1]
-            raise InputError(f"{_told(query)} has an empty box: {query.boxes}")
+            query = listed[int(np.searchsorted(box_ptr, box, side="right")) - 1]
+            raise InputError(f"{_name_of(query)} has an empty box: {query.boxes}")
         return cls(
             feed,
             tuple(axes),
             ids,
-            np.fromiter((q.version for q in taken), np.int32, n),
+            np.fromiter((q.version for q in listed), np.int32, n),
             box_ptr,
             lo,
             hi,
-            np.fromiter((q.streams is None for q in taken), np.bool_, n),
+            np.fromiter((q.streams is None for q in listed), np.bool_, n),
             _ptr([len(streams) for streams in named]),
             pa.array(list(chain.from_iterable(named)), pa.string()),
-            _times([q.within for q in taken], -1),
-            np.fromiter((q.on_first == "enter" for q in taken), np.bool_, n),
-            _times([q.valid_from for q in taken], ALWAYS_FROM),
-            _times([q.valid_to for q in taken], ALWAYS_TO),
-            *_tests_of(taken, int(box_ptr[-1])),
+            _times([q.within for q in listed], -1),
+            np.fromiter((q.on_first == "enter" for q in listed), np.bool_, n),
+            _times([q.valid_from for q in listed], ALWAYS_FROM),
+            _times([q.valid_to for q in listed], ALWAYS_TO),
+            *_tests_of(listed, int(box_ptr[-1])),
             kind,
         )
 
@@ -251,7 +251,7 @@ class QuerySet:
             raise InputError("a row was asked for twice: ids are distinct")
         box_ptr, boxes = _members(self.box_ptr, rows)
         stream_ptr, streams = _members(self.stream_ptr, rows)
-        test_ptr, tests = untested(len(boxes))
+        test_ptr, tests = no_tests(len(boxes))
         if len(self.tests):
             test_ptr, tested = _members(self.test_ptr, boxes)
             tests = self.tests[tested]
@@ -279,25 +279,27 @@ class QuerySet:
         """Test every law of the columns; BrokenIndex tells the first that is broken."""
         check_columns(self.axes, self.columns(), self.kind)
 
-    def columns(self) -> Columns:
+    def columns(self) -> QueryColumns:
         """The columns by name, in their order."""
-        return Columns(*(getattr(self, name) for name in Columns._fields))
+        return QueryColumns(*(getattr(self, name) for name in QueryColumns._fields))
 
 
 def _refuse_strangers(feed: str, d: int, kind: str, queries: Sequence[StandingQuery]) -> None:
     """Refuse queries that cannot stand in a set of this kind over d axes of this feed."""
     for query in queries:
         if query.kind != kind:
-            raise InputError(f"{_told(query)} is of the kind '{query.kind}', the set of '{kind}'")
+            raise InputError(
+                f"{_name_of(query)} is of the kind '{query.kind}', the set of '{kind}'"
+            )
         if query.feed != feed:
-            raise InputError(f"{_told(query)} watches '{query.feed}', not '{feed}'")
+            raise InputError(f"{_name_of(query)} watches '{query.feed}', not '{feed}'")
         if not query.boxes:
-            raise InputError(f"{_told(query)} has no boxes: it was read without its feed's axes")
+            raise InputError(f"{_name_of(query)} has no boxes: it was read without its feed's axes")
         if any(len(box) != d for box in query.boxes):
             axes = len(query.boxes[0])
-            raise InputError(f"{_told(query)} has boxes over {axes} axes, '{feed}' has {d}")
+            raise InputError(f"{_name_of(query)} has boxes over {axes} axes, '{feed}' has {d}")
         if query.streams == ():
-            raise InputError(f"{_told(query)} names no stream: None watches all of them")
+            raise InputError(f"{_name_of(query)} names no stream: None watches all of them")
         if query.tests:
             _refuse_tests(query, d)
 
@@ -305,29 +307,29 @@ def _refuse_strangers(feed: str, d: int, kind: str, queries: Sequence[StandingQu
 def _refuse_tests(query: StandingQuery, d: int) -> None:
     """Refuse tests that are not of two of the d axes, or do not fit the boxes."""
     if query.kind == CROSSING:
-        raise InputError(f"{_told(query)} compares two axes: only `match` queries do")
+        raise InputError(f"{_name_of(query)} compares two axes: only `match` queries do")
     if len(query.tests) != len(query.boxes):
         boxes = len(query.boxes)
-        raise InputError(f"{_told(query)} has {boxes} boxes, and tests for {len(query.tests)}")
+        raise InputError(f"{_name_of(query)} has {boxes} boxes, and tests for {len(query.tests)}")
     for test in chain.from_iterable(query.tests):
         left, op, right = test
         if op not in OPS or left == right or not (0 <= left < d and 0 <= right < d):
             raise InputError(
-                f"{_told(query)} has the test {test}: two of its {d} axes were expected, counted "
-                f"from 0, and one of {', '.join(OPS)} between them"
+                f"{_name_of(query)} has the test {test}: two of its {d} axes, counted from 0, "
+                f"with one of {', '.join(OPS)} between them were expected"
             )
 
 
 def _tests_of(queries: Sequence[StandingQuery], boxes: int) -> tuple[Int64s, Int32s]:
     """Lay the tests of all boxes end to end."""
     if not any(q.tests for q in queries):
-        return untested(boxes)
+        return no_tests(boxes)
     of_each = list(chain.from_iterable(q.tests or ((),) * len(q.boxes) for q in queries))
     rows = [(a, OPS.index(op), b) for a, op, b in chain.from_iterable(of_each)]
     return _ptr([len(tests) for tests in of_each]), np.array(rows, np.int32).reshape(-1, 3)
 
 
-def _told(query: StandingQuery) -> str:
+def _name_of(query: StandingQuery) -> str:
     return f"the query '{shortened(query.id)}'"
 
 
@@ -351,6 +353,6 @@ def _members(ptr: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
     """Give the members of these rows, and the pointer to them."""
     begins = ptr[rows]
     lengths = ptr[rows + 1] - begins
-    taken = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths, out=taken[1:])
-    return taken, np.repeat(begins - taken[:-1], lengths) + np.arange(taken[-1])
+    places = np.zeros(len(rows) + 1, np.int64)
+    np.cumsum(lengths, out=places[1:])
+    return places, np.repeat(begins - places[:-1], lengths) + np.arange(places[-1])

@@ -112,5 +112,5 @@ def _bytes_of(strings: pa.StringArray) -> tuple[npt.NDArray[np.int32], npt.NDArr
         return np.zeros(1, np.int32), np.empty(0, np.uint8)
     places = np.frombuffer(offsets, np.int32)[strings.offset : strings.offset + len(strings) + 1]
     begin, end = int(places[0]), int(places[-1])
-    held = np.frombuffer(data, np.uint8)[begin:end] if end > begin else np.empty(0, np.uint8)
-    return places - np.int32(begin), held
+    content = np.frombuffer(data, np.uint8)[begin:end] if end > begin else np.empty(0, np.uint8)
+    return places - np.int32(begin), content

@@ -27,10 +27,10 @@ import pyarrow.compute as pc
 
 from fencepost.doubles import LARGEST
 from fencepost.errors import Fault, Faults
-from fencepost.queries.columns import CROSSING, MATCH, Bools, Columns, Doubles, untested
+from fencepost.queries.columns import CROSSING, MATCH, Bools, Doubles, QueryColumns, no_tests
 from fencepost.queries.conversions import inexact, is_text, microseconds, nulls_of, once_each
 from fencepost.queries.joins.query import JOINS
-from fencepost.queries.standing import NO_EVENTS, ON_FIRST
+from fencepost.queries.query import NO_EVENTS, ON_FIRST
 from fencepost.queries.strings import Int64s, no_ids, repeated
 from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import (
@@ -50,41 +50,41 @@ _OPTIONAL = ("kind", "version", "within", "streams", "on_first", "valid_from", "
 
 def columns_of(
     axes: tuple[str, ...], table: pa.Table, source: str, kind: str
-) -> tuple[Columns, Bools]:
+) -> tuple[QueryColumns, Bools]:
     """Take a table's columns, and which rows are matches; `kind` is that of rows that say none.
 
     O(n) but for the sort that finds repeated ids; raises Faults.
     """
-    reading = _Reading(table, source)
-    reading.refuse_unknown(axes)
-    ids = reading.ids()
-    lo, hi = reading.bounds(axes)
-    everywhere, stream_ptr, streams = reading.streams()
-    valid_from, valid_to = reading.validity()
-    matches = reading.matches(kind)
-    reading.refuse_events(matches)
-    test_ptr, tests = untested(len(ids))
-    columns = Columns(
+    reader = _TableReader(table, source)
+    reader.refuse_unknown(axes)
+    ids = reader.ids()
+    lo, hi = reader.bounds(axes)
+    everywhere, stream_ptr, streams = reader.streams()
+    valid_from, valid_to = reader.validity()
+    matches = reader.matches(kind)
+    reader.refuse_events(matches)
+    test_ptr, tests = no_tests(len(ids))
+    columns = QueryColumns(
         ids=ids,
-        versions=reading.versions(),
+        versions=reader.versions(),
         box_ptr=np.arange(len(ids) + 1),
         lo=lo,
         hi=hi,
         everywhere=everywhere,
         stream_ptr=stream_ptr,
         streams=streams,
-        within=reading.within(),
-        enters_on_first=reading.enters_on_first(),
+        within=reader.within(),
+        enters_on_first=reader.enters_on_first(),
         valid_from=valid_from,
         valid_to=valid_to,
         test_ptr=test_ptr,
         tests=tests,
     )
-    reading.raise_faults()
+    reader.raise_faults()
     return columns, matches
 
 
-class _Reading:
+class _TableReader:
     """One table, and what was found wrong in it: with a column, or with rows of it.
 
     Each method reads one or two columns whole. Where a row is at fault it notes so and leaves some
@@ -228,8 +228,8 @@ class _Reading:
             (versions < 1) | (versions > 2**31 - 1),
             lambda row: f"`version` is {versions[row]}, 1 to 2147483647 was expected",
         )
-        taken: npt.NDArray[np.int32] = versions.astype(np.int32)
-        return taken
+        whole: npt.NDArray[np.int32] = versions.astype(np.int32)
+        return whole
 
     def streams(self) -> tuple[Bools, Int64s, pa.StringArray]:
         """Read the lists of streams; what stands twice in one counts once."""

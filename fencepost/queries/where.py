@@ -21,7 +21,7 @@ from math import inf
 from fencepost.doubles import next_double, parse_number
 from fencepost.errors import QueryFault
 from fencepost.queries.condition import And, Box, Compare, Condition, Not, Tests
-from fencepost.queries.folding import boxes, is_range, ranges, tested_boxes
+from fencepost.queries.fold import boxes, is_range, ranges, tested_boxes
 from fencepost.queries.grammar import (
     COMPARISONS,
     KEYWORDS,
@@ -29,10 +29,10 @@ from fencepost.queries.grammar import (
     OPERATORS,
     STARTS_A_NUMBER,
     Reader,
+    at_text,
     compare_axes,
     is_word,
     tokens_of,
-    told_of,
 )
 from fencepost.text import did_you_mean, shortened
 
@@ -48,7 +48,7 @@ def parse_where(text: str, axes: Sequence[str], feed: str | None = None) -> tupl
     if box is not None:
         return (box,)
     condition = _Reader(text, tokens, axes, feed).whole()
-    with told_of(text):
+    with at_text(text):
         return boxes(condition, len(axes))
 
 
@@ -61,7 +61,7 @@ def parse_match(
     if box is not None:
         return (box,), ()
     condition = _Reader(text, tokens, axes, feed, compares_axes=True).whole()
-    with told_of(text):
+    with at_text(text):
         return tested_boxes(condition, len(axes))
 
 

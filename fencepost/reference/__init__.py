@@ -7,26 +7,26 @@ from fencepost.reference.crossings import Event, Match, holds, holds_by_text
 from fencepost.reference.joins import (
     Change,
     JoinRegistration,
-    JoinRows,
+    JoinRunResult,
     Pair,
     SideDelivery,
     run_joins,
 )
-from fencepost.reference.order import Delivery, Registration, Sighting
-from fencepost.reference.run import Rows, run
-from fencepost.reference.transitions import Pending, Transition
+from fencepost.reference.order import FeedDelivery, Registration, Sighting
+from fencepost.reference.run import RunResult, run
+from fencepost.reference.transitions import PendingEvent, Transition
 
 __all__ = [
     "Change",
-    "Delivery",
     "Event",
+    "FeedDelivery",
     "JoinRegistration",
-    "JoinRows",
+    "JoinRunResult",
     "Match",
     "Pair",
-    "Pending",
+    "PendingEvent",
     "Registration",
-    "Rows",
+    "RunResult",
     "SideDelivery",
     "Sighting",
     "Transition",

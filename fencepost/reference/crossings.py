@@ -71,10 +71,10 @@ def crossing(query: StandingQuery, previous: Sighting | None, current: Sighting)
     """A first tuple enters only by `on_first`; every other step compares both of its ends."""
     if previous is None:
         return "I" if query.on_first == "enter" and holds(query, current.values) else None
-    held, holding = holds(query, previous.values), holds(query, current.values)
-    if held == holding:
+    before, now = holds(query, previous.values), holds(query, current.values)
+    if before == now:
         return None
-    return "I" if holding else "O"
+    return "I" if now else "O"
 
 
 def event(

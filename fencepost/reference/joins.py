@@ -12,7 +12,7 @@ from typing import NamedTuple
 from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, Conjunct, JoinQuery
 from fencepost.reference import order
 from fencepost.reference.crossings import COMPARES
-from fencepost.reference.order import Arrival, Delivery, Sighting
+from fencepost.reference.order import Arrival, FeedDelivery, Sighting
 
 LEFT, RIGHT = 0, 1
 
@@ -22,7 +22,7 @@ class SideDelivery:
     """A delivery of one of the two feeds; `gone` are its rows that take their stream out."""
 
     side: int
-    delivery: Delivery
+    delivery: FeedDelivery
     gone: frozenset[int] = frozenset()
 
 
@@ -33,7 +33,7 @@ class JoinRegistration:
     queries: tuple[JoinQuery, ...]
 
 
-class Taken(NamedTuple):
+class AcceptedTuple(NamedTuple):
     """An accepted tuple, its place among those of its feed, and the registry it was taken under."""
 
     sighting: Sighting
@@ -77,7 +77,7 @@ Result = dict[BandPair, tuple[float, float]]
 
 
 @dataclass
-class Feed:
+class SideState:
     """One of the two feeds on its way. `members`: the current values, by stream."""
 
     axes: tuple[str, ...]
@@ -86,19 +86,19 @@ class Feed:
     members: dict[str, tuple[float, ...]] = field(default_factory=dict)
     waiting: list[Arrival] = field(default_factory=list)
     gone: set[tuple[int, int]] = field(default_factory=set)
-    taken: list[Taken] = field(default_factory=list)
+    accepted: list[AcceptedTuple] = field(default_factory=list)
     watermark: int | None = None
 
 
 @dataclass
-class JoinRows:
+class JoinRunResult:
     """What a run leaves behind, in the order in which it came about.
 
     accepted, rejected  by side: (delivery, tuple), (delivery, row, reason)
     affected            (delivery, ts, side, stream, query id): an update and whom it changed
     """
 
-    feeds: tuple[Feed, Feed]
+    feeds: tuple[SideState, SideState]
     pairs: list[Pair] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     affected: list[tuple[int, int, int, str, str]] = field(default_factory=list)
@@ -112,10 +112,10 @@ def run_joins(
     axes: tuple[Sequence[str], Sequence[str]],
     script: Iterable[SideDelivery | JoinRegistration],
     lateness: tuple[int, int] = (0, 0),
-) -> JoinRows:
+) -> JoinRunResult:
     """Take a script in order, in O(tuples² × queries) and no hurry."""
-    left, right = (Feed(tuple(a), late) for a, late in zip(axes, lateness, strict=True))
-    rows = JoinRows((left, right))
+    left, right = (SideState(tuple(a), late) for a, late in zip(axes, lateness, strict=True))
+    rows = JoinRunResult((left, right))
     queries: tuple[JoinQuery, ...] = ()
     registered: dict[tuple[str, int], int] = {}
     registry = number = 0
@@ -128,21 +128,21 @@ def run_joins(
             register(rows, queries)
             continue
         mark = lowest(rows.feeds)
-        before = tuple(len(feed.taken) for feed in rows.feeds)
+        before = tuple(len(feed.accepted) for feed in rows.feeds)
         judge(rows, item, number)
         for sighting, is_gone in release(rows.feeds[item.side]):
-            taken = Taken(sighting, len(rows.feeds[item.side].taken), registry)
-            others = rows.feeds[1 - item.side].taken
+            new = AcceptedTuple(sighting, len(rows.feeds[item.side].accepted), registry)
+            others = rows.feeds[1 - item.side].accepted
             rows.pairs += [
-                pair_of(query, item.side, taken, other, number)
+                pair_of(query, item.side, new, other, number)
                 for other in others
                 for query in queries
                 if query.kind == WINDOW_JOIN
-                and joins(query, item.side, taken, other)
+                and joins(query, item.side, new, other)
                 and other.registry >= registered[query.id, query.version]
-                and in_window(query, taken, other, mark, before[1 - item.side])
+                and in_window(query, new, other, mark, before[1 - item.side])
             ]
-            rows.feeds[item.side].taken.append(taken)
+            rows.feeds[item.side].accepted.append(new)
             rows.accepted[item.side].append((number, sighting))
             update(rows, queries, item.side, sighting, number, is_gone=is_gone)
         rows.watermarks.append(lowest(rows.feeds))
@@ -153,7 +153,7 @@ def run_joins(
 # ── admission ─────────────────────────────────────────────────────────────────────────────────────
 
 
-def judge(rows: JoinRows, item: SideDelivery, number: int) -> None:
+def judge(rows: JoinRunResult, item: SideDelivery, number: int) -> None:
     """A good tuple waits, for those judged after it too; a faulty one is set aside."""
     feed = rows.feeds[item.side]
     arrivals = [Arrival(s.ts, number, row, s) for row, s in enumerate(item.delivery.tuples)]
@@ -169,7 +169,7 @@ def judge(rows: JoinRows, item: SideDelivery, number: int) -> None:
     feed.watermark = order.moved(feed.watermark, feed.waiting, feed.lateness)
 
 
-def release(feed: Feed) -> list[tuple[Sighting, bool]]:
+def release(feed: SideState) -> list[tuple[Sighting, bool]]:
     """What the watermark has reached is taken by ts; at one ts by row, or by stream if it waits."""
     ready = [a for a in feed.waiting if order.is_released(a, feed.watermark)]
     feed.waiting = [a for a in feed.waiting if a not in ready]
@@ -179,7 +179,7 @@ def release(feed: Feed) -> list[tuple[Sighting, bool]]:
     return [(a.sighting, (a.delivery, a.row) in feed.gone) for a in ready]
 
 
-def lowest(feeds: tuple[Feed, Feed]) -> int | None:
+def lowest(feeds: tuple[SideState, SideState]) -> int | None:
     """The lane's watermark is the smaller of its feeds', and none before both have one."""
     marks = [feed.watermark for feed in feeds if feed.watermark is not None]
     return min(marks) if len(marks) == len(feeds) else None
@@ -188,7 +188,7 @@ def lowest(feeds: tuple[Feed, Feed]) -> int | None:
 # ── window joins ──────────────────────────────────────────────────────────────────────────────────
 
 
-def joins(query: JoinQuery, side: int, later: Taken, earlier: Taken) -> bool:
+def joins(query: JoinQuery, side: int, later: AcceptedTuple, earlier: AcceptedTuple) -> bool:
     """A pair joins where the later one is in the query's validity and a conjunct holds for both."""
     begun = query.valid_from is None or query.valid_from <= later.sighting.ts
     ended = query.valid_to is not None and query.valid_to <= later.sighting.ts
@@ -210,9 +210,11 @@ def plus(value: float, number: float) -> float:
     return value + number if number else value
 
 
-def in_window(query: JoinQuery, later: Taken, earlier: Taken, mark: int | None, taken: int) -> bool:
+def in_window(
+    query: JoinQuery, later: AcceptedTuple, earlier: AcceptedTuple, mark: int | None, count: int
+) -> bool:
     """The earlier one is in its window: by time, where the watermark counts too, or by count."""
-    if query.last is not None and taken - earlier.place > query.last:
+    if query.last is not None and count - earlier.place > query.last:
         return False
     if query.window is None:
         return True
@@ -221,7 +223,9 @@ def in_window(query: JoinQuery, later: Taken, earlier: Taken, mark: int | None, 
     return apart <= query.window and not is_past
 
 
-def pair_of(query: JoinQuery, side: int, later: Taken, earlier: Taken, number: int) -> Pair:
+def pair_of(
+    query: JoinQuery, side: int, later: AcceptedTuple, earlier: AcceptedTuple, number: int
+) -> Pair:
     """A pair names its left tuple first, whichever came later."""
     left, right = in_sides(side, later.sighting, earlier.sighting)
     return Pair(query.id, query.version, later.sighting.ts, left, right, number)
@@ -235,7 +239,7 @@ def in_sides(side: int, own: Sighting, other: Sighting) -> tuple[Sighting, Sight
 # ── band joins ────────────────────────────────────────────────────────────────────────────────────
 
 
-def register(rows: JoinRows, queries: Sequence[JoinQuery]) -> None:
+def register(rows: JoinRunResult, queries: Sequence[JoinQuery]) -> None:
     """Who is new begins with every pair then in; the result of who is gone goes without a word."""
     names = {(q.id, q.version) for q in queries}
     before = {pair: values for pair, values in rows.result.items() if pair[:2] in names}
@@ -244,7 +248,7 @@ def register(rows: JoinRows, queries: Sequence[JoinQuery]) -> None:
 
 
 def update(
-    rows: JoinRows,
+    rows: JoinRunResult,
     queries: Sequence[JoinQuery],
     side: int,
     now: Sighting,
@@ -264,7 +268,7 @@ def update(
     rows.affected += [(number, now.ts, side, now.stream, query) for query in changed]
 
 
-def result_of(feeds: tuple[Feed, Feed], queries: Sequence[JoinQuery]) -> Result:
+def result_of(feeds: tuple[SideState, SideState], queries: Sequence[JoinQuery]) -> Result:
     """Every pair of current values whose difference lies in the band, both ends closed."""
     result: Result = {}
     for query in queries:
@@ -279,7 +283,7 @@ def result_of(feeds: tuple[Feed, Feed], queries: Sequence[JoinQuery]) -> Result:
     return result
 
 
-def current(feed: Feed, axis: str | None) -> Mapping[str, float]:
+def current(feed: SideState, axis: str | None) -> Mapping[str, float]:
     """The current value of every stream on one axis."""
     place = feed.axes.index(axis or "")
     return {stream: values[place] for stream, values in feed.members.items()}

@@ -21,7 +21,7 @@ class Sighting:
 
 
 @dataclass(frozen=True)
-class Delivery:
+class FeedDelivery:
     """What arrives at once, its rows in file order."""
 
     tuples: tuple[Sighting, ...]
@@ -53,9 +53,9 @@ def fault(new: Sighting, waiting: Iterable[Arrival], last: Sighting | None) -> s
     return "late" if new.ts < last.ts else repeat(new, last)
 
 
-def repeat(new: Sighting, taken: Sighting) -> str:
+def repeat(new: Sighting, first: Sighting) -> str:
     """At one ts, the same values are a duplicate and others a conflict: the first taken won."""
-    return "duplicate" if new.values == taken.values else "conflict"
+    return "duplicate" if new.values == first.values else "conflict"
 
 
 def moved(watermark: int | None, good: Iterable[Arrival], lateness: int) -> int | None:

@@ -11,12 +11,12 @@ from fencepost.errors import InputError
 from fencepost.queries import CROSSING, MATCH, StandingQuery
 from fencepost.reference import crossings, order, transitions
 from fencepost.reference.crossings import Event, Match
-from fencepost.reference.order import Arrival, Delivery, Registration, Sighting
-from fencepost.reference.transitions import Pending, Transition
+from fencepost.reference.order import Arrival, FeedDelivery, Registration, Sighting
+from fencepost.reference.transitions import PendingEvent, Transition
 
 
 @dataclass
-class Rows:
+class RunResult:
     """What a run leaves behind, in the order in which it came about.
 
     accepted  (delivery, tuple)    rejected  (delivery, row, reason)    heads  stream: (ts, values)
@@ -26,7 +26,7 @@ class Rows:
     transitions: list[Transition] = field(default_factory=list)
     matches: list[Match] = field(default_factory=list)
     rejected: list[tuple[int, int, str]] = field(default_factory=list)
-    pending: list[Pending] = field(default_factory=list)
+    pending: list[PendingEvent] = field(default_factory=list)
     heads: dict[str, tuple[int, tuple[float, ...]]] = field(default_factory=dict)
     waiting: list[Arrival] = field(default_factory=list)
     accepted: list[tuple[int, Sighting]] = field(default_factory=list)
@@ -34,10 +34,10 @@ class Rows:
 
 
 def run(
-    feed: str, axes: Sequence[str], script: Sequence[Delivery | Registration], lateness: int = 0
-) -> Rows:
+    feed: str, axes: Sequence[str], script: Sequence[FeedDelivery | Registration], lateness: int = 0
+) -> RunResult:
     """Take a script in order, in O(tuples × (queries + waiting)) and no hurry."""
-    rows = Rows()
+    rows = RunResult()
     queries: list[StandingQuery] = []
     matching: list[StandingQuery] = []
     number = 0
@@ -58,7 +58,7 @@ def run(
     return rows
 
 
-def arrivals(delivery: Delivery, number: int, axes: int) -> list[Arrival]:
+def arrivals(delivery: FeedDelivery, number: int, axes: int) -> list[Arrival]:
     """The tuples of a delivery are judged by ts, and at one ts by row."""
     for seen in delivery.tuples:
         if len(seen.values) != axes:
@@ -66,7 +66,7 @@ def arrivals(delivery: Delivery, number: int, axes: int) -> list[Arrival]:
     return sorted(Arrival(s.ts, number, row, s) for row, s in enumerate(delivery.tuples))
 
 
-def judge(rows: Rows, arrival: Arrival) -> None:
+def judge(rows: RunResult, arrival: Arrival) -> None:
     """A good tuple waits, for those judged after it too; a faulty one is set aside."""
     seen = arrival.sighting
     reason = order.fault(seen, rows.waiting, head_of(rows, seen.stream))
@@ -76,14 +76,14 @@ def judge(rows: Rows, arrival: Arrival) -> None:
         rows.rejected.append((arrival.delivery, arrival.row, reason))
 
 
-def release(rows: Rows) -> list[Sighting]:
+def release(rows: RunResult) -> list[Sighting]:
     """Every waiting tuple that the watermark has reached is taken, in order."""
     ready = sorted(a for a in rows.waiting if order.is_released(a, rows.watermark))
     rows.waiting = [a for a in rows.waiting if a not in ready]
     return [arrival.sighting for arrival in ready]
 
 
-def take(rows: Rows, queries: Sequence[StandingQuery], now: Sighting, number: int) -> None:
+def take(rows: RunResult, queries: Sequence[StandingQuery], now: Sighting, number: int) -> None:
     """A released tuple is the step from its stream's last one, and then the last one itself."""
     before = head_of(rows, now.stream)
     for query in queries:
@@ -95,13 +95,13 @@ def take(rows: Rows, queries: Sequence[StandingQuery], now: Sighting, number: in
     rows.accepted.append((number, now))
 
 
-def match(rows: Rows, queries: Sequence[StandingQuery], now: Sighting, number: int) -> None:
+def match(rows: RunResult, queries: Sequence[StandingQuery], now: Sighting, number: int) -> None:
     """A released tuple matches every query that holds for it."""
     found = (crossings.match(query, now, number) for query in queries)
     rows.matches += [each for each in found if each is not None]
 
 
-def answer(rows: Rows, query: StandingQuery, f: Event) -> None:
+def answer(rows: RunResult, query: StandingQuery, f: Event) -> None:
     """A crossing decides the one before it, if that is still pending, and takes its place."""
     if query.within is None:
         return
@@ -109,11 +109,11 @@ def answer(rows: Rows, query: StandingQuery, f: Event) -> None:
         rows.pending.remove(e)
         rows.transitions.append(transitions.by_pair(e, f, query.within))
     if not transitions.outlasts(f.ts + query.within, query):
-        later = Pending(query.id, query.version, f.stream, f.type, f.ts)
+        later = PendingEvent(query.id, query.version, f.stream, f.type, f.ts)
         rows.pending.append(later)
 
 
-def decide_the_overdue(rows: Rows, queries: Sequence[StandingQuery], number: int) -> None:
+def decide_the_overdue(rows: RunResult, queries: Sequence[StandingQuery], number: int) -> None:
     """After the crossings of a delivery, its watermark decides what has run out of time."""
     for query in queries:
         for e in [e for e in rows.pending if transitions.is_of(e, query)]:
@@ -122,11 +122,11 @@ def decide_the_overdue(rows: Rows, queries: Sequence[StandingQuery], number: int
                 rows.transitions.append(transitions.by_time(e, query.within, number))
 
 
-def forget_the_gone(rows: Rows, queries: Sequence[StandingQuery]) -> None:
+def forget_the_gone(rows: RunResult, queries: Sequence[StandingQuery]) -> None:
     """With a query, or a version of it, its pending crossings go without a transition."""
     rows.pending = [e for e in rows.pending if any(transitions.is_of(e, q) for q in queries)]
 
 
-def head_of(rows: Rows, stream: str) -> Sighting | None:
+def head_of(rows: RunResult, stream: str) -> Sighting | None:
     """A stream's last released tuple, None before its first."""
     return Sighting(stream, *rows.heads[stream]) if stream in rows.heads else None

@@ -13,7 +13,7 @@ ANSWERED = {"I": "pass_through", "O": "short_absence"}
 UNANSWERED = {"I": "stay", "O": "departure"}
 
 
-class Pending(NamedTuple):
+class PendingEvent(NamedTuple):
     """A crossing of which nothing has become yet."""
 
     query_id: str
@@ -36,7 +36,7 @@ class Transition(NamedTuple):
     delivery: int
 
 
-def is_of(e: Pending, query: StandingQuery) -> bool:
+def is_of(e: PendingEvent, query: StandingQuery) -> bool:
     """A pending crossing belongs to one version of a query."""
     return (e.query_id, e.version) == (query.id, query.version)
 
@@ -46,18 +46,18 @@ def outlasts(deadline: int, query: StandingQuery) -> bool:
     return query.valid_to is not None and deadline >= query.valid_to
 
 
-def by_pair(e: Pending, f: Event, within: int) -> Transition:
+def by_pair(e: PendingEvent, f: Event, within: int) -> Transition:
     """The next crossing answers if it comes within t, the very end of t included."""
     if f.ts - e.ts > within:
         return by_time(e, within, f.delivery)
     return Transition(ANSWERED[e.type], *e[:3], f.ts, e.ts, f.ts, f.delivery)
 
 
-def by_time(e: Pending, within: int, delivery: int) -> Transition:
+def by_time(e: PendingEvent, within: int, delivery: int) -> Transition:
     """Unanswered, a crossing is decided at the end of its t and has no other time to show."""
     return Transition(UNANSWERED[e.type], *e[:3], e.ts + within, e.ts, None, delivery)
 
 
-def is_overdue(e: Pending, within: int, watermark: int | None) -> bool:
+def is_overdue(e: PendingEvent, within: int, watermark: int | None) -> bool:
     """The watermark decides a crossing when it is past the end of its t, not yet at it."""
     return watermark is not None and e.ts + within < watermark

@@ -79,10 +79,10 @@ def decide(
         kernels.decide(events, watermarks, fates)
     else:
         twins.decide(events, watermarks, fates)
-    return _told(events, columns["type"], fates), _kept(pending, events, columns["type"], fates)
+    return _decided(events, columns["type"], fates), _kept(pending, events, columns["type"], fates)
 
 
-def _told(events: Sequences, type_: Int8s, fates: Fates) -> Transitions:
+def _decided(events: Sequences, type_: Int8s, fates: Fates) -> Transitions:
     k = np.flatnonzero((fates.fate == ANSWERED) | (fates.fate == TIMED_OUT))
     answered = fates.fate[k] == ANSWERED
     came_in = type_[k] > 0

@@ -8,12 +8,12 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fencepost.engine import Outcome
+from fencepost.engine import FeedOutcome
 
 Choice = Mapping[str, Any]
 
 
-def choice_of(outcome: Outcome) -> Choice:
+def choice_of(outcome: FeedOutcome) -> Choice:
     """Say how a task found what it found in an epoch."""
     indexes = () if outcome.matcher is None else outcome.matcher.choices
     return {

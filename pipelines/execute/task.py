@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.state import Heads
-from fencepost.engine import FeedState, Outcome, step
+from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.matches.matcher import Matcher
 from fencepost.queries import QuerySet
 from fencepost.transitions import Pending
@@ -196,7 +196,7 @@ def _waiting(feed: str, axes: tuple[str, ...], rows: pa.Table) -> TupleBatch:
     return batch.take(np.lexsort((batch.ts, batch.stream)))
 
 
-def _counts(outcome: Outcome) -> dict[str, int]:
+def _counts(outcome: FeedOutcome) -> dict[str, int]:
     counts = dict.fromkeys(COUNTS, 0)
     counts["accepted"] = outcome.accepted
     counts["waiting"] = len(outcome.state.waiting)

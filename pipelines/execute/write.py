@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pyarrow as pa
 
-from fencepost.engine import FeedState, Outcome
+from fencepost.engine import FeedOutcome, FeedState
 from fencepost.order import REASONS, rejection_details
 from fencepost.queries import QuerySet
 from fencepost.times import format_instant
@@ -24,13 +24,13 @@ PIECE = 1 << 21
 """Matches that are held at a time, and stand in one file."""
 
 
-def reasons(outcome: Outcome) -> dict[str, int]:
+def reasons(outcome: FeedOutcome) -> dict[str, int]:
     """Count what was turned away."""
     counts = np.bincount(outcome.turned.reason, minlength=len(REASONS))
     return {reason: int(counts[code]) for code, reason in enumerate(REASONS) if reason}
 
 
-def kinds(outcome: Outcome) -> dict[str, int]:
+def kinds(outcome: FeedOutcome) -> dict[str, int]:
     """Count the transitions."""
     counts = np.bincount(outcome.decided.kind, minlength=len(KINDS))
     return {kind: int(counts[code]) for code, kind in enumerate(KINDS)}
@@ -47,7 +47,7 @@ class Gathered(Gathering):
     def add(
         self,
         now: Step,
-        outcome: Outcome,
+        outcome: FeedOutcome,
         tuples: Tuples,
         before: tuple[TupleBatch, Pending],
     ) -> None:
@@ -69,7 +69,7 @@ class Gathered(Gathering):
             table = some.to_table(state.heads.names).append_column("gone", every(gone, len(some)))
             self.put("pending", now, table, snapshot=False)
 
-    def match(self, now: Step, outcome: Outcome) -> int:
+    def match(self, now: Step, outcome: FeedOutcome) -> int:
         """Look the matches of an epoch up; write them whenever there is a piece; count them.
 
         There may be a thousand for every tuple, so no more than about two pieces are held.
@@ -97,7 +97,7 @@ class Gathered(Gathering):
         pending = pending.append_column("gone", every(False, pending.num_rows))
         self.put("pending", now, pending, snapshot=True)
 
-    def _turned_away(self, outcome: Outcome, tuples: Tuples) -> pa.Table:
+    def _turned_away(self, outcome: FeedOutcome, tuples: Tuples) -> pa.Table:
         told = outcome.rejected
         rows = tuples.origin(told["row"].to_numpy())
         reason = told["reason"].combine_chunks()

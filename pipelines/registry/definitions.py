@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 
 from fencepost.errors import LakeError
 from fencepost.queries import Query, QuerySet, StandingQuery, parted
-from fencepost.queries.columns import CROSSING, Int32s, untested
+from fencepost.queries.columns import CROSSING, Int32s, no_tests
 from fencepost.queries.condition import OPS
 from fencepost.queries.joins import JoinQuery
 from fencepost.queries.strings import Int64s
@@ -193,7 +193,7 @@ def _tests_listed(queries: QuerySet) -> pa.Array:
 def _tests_laid(lists: pa.ChunkedArray, box_ptr: Int64s) -> tuple[Int64s, Int32s]:
     """Give the tests of all boxes end to end, and where each box's begin."""
     if lists.null_count == len(lists):
-        return untested(int(box_ptr[-1]))
+        return no_tests(int(box_ptr[-1]))
     laid, ptr = _laid(lists)
     numbers = laid.reshape(-1, 4)
     box = numbers[:, 0] + np.repeat(box_ptr[:-1], np.diff(ptr) // 4)

@@ -18,7 +18,7 @@ from fencepost.errors import Fault, Faults, refuse
 from fencepost.queries import CROSSING, MATCH, check_query, read_queries_jsonl
 from fencepost.queries.columns import Bools
 from fencepost.queries.conversions import is_text
-from fencepost.queries.fields import Unheld
+from fencepost.queries.fields import InexactNumber
 from fencepost.queries.files import FEED, QueryFile, collected, read_queries
 from fencepost.queries.strings import repeated
 from fencepost.text import did_you_mean, shortened
@@ -172,7 +172,7 @@ def given_words(words: Mapping[str, object], source: str, axes_of: Axes) -> pa.T
     if isinstance(between, str):
         ends = (end.strip() for end in between.split(","))
         fields["between"] = [
-            Unheld.or_double(end) if NUMBER.fullmatch(end) else end or None for end in ends
+            InexactNumber.or_double(end) if NUMBER.fullmatch(end) else end or None for end in ends
         ]
     return given_one(fields, source, axes_of)
 

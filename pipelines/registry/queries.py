@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of
 from fencepost.queries import QuerySet
-from fencepost.queries.columns import CROSSING, Columns
+from fencepost.queries.columns import CROSSING, QueryColumns
 from fencepost.queries.fingerprint import sums_of
 from fencepost.queries.strings import Int64s
 from pipelines.disk.atomic import replacing
@@ -255,7 +255,7 @@ def _open(path: Path) -> tuple[QuerySet, dict[str, object]]:
     batch = open_row(path)
     says = json.loads(batch.schema.metadata[_SAYS])
     axes = tuple(says["axes"])
-    values = {name: batch[name].values for name in Columns._fields}
+    values = {name: batch[name].values for name in QueryColumns._fields}
     arrays = {name: values[name].to_numpy() for name in values if name not in _TEXTS}
     for name in _FLAGS:
         arrays[name] = arrays[name].view(np.bool_)

@@ -32,7 +32,7 @@ from fencepost.matches import Matcher
 from fencepost.order import NEVER
 from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
 from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, BandJoins, WindowJoins
-from fencepost.queries.standing import parted
+from fencepost.queries.query import parted
 from fencepost.tuples import Doubles, TupleBatch
 
 FEEDS = {

@@ -14,9 +14,9 @@ import numpy.typing as npt
 import pytest
 
 from fencepost.crossings import BorderIndex, Walk, kernels
-from fencepost.engine import FeedState, Outcome, step
+from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.queries import QuerySet
-from fencepost.reference import Rows, run
+from fencepost.reference import RunResult, run
 from tests.support.oracles.oracles import assert_same_rows, batch_of
 from tests.support.stories.crowds import MIXED, Crowd, Shape, crowd
 from tests.support.stories.play import Way, play
@@ -128,7 +128,7 @@ def drawn(name: str) -> tuple[Crowd, QuerySet, FeedState]:
     )
 
 
-def taken(name: str, *, fast: bool, threads: int = 1, striped: bool = True) -> Outcome:
+def taken(name: str, *, fast: bool, threads: int = 1, striped: bool = True) -> FeedOutcome:
     """The step that the second delivery is, from the state after the first."""
     people, queries, state = drawn(name)
     batch = batch_of(FEED, people.axes, people.deliveries[1:])
@@ -137,7 +137,7 @@ def taken(name: str, *, fast: bool, threads: int = 1, striped: bool = True) -> O
 
 
 @cache
-def by_twins(name: str) -> Outcome:
+def by_twins(name: str) -> FeedOutcome:
     return taken(name, fast=False)
 
 
@@ -147,17 +147,17 @@ def rows(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
     return table[:, np.lexsort(table[::-1])]
 
 
-def found(outcome: Outcome) -> npt.NDArray[np.generic]:
+def found(outcome: FeedOutcome) -> npt.NDArray[np.generic]:
     """The events of an outcome: where on the path, of which query, which way."""
     return rows(*outcome.found)
 
 
-def decided(outcome: Outcome) -> npt.NDArray[np.generic]:
+def decided(outcome: FeedOutcome) -> npt.NDArray[np.generic]:
     told = outcome.decided
     return rows(told.query, told.stream, told.from_ts, told.ts, told.kind, told.delivery)
 
 
-def pending(outcome: Outcome) -> npt.NDArray[np.generic]:
+def pending(outcome: FeedOutcome) -> npt.NDArray[np.generic]:
     left = outcome.state.pending
     return rows(left.query, left.stream, left.ts, left.type)
 
@@ -196,7 +196,7 @@ def test_oracle_engine_equals_reference_on_a_crowd(axes: int, seed: int) -> None
         replace(MIXED, axes=axes, queries=60, tuples=240, deliveries=4, widths=(4, 50), stride=12),
         seed,
     )
-    expected: Rows = run(FEED, people.axes, people.story.script)
+    expected: RunResult = run(FEED, people.axes, people.story.script)
     assert len(expected.events) > 100
     for way in (Way(), Way(fast=True), Way(fast=True, many_stripes=True, cuts=())):
         assert_same_rows(expected, play(people.story, way), ALL, note=str(way))

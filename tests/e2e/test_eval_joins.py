@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from fencepost.queries import check_query
 from fencepost.queries.joins import JoinQuery
 from fencepost.reference import (
-    Delivery,
+    FeedDelivery,
     JoinRegistration,
-    JoinRows,
+    JoinRunResult,
     SideDelivery,
     Sighting,
     run_joins,
@@ -44,7 +44,7 @@ CHANGE = ",".join(
     )
 )
 
-Given = list[tuple[str, Delivery]]
+Given = list[tuple[str, FeedDelivery]]
 
 
 def window(id: str = "w", on: str = "left.price >= right.price", **more: Any) -> dict[str, Any]:
@@ -110,11 +110,11 @@ def drawn_deliveries(random: Random) -> Given:
             )
             for _ in range(random.randint(0, 6))
         )
-        given.append((feed, Delivery(seen)))
+        given.append((feed, FeedDelivery(seen)))
     return given
 
 
-def as_csv(folder: Path, name: str, feed: str, delivery: Delivery) -> Path:
+def as_csv(folder: Path, name: str, feed: str, delivery: FeedDelivery) -> Path:
     path = folder / f"{name}.csv"
     with path.open("w", newline="") as file:
         out = csv.writer(file)
@@ -125,7 +125,7 @@ def as_csv(folder: Path, name: str, feed: str, delivery: Delivery) -> Path:
 
 def of_lane(
     feeds: tuple[str, str], queries: list[dict[str, Any]], given_: Given, lateness: int
-) -> JoinRows:
+) -> JoinRunResult:
     mine = []
     for each in queries:
         query, faults = check_query(json.loads(json.dumps(each)), AXES)
@@ -138,7 +138,7 @@ def of_lane(
     return run_joins((AXES[feeds[0]], AXES[feeds[1]]), script, (lateness, lateness))
 
 
-def told_pairs(feeds: tuple[str, str], found: JoinRows) -> list[tuple[Any, ...]]:
+def told_pairs(feeds: tuple[str, str], found: JoinRunResult) -> list[tuple[Any, ...]]:
     lane = "~".join(feeds)
     return [
         (p.ts, lane, p.left.stream, p.left.ts, p.right.stream, p.right.ts, p.query_id,
@@ -166,7 +166,9 @@ def test_oracle_what_eval_writes_of_joins_is_what_the_reference_says(
 ) -> None:
     random, folder = Random(seed), tmp_path_factory.mktemp("joins")  # noqa: S311
     asked, given_ = drawn_queries(random), drawn_deliveries(random)
-    given_ += [(feed, Delivery(())) for feed in AXES]  # each feed has a delivery, so all are known
+    given_ += [
+        (feed, FeedDelivery(())) for feed in AXES
+    ]  # each feed has a delivery, so all are known
     queries_file(folder, *asked)
     files = [as_csv(folder, str(n), feed, each) for n, (feed, each) in enumerate(given_)]
     tuples = [

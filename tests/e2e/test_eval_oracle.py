@@ -15,7 +15,7 @@ from fencepost.crossings.index import BorderIndex
 from fencepost.engine import FeedState, step
 from fencepost.matches import Matcher
 from fencepost.queries import MATCH, StandingQuery
-from fencepost.reference import Delivery, Registration
+from fencepost.reference import FeedDelivery, Registration
 from fencepost.reference import run as reference_run
 from fencepost.times import format_instant, parse_instant
 from fencepost.tuples import TupleBatch
@@ -32,7 +32,9 @@ from tests.support.oracles.oracles import (
 from tests.support.stories.strategies import FEED, Story, stories
 
 
-def as_file(folder: Path, name: str, form: str, axes: tuple[str, ...], delivery: Delivery) -> Path:
+def as_file(
+    folder: Path, name: str, form: str, axes: tuple[str, ...], delivery: FeedDelivery
+) -> Path:
     rows = [(s.stream, format_instant(s.ts), *s.values) for s in delivery.tuples]
     names = ["stream_id", "ts", *axes]
     if form == "csv":
@@ -68,7 +70,7 @@ def as_json(query: StandingQuery) -> str:
 
 def registered_once(story: Story) -> Story:
     first = next(item for item in story.script if isinstance(item, Registration))
-    deliveries = [item for item in story.script if isinstance(item, Delivery)]
+    deliveries = [item for item in story.script if isinstance(item, FeedDelivery)]
     return Story(story.axes, (first, *deliveries), story.lateness)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.queries.joins import WINDOW_JOIN, JoinQuery
-from fencepost.reference import Delivery, JoinRegistration, Sighting
+from fencepost.reference import FeedDelivery, JoinRegistration, Sighting
 from pipelines.epochs.drive import Lake, advance, arrivals_of, chain_of, finish, job_of, plan
 from pipelines.execute.joins.job import JoinJob
 from tests.support.lakes.joined_lakes import AXES, FEEDS, LANE, in_force, lake_of, texted
@@ -33,7 +33,7 @@ def lake_with_a_join(folder: Path) -> Lake:
 
 def land(lake: Lake, side: int, second: int, key: str) -> None:
     seen = Sighting(f"s{second}", second * SECOND, (1.0, 2.0))
-    deliver(lake, Delivery((seen,)), key, FEEDS[side])
+    deliver(lake, FeedDelivery((seen,)), key, FEEDS[side])
 
 
 def test_a_delivery_that_came_late_after_the_plan_moves_none_of_its_watermarks(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fencepost.reference import (
-    Delivery,
+    FeedDelivery,
     JoinRegistration,
     SideDelivery,
     Sighting,
@@ -136,7 +136,7 @@ def test_joins_that_come_to_other_tasks_by_a_removal_are_not_registered_anew(
 
     def came(side: int, tick: int) -> SideDelivery:
         values = (0.0,) * len(AXES[side])
-        return SideDelivery(side, Delivery((Sighting("a", ORIGIN + tick * TICK, values),)))
+        return SideDelivery(side, FeedDelivery((Sighting("a", ORIGIN + tick * TICK, values),)))
 
     script: Script = [
         JoinRegistration((*every, *windows)),

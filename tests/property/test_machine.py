@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from fencepost.crossings import BorderIndex, Heads, index
 from fencepost.engine import FeedState, step
 from fencepost.queries import QuerySet, StandingQuery
-from fencepost.reference import Delivery, Registration, Rows, Sighting, holds, run
+from fencepost.reference import FeedDelivery, Registration, RunResult, Sighting, holds, run
 from fencepost.reference.crossings import covers, is_valid
 from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch
@@ -48,15 +48,15 @@ class LivingFeed(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.house = ExitStack()
-        self.script: list[Delivery | Registration] = []
-        self.arrived: list[Delivery] = []  # in the open epoch
+        self.script: list[FeedDelivery | Registration] = []
+        self.arrived: list[FeedDelivery] = []  # in the open epoch
         self.registered: dict[str, StandingQuery] = {}
         self.versions: dict[str, int] = {}
         self.known: list[Sighting] = []
         self.tick = self.lateness = self.released = 0
         self.state = FeedState.empty(FEED, AXES)
         self.index = BorderIndex.build(QuerySet.empty(FEED, AXES))
-        self.rows = Rows()
+        self.rows = RunResult()
         self.compared = 0  # how much of the script the reference was asked about
 
     @initialize(
@@ -128,7 +128,7 @@ class LivingFeed(RuleBasedStateMachine):
 
     # ── arrivals and epochs ───────────────────────────────────────────────────────────────────────
 
-    def arrive(self, delivery: Delivery, ticks: int, ends: bool) -> None:
+    def arrive(self, delivery: FeedDelivery, ticks: int, ends: bool) -> None:
         self.arrived.append(delivery)
         self.known += delivery.tuples
         self.tick += ticks
@@ -144,7 +144,7 @@ class LivingFeed(RuleBasedStateMachine):
     def ingest_a_walk(self, stream: str, walk: list[tuple[float, ...]], ends: bool) -> None:
         """A tuple a tick, of one stream alone."""
         rows = [Sighting(stream, (self.tick + t) * TICK, at) for t, at in enumerate(walk)]
-        self.arrive(Delivery(tuple(rows)), len(walk), ends)
+        self.arrive(FeedDelivery(tuple(rows)), len(walk), ends)
 
     @precondition(lambda self: self.arrived)
     @rule(ends=st.booleans())
@@ -153,11 +153,11 @@ class LivingFeed(RuleBasedStateMachine):
 
     @rule(ends=st.booleans())
     def ingest_nothing(self, ends: bool) -> None:
-        self.arrive(Delivery(()), 0, ends)
+        self.arrive(FeedDelivery(()), 0, ends)
 
     @rule(fast=st.booleans(), threads=st.sampled_from((1, 2)))
     def end_of_epoch(self, fast: bool, threads: int) -> None:
-        first = sum(isinstance(item, Delivery) for item in self.script)
+        first = sum(isinstance(item, FeedDelivery) for item in self.script)
         batch = batch_of(FEED, AXES, self.arrived)
         outcome = step(
             self.state,
@@ -215,7 +215,7 @@ class LivingFeed(RuleBasedStateMachine):
 
     @invariant()
     def every_row_read_is_accepted_or_waits_or_was_turned_away(self) -> None:
-        read = sum(len(item.tuples) for item in self.script if isinstance(item, Delivery))
+        read = sum(len(item.tuples) for item in self.script if isinstance(item, FeedDelivery))
         assert read == self.released + len(self.state.waiting) + len(self.rows.rejected)
 
     @invariant()

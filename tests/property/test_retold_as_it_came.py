@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.reference import (
-    Delivery,
     Event,
+    FeedDelivery,
     Match,
     Registration,
-    Rows,
+    RunResult,
     Sighting,
 )
 from tests.support.oracles.oracles import assert_same_rows
@@ -49,12 +49,12 @@ def test_rows_of_a_delivery_may_come_in_any_order_where_no_times_of_a_stream_are
     story: Story, one: Way, other: Way, data: Any
 ) -> None:
     single = [
-        Delivery(tuple({(s.stream, s.ts): s for s in delivery.tuples}.values()))
+        FeedDelivery(tuple({(s.stream, s.ts): s for s in delivery.tuples}.values()))
         for delivery in deliveries_of(story)
     ]
-    shuffled = [Delivery(tuple(data.draw(st.permutations(d.tuples)))) for d in single]
+    shuffled = [FeedDelivery(tuple(data.draw(st.permutations(d.tuples)))) for d in single]
 
-    def told(deliveries: Sequence[Delivery], way: Way) -> Rows:
+    def told(deliveries: Sequence[FeedDelivery], way: Way) -> RunResult:
         rows = play(with_deliveries(story, deliveries), way)
         turned = [(d, deliveries[d].tuples[row], why) for d, row, why in rows.rejected]
         return replace(rows, rejected=turned)  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ def test_a_query_that_comes_and_goes_leaves_no_trace_on_the_others(
 ) -> None:
     guest = data.draw(queries(story.axes, "guest") | matches(story.axes, "guest"))
     begin, end = sorted(data.draw(st.tuples(*[st.integers(0, len(story.script))] * 2)))
-    script: list[Delivery | Registration] = []
+    script: list[FeedDelivery | Registration] = []
     registered = Registration(())
     for place, item in enumerate([*story.script, None]):
         if place in (begin, end):
@@ -99,8 +99,8 @@ def test_a_query_that_comes_and_goes_leaves_no_trace_on_the_others(
     rows = play(replace(story, script=tuple(script)), other)
     assert_same_rows(play(story, one), rows_without(rows, query="guest"), ALL)
     stayed = range(
-        sum(isinstance(item, Delivery) for item in story.script[:begin]),
-        sum(isinstance(item, Delivery) for item in story.script[:end]),
+        sum(isinstance(item, FeedDelivery) for item in story.script[:begin]),
+        sum(isinstance(item, FeedDelivery) for item in story.script[:end]),
     )
     found: list[Event | Match] = [*rows.events, *rows.matches]
     assert all(row.delivery in stayed for row in found if row.query_id == "guest")
@@ -116,7 +116,7 @@ def test_a_delivery_with_every_tuple_twice_gives_the_same_rows_and_that_many_dup
 ) -> None:
     once = deliveries_of(story)
     rows = play(story, one)
-    doubled = play(with_deliveries(story, [Delivery(d.tuples * 2) for d in once]), other)
+    doubled = play(with_deliveries(story, [FeedDelivery(d.tuples * 2) for d in once]), other)
     why = {(d, row): reason for d, row, reason in rows.rejected}
     again = [
         (d, len(delivery.tuples) + row, why.get((d, row), "duplicate"))
@@ -160,7 +160,7 @@ def test_a_stream_far_away_changes_nothing_of_the_others(
         times = {s.ts for s in delivery.tuples}
         chosen = data.draw(st.sets(st.sampled_from(sorted(times)))) if times else set()
         far = tuple(Sighting("far", ts, (FAR,) * len(story.axes)) for ts in sorted(chosen))
-        beside.append(Delivery(delivery.tuples + far))
+        beside.append(FeedDelivery(delivery.tuples + far))
     rows = play(with_deliveries(story, beside), other)
     assert all(e.prev_ts is None for e in rows.events if e.stream == "far")
     mine = [len(delivery.tuples) for delivery in deliveries_of(story)]

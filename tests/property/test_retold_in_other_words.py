@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from fencepost.doubles import next_double
 from fencepost.queries import Box, StandingQuery, Tests
 from fencepost.reference import (
-    Delivery,
+    FeedDelivery,
     Registration,
-    Rows,
+    RunResult,
     Sighting,
     holds,
     run,
@@ -235,9 +235,9 @@ def test_a_tuple_that_every_query_sees_like_the_one_before_changes_nothing_but_w
     ]
     new = Sighting(p.stream, n.ts - TICK // 2, data.draw(st.sampled_from(alike)))
     more = deliveries_of(story)
-    more[number] = Delivery((*more[number].tuples, new))
+    more[number] = FeedDelivery((*more[number].tuples, new))
 
-    def unlinked(rows: Rows) -> Rows:
+    def unlinked(rows: RunResult) -> RunResult:
         return replace(
             rows,
             events=[e._replace(prev_ts=0, prev_values=()) for e in rows.events],

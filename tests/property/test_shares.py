@@ -15,7 +15,7 @@ from fencepost.engine import FeedState, step
 from fencepost.errors import InputError
 from fencepost.matches import Matcher
 from fencepost.order import NEVER
-from fencepost.reference import Delivery, Registration, Rows, Sighting
+from fencepost.reference import FeedDelivery, Registration, RunResult, Sighting
 from fencepost.tuples import Int64s, TupleBatch
 from pipelines.planning.plan import moved
 from tests.support.oracles.oracles import (
@@ -74,9 +74,9 @@ def test_the_planner_knows_the_watermarks_before_a_tuple_is_judged(
         state = outcome.state
 
 
-def played(story: Story, share_of: Mapping[str, int], share: int, cuts: set[int]) -> Rows:
+def played(story: Story, share_of: Mapping[str, int], share: int, cuts: set[int]) -> RunResult:
     """Play a story with the tuples of one share alone."""
-    rows = Rows()
+    rows = RunResult()
     state = FeedState.empty(FEED, story.axes)
     for epoch in epochs(story.script, cuts):
         index = BorderIndex.build(query_set_of(FEED, story.axes, epoch.registration))
@@ -104,16 +104,16 @@ def played(story: Story, share_of: Mapping[str, int], share: int, cuts: set[int]
     return rows
 
 
-def marks_of(story: Story, before: int | None, deliveries: Sequence[Delivery]) -> Int64s:
+def marks_of(story: Story, before: int | None, deliveries: Sequence[FeedDelivery]) -> Int64s:
     """The watermark after each delivery, as the planner foretells it."""
     latest = [max((seen.ts for seen in each.tuples), default=None) for each in deliveries]
     marks = [before := moved(before, ts, story.lateness) for ts in latest]
     return np.array([NEVER if mark is None else mark for mark in marks], np.int64)
 
 
-def together(parts: Sequence[Rows]) -> Rows:
+def together(parts: Sequence[RunResult]) -> RunResult:
     """Put the rows of all shares together."""
-    rows = Rows(watermark=parts[0].watermark)
+    rows = RunResult(watermark=parts[0].watermark)
     for part in parts:
         rows.events += part.events
         rows.transitions += part.transitions
@@ -126,7 +126,7 @@ def together(parts: Sequence[Rows]) -> Rows:
 
 
 def two_deliveries() -> TupleBatch:
-    seen = [Delivery((Sighting("a", k * TICK, (1.0,)),)) for k in (5, 7)]
+    seen = [FeedDelivery((Sighting("a", k * TICK, (1.0,)),)) for k in (5, 7)]
     return batch_of(FEED, ("x",), seen)
 
 

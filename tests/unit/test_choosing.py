@@ -8,7 +8,7 @@ import pytest
 
 from fencepost.crossings import BorderIndex
 from fencepost.crossings.choose import METHODS, Chosen
-from fencepost.engine import FeedState, Outcome, step
+from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.errors import InputError
 from fencepost.queries import QuerySet
 from fencepost.tuples import TupleBatch
@@ -28,7 +28,7 @@ def index_of(axes: int, width: float) -> BorderIndex:
     return BorderIndex.build(QuerySet.from_table("f", names, pa.table(table)))
 
 
-def walked(index: BorderIndex, level: float, method: str = "auto") -> Outcome:
+def walked(index: BorderIndex, level: float, method: str = "auto") -> FeedOutcome:
     """Streams that move by about this share of each axis at a step."""
     axes = index.queries.axes
     rng = np.random.default_rng(2)
@@ -42,7 +42,7 @@ def walked(index: BorderIndex, level: float, method: str = "auto") -> Outcome:
     return step(state, batch, index, deliveries=1, method=method)  # type: ignore[arg-type]
 
 
-def ordered(outcome: Outcome) -> pa.Table:
+def ordered(outcome: FeedOutcome) -> pa.Table:
     return outcome.events.sort_by(
         [("query_id", "ascending"), ("stream_id", "ascending"), ("ts", "ascending")]
     )

@@ -13,7 +13,7 @@ import pytest
 
 from assets.resources import LakeAccess
 from fencepost.errors import LakeError
-from fencepost.reference import Delivery, Sighting
+from fencepost.reference import FeedDelivery, Sighting
 from fencepost.times import to_microseconds
 from pipelines.epochs import drive
 from pipelines.lake.evidence import Evidence
@@ -156,8 +156,8 @@ def test_an_upgraded_lake_joins_what_it_held_with_what_comes(older, tmp_path):
     for feed, value in (("locations", 2.0), ("ticks", 3.5)):
         values = (value,) * len(AXES[feed])
         seen = Sighting("new", to_microseconds(at(60)) or 0, values)
-        deliver(driven, Delivery((seen,)), "2026-11-19", feed)
-        deliver(driven, Delivery((seen,)), "2026-11-19", feed)  # again: it is a duplicate
+        deliver(driven, FeedDelivery((seen,)), "2026-11-19", feed)
+        deliver(driven, FeedDelivery((seen,)), "2026-11-19", feed)  # again: it is a duplicate
     for lane in lanes(lake.store, lake.settings):
         list(drive.advance(driven, lane))
     with duckdb_session(root, lake.settings.tables) as session:

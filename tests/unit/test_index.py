@@ -15,7 +15,7 @@ from fencepost.crossings.path import Path
 from fencepost.crossings.posts import PostList
 from fencepost.crossings.state import UNKNOWN
 from fencepost.crossings.walk import walk
-from fencepost.engine import FeedState, Outcome, step
+from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.errors import StateError
 from fencepost.queries import QuerySet
 from tests.support.oracles.kernel_suite import ordered
@@ -90,7 +90,7 @@ def test_differential_ranks_within_segments_equal_searchsorted_in_each(segments:
 # ── pointers ──────────────────────────────────────────────────────────────────────────────────────
 
 
-def seen(axes: int = 1) -> tuple[Outcome, BorderIndex]:
+def seen(axes: int = 1) -> tuple[FeedOutcome, BorderIndex]:
     """A crowd's first delivery, taken by the engine."""
     people = crowd(replace(MIXED, axes=axes, bound=0.3))
     queries = QuerySet.from_queries(FEED, people.axes, people.queries)

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from fencepost.reference import Delivery, Registration, Rows, Sighting, run
+from fencepost.reference import FeedDelivery, Registration, RunResult, Sighting, run
 from tests.support.oracles.oracles import (
     assert_same_rows,
     batch_of,
@@ -16,11 +16,11 @@ from tests.support.oracles.oracles import (
 from tests.support.stories.strategies import standing_query
 
 QUERY = standing_query("q", "x >= 2 AND x < 5", ("x", "y"), within=2, on_first="enter")
-STEPS = [Delivery((Sighting("s", ts, (float(x), 0.0)),)) for ts, x in enumerate((3, 0, 3, 0))]
+STEPS = [FeedDelivery((Sighting("s", ts, (float(x), 0.0)),)) for ts, x in enumerate((3, 0, 3, 0))]
 NONE, ONE = Registration(()), Registration((QUERY,))
 
 
-def told(*script: Delivery | Registration) -> Rows:
+def told(*script: FeedDelivery | Registration) -> RunResult:
     return run("grid", ("x", "y"), script)
 
 
@@ -46,8 +46,8 @@ def test_of_two_registrations_in_a_row_the_later_holds():
 
 
 def test_a_batch_keeps_rows_in_file_order_and_deliveries_apart():
-    first = Delivery((Sighting("b", 7, (1.0, 2.0)), Sighting("a", 3, (-0.0, 4.0))))
-    batch = batch_of("grid", ("x", "y"), [first, Delivery(()), STEPS[0]])
+    first = FeedDelivery((Sighting("b", 7, (1.0, 2.0)), Sighting("a", 3, (-0.0, 4.0))))
+    batch = batch_of("grid", ("x", "y"), [first, FeedDelivery(()), STEPS[0]])
     assert batch.names.take(pa.array(batch.stream)).to_pylist() == ["b", "a", "s"]
     assert batch.ts.tolist() == [7, 3, 0]
     assert batch.values.tolist() == [[1.0, 0.0, 3.0], [2.0, 4.0, 0.0]]
@@ -79,7 +79,9 @@ def test_columns_become_the_references_rows():
 
 
 def test_rejected_rows_are_numbered_in_their_own_delivery():
-    batch = batch_of("grid", ("x", "y"), [STEPS[0], Delivery(()), Delivery(STEPS[0].tuples * 3)])
+    batch = batch_of(
+        "grid", ("x", "y"), [STEPS[0], FeedDelivery(()), FeedDelivery(STEPS[0].tuples * 3)]
+    )
     assert rejected_rows([0, 3], ["late", "duplicate"], batch, first=4) == [
         (4, 0, "late"),
         (6, 2, "duplicate"),
@@ -105,7 +107,7 @@ def test_a_difference_in_any_part_that_is_compared_fails(part):
 def test_pending_and_waiting_are_compared_without_their_places():
     parts = ("pending", "waiting")
     waits = run("grid", ("x", "y"), STEPS[:2], lateness=9)
-    again = run("grid", ("x", "y"), [Delivery(()), *STEPS[:2]], lateness=9)
+    again = run("grid", ("x", "y"), [FeedDelivery(()), *STEPS[:2]], lateness=9)
     assert_same_rows(waits, again, parts)
     with pytest.raises(AssertionError, match="waiting: missing"):
-        assert_same_rows(waits, Rows(), parts)
+        assert_same_rows(waits, RunResult(), parts)

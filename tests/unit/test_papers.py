@@ -13,7 +13,7 @@ import pytest
 
 from fencepost.crossings import BorderIndex
 from fencepost.queries import StandingQuery
-from fencepost.reference import Delivery, Registration, Rows, Sighting
+from fencepost.reference import FeedDelivery, Registration, RunResult, Sighting
 from tests.support.oracles.oracles import query_set_of
 from tests.support.stories.play import Way, play
 from tests.support.stories.strategies import FEED, TICK, Story, standing_query
@@ -40,19 +40,19 @@ def way(request: pytest.FixtureRequest) -> Way:
 
 def walked(
     way: Way, queries: Iterable[StandingQuery], *places: float | tuple[float, ...], late: int = 0
-) -> Rows:
+) -> RunResult:
     """One stream, a tuple a tick and a delivery; before the last, `late` silent ticks go by."""
     values = [p if isinstance(p, tuple) else (float(p),) for p in places]
     times = [*range(len(values) - 1), len(values) - 1 + late]
-    walk = (Delivery((Sighting("s", t * TICK, v),)) for t, v in zip(times, values, strict=True))
-    script: list[Delivery | Registration] = [Registration(tuple(queries)), *walk]
+    walk = (FeedDelivery((Sighting("s", t * TICK, v),)) for t, v in zip(times, values, strict=True))
+    script: list[FeedDelivery | Registration] = [Registration(tuple(queries)), *walk]
     rows = play(Story(("x", "y")[: len(values[0])], tuple(script), 0), way)
     rows.events.sort(key=lambda e: e.ts)
     rows.transitions.sort(key=lambda t: t.ts)
     return rows
 
 
-def differential_sets(rows: Rows) -> tuple[set[str], set[str]]:
+def differential_sets(rows: RunResult) -> tuple[set[str], set[str]]:
     """QSet+ and QSet-: who was entered, and who was left."""
     entered = {e.query_id for e in rows.events if e.type == "I"}
     return entered, {e.query_id for e in rows.events if e.type == "O"}
@@ -107,7 +107,7 @@ def test_a_step_between_any_two_segments_gives_the_difference_of_their_sets(way:
     inside = [segment(n) for n in range(1, 10)]
     walk = [v for j in inside for h in inside for v in (j, h, j, h - 0.5)]
     seen = tuple(Sighting("s", t * TICK, (v,)) for t, v in enumerate(walk))
-    rows = play(Story(("x",), (Registration(FIVE), Delivery(seen)), 0), way)
+    rows = play(Story(("x",), (Registration(FIVE), FeedDelivery(seen)), 0), way)
     for t, (before, now) in enumerate(pairwise(walk), 1):
         found = differential_sets(
             replace(rows, events=[e for e in rows.events if e.ts == t * TICK])

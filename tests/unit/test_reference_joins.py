@@ -13,9 +13,9 @@ from fencepost.joins.engine import step
 from fencepost.joins.state import LaneState
 from fencepost.queries.joins import Conjunct, JoinQuery, JoinTest
 from fencepost.reference import (
-    Delivery,
+    FeedDelivery,
     JoinRegistration,
-    JoinRows,
+    JoinRunResult,
     SideDelivery,
     Sighting,
     run_joins,
@@ -42,7 +42,7 @@ def at(tick: float) -> int:
 
 def came(side: int, *rows, gone: tuple[int, ...] = ()) -> SideDelivery:
     seen = (Sighting(stream, at(tick), tuple(values)) for stream, tick, *values in rows)
-    return SideDelivery(side, Delivery(tuple(seen)), frozenset(gone))
+    return SideDelivery(side, FeedDelivery(tuple(seen)), frozenset(gone))
 
 
 def left(*rows, gone: tuple[int, ...] = ()) -> SideDelivery:
@@ -57,7 +57,7 @@ def in_force(*queries: JoinQuery) -> JoinRegistration:
     return JoinRegistration(queries)
 
 
-def ran(*script: Item, axes=AXES, lateness: tuple[int, int] = (0, 0)) -> JoinRows:
+def ran(*script: Item, axes=AXES, lateness: tuple[int, int] = (0, 0)) -> JoinRunResult:
     """Both say the same, at every cut and at none."""
     story = JoinStory(axes, script, lateness)
     rows = run_joins(axes, script, lateness)
@@ -74,7 +74,7 @@ def counted(last: int, **more) -> JoinQuery:
     return window_join("w", AXES, last=last, **more)
 
 
-def paired(rows: JoinRows) -> list[tuple[str, float, str, float, int]]:
+def paired(rows: JoinRunResult) -> list[tuple[str, float, str, float, int]]:
     def tick(seen: Sighting) -> float:
         return (seen.ts - ORIGIN) / TICK
 
@@ -83,7 +83,7 @@ def paired(rows: JoinRows) -> list[tuple[str, float, str, float, int]]:
     ]
 
 
-def changed(rows: JoinRows) -> list[tuple[int, str, str, int]]:
+def changed(rows: JoinRunResult) -> list[tuple[int, str, str, int]]:
     return [(c.change, c.left, c.right, c.delivery) for c in rows.changes]
 
 

@@ -2,7 +2,15 @@
 
 import pytest
 
-from fencepost.reference import Delivery, Match, Registration, Sighting, holds, holds_by_text, run
+from fencepost.reference import (
+    FeedDelivery,
+    Match,
+    Registration,
+    Sighting,
+    holds,
+    holds_by_text,
+    run,
+)
 from tests.support.stories.strategies import FEED, standing_query
 
 AXES = ("x", "y")
@@ -36,12 +44,12 @@ def test_the_third_example_of_the_paper_holds_below_the_diagonal_of_its_box(at, 
 
 
 def test_every_accepted_tuple_gives_every_match_that_holds_the_first_too():
-    script: list[Delivery | Registration] = [
+    script: list[FeedDelivery | Registration] = [
         Registration(
             (match("m", "x > y"), match("n", "x > 0"), standing_query("c", "x > 0", AXES))
         ),
-        Delivery((seen(1, 2, 1), seen(2, 2, 1), seen(2, 2, 1), seen(3, 0, 1, "b"))),
-        Delivery((seen(1, 9, 1), seen(4, 1, 2))),
+        FeedDelivery((seen(1, 2, 1), seen(2, 2, 1), seen(2, 2, 1), seen(3, 0, 1, "b"))),
+        FeedDelivery((seen(1, 9, 1), seen(4, 1, 2))),
     ]
     rows = run(FEED, AXES, script)
     assert rows.matches == [
@@ -56,25 +64,25 @@ def test_every_accepted_tuple_gives_every_match_that_holds_the_first_too():
 
 def test_a_match_is_asked_for_its_streams_within_its_validity_while_it_stands():
     bounded = match("m", "ALL", streams=("a",), valid_from=2, valid_to=4)
-    once = [Delivery(tuple(seen(ts, 0, 0, s) for ts in (1, 2, 3, 4) for s in "ab"))]
+    once = [FeedDelivery(tuple(seen(ts, 0, 0, s) for ts in (1, 2, 3, 4) for s in "ab"))]
     rows = run(FEED, AXES, [Registration((bounded,)), *once])
     assert [(m.stream, m.ts) for m in rows.matches] == [("a", 2), ("a", 3)]
-    script: list[Delivery | Registration] = [
-        Delivery((seen(1, 0, 0),)),
+    script: list[FeedDelivery | Registration] = [
+        FeedDelivery((seen(1, 0, 0),)),
         Registration((match("m", "ALL", version=3),)),
-        Delivery((seen(2, 0, 0),)),
+        FeedDelivery((seen(2, 0, 0),)),
         Registration(()),
-        Delivery((seen(3, 0, 0),)),
+        FeedDelivery((seen(3, 0, 0),)),
     ]
     assert run(FEED, AXES, script).matches == [Match("m", 3, "a", 2, 1)]
 
 
 def test_a_tuple_that_waits_matches_when_it_is_released():
-    script: list[Delivery | Registration] = [
+    script: list[FeedDelivery | Registration] = [
         Registration((match("m", "ALL"),)),
-        Delivery((seen(5, 0, 0),)),
+        FeedDelivery((seen(5, 0, 0),)),
         Registration((match("m", "x > 0", version=2), match("n", "ALL"))),
-        Delivery((seen(9, 0, 0),)),
+        FeedDelivery((seen(9, 0, 0),)),
     ]
     rows = run(FEED, AXES, script, lateness=3)
     assert rows.matches == [Match("n", 1, "a", 5, 1)]

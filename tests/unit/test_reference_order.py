@@ -3,7 +3,7 @@
 import pytest
 
 from fencepost.errors import InputError
-from fencepost.reference import Delivery
+from fencepost.reference import FeedDelivery
 from tests.support.oracles.by_hand import IN, OUT, crossed, q, ran, seen, told, walk
 
 # ── order, duplicates, conflicts, late tuples ─────────────────────────────────────────────────────
@@ -103,9 +103,9 @@ def test_released_tuples_are_taken_by_ts_then_delivery_then_row():
 
 @pytest.mark.fault(36)
 def test_a_rejected_tuple_does_not_move_the_watermark():
-    rows = ran(seen(("s", 5, 0)), seen(("s", 4, 0), ("s", 5, 1)), Delivery(()))
+    rows = ran(seen(("s", 5, 0)), seen(("s", 4, 0), ("s", 5, 1)), FeedDelivery(()))
     assert rows.watermark == 5
-    assert ran(Delivery(())).watermark is None
+    assert ran(FeedDelivery(())).watermark is None
 
 
 def test_rows_read_are_accepted_or_waiting_or_rejected():

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fencepost.queries import StandingQuery
 from fencepost.reference import (
-    Delivery,
+    FeedDelivery,
     Registration,
     holds,
     holds_by_text,
@@ -123,7 +123,7 @@ def test_oracle_a_drawn_query_holds_by_its_boxes_where_it_holds_by_its_text(draw
 @given(stories())
 def test_every_row_of_a_story_is_accepted_or_waiting_or_rejected(story):
     rows = run(FEED, story.axes, story.script, story.lateness)
-    read = sum(len(item.tuples) for item in story.script if isinstance(item, Delivery))
+    read = sum(len(item.tuples) for item in story.script if isinstance(item, FeedDelivery))
     assert read == len(rows.accepted) + len(rows.waiting) + len(rows.rejected)
 
 

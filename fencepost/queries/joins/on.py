@@ -19,7 +19,7 @@ from typing import ClassVar
 
 from fencepost.errors import QueryFault
 from fencepost.queries.condition import All, And, Compare, CompareAxes, Condition, Not, Test
-from fencepost.queries.folding import MOST_BOXES, is_range, ranges, refuse_none_or_many, regions
+from fencepost.queries.fold import MOST_BOXES, is_range, ranges, refuse_none_or_many, regions
 from fencepost.queries.grammar import (
     COMPARISONS,
     KEYWORDS,
@@ -27,10 +27,10 @@ from fencepost.queries.grammar import (
     OPERATORS,
     STARTS_A_NUMBER,
     Reader,
+    at_text,
     compare_axes,
     is_word,
     tokens_of,
-    told_of,
 )
 from fencepost.queries.joins.query import Conjunct, JoinTest
 from fencepost.queries.relations import Region, related, settled, tests_of
@@ -97,9 +97,9 @@ class Readings:
             return self._folded(whole, _TOGETHER)
         except QueryFault:
             for field, text, each in zip(("on", "where"), texts, conditions, strict=False):
-                with told_of(text):
+                with at_text(text):
                     self._folded(each, f"`{field}`")
-            with told_of(texts[-1]):
+            with at_text(texts[-1]):
                 raise
 
     def _plain(self, condition: Condition) -> Conjunct | None:
@@ -136,11 +136,11 @@ class Readings:
     def _operands(self) -> list[tuple[int, float]]:
         return [*((axis, 0.0) for axis in range(self.d)), *self.sums]
 
-    def _folded(self, condition: Condition, told: str) -> tuple[Conjunct, ...]:
+    def _folded(self, condition: Condition, name: str) -> tuple[Conjunct, ...]:
         operands = self._operands()
-        found = (self._settled(each, operands) for each in regions(condition, self.d, told))
+        found = (self._settled(each, operands) for each in regions(condition, self.d, name))
         distinct = dict.fromkeys(each for each in found if each is not None)
-        refuse_none_or_many(len(distinct), told)
+        refuse_none_or_many(len(distinct), name)
         return tuple(sorted(distinct))  # the same in other words is the same, to the bit
 
     def _settled(self, region: Region, operands: Sequence[tuple[int, float]]) -> Conjunct | None:

@@ -63,26 +63,26 @@ class WindowJoins:
         registered: Sequence[int] | Int64s | None = None,
     ) -> "WindowJoins":
         """Take queries one by one; `registered` is 0 for all where it is not given."""
-        taken = _taken(feeds, WINDOW_JOIN, queries)
+        queries = _of_kind(feeds, WINDOW_JOIN, queries)
         d = len(axes[0]) + len(axes[1])
-        conjuncts = list(chain.from_iterable(q.conjuncts for q in taken))
-        for query in taken:
+        conjuncts = list(chain.from_iterable(q.conjuncts for q in queries))
+        for query in queries:
             if not query.conjuncts or any(len(each.box) != d for each in query.conjuncts):
-                raise InputError(f"{_told(query)} was read without the axes of its feeds")
+                raise InputError(f"{_name_of(query)} was read without the axes of its feeds")
         ends = np.array([each.box for each in conjuncts], np.float64).reshape(-1, d, 2)
         lo, hi = np.ascontiguousarray(ends.transpose(2, 1, 0)) + 0.0
         tests = list(chain.from_iterable(each.tests for each in conjuncts))
         return cls(
             *feeds,
             (tuple(axes[0]), tuple(axes[1])),
-            pa.array([q.id for q in taken], pa.string()),
-            np.array([q.version for q in taken], np.int32),
-            _registered(taken, registered),
-            _or([q.window for q in taken], FOREVER),
-            _or([q.last for q in taken], FOREVER),
-            _or([q.valid_from for q in taken], ALWAYS_FROM),
-            _or([q.valid_to for q in taken], ALWAYS_TO),
-            _ptr([len(q.conjuncts) for q in taken]),
+            pa.array([q.id for q in queries], pa.string()),
+            np.array([q.version for q in queries], np.int32),
+            _registered(queries, registered),
+            _or([q.window for q in queries], FOREVER),
+            _or([q.last for q in queries], FOREVER),
+            _or([q.valid_from for q in queries], ALWAYS_FROM),
+            _or([q.valid_to for q in queries], ALWAYS_TO),
+            _ptr([len(q.conjuncts) for q in queries]),
             lo,
             hi,
             _ptr([len(each.tests) for each in conjuncts]),
@@ -145,22 +145,22 @@ class BandJoins:
         registered: Sequence[int] | Int64s | None = None,
     ) -> "BandJoins":
         """Take queries one by one; `registered` is 0 for all where it is not given."""
-        taken = _taken(feeds, BAND_JOIN, queries)
-        for query in taken:
+        queries = _of_kind(feeds, BAND_JOIN, queries)
+        for query in queries:
             if query.left_axis not in axes[0] or query.right_axis not in axes[1]:
-                raise InputError(f"{_told(query)} joins axes that its feeds do not have")
+                raise InputError(f"{_name_of(query)} joins axes that its feeds do not have")
             if not query.low <= query.high:
-                raise InputError(f"{_told(query)} has the band [{query.low}, {query.high}]")
+                raise InputError(f"{_name_of(query)} has the band [{query.low}, {query.high}]")
         return cls(
             *feeds,
             (tuple(axes[0]), tuple(axes[1])),
-            pa.array([q.id for q in taken], pa.string()),
-            np.array([q.version for q in taken], np.int32),
-            _registered(taken, registered),
-            np.array([list(axes[0]).index(q.left_axis or "") for q in taken], np.int32),
-            np.array([list(axes[1]).index(q.right_axis or "") for q in taken], np.int32),
-            np.array([q.low for q in taken], np.float64) + 0.0,
-            np.array([q.high for q in taken], np.float64) + 0.0,
+            pa.array([q.id for q in queries], pa.string()),
+            np.array([q.version for q in queries], np.int32),
+            _registered(queries, registered),
+            np.array([list(axes[0]).index(q.left_axis or "") for q in queries], np.int32),
+            np.array([list(axes[1]).index(q.right_axis or "") for q in queries], np.int32),
+            np.array([q.low for q in queries], np.float64) + 0.0,
+            np.array([q.high for q in queries], np.float64) + 0.0,
         )
 
     def __len__(self) -> int:
@@ -186,20 +186,22 @@ class BandJoins:
         return lane_of(self.left, self.right)
 
 
-def _taken(feeds: tuple[str, str], kind: str, queries: Iterable[JoinQuery]) -> list[JoinQuery]:
+def _of_kind(feeds: tuple[str, str], kind: str, queries: Iterable[JoinQuery]) -> list[JoinQuery]:
     """Refuse queries that cannot stand in a set of this kind over these feeds."""
-    taken = list(queries)
-    for query in taken:
+    chosen = list(queries)
+    for query in chosen:
         if query.kind != kind:
-            raise InputError(f"{_told(query)} is of the kind '{query.kind}', the set of '{kind}'")
+            raise InputError(
+                f"{_name_of(query)} is of the kind '{query.kind}', the set of '{kind}'"
+            )
         if (query.left, query.right) != feeds:
-            raise InputError(f"{_told(query)} joins {query.lane}, the set {lane_of(*feeds)}")
-    if len({query.id for query in taken}) < len(taken):
+            raise InputError(f"{_name_of(query)} joins {query.lane}, the set {lane_of(*feeds)}")
+    if len({query.id for query in chosen}) < len(chosen):
         raise InputError(f"the joins of {lane_of(*feeds)} are given an id twice")
-    return taken
+    return chosen
 
 
-def _told(query: JoinQuery) -> str:
+def _name_of(query: JoinQuery) -> str:
     return f"the query '{shortened(query.id)}'"
 
 

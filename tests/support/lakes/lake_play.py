@@ -17,9 +17,9 @@ from unittest import mock
 import numpy as np
 import pyarrow as pa
 
-from fencepost.reference import Delivery, JoinRegistration, Registration, Rows
+from fencepost.reference import FeedDelivery, JoinRegistration, Registration, RunResult
 from fencepost.reference.order import Arrival, Sighting
-from fencepost.reference.transitions import Pending as PendingRow
+from fencepost.reference.transitions import PendingEvent
 from fencepost.times import to_microseconds
 from pipelines.epochs.drive import Lake, advance, arrivals_of, chain_of
 from pipelines.execute import job
@@ -69,7 +69,7 @@ def lake_of(
     return Lake(store, settings, runner or HereRunner(), way.limits)
 
 
-def play(lake: Lake, story: Story, way: LakeWay = LakeWay()) -> Rows:
+def play(lake: Lake, story: Story, way: LakeWay = LakeWay()) -> RunResult:
     """Let a story happen on a lake, and gather all that it leads to."""
     arrived = 0
     with shared_out(way):
@@ -100,7 +100,7 @@ def shared_out(way: LakeWay) -> Any:
 
 def deliver(
     lake: Lake,
-    delivery: Delivery,
+    delivery: FeedDelivery,
     key: str = KEY,
     feed: str = FEED,
     gone: Collection[int] = (),
@@ -141,7 +141,7 @@ def _arrival(n: int, plan: str, key: str) -> dict[str, Any]:
 
 
 def tuples_of(
-    lake: Lake, delivery: Delivery, n: int, feed: str = FEED, gone: Collection[int] = ()
+    lake: Lake, delivery: FeedDelivery, n: int, feed: str = FEED, gone: Collection[int] = ()
 ) -> pa.Table:
     """Lay the tuples of a delivery out as rows of the feed's table, parted by bucket at times."""
     table = lake.settings.tables[feed]
@@ -200,14 +200,14 @@ def register(lake: Lake, registration: Registration | JoinRegistration) -> None:
     conclude(store, plan, "queries", [{**planned, "state": DONE}], 0)
 
 
-def gathered(lake: Lake, lane: str = FEED) -> Rows:
+def gathered(lake: Lake, lane: str = FEED) -> RunResult:
     """Read what a lake says, of epochs that are done, as the reference would."""
     chain = chain_of(lake.store, lane)
     assert not chain.open
     axes = lake.settings.axes[lane]
     numbers = [d.n for d in arrivals_of(lake.store).deliveries(lane)]
     place = {n: k for k, n in enumerate(numbers)}
-    rows = Rows()
+    rows = RunResult()
     rows.events = event_rows(_found(lake, chain, "events", place), axes)
     rows.transitions = transition_rows(_found(lake, chain, "transitions", place))
     rows.matches = match_rows(_found(lake, chain, "matches", place))
@@ -233,7 +233,7 @@ def gathered(lake: Lake, lane: str = FEED) -> Rows:
         (row["id"], row["version"]) for row in standing(lake.store).to_pylist()
     }  # a registration that nothing follows drops what pends when the next epoch comes
     rows.pending = [
-        PendingRow(
+        PendingEvent(
             row["query_id"], row["query_version"], row["stream_id"], row["type"], _us(row["ts"])
         )
         for row in log(lake, "pending", as_of)

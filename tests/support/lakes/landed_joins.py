@@ -20,9 +20,9 @@ import pyarrow as pa
 from fencepost.queries import read_queries_jsonl
 from fencepost.queries.joins import BAND_JOIN, JoinQuery
 from fencepost.reference import (
-    Delivery,
+    FeedDelivery,
     JoinRegistration,
-    JoinRows,
+    JoinRunResult,
     SideDelivery,
     Sighting,
     run_joins,
@@ -136,7 +136,7 @@ def past(count: int = 14, rows: int = 9, seed: int = 2, whose: str = "bbaabaabab
         gone = gone if side else []  # bids have such a column, and do not declare it
         text = "\n".join([header, *lines]) + "\n"
         name = f"2026-01-01T{number // 4:02}-{number:03}.csv"
-        delivery = SideDelivery(side, Delivery(tuple(tuples)), frozenset(gone))
+        delivery = SideDelivery(side, FeedDelivery(tuple(tuples)), frozenset(gone))
         found.append(Landing(feed, name, text, delivery))
         if number == count // 2:
             found += [Commit(LATER), Commit(removed=REMOVED)]
@@ -151,7 +151,7 @@ def instant(ts: int) -> str:
 # ── as the contract says ──────────────────────────────────────────────────────────────────────────
 
 
-def reference(happened: Past, lateness: tuple[int, int] = (0, 0)) -> JoinRows:
+def reference(happened: Past, lateness: tuple[int, int] = (0, 0)) -> JoinRunResult:
     """Read a past as the reference does."""
     return run_joins(AXES, with_a_delivery([*_script(happened)]), lateness)
 

@@ -6,9 +6,9 @@ order and their differences count.
 
 from fencepost.queries import StandingQuery
 from fencepost.reference import (
-    Delivery,
+    FeedDelivery,
     Registration,
-    Rows,
+    RunResult,
     Sighting,
     run,
 )
@@ -22,12 +22,14 @@ def q(**changes) -> StandingQuery:
     return standing_query("q", changes.pop("where", RANGE), changes.pop("axes", ("x",)), **changes)
 
 
-def seen(*steps) -> Delivery:
+def seen(*steps) -> FeedDelivery:
     """One delivery of (stream, ts, value, …) rows."""
-    return Delivery(tuple(Sighting(s, ts, tuple(map(float, values))) for s, ts, *values in steps))
+    return FeedDelivery(
+        tuple(Sighting(s, ts, tuple(map(float, values))) for s, ts, *values in steps)
+    )
 
 
-def walk(*values: float, stream: str = "s") -> list[Delivery]:
+def walk(*values: float, stream: str = "s") -> list[FeedDelivery]:
     """A stream's values at ts 1, 2, 3, …, each a delivery of its own."""
     return [seen((stream, ts, value)) for ts, value in enumerate(values, 1)]
 
@@ -37,25 +39,25 @@ def in_force(*queries: StandingQuery) -> Registration:
 
 
 def ran(
-    *script: Delivery | Registration, axes: tuple[str, ...] = ("x",), lateness: int = 0
-) -> Rows:
+    *script: FeedDelivery | Registration, axes: tuple[str, ...] = ("x",), lateness: int = 0
+) -> RunResult:
     return run("grid", axes, script, lateness)
 
 
-def told(query: StandingQuery, *deliveries: Delivery, **more) -> Rows:
+def told(query: StandingQuery, *deliveries: FeedDelivery, **more) -> RunResult:
     """Run deliveries under one query that never changes."""
     return ran(in_force(query), *deliveries, **more)
 
 
-def crossed(rows: Rows) -> list[tuple[str, str, int]]:
+def crossed(rows: RunResult) -> list[tuple[str, str, int]]:
     return [(e.type, e.query_id, e.ts) for e in rows.events]
 
 
-def became(rows: Rows) -> list[tuple[str, int, int, int | None]]:
+def became(rows: RunResult) -> list[tuple[str, int, int, int | None]]:
     return [(t.type, t.ts, t.from_ts, t.to_ts) for t in rows.transitions]
 
 
-def entered_and_left(rows: Rows) -> tuple[set[str], set[str]]:
+def entered_and_left(rows: RunResult) -> tuple[set[str], set[str]]:
     """The differential query sets of a run: who was entered, who was left."""
     entered = {e.query_id for e in rows.events if e.type == "I"}
     return entered, {e.query_id for e in rows.events if e.type == "O"}

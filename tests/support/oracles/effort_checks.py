@@ -18,7 +18,7 @@ from fencepost.crossings.layer import as_posts
 from fencepost.crossings.posts import PAD
 from fencepost.crossings.walk import Suspect
 from fencepost.queries import StandingQuery
-from fencepost.reference import Delivery, Sighting
+from fencepost.reference import FeedDelivery, Sighting
 from tests.support.oracles.kernel_suite import Passing, canvas, walk_of
 from tests.support.oracles.rank_checks import (
     Check,
@@ -170,7 +170,7 @@ def one_step(axes: int, several: float = 0.0) -> list[tuple[Suspect, Walk]]:
     shape = Shape(axes=axes, queries=60, widths=(4, 40), timed=0.5, several=several)
     people = crowd(shape)
     seen = [Sighting("s", t, (place,) * axes) for t, place in enumerate((-9.0, 11.0))]
-    walked = walk_of(replace(people, deliveries=(Delivery(()), Delivery(tuple(seen)))))
+    walked = walk_of(replace(people, deliveries=(FeedDelivery(()), FeedDelivery(tuple(seen)))))
     return [(suspect, walked) for suspect in walked.suspects]
 
 
@@ -192,7 +192,7 @@ def check_the_sweep_meets_only_boxes_that_stand() -> None:
         for n in range(5)
     )
     seen = tuple(Sighting(f"s{n}", 0, (float(n),)) for n in range(-1, 7))
-    walked = walk_of(Crowd(("x",), queries, (Delivery(()), Delivery(seen))))
+    walked = walk_of(Crowd(("x",), queries, (FeedDelivery(()), FeedDelivery(seen))))
     (layer,), path = walked.index.layers, walked.path
     places = path.starts[:-1][np.argsort(path.values[0])]
     with mock.patch.object(confirm_kernels, "holds", wraps=confirm_kernels.holds) as met:

@@ -19,7 +19,7 @@ from fencepost.crossings.posts import PostList
 from fencepost.engine import FeedState, step
 from fencepost.matches import auto
 from fencepost.queries import QuerySet, StandingQuery
-from fencepost.reference import Delivery, Rows, Sighting, run
+from fencepost.reference import FeedDelivery, RunResult, Sighting, run
 from fencepost.times import ALWAYS_TO
 from fencepost.transitions import kernels as deciding
 from fencepost.transitions import twins as decided
@@ -252,7 +252,7 @@ def decision_checks() -> Iterator[tuple[str, Check]]:
         yield f"decisions {seed}", partial(check_decisions, events, watermarks, expected)
 
 
-def check_story(people: Crowd, expected: Rows, way: Way) -> None:
+def check_story(people: Crowd, expected: RunResult, way: Way) -> None:
     """The engine against the reference; the matches' own kernels are not what is broken here."""
     with mock.patch.object(auto, "FEW", sys.maxsize):
         assert_same_rows(expected, play(people.story, way), ALL)
@@ -278,7 +278,7 @@ def first_sights() -> Crowd:
         for begin, end in (validities if len(boxes) == 1 else validities[:1])
     ]
     seen = tuple(Sighting(f"s{place}", 0, (place / 2,)) for place in range(-1, 11))
-    return Crowd(("x",), tuple(queries), (Delivery(seen),))
+    return Crowd(("x",), tuple(queries), (FeedDelivery(seen),))
 
 
 def check_first_sight(walked: Walk, expected: Numbers) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.queries import CROSSING, MATCH, QuerySet
-from fencepost.reference import Delivery, Event, Match, Registration, Rows, Transition
+from fencepost.reference import Event, FeedDelivery, Match, Registration, RunResult, Transition
 from fencepost.tuples import TupleBatch
 
 COMPARED = ("events", "transitions", "rejected")
@@ -23,12 +23,12 @@ class Epoch:
     """Whole deliveries under one registration; `first` is the number of the first of them."""
 
     registration: Registration
-    deliveries: tuple[Delivery, ...]
+    deliveries: tuple[FeedDelivery, ...]
     first: int
 
 
 def epochs(
-    script: Sequence[Delivery | Registration], cuts: Collection[int] | None = None
+    script: Sequence[FeedDelivery | Registration], cuts: Collection[int] | None = None
 ) -> Iterator[Epoch]:
     """Split a script at each registration, and before each delivery whose number is a cut.
 
@@ -37,7 +37,7 @@ def epochs(
     shows nowhere.
     """
     registration, number = Registration(()), 0
-    run: list[Delivery] = []
+    run: list[FeedDelivery] = []
     for item in script:
         is_cut = isinstance(item, Registration) or cuts is None or number in cuts
         if run and is_cut:
@@ -52,7 +52,7 @@ def epochs(
         yield Epoch(registration, tuple(run), number - len(run))
 
 
-def batch_of(feed: str, axes: Sequence[str], deliveries: Sequence[Delivery]) -> TupleBatch:
+def batch_of(feed: str, axes: Sequence[str], deliveries: Sequence[FeedDelivery]) -> TupleBatch:
     """The tuples of deliveries as the engine takes them: numbered from 0, rows in file order."""
     rows = [(n, seen) for n, delivery in enumerate(deliveries) for seen in delivery.tuples]
     return TupleBatch.from_columns(
@@ -151,7 +151,7 @@ def differences(name: str, expected: Collection[object], actual: Collection[obje
 
 
 def assert_same_rows(
-    expected: Rows, actual: Rows, parts: Sequence[str] = COMPARED, note: str = ""
+    expected: RunResult, actual: RunResult, parts: Sequence[str] = COMPARED, note: str = ""
 ) -> None:
     """Fail with every row that only one side has."""
     found = [
@@ -162,7 +162,7 @@ def assert_same_rows(
     assert not found, "\n".join([note, *sorted(found)])
 
 
-def listed(rows: Rows, part: str) -> list[object]:
+def listed(rows: RunResult, part: str) -> list[object]:
     """One part of the rows as a list of values that can be counted."""
     content = getattr(rows, part)
     if part == "waiting":  # its place among the waiting is release order, not a number

@@ -9,7 +9,7 @@ from random import Random
 from typing import Literal
 
 from fencepost.queries import Box, QuerySet, StandingQuery
-from fencepost.reference import Delivery, Registration, Sighting
+from fencepost.reference import FeedDelivery, Registration, Sighting
 from tests.support.stories.strategies import ALL_AXES, FEED, TICK, Story
 
 EDGE = 32.0  # every axis reaches from -EDGE to EDGE
@@ -53,7 +53,7 @@ class Crowd:
 
     axes: tuple[str, ...]
     queries: tuple[StandingQuery, ...]
-    deliveries: tuple[Delivery, ...]
+    deliveries: tuple[FeedDelivery, ...]
 
     @property
     def story(self) -> Story:
@@ -119,7 +119,7 @@ def _on_grid(value: float, shape: Shape) -> float:
     return round(value / shape.grain) * shape.grain
 
 
-def _deliveries(chance: Random, shape: Shape) -> list[Delivery]:
+def _deliveries(chance: Random, shape: Shape) -> list[FeedDelivery]:
     """Every stream a tuple a tick, some from later on; deliveries are cut from it by time."""
     here = {
         name: [_on_grid(_anywhere(chance), shape) for _ in range(shape.axes)]
@@ -137,7 +137,7 @@ def _deliveries(chance: Random, shape: Shape) -> list[Delivery]:
                     at[axis] = min(max(at[axis] + _on_grid(move, shape), -EDGE), EDGE)
             seen = Sighting(name, tick * TICK, tuple(at))
             rows[tick * shape.deliveries // ticks].append(seen)
-    return [Delivery(tuple(some)) for some in rows]
+    return [FeedDelivery(tuple(some)) for some in rows]
 
 
 def one_axis(*ranges: tuple[float, float], prefix: str = "q") -> QuerySet:

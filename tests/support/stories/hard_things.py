@@ -11,10 +11,10 @@ from itertools import pairwise
 
 from fencepost.queries import CROSSING, MATCH, Box, StandingQuery
 from fencepost.reference import (
-    Delivery,
     Event,
+    FeedDelivery,
     Registration,
-    Rows,
+    RunResult,
     Sighting,
     Transition,
     holds,
@@ -35,7 +35,7 @@ class Step:
     current: Sighting
 
 
-def steps(rows: Rows) -> list[Step]:
+def steps(rows: RunResult) -> list[Step]:
     """Every step of every stream."""
     last: dict[str, tuple[int, Sighting]] = {}
     found = []
@@ -55,9 +55,9 @@ def in_force(story: Story) -> dict[int, tuple[StandingQuery, ...]]:
     }
 
 
-def of_the_script(story: Story, rows: Rows) -> Iterator[str]:
+def of_the_script(story: Story, rows: RunResult) -> Iterator[str]:
     """What the story itself is made of."""
-    arrived = [item for item in story.script if isinstance(item, Delivery)]
+    arrived = [item for item in story.script if isinstance(item, FeedDelivery)]
     yield from {1: ["one axis"], 6: ["six axes"]}.get(len(story.axes), [])
     if len(arrived) > 2:
         yield "several deliveries"
@@ -71,9 +71,9 @@ def of_the_script(story: Story, rows: Rows) -> Iterator[str]:
         yield "a pending crossing at the end"
 
 
-def of_order(story: Story, rows: Rows) -> Iterator[str]:
+def of_order(story: Story, rows: RunResult) -> Iterator[str]:
     """What became of the arrivals."""
-    arrived = [item.tuples for item in story.script if isinstance(item, Delivery)]
+    arrived = [item.tuples for item in story.script if isinstance(item, FeedDelivery)]
     released = {(s.stream, s.ts): number for number, s in rows.accepted}
     waiting = {(a.sighting.stream, a.sighting.ts) for a in rows.waiting}
     for number, row, reason in rows.rejected:
@@ -150,7 +150,7 @@ def leaps(query: StandingQuery, was: Sighting, now: Sighting) -> Iterator[str]:
                     yield "a leap over a box that holds on another axis"
 
 
-def of_crossings(story: Story, rows: Rows) -> Iterator[str]:
+def of_crossings(story: Story, rows: RunResult) -> Iterator[str]:
     """What the steps are to the queries in force, and what the events are."""
     force = in_force(story)
     for step in steps(rows):
@@ -166,7 +166,7 @@ def of_crossings(story: Story, rows: Rows) -> Iterator[str]:
             yield "a crossing of a query for named streams"
 
 
-def of_matches(story: Story, rows: Rows) -> Iterator[str]:
+def of_matches(story: Story, rows: RunResult) -> Iterator[str]:
     """What the tuples are to the match queries in force."""
     force = in_force(story)
     for number, seen in rows.accepted:
@@ -199,7 +199,7 @@ def of_registration(story: Story) -> Iterator[str]:
     present: dict[str, StandingQuery] = {}
     past: set[str] = set()
     for number, item in enumerate(story.script):
-        if isinstance(item, Delivery):
+        if isinstance(item, FeedDelivery):
             continue
         so_far = run(FEED, story.axes, story.script[:number], story.lateness)
         after = run(FEED, story.axes, story.script[: number + 1], story.lateness)
@@ -228,7 +228,7 @@ def of_changes(before: dict[str, StandingQuery], now: dict[str, StandingQuery]) 
             yield f"a {before[id].kind} that became a {now[id].kind}"
 
 
-def of_transitions(story: Story, rows: Rows) -> Iterator[str]:
+def of_transitions(story: Story, rows: RunResult) -> Iterator[str]:
     """What became of the crossings, and how close it was."""
     t_of = {
         (q.id, q.version): q
@@ -277,7 +277,7 @@ def key(row: Event | Transition, ts: int | None = None) -> tuple[str, int, str, 
     return row.query_id, row.version, row.stream, row.ts if ts is None else ts
 
 
-def next_event(rows: Rows, told: Transition) -> Event | None:
+def next_event(rows: RunResult, told: Transition) -> Event | None:
     """The crossing after the one that the transition is of."""
     later = [e for e in rows.events if key(e)[:3] == key(told)[:3] and e.ts > told.from_ts]
     return min(later, key=lambda e: e.ts, default=None)

@@ -16,7 +16,14 @@ from fencepost.joins.index import LaneIndex
 from fencepost.joins.state import LaneState
 from fencepost.order import NEVER
 from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, BandJoins, JoinQuery, WindowJoins
-from fencepost.reference import Change, JoinRegistration, JoinRows, Pair, SideDelivery, Sighting
+from fencepost.reference import (
+    Change,
+    JoinRegistration,
+    JoinRunResult,
+    Pair,
+    SideDelivery,
+    Sighting,
+)
 from fencepost.tuples import TupleBatch
 from tests.support.stories.join_stories import FEEDS, Axes, JoinStory
 
@@ -205,7 +212,7 @@ def told(state: LaneState) -> list[Any]:
     return found
 
 
-def assert_told_by(expected: JoinRows, found: Played) -> None:
+def assert_told_by(expected: JoinRunResult, found: Played) -> None:
     """Fail with every row that only one of them has."""
     for name in ("pairs", "changes", "affected"):
         wanted, given = Counter(getattr(expected, name)), Counter(getattr(found, name))

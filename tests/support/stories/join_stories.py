@@ -20,7 +20,7 @@ from fencepost.queries.joins import (
     JoinTest,
 )
 from fencepost.reference import (
-    Delivery,
+    FeedDelivery,
     JoinRegistration,
     SideDelivery,
     Sighting,
@@ -134,7 +134,7 @@ def side_deliveries(
             ts = ORIGIN + (tick + draw(st.sampled_from((1, 2, 0, 1, 2, -1)))) * TICK
             rows.append(Sighting(draw(st.sampled_from(STREAMS[side])), ts, values))
     gone = frozenset(row for row in range(len(rows)) if draw(st.integers(0, 9)) == 9)
-    return SideDelivery(side, Delivery(tuple(rows)), gone)
+    return SideDelivery(side, FeedDelivery(tuple(rows)), gone)
 
 
 @st.composite
@@ -196,7 +196,7 @@ def long_story(seed: int, lateness: tuple[int, int] = (0, 0)) -> JoinStory:
             ts = ORIGIN + (tick + random.randint(-2, 3)) * TICK
             seen.append(Sighting(stream, ts, (random.randint(-8, 8) / 4,)))
         gone = frozenset(row for row in range(len(seen)) if random.random() < 0.1)
-        return SideDelivery(side, Delivery(tuple(seen)), gone)
+        return SideDelivery(side, FeedDelivery(tuple(seen)), gone)
 
     queries = {id: query(id) for id in versions}
     script: list[Item] = [JoinRegistration(tuple(queries.values()))]

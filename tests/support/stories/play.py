@@ -14,12 +14,12 @@ import numpy as np
 
 from fencepost.crossings import BorderIndex, Heads, difference, layer
 from fencepost.crossings.choose import Method
-from fencepost.engine import FeedState, Outcome, step
+from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.matches import Matcher
 from fencepost.queries import MATCH, QuerySet
-from fencepost.reference import Rows
+from fencepost.reference import RunResult
 from fencepost.reference.order import Arrival, Sighting
-from fencepost.reference.transitions import Pending as PendingRow
+from fencepost.reference.transitions import PendingEvent
 from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch
 from tests.support.oracles.oracles import (
@@ -51,7 +51,7 @@ class Way:
     cuts: Collection[int] | None = None
 
 
-def play(story: Story, way: Way = Way()) -> Rows:
+def play(story: Story, way: Way = Way()) -> RunResult:
     """Run a story and gather all that it leads to."""
     with ExitStack() as under:
         if way.many_stripes:
@@ -68,8 +68,8 @@ def stripes_for_few() -> Iterator[None]:
         yield
 
 
-def _play(story: Story, way: Way) -> Rows:
-    rows = Rows()
+def _play(story: Story, way: Way) -> RunResult:
+    rows = RunResult()
     state = FeedState.empty(FEED, story.axes)
     index = BorderIndex.build(QuerySet.empty(FEED, story.axes), striped=way.striped)
     matcher = Matcher.build(QuerySet.empty(FEED, story.axes, MATCH), way.index)
@@ -118,7 +118,7 @@ def registered(index: Registered, wanted: QuerySet) -> Registered:
 
 
 def gather(
-    rows: Rows, outcome: Outcome, batch: TupleBatch, axes: Sequence[str], first: int
+    rows: RunResult, outcome: FeedOutcome, batch: TupleBatch, axes: Sequence[str], first: int
 ) -> None:
     """Put what a step found behind what was found before."""
     rows.events += event_rows(outcome.events, axes, first)
@@ -139,7 +139,7 @@ def reloaded(state: FeedState, index: BorderIndex) -> FeedState:
     )
 
 
-def settle(rows: Rows, state: FeedState) -> None:
+def settle(rows: RunResult, state: FeedState) -> None:
     """Add what is left at the end."""
     heads, waiting, pending = state.heads, state.waiting, state.pending
     values = heads.values.T.tolist()
@@ -153,7 +153,7 @@ def settle(rows: Rows, state: FeedState) -> None:
         for s, ts, at in zip(waiting.stream, waiting.ts, waiting.values.T.tolist(), strict=True)
     ]
     rows.pending = [
-        PendingRow(r["query_id"], r["query_version"], r["stream_id"], r["type"], r["ts"])
+        PendingEvent(r["query_id"], r["query_version"], r["stream_id"], r["type"], r["ts"])
         for r in pending.to_table(heads.names).to_pylist()
     ]
     rows.watermark = state.watermark

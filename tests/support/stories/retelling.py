@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from fencepost.queries import Box, StandingQuery, Tests
 from fencepost.reference import (
-    Delivery,
     Event,
+    FeedDelivery,
     Match,
-    Pending,
+    PendingEvent,
     Registration,
-    Rows,
+    RunResult,
     Sighting,
     Transition,
 )
@@ -74,22 +74,22 @@ def retold(
 ) -> Story:
     """The same story with every query and every tuple put in other words."""
 
-    def item(told: Delivery | Registration) -> Delivery | Registration:
+    def item(told: FeedDelivery | Registration) -> FeedDelivery | Registration:
         if isinstance(told, Registration):
             return Registration(tuple(query(q) for q in told.queries))
         rows = (Sighting(stream(s.stream), s.ts, values(s.values)) for s in told.tuples)
-        return Delivery(tuple(rows))
+        return FeedDelivery(tuple(rows))
 
     return replace(story, script=tuple(item(told) for told in story.script))
 
 
 def rows_in_words(
-    rows: Rows,
+    rows: RunResult,
     *,
     query: Callable[[str], str] = same,
     values: Callable[[Values], Values] = same,
     stream: Callable[[str], str] = same,
-) -> Rows:
+) -> RunResult:
     """The same rows in those words."""
 
     def event(e: Event) -> Event:
@@ -138,10 +138,12 @@ def with_regions(
     return changed
 
 
-def rows_without(rows: Rows, *, query: str | None = None, stream: str | None = None) -> Rows:
+def rows_without(
+    rows: RunResult, *, query: str | None = None, stream: str | None = None
+) -> RunResult:
     """The rows of all but one query, or all but one stream."""
 
-    def is_of_others(row: Event | Transition | Match | Pending) -> bool:
+    def is_of_others(row: Event | Transition | Match | PendingEvent) -> bool:
         return row.query_id != query and row.stream != stream
 
     return replace(
@@ -155,13 +157,13 @@ def rows_without(rows: Rows, *, query: str | None = None, stream: str | None = N
     )
 
 
-def deliveries_of(story: Story) -> list[Delivery]:
-    return [item for item in story.script if isinstance(item, Delivery)]
+def deliveries_of(story: Story) -> list[FeedDelivery]:
+    return [item for item in story.script if isinstance(item, FeedDelivery)]
 
 
-def with_deliveries(story: Story, deliveries: Sequence[Delivery]) -> Story:
+def with_deliveries(story: Story, deliveries: Sequence[FeedDelivery]) -> Story:
     """The story with its deliveries replaced one by one."""
     left = iter(deliveries)
     return replace(
-        story, script=tuple(next(left) if isinstance(i, Delivery) else i for i in story.script)
+        story, script=tuple(next(left) if isinstance(i, FeedDelivery) else i for i in story.script)
     )

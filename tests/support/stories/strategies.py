@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fencepost.errors import QueryFault
 from fencepost.queries import CROSSING, MATCH, StandingQuery, parse_match, parse_where
-from fencepost.reference import Delivery, Registration, Sighting
+from fencepost.reference import FeedDelivery, Registration, Sighting
 
 FEED = "grid"
 TICK = 1_000_000  # µs
@@ -45,7 +45,7 @@ class Story:
     """All that a run takes: `run(FEED, story.axes, story.script, story.lateness)`."""
 
     axes: tuple[str, ...]
-    script: tuple[Delivery | Registration, ...]
+    script: tuple[FeedDelivery | Registration, ...]
     lateness: int
 
 
@@ -246,7 +246,7 @@ def deliveries(
     tick: int = 0,
     origin: int = 0,
     most: int = 8,
-) -> Delivery:
+) -> FeedDelivery:
     """Up to `most` tuples round the tick, in any order; some repeat or contradict a known one."""
     rows: list[Sighting] = []
     for is_new, stream, later, moves, back in draw(row_choices(len(axes), most)):
@@ -258,7 +258,7 @@ def deliveries(
         else:
             again = before[-1 - back % len(before)]
             rows.append(replace(again, values=moved(again.values, moves if later > 1 else ())))
-    return Delivery(tuple(rows))
+    return FeedDelivery(tuple(rows))
 
 
 def moved(here: Sequence[float | None], moves: Sequence[float | None]) -> tuple[float, ...]:
@@ -303,12 +303,12 @@ def registrations(
 @st.composite
 def scripts(
     draw: st.DrawFn, axes: Sequence[str], most: int = 9
-) -> tuple[Delivery | Registration, ...]:
+) -> tuple[FeedDelivery | Registration, ...]:
     """A registration, then up to `most` deliveries and further registrations in any order."""
     origin = draw(st.sampled_from(ORIGINS))
     registered = Registration(draw(query_sets(axes, origin)))
     versions = {query.id: query.version for query in registered.queries}
-    script: list[Delivery | Registration] = [registered]
+    script: list[FeedDelivery | Registration] = [registered]
     known: list[Sighting] = []
     tick = 0
     for ticks in draw(paces(most)):

@@ -57,24 +57,24 @@ def tested_boxes(condition: Condition, d: int) -> tuple[tuple[Box, ...], tuple[T
     return tuple(box for box, _ in found), tests if any(tests) else ()
 
 
-def regions(condition: Condition, d: int, told: str = "`where`") -> list[Region]:
+def regions(condition: Condition, d: int, name: str = "`where`") -> list[Region]:
     """Fold a condition over d axes to its regions, not settled yet; `told` names it in a refusal.
 
     What it compares may be more than axes: numbers from d on stand for whatever the caller says.
     """
-    return _Folding(d, told).of(condition, wanted=True)
+    return _Folding(d, name).of(condition, wanted=True)
 
 
-def refuse_none_or_many(found: int, told: str = "`where`") -> None:
+def refuse_none_or_many(found: int, name: str = "`where`") -> None:
     """QueryFault where no box is left, or more than MOST_BOXES."""
     if not found:
         raise QueryFault(
-            f"{told} holds for no value",
+            f"{name} holds for no value",
             hint="its parts exclude one another; BETWEEN takes the lower bound first",
         )
     if found > MOST_BOXES:
         raise QueryFault(
-            f"{told} comes to {found:,} boxes; at most {MOST_BOXES:,} are taken", hint=_SPLIT
+            f"{name} comes to {found:,} boxes; at most {MOST_BOXES:,} are taken", hint=_SPLIT
         )
 
 
@@ -86,8 +86,8 @@ def is_range(lo: float, hi: float) -> bool:
 class _Folding:
     """One folding, and the work that is left to it."""
 
-    def __init__(self, d: int, told: str) -> None:
-        self.told = told
+    def __init__(self, d: int, name: str) -> None:
+        self.name = name
         self.cells = MOST_CELLS
         self.cells_of_one = d
         self.everywhere: Region = ((-math.inf, math.inf),) * d, ()
@@ -177,7 +177,7 @@ class _Folding:
             found = list(dict.fromkeys(found))
         if len(found) > MOST_ON_THE_WAY:
             raise QueryFault(
-                f"{self.told} comes to more than {MOST_ON_THE_WAY:,} boxes; "
+                f"{self.name} comes to more than {MOST_ON_THE_WAY:,} boxes; "
                 f"at most {MOST_BOXES:,} are taken",
                 hint=_SPLIT,
             )
@@ -187,7 +187,7 @@ class _Folding:
         self.cells -= boxes * self.cells_of_one
         if self.cells < 0:
             raise QueryFault(
-                f"{self.told} takes more than {MOST_CELLS:,} steps to unfold into boxes",
+                f"{self.name} takes more than {MOST_CELLS:,} steps to unfold into boxes",
                 hint=_SPLIT,
             )
 

@@ -13,8 +13,8 @@ from fencepost.errors import QueryFault
 from fencepost.queries.columns import CROSSING, MATCH
 from fencepost.queries.condition import Box, Tests
 from fencepost.queries.fields import NO_EVENTS, Fields, kind_of
+from fencepost.queries.joins.fields import join_of
 from fencepost.queries.joins.query import JOINS, JoinQuery
-from fencepost.queries.joins.reading import join_of
 from fencepost.queries.where import parse_match, parse_where, read_where
 from fencepost.text import shortened
 from fencepost.times import parse_duration

@@ -12,7 +12,7 @@ from fencepost.queries.strings import Int64s
 
 
 @dataclass(frozen=True, eq=False)
-class Named:
+class StreamBoxes:
     """The boxes of queries for named streams, once for each of their streams."""
 
     names: pa.StringArray
@@ -20,7 +20,7 @@ class Named:
     segment: Int64s  # whose: a place in `names`
 
     @classmethod
-    def of(cls, queries: QuerySet, query_of_box: Int64s) -> "Named":
+    def of(cls, queries: QuerySet, query_of_box: Int64s) -> "StreamBoxes":
         """Repeat each box for each stream that its query names. O(boxes so repeated)."""
         coded = pc.dictionary_encode(queries.streams)
         codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64)

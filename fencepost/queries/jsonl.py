@@ -9,8 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from fencepost.errors import Fault, Faults, QueryFault
-from fencepost.queries.fields import Unheld
-from fencepost.queries.standing import Query, check_query
+from fencepost.queries.fields import InexactNumber
+from fencepost.queries.query import Query, check_query
 from fencepost.text import shortened
 
 _BOM = b"\xef\xbb\xbf"
@@ -102,5 +102,7 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 _STRICT = json.JSONDecoder(
-    object_pairs_hook=_once_each, parse_constant=_refuse_constant, parse_float=Unheld.or_double
+    object_pairs_hook=_once_each,
+    parse_constant=_refuse_constant,
+    parse_float=InexactNumber.or_double,
 )
