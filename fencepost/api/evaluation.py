@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from fencepost.api.tables import ResultTables
 from fencepost.crossings.index import BorderIndex
-from fencepost.engine import FeedState, Outcome, step
+from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.matches import Matcher
 from fencepost.queries.files import StandingQueries
 from fencepost.queries.query_set import QuerySet
@@ -38,7 +38,7 @@ class FeedRun:
         state = state or FeedState.empty(crossings.feed, crossings.axes)
         return cls(BorderIndex.build(crossings), Matcher.build(matches, tuples=0), state)
 
-    def push(self, batch: TupleBatch, lateness: int) -> Outcome:
+    def push(self, batch: TupleBatch, lateness: int) -> FeedOutcome:
         """Take one delivery."""
         self.matcher = self.matcher.serving(self.accepted + len(batch))
         outcome = step(

@@ -77,7 +77,7 @@ Result = dict[BandPair, tuple[float, float]]
 
 
 @dataclass
-class SideState:
+class FeedHistory:
     """One of the two feeds on its way. `members`: the current values, by stream."""
 
     axes: tuple[str, ...]
@@ -98,7 +98,7 @@ class JoinRunResult:
     affected            (delivery, ts, side, stream, query id): an update and whom it changed
     """
 
-    feeds: tuple[SideState, SideState]
+    feeds: tuple[FeedHistory, FeedHistory]
     pairs: list[Pair] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
     affected: list[tuple[int, int, int, str, str]] = field(default_factory=list)
@@ -114,7 +114,7 @@ def run_joins(
     lateness: tuple[int, int] = (0, 0),
 ) -> JoinRunResult:
     """Take a script in order, in O(tuples² × queries) and no hurry."""
-    left, right = (SideState(tuple(a), late) for a, late in zip(axes, lateness, strict=True))
+    left, right = (FeedHistory(tuple(a), late) for a, late in zip(axes, lateness, strict=True))
     rows = JoinRunResult((left, right))
     queries: tuple[JoinQuery, ...] = ()
     registered: dict[tuple[str, int], int] = {}
@@ -169,7 +169,7 @@ def judge(rows: JoinRunResult, item: SideDelivery, number: int) -> None:
     feed.watermark = order.moved(feed.watermark, feed.waiting, feed.lateness)
 
 
-def release(feed: SideState) -> list[tuple[Sighting, bool]]:
+def release(feed: FeedHistory) -> list[tuple[Sighting, bool]]:
     """What the watermark has reached is taken by ts; at one ts by row, or by stream if it waits."""
     ready = [a for a in feed.waiting if order.is_released(a, feed.watermark)]
     feed.waiting = [a for a in feed.waiting if a not in ready]
@@ -179,7 +179,7 @@ def release(feed: SideState) -> list[tuple[Sighting, bool]]:
     return [(a.sighting, (a.delivery, a.row) in feed.gone) for a in ready]
 
 
-def lowest(feeds: tuple[SideState, SideState]) -> int | None:
+def lowest(feeds: tuple[FeedHistory, FeedHistory]) -> int | None:
     """The lane's watermark is the smaller of its feeds', and none before both have one."""
     marks = [feed.watermark for feed in feeds if feed.watermark is not None]
     return min(marks) if len(marks) == len(feeds) else None
@@ -268,7 +268,7 @@ def update(
     rows.affected += [(number, now.ts, side, now.stream, query) for query in changed]
 
 
-def result_of(feeds: tuple[SideState, SideState], queries: Sequence[JoinQuery]) -> Result:
+def result_of(feeds: tuple[FeedHistory, FeedHistory], queries: Sequence[JoinQuery]) -> Result:
     """Every pair of current values whose difference lies in the band, both ends closed."""
     result: Result = {}
     for query in queries:
@@ -283,7 +283,7 @@ def result_of(feeds: tuple[SideState, SideState], queries: Sequence[JoinQuery]) 
     return result
 
 
-def current(feed: SideState, axis: str | None) -> Mapping[str, float]:
+def current(feed: FeedHistory, axis: str | None) -> Mapping[str, float]:
     """The current value of every stream on one axis."""
     place = feed.axes.index(axis or "")
     return {stream: values[place] for stream, values in feed.members.items()}
