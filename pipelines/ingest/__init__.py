@@ -1,9 +1,9 @@
 """From what has landed to what the lake holds: each delivery once, good rows apart from bad ones.
 
-`run.py` finds deliveries, `plans.py` numbers them, `carrying.py` writes and commits what a plan
-says (`planned.py`), `units.py` cuts the work, `task.py` does it in a worker, `files.py` is where
-the rows go. `delta_source.py` finds deliveries in the versions of somebody else's Delta table;
-`retrying.py` takes up again what was turned away.
+`run.py` finds deliveries and numbers them, `execute.py` writes and commits what a plan says,
+`units.py` cuts the work, `task.py` does it in a worker, `write.py` is where the rows go.
+`delta_source.py` finds deliveries in the versions of somebody else's Delta table; `retry.py` reads
+quarantined rows and refused deliveries again.
 """
 
 from pipelines.ingest.report import IngestReport

@@ -23,10 +23,9 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
-from pipelines.ingest.deliveries import Planned
+from pipelines.ingest.deliveries import UNREADABLE, UPDATES, VANISHED, Planned, Turned
 from pipelines.ingest.landing import Delivery, Found, Known, Looked, Refusal, key_of_time
-from pipelines.ingest.landing.hashes import BYTES, content_of
-from pipelines.ingest.outcome import UNREADABLE, UPDATES, VANISHED, Turned
+from pipelines.ingest.landing.folder import BYTES, content_of
 from pipelines.ingest.units import FilePart
 from pipelines.lake.sequence import latest
 from pipelines.project.settings import Feed

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.times import to_microseconds
-from pipelines.ingest.outcome import Outcome
+from pipelines.ingest.deliveries import Outcome
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.store import Store
 

@@ -19,9 +19,8 @@ import pyarrow.compute as pc
 from fencepost.errors import InputError
 from fencepost.text import did_you_mean, shortened
 from fencepost.times import format_instant, to_microseconds
-from pipelines.ingest.deliveries import instant
+from pipelines.ingest.deliveries import UPDATES, instant
 from pipelines.ingest.landing.known import naming
-from pipelines.ingest.outcome import UPDATES
 from pipelines.lake.append import append_once
 from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from pipelines.ingest.deliveries import Planned
-from pipelines.ingest.outcome import Outcome
+from pipelines.ingest.deliveries import Outcome, Planned
 
 
 @dataclass(frozen=True)

@@ -20,16 +20,22 @@ from fencepost.text import did_you_mean
 from fencepost.tuples import Int64s
 from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
-from pipelines.ingest.deliveries import Planned, Runs
+from pipelines.ingest.deliveries import (
+    REWRITTEN,
+    UNREADABLE,
+    UPDATES,
+    VANISHED,
+    Planned,
+    Runs,
+    Turned,
+)
 from pipelines.ingest.execute import same
 from pipelines.ingest.landing import Delivery, Found, Known, key_of_time
-from pipelines.ingest.landing.folder import File
-from pipelines.ingest.landing.hashes import content_of, hash_of
-from pipelines.ingest.outcome import REWRITTEN, UNREADABLE, UPDATES, VANISHED, Turned
-from pipelines.ingest.plan import Wanted, take_all
+from pipelines.ingest.landing.folder import File, content_of, hash_of
 from pipelines.ingest.recount import turned_away
 from pipelines.ingest.refusals import REPEAT, refuse_unnamed, unanswered
 from pipelines.ingest.report import IngestReport
+from pipelines.ingest.run import Wanted, take_all
 from pipelines.lake.sequence import ARRIVALS, latest
 from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings

@@ -26,8 +26,7 @@ from pipelines.disk.errors import refuse_failing
 from pipelines.files.read.content import Form
 from pipelines.files.read.delivery import look_at, pieces
 from pipelines.files.read.rows import Declared, Malformed, TuplePiece
-from pipelines.ingest.deliveries import Runs
-from pipelines.ingest.outcome import REWRITTEN, UNREADABLE, VANISHED, Outcome, Turned
+from pipelines.ingest.deliveries import REWRITTEN, UNREADABLE, VANISHED, Outcome, Runs, Turned
 from pipelines.ingest.units import FilePart, Part, Unit
 from pipelines.ingest.write import TupleFiles
 from pipelines.lake.data_files import DataFile, GrowingFile, content_hash

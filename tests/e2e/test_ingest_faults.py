@@ -269,9 +269,9 @@ def test_a_delivery_of_more_rows_than_are_held_leaves_no_row_when_it_breaks_off(
 
 
 def test_many_deliveries_make_several_plans_and_a_crash_costs_only_its_own(tmp_path, monkeypatch):
-    from pipelines.ingest import plan
+    from pipelines.ingest import run as ingest_run
 
-    monkeypatch.setattr(plan, "MOST_DELIVERIES", 2)
+    monkeypatch.setattr(ingest_run, "MOST_DELIVERIES", 2)
     place = Place.make(tmp_path)
     for k in range(5):
         place.land(f"{k}.csv", ticks(k))

@@ -17,7 +17,7 @@ from pipelines.epochs import drive
 from pipelines.execute import job
 from pipelines.execute.logs import AsOf
 from pipelines.ingest import execute
-from pipelines.ingest import plan as plans
+from pipelines.ingest import run as ingest_run
 from pipelines.lake import append, sequence
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
@@ -29,7 +29,7 @@ from tests.simulated.store import SimulatedStore
 Broken = Callable[[], Any]
 """Gives a context in which the protocol is broken."""
 
-ROOMS = (append, sequence, drive, job, execute, plans, commit)
+ROOMS = (append, sequence, drive, job, execute, ingest_run, commit)
 COMMITTED = append.committed
 NEXT_GROUP = plan.next_group
 DIFFERENCE = plan.first_difference

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from pipelines.execute.share import Answer, Share, Step
 from pipelines.execute.task import work as evaluate_work
-from pipelines.ingest.outcome import Outcome
+from pipelines.ingest.deliveries import Outcome
 from pipelines.ingest.task import Answer as IngestAnswer
 from pipelines.ingest.units import Unit
 from pipelines.spark.runner import Work

@@ -13,7 +13,7 @@ import pytest
 from fencepost.errors import Faults, InputError, LakeError, StorageError
 from pipelines.cli.exit_codes import Code, ended
 from pipelines.disk.errors import storage_error, stored
-from pipelines.ingest.poison import answered
+from pipelines.ingest.execute import answered
 from pipelines.ingest.units import Unit
 from pipelines.lake import data_files
 from pipelines.lake.append import append_once

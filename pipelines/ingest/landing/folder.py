@@ -1,13 +1,17 @@
-"""A landing folder walked: which files are there, and which of them are complete.
+"""A landing folder walked: which files are there, which of them are complete, and what they hold.
 
 A file at the top is complete when it was left alone for the feed's settle time; a sub-folder, with
 all that lies in it, when that holds for each file and folder in it, or as far as its `_SUCCESS` is
 no older than the files. Names that begin with `.` or `_` and names ending in `.tmp` or `.part` are
-not taken, nor is what lies in folders called so; a `_temporary` says that a job is still at it.
+passed over, as is what lies in folders called so; a `_temporary` says that a job is still at it.
+
+The content of a file is one hash: 160 bits of BLAKE2, read a piece at a time. A process remembers
+the hashes it has made; else a file that was touched would be read again at every look.
 
 Law: what is found depends on the files alone, not on the order in which a folder lists them.
 """
 
+import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -209,3 +213,40 @@ def _why_no_name(name: str) -> str | None:
         return "its name is not UTF-8"
     why = wrong_with_id(name)
     return None if why is None else f"its name {why}"
+
+
+PIECE = 1 << 20
+BYTES = 20
+MOST_REMEMBERED = 100_000
+
+_made: dict[tuple[Path, File], str] = {}
+
+
+def hash_of(source: Path, file: File) -> str | None:
+    """Hash a file; 1 s a GB. None if it is not what it was when it was seen, or changes now."""
+    known = _made.get((source, file))
+    if known is not None:
+        return known
+    content = hashlib.blake2b(digest_size=BYTES)
+    piece = memoryview(bytearray(PIECE))
+    try:
+        with (source / file.path).open("rb", buffering=0) as opened:
+            before = File.of(file.path, os.fstat(opened.fileno()))
+            while read := opened.readinto(piece):
+                content.update(piece[:read])
+            after = File.of(file.path, os.fstat(opened.fileno()))
+    except FileNotFoundError:
+        return None
+    if not before == after == file:
+        return None
+    if len(_made) >= MOST_REMEMBERED:
+        _made.clear()
+    _made[source, file] = content.hexdigest()
+    return _made[source, file]
+
+
+def content_of(hashes: Sequence[str]) -> str:
+    """Make one hash of those of several files, in their order; that of a single one is its own."""
+    if len(hashes) == 1:
+        return hashes[0]
+    return hashlib.blake2b("\n".join(hashes).encode(), digest_size=BYTES).hexdigest()

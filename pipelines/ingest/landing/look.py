@@ -1,21 +1,109 @@
 """Look into a feed's landing folder: what is new becomes deliveries, in their order.
 
+Each belongs to an hour or a day, the key of its time partition. In a path a date is four digits,
+two and two, with nothing between them or the same `-`, `_` or `/` twice. An hour is the two digits
+after it, parted from it by `T`, `-`, `_`, `/` or a space; minutes and seconds may follow. Before
+each part a name may stand, as in `dt=2026-11-18/hr=09`. The first place in the path that reads so
+and is a date of the calendar counts.
+
 Law: the outcome depends on the files, on what is known and on the time, not on the order in which
 they are listed. A file is found once: as soon as it is known it is found no more, and content is
-taken once, whatever its name.
+loaded once, whatever its name. Keys sort as times do.
 """
 
 import posixpath
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import date
 
+from fencepost.times import format_instant
 from pipelines.disk.errors import refuse_failing
-from pipelines.ingest.landing.deliveries import Found, Looked, Refusal
-from pipelines.ingest.landing.folder import File, Landed, walk
-from pipelines.ingest.landing.hashes import content_of, hash_of
-from pipelines.ingest.landing.keys import IN_WORDS, key_in_path, key_of_time
+from pipelines.ingest.landing.folder import File, Landed, content_of, hash_of, walk
 from pipelines.ingest.landing.known import Known, Taken
 from pipelines.project.settings import Feed
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """Files that arrived together; by column what the ledger `arrivals` keeps of them.
+
+    path     the file or folder, below the feed's landing folder, parted by /
+    files    those it consists of, likewise, in bytewise order
+    mtimes   ns since 1970
+    content  one hash of all of it, the names aside
+    """
+
+    feed: str
+    path: str
+    files: tuple[str, ...]
+    sizes: tuple[int, ...]
+    mtimes: tuple[int, ...]
+    hashes: tuple[str, ...]
+    content: str
+    partition_key: str
+
+
+@dataclass(frozen=True)
+class Found(Delivery):
+    """A delivery that can be taken."""
+
+
+@dataclass(frozen=True)
+class Refusal(Delivery):
+    """A delivery that cannot be taken, and belongs to no partition.
+
+    reason  repeat: its content was taken under another name; changed: its name was taken with other
+            content; no_key: its path names no hour or day, where the feed declares that it does
+    """
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True)
+class Looked:
+    """What a look into a landing folder found. Paths lie below that folder.
+
+    waiting      not complete yet, or not to be taken under this name
+    passed_over  what can never be taken, each with the reason, in words
+    """
+
+    found: list[Found] = field(default_factory=list)
+    refused: list[Refusal] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    passed_over: list[str] = field(default_factory=list)
+
+
+_NAMED = r"(?:[A-Za-z]+=)?"
+_DATE = rf"(?<!\d)(\d{{4}})([-_/]?){_NAMED}(\d\d)\2{_NAMED}(\d\d)"
+_HOUR = rf"[T_\-/ ]{_NAMED}([01]\d|2[0-3])(?::?[0-5]\d){{0,2}}"
+_DAY_IN_PATH = re.compile(rf"{_DATE}(?!\d)", re.ASCII)
+_HOUR_IN_PATH = re.compile(rf"{_DATE}{_HOUR}(?!\d)", re.ASCII)
+
+IN_WORDS = {
+    "day": "a day like 2026-11-18 or 20261118",
+    "hour": "an hour like 2026-11-18T09, 20261118-09 or 2026-11-18/09",
+}
+
+
+def key_in_path(path: str, partition: str) -> str | None:
+    """Read the key that a path names; None if it names none."""
+    pattern = _HOUR_IN_PATH if partition == "hour" else _DAY_IN_PATH
+    for place in pattern.finditer(path):
+        year, _, month, day, *hour = place.groups()
+        try:
+            date(int(year), int(month), int(day))
+        except ValueError:
+            continue
+        return "T".join([f"{year}-{month}-{day}", *hour])
+    return None
+
+
+def key_of_time(now: int, partition: str) -> str:
+    """Give the key of an instant, in µs."""
+    return format_instant(now)[: 13 if partition == "hour" else 10]
+
 
 MOST_TOLD = 3
 

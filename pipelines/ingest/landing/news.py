@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pipelines.ingest.landing.deliveries import Found
 from pipelines.ingest.landing.folder import File, walk
-from pipelines.ingest.landing.keys import key_in_path, key_of_time
 from pipelines.ingest.landing.known import Known, naming, seen_and_taken
+from pipelines.ingest.landing.look import Found, key_in_path, key_of_time
 from pipelines.project.settings import Feed
 
 

@@ -20,7 +20,7 @@ from fencepost.errors import InputError
 from fencepost.lanes import sides_of
 from fencepost.text import refuse_unknown, shortened
 from fencepost.times import format_instant, parse_instant
-from pipelines.ingest.landing.keys import key_in_path
+from pipelines.ingest.landing.look import key_in_path
 from pipelines.project.settings import Settings
 
 KEY = re.compile(r"\d{4}-\d\d-\d\d(T\d\d)?", re.ASCII)
