@@ -12,6 +12,7 @@ ARGS    ?=
 EPOCHS  ?= 10000
 WORKERS ?= auto
 SEEDS   ?= 10000
+BASE    ?= HEAD~1
 FIRST   ?= 0
 MINUTES ?= inf
 PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=loadgroup
@@ -23,7 +24,7 @@ PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 HOW_FAR := /^Collecting / && ++n % 30 == 0 { print "  " n " packages fetched"; fflush() } \
   /^Installing / { print "  " n " packages fetched; unpacking them"; fflush() }
 
-.PHONY: help setup check lint format test test-all soak bench-engine bench-lake bench-matches bench-joins simulate mutants demo dev docs images release lock clean
+.PHONY: help setup check lint format test test-all soak bench-engine bench-lake bench-matches bench-joins bench-guard trace simulate mutants demo dev docs images release lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -103,6 +104,12 @@ bench-matches: $(READY)  ## the benchmarks of matches, against the papers' rival
 
 bench-joins: $(READY)  ## the benchmarks of joins, against the papers' rivals and today's
 	$(BIN)/python -m benchmarks.joins $(ARGS)
+
+bench-guard: $(READY)  ## is a benchmark slower than at BASE (a commit)? ARGS="engine:default joins:bands --rounds 5"
+	$(BIN)/python -m benchmarks.guard $(BASE) $(ARGS)
+
+trace: $(READY)  ## how many files and rooms lie on the way of a row, a rule, a question
+	$(BIN)/python -m tests.support.trace $(ARGS)
 
 simulate: $(READY)  ## many seeds of the simulated lake (SEEDS=1000000 MINUTES=60: begin none after that)
 	$(BIN)/python -m tests.simulated $(FIRST)-$$(($(FIRST) + $(SEEDS) - 1)) --minutes $(MINUTES)

@@ -1,0 +1,20 @@
+"""The way of a row through the code stays short: ARCHITECTURE.md tells it with these figures."""
+
+import pytest
+
+from tests.support.trace import WALKS, played, room
+
+MOST_FILES = dict(zip(WALKS, (62, 62, 9, 78), strict=True))
+"""They only go down: a file more on the way wants a reason."""
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_a_walk_gets_no_longer(name):
+    walk = played(name)
+    assert len(walk.files) <= MOST_FILES[name], sorted(walk.files)
+
+
+def test_a_tick_goes_from_the_command_through_the_engine_to_the_ledger():
+    rooms = {room(file) for file in played(next(iter(WALKS))).files}
+    assert {"pipelines/cli", "pipelines/ingest", "pipelines/files", "fencepost"} <= rooms
+    assert {"fencepost/crossings", "pipelines/lake"} <= rooms

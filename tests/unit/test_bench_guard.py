@@ -1,0 +1,46 @@
+"""The guard of the benchmarks: what it reads, and when it says that a line is worse."""
+
+import pytest
+
+from benchmarks.guard import compared, parsed
+from benchmarks.report import Line
+
+
+def printed(*lines: Line) -> str:
+    return "\n".join(["One axis", *(f"  {line}" for line in lines), "", "2 of 2 bars met"])
+
+
+def test_a_line_is_read_as_the_report_prints_it():
+    lines = (
+        Line("S1 default: ranks, of a NumPy fill", 3.586, 4.0, facts="9.8 ns a tuple"),
+        Line("DuckDB, of ours, N = 10 K", 16.4, 25.0, at_least=True, facts="0.13 s"),
+        Line("d = 1: time, of d = 1", 1.0),
+        Line("what has no figure", None, facts="4 MB"),
+    )
+    assert list(parsed(printed(*lines))) == [
+        ("S1 default: ranks, of a NumPy fill", 3.59, False),
+        ("DuckDB, of ours, N = 10 K", 16.4, True),
+        ("d = 1: time, of d = 1", 1.0, None),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("base", "now", "at_least", "fails"),
+    [
+        ([2.0, 2.0], [2.09, 2.2], False, False),  # the best round counts, 4.5% worse
+        ([2.0, 2.0], [2.12, 2.2], False, True),
+        ([2.0, 2.3], [2.12, 2.2], False, False),  # base differs from itself by 15%
+        ([2.0, 2.0], [1.0, 1.1], False, False),
+        ([20.0, 20.0], [18.0, 17.0], True, True),
+        ([20.0, 20.0], [19.5, 17.0], True, False),
+        ([2.0, 2.0], [9.0, 9.0], None, False),  # without a bar there is no direction
+    ],
+)
+def test_a_line_is_worse_beyond_the_tolerance_and_the_noise(base, now, at_least, fails):
+    [verdict] = compared({"a": base}, {"a": now}, {"a": at_least})
+    assert verdict.fails(0.05) == fails
+    assert ("WORSE" in verdict.row(0.05)) == fails
+
+
+def test_a_line_that_only_one_commit_prints_is_not_compared():
+    assert not list(compared({"gone": [1.0]}, {"new": [1.0]}, {"gone": False, "new": False}))
