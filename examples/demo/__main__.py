@@ -7,7 +7,8 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from pipelines.cli.exit_codes import Code, ended
+from pipelines.cli.errors import exit_code_of
+from pipelines.cli.exit_codes import Code
 from pipelines.spark.environment import apart
 
 
@@ -34,7 +35,7 @@ def main() -> int:
     """Take the options, tell the story, and give the exit code."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command()(demo)
-    return ended(lambda: app(standalone_mode=False), debug=False)
+    return exit_code_of(lambda: app(standalone_mode=False), debug=False)
 
 
 def leave(code: int) -> NoReturn:

@@ -26,7 +26,7 @@ NAME, FACTS = 14, 76
 
 
 class _Console(Console):
-    """Rich's, but for its end where nobody reads: `pipelines.cli.exit_codes` tells that."""
+    """Rich's, but for its end where nobody reads: pipelines/cli/errors.py handles that."""
 
     def on_broken_pipe(self) -> None:
         """Let whoever prints know."""

@@ -1,1 +1,1 @@
-"""The command line: what is asked, what is printed, how a command ends."""
+"""The command line: options, output, and how a command ends."""

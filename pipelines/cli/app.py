@@ -1,7 +1,7 @@
 """The command `fencepost`: what it can do, in the order of a working day.
 
-How it ends is in ending.py, how its help is laid out in manual.py. Nothing heavy is imported before
-a command needs it: the help is there in a fifth of a second.
+exit_codes.py has how a command ends, help.py how the help reads. Nothing heavy is imported before a
+command needs it: the help is there in a fifth of a second.
 """
 
 import sys
@@ -26,40 +26,41 @@ from pipelines.cli.commands.sql import sql
 from pipelines.cli.commands.status import status
 from pipelines.cli.commands.ui import ui
 from pipelines.cli.commands.watch import watch
-from pipelines.cli.exit_codes import MEANING, ended
+from pipelines.cli.errors import exit_code_of
+from pipelines.cli.exit_codes import MEANING
 from pipelines.cli.help import HELP_NAMES, Command, Manual, Rows, page
 from pipelines.cli.startup import keep_arrow_alone, use_compiled_kernels
 
 DEBUG = "--debug"
 HELP = {"--help", "-h"}
 VARIABLES: Rows = [
-    ("FENCEPOST_CONFIG", "The fencepost.toml, or its folder; --config stands over it."),
-    ("FENCEPOST_LAKE", "Where the lake is; --lake stands over it."),
-    ("FENCEPOST_RUNNER", "spark, or here: in one process, without Spark, for small lakes."),
-    ("FENCEPOST_READ_PATH", "Who reads the tables' files: auto, files or spark."),
-    ("FENCEPOST_CORES", "How many cores a run may use."),
-    ("FENCEPOST_MEMORY", "How much memory Spark may use: 800m, 4g."),
-    ("FENCEPOST_REPORTS_ADDRESS", "Where browsers find reports/, if a proxy serves it."),
-    ("FENCEPOST_JAVA", "A Java of your own, 17 or 21."),
+    ("FENCEPOST_CONFIG", "fencepost.toml, or its folder; --config takes precedence."),
+    ("FENCEPOST_LAKE", "Where the lake is; --lake takes precedence."),
+    ("FENCEPOST_RUNNER", "spark, or here: one process without Spark, for small lakes."),
+    ("FENCEPOST_READ_PATH", "What reads the tables: auto, files or spark."),
+    ("FENCEPOST_CORES", "Cores that a run may use."),
+    ("FENCEPOST_MEMORY", "Memory that Spark may use: 800m, 4g."),
+    ("FENCEPOST_REPORTS_ADDRESS", "Where browsers find reports/ behind a proxy."),
+    ("FENCEPOST_JAVA", "Your own Java, 17 or 21."),
 ]
 FILES: Rows = [
-    ("fencepost.toml", "What a project is: its lake, feeds and rules; from here upward."),
-    ("landing/FEED/", "Where deliveries land: CSV, JSON lines or Parquet, plain or gzip."),
-    ("lake/", "The Delta tables, which any engine may read."),
-    ("reports/, .dagster/", "What `report` writes; what the UI remembers of its runs."),
+    ("fencepost.toml", "The project: its lake, feeds and rules. The nearest one, upward."),
+    ("landing/FEED/", "Drop files here: CSV, JSON lines or Parquet, plain or gzip."),
+    ("lake/", "The Delta tables; any engine can read them."),
+    ("reports/, .dagster/", "What `report` writes; the UI's history of runs."),
 ]
 
 
 class Cover(Manual):
-    """The first page of the manual."""
+    """The page of `fencepost --help`."""
 
     panels: ClassVar = {
-        "Begin": ("init", "doctor"),
+        "Start": ("init", "doctor"),
         "Rules": ("queries",),
         "Data": ("run", "watch", "partitions", "quarantine", "marts", "maintain"),
-        "Ask": ("sql", "status", "report", "check", "explain"),
-        "Try it on files": ("eval", "generate"),
-        "Look at it": ("ui",),
+        "Explore": ("sql", "status", "report", "check", "explain"),
+        "Without a lake": ("eval", "generate"),
+        "Dagster": ("ui",),
     }
     sections: ClassVar = (
         ("Exit codes", [(str(int(code)), meaning) for code, meaning in MEANING.items()]),
@@ -99,14 +100,14 @@ app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(generate_app, name="generate")
 
 
-def _version(asked: bool) -> None:
-    if asked:
+def _version(requested: bool) -> None:
+    if requested:
         from importlib.metadata import PackageNotFoundError, version
 
         try:
             typer.echo(f"fencepost {version('fencepost')}")
         except PackageNotFoundError:
-            typer.echo("fencepost, run from its source folder without being installed")
+            typer.echo("fencepost, run from source (not installed)")
         raise typer.Exit
 
 
@@ -114,37 +115,37 @@ def _version(asked: bool) -> None:
 def fencepost(
     *,
     _show_version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say which version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
     _debug: Annotated[
-        bool, typer.Option(DEBUG, help="On an error show the traceback too; may stand anywhere.")
+        bool, typer.Option(DEBUG, help="Show a traceback on errors. Goes anywhere.")
     ] = False,
 ) -> None:
     """Which of your standing rules has each moving value just entered or left?
 
-    Fencepost takes standing queries (price bands, geofences: conditions on a feed's axes) and
-    tuples (stream, time, values) as they arrive, and tells exactly which stream entered (I) or
-    left (O) which query, and whether it stayed, passed through, left for good or came right back.
+    Fencepost evaluates rules (price bands, geofences: conditions on a feed's axes) over tuples
+    (stream, time, values) as they arrive. It reports exactly which stream entered (I) or left (O)
+    which rule, and whether it stayed, passed through, left for good or came right back.
 
     \b
     Try it on files, without a lake:
       fencepost eval --queries rules.jsonl --tuples ticks=today.csv --out results
 
     \b
-    Or on a lake, that remembers where every stream stood:
+    Or on a lake, which remembers the state of every stream:
       fencepost init
       fencepost queries import rules.jsonl
       fencepost run
       fencepost sql "select * from inside_now order by since limit 10"
 
     \b
-    A query is one line of JSON:
+    A rule is one line of JSON, and is called a query in commands and tables:
       {"id": "breakout", "feed": "ticks", "streams": ["AAPL"], "where": "price >= 231.5"}
       {"id": "depot", "feed": "vans", "where": "x BETWEEN 42 AND 45 AND y < 9", "within": "3m"}
 
-    For scripts: every command takes --json, and then prints one JSON object to stdout (`sql` one a
-    row, `watch` one a run). Progress, notes and errors are words on stderr, whatever the options;
-    the exit code says of which kind an error is.
+    For scripts: with --json a command prints one JSON object to stdout (`sql` one per row, `watch`
+    one per run). Progress, notes and errors always go to stderr; the exit code tells the kind of
+    error.
     """  # noqa: D301  \b is a character: the lines after it stay lines
     if not HELP.intersection(sys.argv):
         keep_arrow_alone()
@@ -157,7 +158,7 @@ def main() -> None:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     arguments = [argument for argument in sys.argv[1:] if argument != DEBUG]
-    code = ended(
+    code = exit_code_of(
         lambda: app(arguments, prog_name="fencepost", standalone_mode=False),
         debug=DEBUG in sys.argv,
     )

@@ -1,10 +1,10 @@
 """What a shell offers when Tab is pressed: feeds, views, query ids, partitions of the project here.
 
-Only names of letters, digits and . _ - + @ = : / are offered, since some shells evaluate what they
-are offered; others are typed by hand.
+Only names of letters, digits and . _ - + @ = : / are offered: some shells evaluate what they are
+offered. Other names are typed by hand.
 
-Law: a Tab changes nothing, prints nothing and never fails; where there is no lake nothing is
-offered. About half a second at most, whatever the lake holds.
+Law: a Tab changes nothing, prints nothing and never fails; without a lake nothing is offered. It
+takes half a second at most, however large the lake.
 """
 
 import os
@@ -21,13 +21,13 @@ if TYPE_CHECKING:  # Arrow and Delta are imported where they are needed
     from pipelines.project.settings import Settings
 
 MOST_OFFERED = 100
-"""More names than these nobody reads."""
+"""Nobody reads a longer list."""
 
 MOST_ROWS = 100_000
-"""In a registry or a ledger of more rows nothing is looked up: it would take too long."""
+"""A registry or a ledger of more rows is not searched: it would take too long."""
 
 REASONS = ("malformed", "future", "late", "duplicate", "conflict")
-"""Why a row is not taken."""
+"""Why a row is rejected: as in schemas/quarantine.py, which imports Arrow."""
 
 SAFE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._+@=:/-]*", re.ASCII)
 
@@ -36,13 +36,13 @@ Offer = Callable[[typer.Context, str], list[str]]
 
 
 def offered(names: Names) -> Offer:
-    """Offer those of the names that begin as what was typed; none where anything goes wrong."""
+    """Offer the names that begin with what was typed; none if anything goes wrong."""
 
     def offer(ctx: typer.Context, incomplete: str) -> list[str]:
         try:
             fitting = (name for name in names(ctx) if name.startswith(incomplete))
             return list(islice((name for name in fitting if SAFE.fullmatch(name)), MOST_OFFERED))
-        except Exception:  # noqa: BLE001  a fault is told by the command, when it is run
+        except Exception:  # noqa: BLE001  the command reports the fault, when it is run
             return []
 
     return offer
@@ -50,16 +50,16 @@ def offered(names: Names) -> Offer:
 
 @offered
 def feeds(ctx: typer.Context) -> Iterable[str]:
-    """Name the feeds that are declared. The file is read, and nothing is checked: 2 ms."""
+    """Name the declared feeds. The file is read, and nothing is checked: 2 ms."""
     import tomllib
 
-    given = ctx.params.get("config") or os.environ.get("FENCEPOST_CONFIG")
-    if given is None:
+    config = ctx.params.get("config") or os.environ.get("FENCEPOST_CONFIG")
+    if config is None:
         here = Path.cwd()
-        found = (folder / "fencepost.toml" for folder in (here, *here.parents))
-        file = next(path for path in found if path.is_file())
+        candidates = (folder / "fencepost.toml" for folder in (here, *here.parents))
+        file = next(path for path in candidates if path.is_file())
     else:
-        file = Path(given)
+        file = Path(config)
         file = file / "fencepost.toml" if file.is_dir() else file
     declared: dict[str, object] = tomllib.loads(file.read_text(encoding="utf-8-sig"))["feeds"]
     return declared
@@ -67,14 +67,14 @@ def feeds(ctx: typer.Context) -> Iterable[str]:
 
 @offered
 def reasons(ctx: typer.Context) -> Iterable[str]:
-    """Name the reasons for which a row is not taken."""
+    """Name the reasons for which a row is rejected."""
     del ctx
     return REASONS
 
 
 @offered
 def relations(ctx: typer.Context) -> Iterable[str]:
-    """Name the views, and the tables as they lie in the lake."""
+    """Name the views and the raw tables."""
     from pipelines.serve.views import relations as all_relations
 
     return all_relations(_settings(ctx).tables)
@@ -82,7 +82,7 @@ def relations(ctx: typer.Context) -> Iterable[str]:
 
 @offered
 def query_ids(ctx: typer.Context) -> Iterable[str]:
-    """Name the queries that stand, in the order of their ids."""
+    """Name the active queries, sorted."""
     from pipelines.registry.queries import QUERIES, standing
 
     store = _store(_settings(ctx))
@@ -94,7 +94,7 @@ def query_ids(ctx: typer.Context) -> Iterable[str]:
 
 @offered
 def lanes(ctx: typer.Context) -> Iterable[str]:
-    """Name the feeds, and the pairs of feeds that are joined."""
+    """Name the lanes: the feeds, and the pairs of feeds that are joined."""
     from pipelines.lanes.lane import lanes as all_lanes
 
     settings = _settings(ctx)
@@ -103,7 +103,7 @@ def lanes(ctx: typer.Context) -> Iterable[str]:
 
 @offered
 def partition_keys(ctx: typer.Context) -> Iterable[str]:
-    """Name the partitions of the lane that was typed before, the newest first."""
+    """Name the partitions of the lane typed before, the newest first."""
     from pipelines.epochs.drive import arrivals_of
     from pipelines.lake.sequence import ARRIVALS
 
@@ -116,7 +116,7 @@ def partition_keys(ctx: typer.Context) -> Iterable[str]:
 
 @offered
 def refused(ctx: typer.Context) -> Iterable[str]:
-    """Name the refused deliveries that nobody has answered."""
+    """Name the refused deliveries that are unanswered."""
     from pipelines.ingest.refusals import unanswered
     from pipelines.lake.sequence import ARRIVALS
 
@@ -129,13 +129,13 @@ def refused(ctx: typer.Context) -> Iterable[str]:
 def _settings(ctx: typer.Context) -> "Settings":
     from pipelines.project.settings import load
 
-    given: dict[str, Any] = ctx.params
-    config, lake = given.get("config"), given.get("lake")
+    params: dict[str, Any] = ctx.params
+    config, lake = params.get("config"), params.get("lake")
     return load(None if config is None else Path(config), lake=None if lake is None else Path(lake))
 
 
 def _store(settings: "Settings") -> "Store":
-    """Give the lake as it is: to open it might make the table of a feed that is new."""
+    """Give the lake as it is: opening it to write would make the table of a new feed."""
     from pipelines.lake.layout import Note
     from pipelines.lake.store import Store
 

@@ -1,10 +1,9 @@
 """How the help reads: as a manual, in plain text, at any width.
 
-Commands stand in panels, each with one whole line; options follow. Rich would draw frames and cost
-a quarter of a second, so it is not asked.
+Commands come in panels, one whole line each; options follow. Rich would draw frames and cost a
+quarter of a second, so it is not used.
 
-Law: nothing is cut off. At most 80 columns are used, and no fewer than 50; what does not fit goes
-on in the next line.
+Law: nothing is cut off. Between 50 and 80 columns are used; what does not fit wraps.
 """
 
 import inspect
@@ -24,7 +23,7 @@ RANGES = (
     (re.compile(r"x>=(\d+)"), r"\1 or more"),
     (re.compile(r"default: \((.*)\)"), r"default: \1"),
 )
-"""How Typer says it, and how we do."""
+"""Typer's wording, and ours."""
 
 NUMBER = re.compile(r"<(?:int|float)(?: range)?>")
 
@@ -38,7 +37,7 @@ class Page(TyperCommand):
         return first_sentence(self.help)
 
     def collect_usage_pieces(self, ctx: typer.Context) -> list[str]:  # type: ignore[override]
-        """Name what is to be given; in brackets what may be, and with dots what several times."""
+        """Name the arguments: in brackets if optional, with dots if repeatable."""
         pieces = ["[OPTIONS]"]
         for parameter in self.get_params(ctx):
             if isinstance(parameter, TyperArgument):
@@ -52,13 +51,13 @@ class Page(TyperCommand):
 
 
 class Manual(TyperGroup):
-    """The page of several commands: what they are for, in panels; then the options."""
+    """The page of several commands, in panels; then the options."""
 
     panels: ClassVar[Mapping[str, Sequence[str]]] = {}
-    """Which commands stand under which heading; without any, all under one."""
+    """The commands by heading; without any, all under one."""
 
     sections: ClassVar[Sequence[tuple[str, Rows]]] = ()
-    """What stands at the end, by its heading."""
+    """The tables at the end, by heading."""
 
     def get_short_help_str(self, limit: int = 45) -> str:
         """Give the first sentence, whole."""
@@ -66,7 +65,7 @@ class Manual(TyperGroup):
         return first_sentence(self.help)
 
     def format_options(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]  # noqa: ANN401
-        """Write the commands, the options, and the sections at the end."""
+        """Write the commands, the options, and the tables at the end."""
         lines = {name: command.get_short_help_str() for name, command in self.commands.items()}
         widest = max(map(len, lines))
         for title, names in (self.panels or {"Commands": list(lines)}).items():
@@ -81,10 +80,10 @@ def page(app: typer.Typer, name: str) -> Callable[[Command], Command]:
     return app.command(name, cls=Page, context_settings=HELP_NAMES)
 
 
-def pages(words: str) -> typer.Typer:
+def pages(summary: str) -> typer.Typer:
     """Make an app of several commands, with a page that lists them."""
     return typer.Typer(
-        help=words,
+        help=summary,
         cls=Manual,
         rich_markup_mode=None,
         no_args_is_help=True,

@@ -1,4 +1,4 @@
-"""The options that several commands have, with the same name and the same words everywhere."""
+"""The options that several commands share, with the same names and help everywhere."""
 
 import json
 from pathlib import Path
@@ -15,21 +15,17 @@ Config = Annotated[
         "-c",
         metavar="FILE",
         envvar="FENCEPOST_CONFIG",
-        help="The fencepost.toml or its folder; else the nearest one, upward.",
+        help="fencepost.toml or its folder; default: the nearest one, upward.",
     ),
 ]
 LakeFolder = Annotated[
     Path | None,
-    typer.Option("--lake", metavar="DIR", help="The lake, instead of the one that the file names."),
+    typer.Option("--lake", metavar="DIR", help="The lake; overrides fencepost.toml."),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object to stdout, and nothing else there.")
-]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 OfFeed = Annotated[
     str | None,
-    typer.Option(
-        "--feed", metavar="FEED", help="Only of this feed.", autocompletion=completion.feeds
-    ),
+    typer.Option("--feed", metavar="FEED", help="Only this feed.", autocompletion=completion.feeds),
 ]
 
 
@@ -39,7 +35,7 @@ def print_json(content: Any) -> None:  # noqa: ANN401  whatever JSON can say
 
 
 def duration(text: str) -> int:
-    """Read a duration that was given as an option, in µs."""
+    """Parse a duration option; µs."""
     from fencepost.times import parse_duration
 
     try:

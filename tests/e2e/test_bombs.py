@@ -15,7 +15,7 @@ SIZE, TIMES = 1 << 24, 32
 LIMITED = """
 import resource, sys
 resource.setrlimit(resource.RLIMIT_AS, ({limit}, {limit}))
-from pipelines.cli import main
+from pipelines.cli.app import main
 sys.argv = ["fencepost", *{arguments!r}]
 try:
     main()

@@ -20,7 +20,8 @@ import typer
 
 from fencepost.errors import BrokenIndex, LockedError
 from pipelines.cli import app
-from pipelines.cli.exit_codes import MEANING, Code, Terminated, ended
+from pipelines.cli.errors import Terminated, exit_code_of
+from pipelines.cli.exit_codes import MEANING, Code
 from pipelines.project.settings import ENVIRONMENT
 from tests.support.commands.commands import REPOSITORY, Said, fencepost, python
 from tests.support.commands.files import written
@@ -183,16 +184,16 @@ def failing(fault: BaseException) -> Callable[[], object]:
         (typer.Abort(), Code.REFUSED, "nothing changed"),
         (MemoryError(), Code.REFUSED, "out of memory: the machine has no more"),
         (pa.ArrowMemoryError("malloc of size 64 failed"), Code.REFUSED, "out of memory"),
-        (ZeroDivisionError("x"), Code.FAILED, "this is a fault of Fencepost"),
-        (BrokenIndex("post 4"), Code.FAILED, "this is a fault of Fencepost"),
-        (ConnectionRefusedError(111, "refused"), Code.FAILED, "this is a fault of Fencepost"),
-        (BrokenPipeError(32, "of another process"), Code.FAILED, "this is a fault of Fencepost"),
-        (KeyboardInterrupt(), Code.INTERRUPTED, "ended by Ctrl-C"),
-        (Terminated(), Code.TERMINATED, "ended by SIGTERM"),
+        (ZeroDivisionError("x"), Code.FAILED, "this is a bug in Fencepost"),
+        (BrokenIndex("post 4"), Code.FAILED, "this is a bug in Fencepost"),
+        (ConnectionRefusedError(111, "refused"), Code.FAILED, "this is a bug in Fencepost"),
+        (BrokenPipeError(32, "of another process"), Code.FAILED, "this is a bug in Fencepost"),
+        (KeyboardInterrupt(), Code.INTERRUPTED, "interrupted by Ctrl-C"),
+        (Terminated(), Code.TERMINATED, "terminated by SIGTERM"),
     ],
 )
 def test_an_exit_code_says_of_which_kind_the_end_is(fault, code, words, capsys):
-    assert ended(failing(fault), debug=False) == code
+    assert exit_code_of(failing(fault), debug=False) == code
     said = capsys.readouterr()
     assert said.out == ""
     assert words in said.err
@@ -209,15 +210,15 @@ def test_with_debug_the_traceback_is_shown_too(project):
 
 def test_signals_are_as_they_were_after_a_command():
     before = signal.getsignal(signal.SIGTERM)
-    assert ended(lambda: None, debug=False) == Code.WELL
+    assert exit_code_of(lambda: None, debug=False) == Code.WELL
     assert signal.getsignal(signal.SIGTERM) is before
 
 
 @pytest.mark.parametrize(
     ("number", "code", "words"),
     [
-        (signal.SIGTERM, Code.TERMINATED, "ended by SIGTERM"),
-        (signal.SIGINT, Code.INTERRUPTED, "ended by Ctrl-C"),
+        (signal.SIGTERM, Code.TERMINATED, "terminated by SIGTERM"),
+        (signal.SIGINT, Code.INTERRUPTED, "interrupted by Ctrl-C"),
     ],
 )
 def test_a_signal_ends_a_command_with_one_line_and_its_code(project, tmp_path, number, code, words):

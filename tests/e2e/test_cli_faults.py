@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.cli.exit_codes import MOST_FAULTS, Code
+from pipelines.cli.errors import MOST_FAULTS
+from pipelines.cli.exit_codes import Code
 from tests.support.commands.commands import Said, fencepost
 from tests.support.commands.files import written
 
@@ -45,16 +46,16 @@ def made_in(folder: Path) -> list[Path]:
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("statsu", "no such command 'statsu'. Did you mean 'status'?\nHow to use it: fencepost --"),
-        ("sql --limit x", "--limit: 'x' was given, where a whole number was expected\nHow to use"),
+        ("statsu", "no such command 'statsu'. Did you mean 'status'?\nFor help: fencepost --"),
+        ("sql --limit x", "--limit: 'x' was given, where a whole number was expected\nFor help"),
         ("sql --limit -1", "--limit: '-1' was given, where 0 or more was expected"),
         (
             "sql -f xml",
-            "--format: 'xml' is not one of table, lines, csv, json, parquet\nHow to use",
+            "--format: 'xml' is not one of table, lines, csv, json, parquet\nFor help",
         ),
-        ("sql --frmat csv", "no such option: --frmat (Possible options: --format)\nHow to use it:"),
+        ("sql --frmat csv", "no such option: --frmat (Possible options: --format)\nFor help:"),
         ("ui --port 99999", "--port: '99999' was given, where 65535 or less was expected"),
-        ("eval -q rule.jsonl", "fencepost eval: missing option '--tuples' / '-t'.\nHow to use it"),
+        ("eval -q rule.jsonl", "fencepost eval: missing option '--tuples' / '-t'.\nFor help"),
         ("partitions", "missing argument 'LANE'"),
         ("maintain --keep-files 3", "'3' is not a duration like '90s', '3m'"),
         ("watch --every 0s", "'0s' was given, where something longer than 0s was expected"),

@@ -88,7 +88,7 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     assert ended_by(signal.SIGKILL, folder, 4)[0] == -signal.SIGKILL
     code, err = ended_by(signal.SIGTERM, folder, 6)
     assert code == 143
-    assert "ended by SIGTERM" in err
+    assert "terminated by SIGTERM" in err
     code, out, err = demo(folder)
     assert (code, err) == (0, ""), out
     return folder, out

@@ -53,28 +53,28 @@ KILLS_OF_JOINS = (
 KILLS_ON_SPARK = ("ingest.tuples:1", "epochs.events:1", "epochs.stream_state:1")
 DIES_IN_A_JOB = """
 import os, signal, sys, threading
-from pipelines.lake.points import on_point
+from pipelines.lake.crash_points import on_point
 
 def die():
     os.kill(os.getpid(), signal.SIGKILL)
 
 def passed(name):
     if name == "epochs.planned":
-        from pipelines import session
+        from pipelines.spark import session
         print(session._RUNNING[0].jvm.process.pid, flush=True)
         threading.Timer(0.2, die).start()
 
 on_point(passed)
-from pipelines.cli import main
+from pipelines.cli.app import main
 main()
 """
 RUNS_TWICE = """
 import sys
 from functools import partial
 from pathlib import Path
-from pipelines import session
-from pipelines.cli.exit_codes import ended
-from pipelines.epochs.evaluate import work
+from pipelines.spark import session
+from pipelines.cli.errors import exit_code_of
+from pipelines.execute.task import work
 from pipelines.lake.lock import hold
 from pipelines.runs.run import run, runner_of
 from pipelines.project.settings import load
@@ -85,7 +85,7 @@ runner = runner_of(settings, quick=True)
 runner.spark
 first = session._RUNNING[0].jvm.process.pid
 deadly = Deadly(runner, {work: partial(killing, work, first)})
-print(ended(lambda: run(settings, deadly), debug=False), session.ended(), flush=True)
+print(exit_code_of(lambda: run(settings, deadly), debug=False), session.ended(), flush=True)
 with hold(settings.root, "the test", 0):
     pass
 run(settings, runner, timeout=0)

@@ -175,7 +175,7 @@ def test_a_watch_takes_what_lands_and_ends_on_sigterm(tmp_path: Path) -> None:
     finally:
         watch.kill()
     assert watch.returncode == 0, err
-    assert "stopped; all that was begun is committed" in err
+    assert "stopped; everything begun is committed" in err
     assert "evaluate   ticks epoch 1" in out
 
 

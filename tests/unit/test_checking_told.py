@@ -54,10 +54,10 @@ def test_what_has_not_changed_is_a_line_a_feed_and_says_so(tmp_path):
     asked(tmp_path, "--no-contracts")
     line, _, last = asked(tmp_path, "--no-contracts").stdout.splitlines()
     assert re.fullmatch(
-        rf"✓ ticks +{len(OWN)} passed, nothing has changed since \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\dZ",
+        rf"✓ ticks +{len(OWN)} passed, unchanged since \d{{4}}-\d\d-\d\d \d\d:\d\d:\d\dZ",
         line,
     )
-    unchanged = f"{len(OWN)} unchanged, not looked at again (--again does)"
+    unchanged = f"{len(OWN)} unchanged (--again checks them)"
     assert last == f"{1 + len(OWN)} passed · 0 failed · {unchanged}"
     again = asked(tmp_path, "--no-contracts", "--again").stdout
     assert "unchanged" not in again

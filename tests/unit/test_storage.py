@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from fencepost.errors import Faults, InputError, LakeError, StorageError
-from pipelines.cli.exit_codes import Code, ended
+from pipelines.cli.errors import exit_code_of
+from pipelines.cli.exit_codes import Code
 from pipelines.disk.errors import storage_error, stored
 from pipelines.ingest.execute import answered
 from pipelines.ingest.units import Unit
@@ -120,7 +121,7 @@ def test_a_command_says_the_file_in_one_sentence_and_ends_with_a_code_of_its_own
     def command() -> None:
         raise fault
 
-    assert ended(command, debug=False) == Code.STORAGE
+    assert exit_code_of(command, debug=False) == Code.STORAGE
     told = capsys.readouterr().err
     assert told.startswith(f"/lake/x: {FULL}: make room")
     assert told.count("\n") == 1

@@ -1,7 +1,7 @@
-"""`fencepost check`: does what stands in the lake hold what was promised?
+"""`fencepost check`: is everything in the lake as the documentation promises?
 
-Law: nothing in the lake changes, no lock is taken, no JVM is started. What passed before and has
-not changed since is not looked at again. The exit code is 1 if a check failed that is an error.
+Law: nothing in the lake changes, no lock is acquired, no JVM is started. What passed before and has
+not changed since is not checked again. The exit code is 1 if a check failed that is an error.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from fencepost.plurals import counted
 from fencepost.text import refuse_unknown
 from pipelines.cli import completion
 from pipelines.cli.exit_codes import Code
@@ -30,7 +31,7 @@ def check(  # noqa: PLR0913  options are many
         str | None,
         typer.Argument(
             metavar="[LANE]",
-            help="Only of this feed, or of this pair of feeds, LEFT~RIGHT.",
+            help="Only this feed, or this pair of feeds: LEFT~RIGHT.",
             autocompletion=completion.lanes,
         ),
     ] = None,
@@ -38,37 +39,33 @@ def check(  # noqa: PLR0913  options are many
     contracts: Annotated[
         bool,
         typer.Option(
-            "--contracts/--no-contracts", help="Hold every table against its contract too."
+            "--contracts/--no-contracts", help="Check every table against its contract too."
         ),
     ] = True,
-    again: Annotated[
-        bool, typer.Option("--again", help="Look again at what passed and has not changed since.")
-    ] = False,
+    again: Annotated[bool, typer.Option("--again", help="Check unchanged lanes again.")] = False,
     docs: Annotated[
         bool,
-        typer.Option("--docs", help="Write all pages of Great Expectations too: 5 s and more."),
+        typer.Option("--docs", help="Write the Great Expectations pages too: 5 s or more."),
     ] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Print a line for each check.")
+        bool, typer.Option("--verbose", "-v", help="Print one line per check.")
     ] = False,
     deep: Annotated[
         bool,
-        typer.Option(
-            "--deep", help="Read every data file once: checksums, rows and bounds. 3 s a GB."
-        ),
+        typer.Option("--deep", help="Verify every data file: checksums, rows, bounds. 3 s per GB."),
     ] = False,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Check the lake: accounting, alternation, state, ledgers, audits; then every table's contract.
+    """Verify the lake: accounting, alternation, state, ledgers, audits, and every table's contract.
 
-    All feeds are checked, and all pairs of feeds that queries join. A check looks at all that is
-    published, the audits at a sample. What passed is not looked at again until its lane changes.
-    A line a table says how many passed; what did not is told with some of the faults. Contracts
-    leave their results in reports/checks.
+    Checks cover all feeds, and all pairs of feeds that are joined. They read everything published;
+    the audits re-evaluate a sample. A lane that passed is not checked again until it changes. One
+    line per table says how many checks passed; failed ones come with a few of the faults. The
+    results of contracts go to reports/checks.
 
-    Ends with 1 if a check failed that is an error (✗), with 0 if all passed or only warn (!).
+    Exits with 1 if a check failed as an error (✗), with 0 if all passed or only warned (!).
 
     \b
     Examples:
@@ -86,37 +83,37 @@ def check(  # noqa: PLR0913  options are many
     settings = load(config, lake=lake)
     lanes = _lanes(settings)
     refuse_unknown(lane, lanes, "feed, or pair of feeds,")
-    made: list[tuple[str, Checked]] = []
+    results: list[tuple[str, Checked]] = []
     if deep or lane is None:
-        show_step("the files of all tables")
+        show_step("verifying the files of all tables")
         files = files_are_whole(settings, deep=deep)
         show_step("")
-        made.append(("lake", files))
+        results.append(("lake", files))
         if not as_json and (deep or verbose or files.failed):
             _print("lake", [files], verbose=verbose)
-    # A damaged file would give the other checks wrong rows: they wait until it is mended.
-    whole = not any(checked.failed for _, checked in made)
+    # A damaged file would give the other checks wrong rows: they wait until it is repaired.
+    whole = not any(checked.failed for _, checked in results)
     chosen = ([lane] if lane is not None else lanes) if whole else []
     with Moment(settings, chosen, again=again) as moment:
         for name in chosen:
             found = list(_checks(moment, name, contracts=contracts))
-            made += [(name, checked) for checked in found]
+            results += [(name, checked) for checked in found]
             if not as_json:
                 _print(name, found, verbose=verbose)
     if docs:
         _write_pages(settings)
-    failed = sum(checked.failed for _, checked in made)
+    failed = sum(checked.failed for _, checked in results)
     if as_json:
-        told = [{"lane": name, **asdict(checked)} for name, checked in made]
-        print_json({"passed": failed == 0, "checks": told})
+        checks = [{"lane": name, **asdict(checked)} for name, checked in results]
+        print_json({"passed": failed == 0, "checks": checks})
     else:
-        _sum_up([checked for _, checked in made], settings, contracts=contracts)
+        _sum_up([checked for _, checked in results], settings, contracts=contracts)
     if failed:
         raise typer.Exit(Code.FAILED)
 
 
 def _lanes(settings: "Settings") -> list[str]:
-    """List the feeds, and the pairs of feeds that are joined or said to be."""
+    """List the feeds, and the pairs of feeds that are joined or declared to be."""
     from pipelines.lake.store import Store
     from pipelines.lanes.lane import lanes
 
@@ -125,11 +122,11 @@ def _lanes(settings: "Settings") -> list[str]:
 
 
 def _checks(moment: "Moment", lane: str, *, contracts: bool) -> Iterator["Checked"]:
-    """Make the checks of a lane, and say on the way what is being done."""
-    show_step(f"{lane}: our own checks")
+    """Run the checks of a lane, and show what is being done."""
+    show_step(f"checking {lane}")
     yield from moment.own(lane)
     if contracts:
-        show_step(f"{lane}: contracts")
+        show_step(f"checking the contracts of {lane}")
         yield from moment.contracts(lane)
     show_step("")
 
@@ -137,20 +134,20 @@ def _checks(moment: "Moment", lane: str, *, contracts: bool) -> Iterator["Checke
 def _write_pages(settings: "Settings") -> None:
     from pipelines.checks.docs import bring_up_to_date
 
-    show_step("pages of Great Expectations")
+    show_step("writing the Great Expectations pages")
     bring_up_to_date(settings)
     show_step("")
 
 
 def _print(lane: str, found: Sequence["Checked"], *, verbose: bool) -> None:
-    """Print the checks of a lane: each, or a line a table and what did not pass."""
+    """Print the checks of a lane: each, or a line per table and what did not pass."""
     if verbose:
         for checked in found:
             _print_check(lane, checked)
         return
     since = {checked.since for checked in found}
     if found and None not in since:
-        rest = f"{len(found):,} passed, nothing has changed since {_instant(min(map(str, since)))}"
+        rest = f"{len(found):,} passed, unchanged since {_instant(min(map(str, since)))}"
         typer.echo(f"{PASSED} {lane:<32} {rest}")
         return
     for table, some in groupby(sorted(found, key=_by_table(found)), lambda each: each.table):
@@ -158,18 +155,18 @@ def _print(lane: str, found: Sequence["Checked"], *, verbose: bool) -> None:
 
 
 def _by_table(found: Iterable["Checked"]) -> Callable[["Checked"], int]:
-    """Order checks by table, as these come; those of one table stay in their order."""
+    """Order checks by table, in the order in which the tables come first."""
     places = {name: place for place, name in enumerate(dict.fromkeys(each.table for each in found))}
     return lambda each: places[each.table]
 
 
 def _print_table(lane: str, table: str, found: Sequence["Checked"]) -> None:
     marks = [_mark(checked) for checked in found]
-    said = [f"{marks.count(PASSED):,} passed"]
-    said += [f"{marks.count(mark):,} {word}" for mark, word in WORDS.items() if mark in marks]
+    counts = [f"{marks.count(PASSED):,} passed"]
+    counts += [f"{marks.count(mark):,} {word}" for mark, word in WORDS.items() if mark in marks]
     worst = next(mark for mark in (FAILED, WARNED, PASSED) if mark in marks)
     seconds = sum(checked.seconds for checked in found)
-    typer.echo(f"{worst} {f'{lane}/{table}':<32} {' · '.join(said):<24} {seconds:.2f} s")
+    typer.echo(f"{worst} {f'{lane}/{table}':<32} {' · '.join(counts):<24} {seconds:.2f} s")
     for checked in found:
         if not checked.passed:
             _print_check(lane, checked)
@@ -181,14 +178,15 @@ def _mark(checked: "Checked") -> str:
 
 def _print_check(lane: str, checked: "Checked") -> None:
     rows, faults = int(checked.counts["rows"]), int(checked.counts["faults"])
-    found = f"{rows:,} looked at" + (f", {faults:,} at fault" if not checked.passed else "")
+    extent = f"{counted(rows, 'row')} checked"
+    extent += "" if checked.passed else f", {counted(faults, 'fault')}"
     took = (
         f"unchanged since {_instant(checked.since)}"
         if checked.since
         else f"{checked.seconds:.2f} s"
     )
     where = f"{lane}/{checked.table}"
-    typer.echo(f"{_mark(checked)} {where:<24} {checked.name:<36} {found}  {took}")
+    typer.echo(f"{_mark(checked)} {where:<24} {checked.name:<36} {extent}  {took}")
     if not checked.passed:
         typer.echo(f"    {checked.description}")
         for sample in checked.samples:
@@ -196,17 +194,17 @@ def _print_check(lane: str, checked: "Checked") -> None:
 
 
 def _instant(at: str) -> str:
-    """Write a time as far as seconds."""
+    """Write a time to the second."""
     return f"{at[:10]} {at[11:19]}Z"
 
 
-def _sum_up(made: list["Checked"], settings: "Settings", *, contracts: bool) -> None:
-    failed = sum(checked.failed for checked in made)
-    warned = sum(not checked.passed for checked in made) - failed
-    passed = len(made) - failed - warned
-    again = sum(checked.since is not None for checked in made)
+def _sum_up(results: list["Checked"], settings: "Settings", *, contracts: bool) -> None:
+    failed = sum(checked.failed for checked in results)
+    warned = sum(not checked.passed for checked in results) - failed
+    passed = len(results) - failed - warned
+    again = sum(checked.since is not None for checked in results)
     warnings = f" · {warned:,} warned" if warned else ""
-    unchanged = f" · {again:,} unchanged, not looked at again (--again does)" if again else ""
+    unchanged = f" · {again:,} unchanged (--again checks them)" if again else ""
     typer.echo(f"\n{passed:,} passed · {failed:,} failed{warnings}{unchanged}")
     if contracts:
         from pipelines.checks.site import Site

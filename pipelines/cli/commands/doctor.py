@@ -1,4 +1,4 @@
-"""`fencepost doctor`: can Spark run here, and if not, what is to be done?"""
+"""`fencepost doctor`: can Spark run here, and if not, what helps?"""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -12,7 +12,7 @@ if TYPE_CHECKING:  # what looks is imported where it looks: --help stays quick
     from pipelines.spark.environment.diagnosis import Finding
 
 HERE = Path("lake")
-"""The lake that is looked at where nothing is declared."""
+"""The lake that is examined where none is declared."""
 
 
 def doctor(
@@ -20,23 +20,22 @@ def doctor(
     lake: LakeFolder = None,
     config: Config = None,
     start: Annotated[
-        bool, typer.Option("--start", help="Also start a session and run a job: ten seconds.")
+        bool, typer.Option("--start", help="Also start Spark and run a job: ten seconds.")
     ] = False,
     prepare: Annotated[
         bool,
-        typer.Option("--prepare", help="First fetch and compile what Spark needs: a minute, once."),
+        typer.Option("--prepare", help="First download and compile what Spark needs: one minute."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say whether Spark can run here, and if not, what to do.
+    """Diagnose the Spark set-up.
 
-    It looks at Java, jars, memory, disk, ports, at fencepost.toml and at the lake. Each line begins
-    with ok, with ! where something only costs time or is worth knowing, or with ✗ where a run
-    would stop; what to do about it follows. Nothing is changed, unless --prepare is given: then the
-    jars are fetched and the kernels compiled beside the Python environment, as `make setup` does.
+    Checks Java, jars, memory, disk, ports, fencepost.toml and the lake. A line begins with ok, with
+    ! for what is slow or worth knowing, or with ✗ for what would stop a run; the remedy follows.
+    Nothing changes without --prepare, which downloads the jars and compiles the kernels beside the
+    Python environment, as `make setup` does.
 
-    \b
-    Ends with 0 when a run can start, 1 when something would stop it.
+    Exits with 0 if a run can start, with 1 if not.
 
     \b
     Examples:
@@ -52,43 +51,43 @@ def doctor(
     if prepare:
         make_ready(Place.of_this_python(), lambda line: typer.echo(line, err=True))
     declared, root = project(config, lake)
-    found = [*findings(Place.of_this_python(), root), *declared, *lake_lines(root)]
+    results = [*findings(Place.of_this_python(), root), *declared, *lake_lines(root)]
     if start:
-        found.append(started())
-    ready = not any(finding.mark is Mark.STOP for finding in found)
+        results.append(started())
+    ready = not any(finding.mark is Mark.STOP for finding in results)
     if as_json:
-        print_json({"ready": ready, "findings": [vars(finding) for finding in found]})
+        print_json({"ready": ready, "findings": [vars(finding) for finding in results]})
     else:
-        typer.echo("\n".join(line for finding in found for line in _lines(finding)))
+        typer.echo("\n".join(line for finding in results for line in _lines(finding)))
     if not ready:
         raise typer.Exit(1)
 
 
 def project(config: Path | None, lake: Path | None) -> tuple[list["Finding"], Path]:
-    """Look at fencepost.toml, where there is one; with it, say where the lake is."""
+    """Check fencepost.toml, if there is one; give the lake's place with the findings."""
     from fencepost.errors import FencepostError, InputError
     from pipelines.project.settings import load
     from pipelines.spark.environment.diagnosis import Finding, Mark
 
     try:
         settings = load(config, lake=lake)
-    except InputError as why:  # there is none, and nobody said that there is
+    except InputError as why:  # there is none, and none was named
         return ([], lake or HERE) if config is None else ([_unusable(why)], lake or HERE)
     except FencepostError as why:
         return [_unusable(why)], lake or HERE
-    told = f"{settings.file}; its feeds are {', '.join(settings.feeds)}"
-    return [Finding("project", Mark.OK, told)], settings.root
+    feeds = f"{'feed' if len(settings.feeds) == 1 else 'feeds'} {', '.join(settings.feeds)}"
+    return [Finding("project", Mark.OK, f"{settings.file}; {feeds}")], settings.root
 
 
 def lake_lines(root: Path) -> list["Finding"]:
-    """Look at the lake itself, where there is one: its format, its tables, who writes to it."""
+    """Check the lake, if there is one: its format, its tables, its writer."""
     from fencepost.errors import FencepostError
     from pipelines.lake.layout import NOTE, Note, open_to_all, refuse_torn
     from pipelines.lake.lock import holder
     from pipelines.spark.environment.diagnosis import Finding, Mark
 
     if root.exists() and not root.is_dir():
-        remedy = "name a folder, or a place where there is none yet"
+        remedy = "name a folder, or a path that does not exist yet"
         return [
             Finding("lake", Mark.STOP, f"{root} is a file, where a folder was expected", remedy)
         ]
@@ -99,21 +98,21 @@ def lake_lines(root: Path) -> list["Finding"]:
         for name in note.ids:
             refuse_torn(root / name)
     except FencepostError as why:
-        return [Finding("lake", Mark.STOP, str(why), "mend it as it says, or name another lake")]
-    held = holder(root)
-    writer = "one writer, free" if held is None else str(held)
-    told = f"format {note.format}, {counted(len(note.ids), 'table')} at {root}; {writer}"
-    found = [Finding("lake", Mark.OK, told)]
+        return [Finding("lake", Mark.STOP, str(why), "fix it as described, or name another lake")]
+    lock_owner = holder(root)
+    writer = "no writer" if lock_owner is None else str(lock_owner)
+    summary = f"format {note.format}, {counted(len(note.ids), 'table')} at {root}; {writer}"
+    results = [Finding("lake", Mark.OK, summary)]
     if open_to := open_to_all(root, list(note.ids)):
-        told = f"every user of this machine may write to {open_to[0]}"
-        found.append(Finding("lake", Mark.MIND, told, f"chmod -R o-w {root}"))
-    return found
+        why_open = f"every user of this machine may write to {open_to[0]}"
+        results.append(Finding("lake", Mark.MIND, why_open, f"chmod -R o-w {root}"))
+    return results
 
 
 def _unusable(why: Exception) -> "Finding":
     from pipelines.spark.environment.diagnosis import Finding, Mark
 
-    return Finding("project", Mark.STOP, str(why), "mend fencepost.toml as it says")
+    return Finding("project", Mark.STOP, str(why), "fix fencepost.toml as described")
 
 
 def _lines(finding: "Finding") -> list[str]:

@@ -11,23 +11,18 @@ from pipelines.cli.options import AsJson, Config, LakeFolder, duration, print_js
 
 def maintain(
     *,
-    keep_states: Annotated[
-        int, typer.Option(min=1, help="How many snapshots of the state are kept.")
-    ] = 10,
+    keep_states: Annotated[int, typer.Option(min=1, help="Snapshots of the state to keep.")] = 10,
     keep_files: Annotated[
         int,
-        typer.Option(
-            parser=duration, metavar="DURATION", help="How long files no longer needed stay."
-        ),
+        typer.Option(parser=duration, metavar="DURATION", help="How long to keep obsolete files."),
     ] = "7d",  # type: ignore[assignment]
     config: Config = None,
     lake: LakeFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Put small files together, delete what no longer counts.
+    """Compact files, delete obsolete ones.
 
-    Nothing that a view shows changes. Evaluating anew is possible as far back as the oldest
-    snapshot that is kept.
+    No view changes. Re-evaluation is possible back to the oldest snapshot that is kept.
 
     \b
     Examples:
@@ -40,23 +35,22 @@ def maintain(
     from pipelines.runs.run import runner_of, writing
 
     settings = load(config, lake=lake)
-    kept = timedelta(microseconds=keep_files)
     with (
         progress_bar() as progress,
-        writing(settings, "fencepost maintain", runner_of(settings, quick=True)) as (held, _),
+        writing(settings, "fencepost maintain", runner_of(settings, quick=True)) as (opened, _),
     ):
         done = maintained(
-            held.store,
+            opened.store,
             settings,
             keep_states=keep_states,
-            keep_files=kept,
+            keep_files=timedelta(microseconds=keep_files),
             progress=progress,
         )
     if as_json:
         print_json(vars(done))
         return
     for name, (before, after) in done.put_together.items():
-        typer.echo(f"{name:14} {counted(before, 'file')} put together to {after:,}")
+        typer.echo(f"{name:14} {counted(before, 'file')} compacted to {after:,}")
     for name, rows in done.taken_out.items():
-        typer.echo(f"{name:14} {counted(rows, 'row')} taken out that no longer counted")
-    typer.echo(f"{counted(done.deleted, 'old file')} deleted")
+        typer.echo(f"{name:14} {counted(rows, 'obsolete row')} deleted")
+    typer.echo(f"{counted(done.deleted, 'obsolete file')} deleted")

@@ -6,19 +6,19 @@ from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 
 def run(*, config: Config = None, lake: LakeFolder = None, as_json: AsJson = False) -> None:
-    """Take in everything that has landed, and evaluate it.
+    """Load new files, and evaluate them.
 
-    Files and folders in the landing folder of each feed are deliveries: each is taken once, in the
-    order of their names. Run it again at any time; after a crash it goes on where it was.
+    Each file or folder in a feed's landing folder is a delivery. Deliveries are loaded once, in the
+    order of their names. Run it as often as you like; after a crash it continues where it stopped.
 
-    Ends with 4 while a refused delivery is unanswered: mend it and `quarantine retry`, or
-    `quarantine dismiss`. What could be taken was evaluated all the same.
+    Exits with 4 while a refused delivery is unanswered: fix it and `quarantine retry`, or
+    `quarantine dismiss`. The other deliveries are evaluated all the same.
 
     \b
     Examples:
       fencepost run
       fencepost run --json
-      FENCEPOST_RUNNER=here fencepost run        without Spark, for a small lake
+      FENCEPOST_RUNNER=here fencepost run        no Spark, for a small lake
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.cli import run_output
     from pipelines.cli.progress import progress_bar

@@ -22,17 +22,20 @@ def _interval(text: str) -> int:
 def watch(
     *,
     every: Annotated[
-        int, typer.Option(parser=_interval, metavar="DURATION", help="How often to look: 5s, 1m.")
+        int,
+        typer.Option(
+            parser=_interval, metavar="DURATION", help="How often to check for new files: 5s, 1m."
+        ),
     ] = "5s",  # type: ignore[assignment]  # the parser makes it an int
     config: Config = None,
     lake: LakeFolder = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run again and again, until Ctrl-C or SIGTERM.
+    """Run continuously, until Ctrl-C or SIGTERM.
 
-    Spark's Structured Streaming wakes it. When it is to end it commits what it has begun, and ends
-    with 0. With --json it prints one JSON object a run; while refused deliveries are unanswered,
-    `unanswered` lists them.
+    Spark's Structured Streaming is the trigger. When stopped it commits what it has begun, and
+    exits with 0. With --json it prints one JSON object per run; `unanswered` lists the refused
+    deliveries that are unanswered.
 
     \b
     Examples:
@@ -48,18 +51,18 @@ def watch(
     settings = load(config, lake=lake)
     known: list[Unanswered] = []
 
-    def tell(report: "RunReport") -> None:
+    def show(report: "RunReport") -> None:
         nonlocal known
-        got, is_more = report.ingested, any(each not in known for each in report.unanswered)
+        ingested, is_more = report.ingested, any(each not in known for each in report.unanswered)
         known = report.unanswered
         if as_json:
             print_json(run_output.report_json(report))
-        elif report.groups or got.taken or got.refused or is_more:
+        elif report.groups or ingested.taken or ingested.refused or is_more:
             for line in run_output.lines(report):
                 typer.echo(f"{time.strftime('%H:%M:%S')} {line}")
-        for note in (*run_output.ingest_notes(got), *run_output.rule_notes(report.unwatched)):
+        for note in (*run_output.ingest_notes(ingested), *run_output.rule_notes(report.unwatched)):
             typer.echo(note, err=True)
 
-    typer.echo(f"watching {settings.root} every {seconds:g} s; Ctrl-C ends it", err=True)
-    Watch(settings, runner_of(settings, quick=False), seconds, tell).until_stopped()
-    typer.echo("stopped; all that was begun is committed", err=True)
+    typer.echo(f"watching {settings.root} every {seconds:g} s; Ctrl-C stops it", err=True)
+    Watch(settings, runner_of(settings, quick=False), seconds, show).until_stopped()
+    typer.echo("stopped; everything begun is committed", err=True)
