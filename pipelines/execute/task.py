@@ -26,7 +26,7 @@ from pipelines.execute.read import Rows, read
 from pipelines.execute.share import Answer, Share, Step
 from pipelines.execute.tuples import coded
 from pipelines.lake.data_files import added, content_hash, write_files
-from pipelines.registry.queries import load
+from pipelines.registry.compiled import load_queries
 from schemas import all_tables
 from schemas.epochs import COUNTS
 
@@ -128,7 +128,7 @@ def _index(share: Share, now: Step) -> BorderIndex:
     if now.queries is None:
         return BorderIndex.build(QuerySet.empty(share.feed, share.axes[share.feed]))
     path = Path(share.root) / now.queries
-    return built(_indexes, lambda: BorderIndex.build(load(path)), key_of(path))
+    return built(_indexes, lambda: BorderIndex.build(load_queries(path)), key_of(path))
 
 
 def _matcher(share: Share, now: Step, tuples: int) -> Matcher | None:
@@ -143,7 +143,7 @@ def _matcher(share: Share, now: Step, tuples: int) -> Matcher | None:
     for forgotten in _asked.keys() - _matchers.keys() - {key}:
         del _asked[forgotten]
     _asked[key] = _asked.get(key, 0) + tuples
-    matcher = built(_matchers, lambda: Matcher.build(load(path), tuples=_asked[key]), key)
+    matcher = built(_matchers, lambda: Matcher.build(load_queries(path), tuples=_asked[key]), key)
     _matchers[key] = matcher.serving(_asked[key])
     return _matchers[key]
 

@@ -21,7 +21,12 @@ from pipelines.planning.deliveries import Arrivals, Delivery
 from pipelines.planning.plan import Context
 from pipelines.project.settings import Settings
 from pipelines.registry import joins
-from pipelines.registry.queries import cached, load
+from pipelines.registry.compiled import (
+    compiled_joins,
+    compiled_queries,
+    joins_fingerprint,
+    load_queries,
+)
 from pipelines.spark.runner import Runner
 
 
@@ -75,9 +80,10 @@ def fingerprint(store: Store, settings: Settings, lane: str, version: int) -> st
     if version == 0:
         return ""
     if sides_of(lane):
-        return joins.fingerprint(joins.cached(store, settings, lane, version))
+        return joins_fingerprint(compiled_joins(store, settings, lane, version))
     crossings, matches = (
-        load(cached(store, settings, lane, version, kind)) for kind in (CROSSING, MATCH)
+        load_queries(compiled_queries(store, settings, lane, version, kind))
+        for kind in (CROSSING, MATCH)
     )
     return crossings.fingerprint + (f"+{matches.fingerprint}" if len(matches) else "")
 
@@ -145,20 +151,20 @@ def _lateness(settings: Settings, lane: str) -> dict[str, int]:
 
 def _queries(store: Store, settings: Settings, lane: str, version: int) -> str | None:
     """Name the file with a lane's query set as of a registry version, made if need be."""
-    return None if version == 0 else _below(store, cached(store, settings, lane, version))
+    return None if version == 0 else _below(store, compiled_queries(store, settings, lane, version))
 
 
 def _matches(store: Store, settings: Settings, lane: str, version: int) -> str | None:
     """Name the file with a lane's `match` queries; None where none stands."""
     if version == 0:
         return None
-    path = cached(store, settings, lane, version, MATCH)
-    return _below(store, path) if len(load(path)) else None
+    path = compiled_queries(store, settings, lane, version, MATCH)
+    return _below(store, path) if len(load_queries(path)) else None
 
 
 def _joins(store: Store, settings: Settings, lane: str, version: int) -> str | None:
     """Name the file with a lane's joins; None where no query was registered yet."""
-    return None if version == 0 else _below(store, joins.cached(store, settings, lane, version))
+    return None if version == 0 else _below(store, compiled_joins(store, settings, lane, version))
 
 
 def _below(store: Store, path: Path) -> str:

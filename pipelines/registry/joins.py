@@ -1,21 +1,15 @@
-"""What joins stand: of a lane, as of any version of the registry, as sets and as files for workers.
+"""The active joins of a lane, as of any version of the registry, as sets.
 
-The registry keeps the texts of a join; here they are read again. What is read lies in the lake's
-cache as columns, so that a worker opens it in a moment.
+The registry keeps the texts of a join; here they are read again.
 
-Law: as of a version the sets of a lane never change: the joins that stand, in the order in which
-their versions were registered, each with the registry version from which on it takes tuples.
+Law: as of a version the sets of a lane never change: the active joins, in the order in which their
+versions were registered, each with the registry version from which on it sees tuples.
 """
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from math import inf
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -33,35 +27,14 @@ from fencepost.queries.joins import (
 from fencepost.queries.joins.on import parse_join
 from fencepost.queries.strings import Int64s
 from fencepost.text import shortened
-from pipelines.lake.layout import CACHE, Note
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
 from pipelines.project.settings import Settings
 from pipelines.registry.definitions import Axes
-from pipelines.registry.queries import (
-    QUERIES,
-    TORN,
-    as_list,
-    history,
-    is_whole,
-    open_row,
-    stamp,
-    standing_since,
-    write_row,
-)
+from pipelines.registry.queries import QUERIES, history, standing_since
 
 JoinSets = tuple[WindowJoins, BandJoins]
-
-_SAYS = b"fencepost"
-_SHAPES: Mapping[str, tuple[int, ...]] = {"tests": (-1, 3), "plus": (-1, 2)}
-_FIELDS = {
-    kind: tuple(f.name for f in fields(each) if f.name not in ("left", "right", "axes"))
-    for kind, each in ((WINDOW_JOIN, WindowJoins), (BAND_JOIN, BandJoins))
-}
-"""The columns of the sets; what is the same for all queries stands in the head."""
-
-_checked: dict[Path, tuple[int, int, int]] = {}
 
 
 def lanes(store: Store) -> list[str]:
@@ -113,37 +86,6 @@ def joins_of(rows: pa.Table, axes_of: Axes) -> list[JoinQuery]:
         place = rows.column_names.index(name)
         rows = rows.set_column(place, name, rows[name].cast(pa.int64()))
     return [_join_of(row, axes_of) for row in rows.to_pylist()]
-
-
-def cached(store: Store, settings: Settings, lane: str, version: int) -> Path:
-    """Give the file that holds a lane's joins as of a version, made if need be; not in workers.
-
-    (Measured) 100 K window joins: made in 6 s, checked in 0.1 s, once in a process.
-    """
-    path = store.root / CACHE / f"joins-{lane}-{version}.arrow"
-    feeds = sides_of(lane) or (lane, "")
-    told = {
-        "table": Note.read(store.root).ids[QUERIES],
-        "feeds": list(feeds),
-        "axes": [list(settings.axes.get(feed, ())) for feed in feeds],
-        "version": version,
-    }
-    if not _is_right(path, told):
-        _write(path, join_sets(store, settings, lane, version), told)
-        _checked[path] = stamp(path)
-    return path
-
-
-def load(path: Path) -> JoinSets:
-    """Open a file that `cached` gave: its columns are views of the mapped file. 1 ms, no copy."""
-    sets, _ = _open(path)
-    return sets
-
-
-def fingerprint(path: Path) -> str:
-    """Name the content of such a file: equal where the same joins stand, however they are spelt."""
-    _, says = _open(path)
-    return str(says["fingerprint"])
 
 
 def _join_of(row: Mapping[str, Any], axes_of: Axes) -> JoinQuery:
@@ -208,73 +150,3 @@ def _axis_lost(row: Mapping[str, Any], left: Sequence[str], right: Sequence[str]
 
 def _are_joins(rows: pa.Table) -> pa.ChunkedArray:
     return pc.is_in(rows["kind"], value_set=pa.array(JOINS))
-
-
-def _columns(sets: JoinSets) -> dict[str, pa.Array | np.ndarray]:
-    """Give the columns of both sets, named by their kind."""
-    return {
-        f"{kind}.{name}": getattr(each, name)
-        for kind, each in zip(JOINS, sets, strict=True)
-        for name in _FIELDS[kind]
-    }
-
-
-def _write(path: Path, sets: JoinSets, told: Mapping[str, object]) -> None:
-    """Write the sets as one row of lists, one list a column, so that each lies in one piece."""
-    columns = _columns(sets)
-    says = json.dumps({**told, "fingerprint": _digest(columns)}).encode()
-    row = pa.table({name: as_list(column) for name, column in columns.items()})
-    write_row(path, row.replace_schema_metadata({_SAYS: says}))
-
-
-def _open(path: Path) -> tuple[JoinSets, dict[str, Any]]:
-    batch = open_row(path)
-    says = json.loads(batch.schema.metadata[_SAYS])
-    left, right = says["feeds"]
-    axes = (tuple(says["axes"][0]), tuple(says["axes"][1]))
-    d = sum(map(len, axes))
-
-    def columns(kind: str) -> dict[str, Any]:
-        found = {}
-        for name in _FIELDS[kind]:
-            values = batch[f"{kind}.{name}"].values
-            shape = (d, -1) if name in ("lo", "hi") else _SHAPES.get(name, (-1,))
-            found[name] = values if name == "ids" else values.to_numpy().reshape(shape)
-        return found
-
-    return (
-        WindowJoins(left, right, axes, **columns(WINDOW_JOIN)),
-        BandJoins(left, right, axes, **columns(BAND_JOIN)),
-    ), says
-
-
-def _is_right(path: Path, told: Mapping[str, object]) -> bool:
-    """Say whether a file is there, whole, of this registry, and holds what its head says."""
-    try:
-        now = stamp(path)
-        if _checked.get(path) != now and not is_whole(path):
-            return False
-        sets, says = _open(path)
-        if {name: says[name] for name in told} != told:
-            return False
-        if _checked.get(path) != now:
-            if _digest(_columns(sets)) != says["fingerprint"]:
-                return False
-            _checked[path] = now
-    except TORN:
-        return False
-    return True
-
-
-def _digest(columns: Mapping[str, pa.Array | np.ndarray]) -> str:
-    """Hash all columns, in their order: 32 hex digits."""
-    digest = hashlib.blake2b(digest_size=16)
-    for name, column in columns.items():
-        digest.update(f"{name} {len(column)} ".encode())
-        if isinstance(column, np.ndarray):
-            digest.update(np.ascontiguousarray(column).data)
-        else:
-            lengths = pc.binary_length(column).to_numpy(zero_copy_only=False)
-            digest.update(np.ascontiguousarray(lengths).data)
-            digest.update("".join(column.to_pylist()).encode())
-    return digest.hexdigest()

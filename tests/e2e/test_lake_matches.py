@@ -13,7 +13,7 @@ from pipelines.execute.job import TARGETS
 from pipelines.lake.layout import CACHE
 from pipelines.lake.store import Store
 from pipelines.lanes import lane
-from pipelines.registry.queries import cached, load
+from pipelines.registry.compiled import compiled_queries, load_queries
 from pipelines.runs.maintain import SETS_KEPT, maintain
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.landed_lakes import (
@@ -57,13 +57,13 @@ def evaluated(lake: Lake) -> list[dict[str, Any]]:
 
 def test_a_registration_of_match_queries_alone_changes_what_an_epoch_is_made_with(lake) -> None:
     (first,) = evaluated(lake)
-    crossings = load(cached(lake.store, lake.settings, "ticks", 1))
+    crossings = load_queries(compiled_queries(lake.store, lake.settings, "ticks", 1))
     assert first["fingerprint"] == crossings.fingerprint
     assert first["matched"] == 0
     register(lake, [MATCH], NOW + SECOND)
     landed(lake, 1)
     _, second = sorted(evaluated(lake), key=lambda row: row["epoch"])
-    matches = load(cached(lake.store, lake.settings, "ticks", 2, "match"))
+    matches = load_queries(compiled_queries(lake.store, lake.settings, "ticks", 2, "match"))
     assert second["fingerprint"] == f"{crossings.fingerprint}+{matches.fingerprint}"
     assert second["registry_version"] == 2
     assert second["matched"] == lake.store.rows("matches").num_rows > 0

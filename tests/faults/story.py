@@ -26,7 +26,7 @@ from pipelines.execute.joins import task as joined
 from pipelines.lake.crash_points import on_point
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings, load
-from pipelines.registry import joins, queries
+from pipelines.registry import compiled
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
 from pipelines.registry.input import given_one
@@ -166,8 +166,7 @@ def told_in(settings: Settings) -> Story:
 
 def do(folder: Path, stage: str) -> None:
     """Do a stage, as a process of its own would: nothing is left over from before."""
-    for kept in (queries._checked, joins._checked):
-        kept.clear()
+    compiled._checked.clear()
     for built in (task._indexes, task._matchers, joined._indexes):
         built.clear()
     settings, runner = load(folder), HereRunner()

@@ -14,17 +14,10 @@ from fencepost.queries import QuerySet, parse_where
 from fencepost.queries.files import read_queries
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.registry.changes import Changes, compare, not_named
+from pipelines.registry.compiled import compiled_queries, load_queries
 from pipelines.registry.definitions import DEFINITION, query_set_of
 from pipelines.registry.input import given_one, read_given
-from pipelines.registry.queries import (
-    cached,
-    load,
-    newest_rows,
-    query_set,
-    standing,
-    standing_rows,
-    version_at,
-)
+from pipelines.registry.queries import newest_rows, query_set, standing, standing_rows, version_at
 from pipelines.registry.query_files import open_queries
 from schemas.queries import QUERIES
 from tests.support.commands.files import written
@@ -225,18 +218,18 @@ def test_an_older_version_is_what_stood_then(lake):
 def test_a_cached_set_is_the_set_and_no_copy_of_it(lake):
     lake.put(query("a", streams=["s"], where="price < 1 OR price > 3"), query("b", within="3m"))
     lake.put(query("ü", on_first="enter"))
-    path = cached(lake.store, lake.settings, "ticks", 2)
+    path = compiled_queries(lake.store, lake.settings, "ticks", 2)
     assert path.parent == lake.root / "_cache"
-    found = load(path)
+    found = load_queries(path)
     found.check()
     whole = QuerySet(found.feed, found.axes, *found.columns())
     assert found.fingerprint == whole.fingerprint == lake.set(2).fingerprint
     assert found.ids.to_pylist() == lake.ids(2)
     assert not found.lo.flags.owndata
     stamp = path.stat().st_mtime_ns
-    assert cached(lake.store, lake.settings, "ticks", 2) == path
+    assert compiled_queries(lake.store, lake.settings, "ticks", 2) == path
     assert path.stat().st_mtime_ns == stamp
-    none = load(cached(lake.store, lake.settings, "locations", 2))
+    none = load_queries(compiled_queries(lake.store, lake.settings, "locations", 2))
     assert (len(none), none.axes, none.lo.shape) == (0, AXES["locations"], (3, 0))
 
 
@@ -244,19 +237,19 @@ def test_a_cached_set_is_the_set_and_no_copy_of_it(lake):
 def test_a_cached_file_that_is_missing_torn_or_wrong_is_made_anew(lake):
     lake.put(*(query(f"q{k}") for k in range(50)))
     lake.put(query("q7", where="price >= 0.123456789"))
-    path = cached(lake.store, lake.settings, "ticks", 2)
+    path = compiled_queries(lake.store, lake.settings, "ticks", 2)
     right = path.read_bytes()
-    older = cached(lake.store, lake.settings, "ticks", 1).read_bytes()
+    older = compiled_queries(lake.store, lake.settings, "ticks", 1).read_bytes()
     at = right.index(np.float64(0.123456789).tobytes())
     one_bit_off = right[: at + 3] + bytes([right[at + 3] ^ 1]) + right[at + 4 :]
     all_wrong = (b"", right[:-1], right[: len(right) // 2], b"junk" * 999, older, one_bit_off)
     for place, wrong in enumerate(all_wrong):
         path.write_bytes(wrong)
         os.utime(path, ns=(place, place))  # the clock of a file system ticks every few ms
-        cached(lake.store, lake.settings, "ticks", 2)
+        compiled_queries(lake.store, lake.settings, "ticks", 2)
         assert path.read_bytes() == right
     path.unlink()
-    cached(lake.store, lake.settings, "ticks", 2)
+    compiled_queries(lake.store, lake.settings, "ticks", 2)
     assert path.read_bytes() == right
     assert sorted(each.name for each in path.parent.iterdir()) == [
         "queries-ticks-1.arrow",

@@ -10,8 +10,9 @@ import pytest
 
 from fencepost.errors import Faults
 from pipelines.registry.commit import Registered
+from pipelines.registry.compiled import compiled_queries, load_queries
 from pipelines.registry.input import given_line, read_given
-from pipelines.registry.queries import cached, load, standing
+from pipelines.registry.queries import standing
 from pipelines.registry.text import json_lines
 from tests.support.commands.files import written
 from tests.support.lakes.registry_lake import AXES, Lake, lines_of, query, said
@@ -203,7 +204,7 @@ def test_a_million_queries_over_a_million_are_six_seconds_of_one_core(lake, tmp_
     for done, seconds in (imported(2.0), imported(2.0)):
         assert said(done) in ({"changed": n}, {"unchanged": n})
         assert seconds < 6
-    queries = load(cached(lake.store, lake.settings, "ticks", 2))
+    queries = load_queries(compiled_queries(lake.store, lake.settings, "ticks", 2))
     assert queries.ids.equals(ids.sort())
     assert np.array_equal(np.sort(queries.lo[0]), np.sort(lo))
 

@@ -12,8 +12,9 @@ from fencepost.errors import Faults, LakeError
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.queries.joins.on import parse_join
 from pipelines.project.settings import Feed, Settings
+from pipelines.registry.compiled import compiled_joins, joins_fingerprint, load_joins
 from pipelines.registry.input import read_given
-from pipelines.registry.joins import cached, fingerprint, join_sets, joins_of, load
+from pipelines.registry.joins import join_sets, joins_of
 from pipelines.registry.listing import Asked, listed
 from pipelines.registry.queries import standing
 from pipelines.registry.text import json_lines
@@ -42,14 +43,14 @@ def test_a_cached_file_holds_the_sets_and_is_made_once(lake):
     on = "left.price > right.x OR left.price = right.x + 1 AND left.volume < right.y"
     lake.put(window("w", on=on), window("ü", window=9), band("b"), query("q"))
     lake.put(window("v", where="right.speed >= 0"))
-    path = cached(lake.store, lake.settings, LANE, 2)
-    (windows, bands), (of_windows, of_bands) = load(path), sets(lake, 2)
+    path = compiled_joins(lake.store, lake.settings, LANE, 2)
+    (windows, bands), (of_windows, of_bands) = load_joins(path), sets(lake, 2)
     same(windows, of_windows)
     same(bands, of_bands)
     stamp = path.stat().st_mtime_ns
-    assert cached(lake.store, lake.settings, LANE, 2) == path
+    assert compiled_joins(lake.store, lake.settings, LANE, 2) == path
     assert path.stat().st_mtime_ns == stamp
-    windows, bands = load(cached(lake.store, lake.settings, TURNED, 2))
+    windows, bands = load_joins(compiled_joins(lake.store, lake.settings, TURNED, 2))
     assert (len(windows), len(bands), windows.lo.shape) == (0, 0, (5, 0))
     assert (windows.left, windows.axes) == ("locations", (AXES["locations"], AXES["ticks"]))
 
@@ -59,12 +60,13 @@ def test_a_fingerprint_names_what_stands_and_nothing_else(lake):
     lake.put(query("q"))
     lake.put(window("w", window="6m"))
     one, same_again, other = (
-        fingerprint(cached(lake.store, lake.settings, LANE, version)) for version in (1, 2, 3)
+        joins_fingerprint(compiled_joins(lake.store, lake.settings, LANE, version))
+        for version in (1, 2, 3)
     )
     assert one == same_again
     assert one != other
-    turned = fingerprint(cached(lake.store, lake.settings, TURNED, 1))
-    nothing = fingerprint(cached(lake.store, lake.settings, LANE, 0))
+    turned = joins_fingerprint(compiled_joins(lake.store, lake.settings, TURNED, 1))
+    nothing = joins_fingerprint(compiled_joins(lake.store, lake.settings, LANE, 0))
     assert len({one, other, turned, nothing}) >= 3
 
 
@@ -72,19 +74,19 @@ def test_a_fingerprint_names_what_stands_and_nothing_else(lake):
 def test_a_cached_file_of_joins_that_is_missing_torn_or_wrong_is_made_anew(lake):
     lake.put(*(window(f"w{k}", where=f"left.price > {k}.123456789") for k in range(20)), band("b"))
     lake.put(band("c"))
-    path = cached(lake.store, lake.settings, LANE, 2)
+    path = compiled_joins(lake.store, lake.settings, LANE, 2)
     right = path.read_bytes()
-    older = cached(lake.store, lake.settings, LANE, 1).read_bytes()
+    older = compiled_joins(lake.store, lake.settings, LANE, 1).read_bytes()
     at = right.index(np.float64(-0.5).tobytes())
     one_bit_off = right[: at + 3] + bytes([right[at + 3] ^ 1]) + right[at + 4 :]
     all_wrong = (b"", right[:-1], right[: len(right) // 2], b"junk" * 999, older, one_bit_off)
     for place, wrong in enumerate(all_wrong):
         path.write_bytes(wrong)
         os.utime(path, ns=(place, place))  # the clock of a file system ticks every few ms
-        cached(lake.store, lake.settings, LANE, 2)
+        compiled_joins(lake.store, lake.settings, LANE, 2)
         assert path.read_bytes() == right
     path.unlink()
-    cached(lake.store, lake.settings, LANE, 2)
+    compiled_joins(lake.store, lake.settings, LANE, 2)
     assert path.read_bytes() == right
 
 

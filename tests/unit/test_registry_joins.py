@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 
 from fencepost.queries import check_query, parted, read_queries_jsonl
 from fencepost.queries.joins import FOREVER, JoinQuery
+from pipelines.registry.compiled import compiled_joins, joins_fingerprint
 from pipelines.registry.definitions import rows_of_each
 from pipelines.registry.input import read_given
-from pipelines.registry.joins import cached, fingerprint, join_sets, joins_of, lanes
+from pipelines.registry.joins import join_sets, joins_of, lanes
 from pipelines.registry.listing import Asked, listed, told
 from pipelines.registry.queries import standing
 from pipelines.registry.text import condition_text, json_lines
@@ -156,12 +157,12 @@ def test_a_change_of_a_band_or_of_its_axes_is_the_next_version(lake, other):
 )
 def test_free_words_and_the_spelling_of_a_condition_are_an_edit_of_the_same_version(lake, other):
     lake.put(window(where="left.price > 5"))
-    before = fingerprint(cached(lake.store, lake.settings, LANE, 1))
+    before = joins_fingerprint(compiled_joins(lake.store, lake.settings, LANE, 1))
     assert said(lake.put(window(where="left.price > 5") | other)) == {"edited": 1}
     assert said(lake.put(window(where="left.price > 5") | other)) == {"unchanged": 1}
     (row,) = lake.standing()
     assert row["version"] == 1
-    assert fingerprint(cached(lake.store, lake.settings, LANE, 2)) == before
+    assert joins_fingerprint(compiled_joins(lake.store, lake.settings, LANE, 2)) == before
 
 
 # ── words ─────────────────────────────────────────────────────────────────────────────────────────

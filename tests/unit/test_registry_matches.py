@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from fencepost.errors import Faults
 from fencepost.queries import MATCH, QuerySet, StandingQuery, parted, read_queries_jsonl
 from fencepost.queries.files import read_queries
+from pipelines.registry.compiled import compiled_queries, load_queries
 from pipelines.registry.definitions import query_set_of, rows_of, rows_of_each
 from pipelines.registry.input import read_given
-from pipelines.registry.queries import cached, load, standing
+from pipelines.registry.queries import standing
 from pipelines.registry.query_files import open_queries
 from pipelines.registry.text import json_lines
 from tests.support.commands.files import written
@@ -77,17 +78,17 @@ def test_the_same_tests_in_other_words_are_an_edit(lake):
 
 def test_a_cached_set_of_matches_is_the_set(lake):
     lake.put(query("a"), match("b", streams=["s"]), match("c", where="price = volume OR ALL"))
-    path = cached(lake.store, lake.settings, "ticks", 1, MATCH)
-    found = load(path)
+    path = compiled_queries(lake.store, lake.settings, "ticks", 1, MATCH)
+    found = load_queries(path)
     found.check()
     whole = lake.set(kind=MATCH)
     assert (found.kind, found.fingerprint) == ("match", whole.fingerprint)
     assert found.tests.tolist() == whole.tests.tolist()
-    crossings = load(cached(lake.store, lake.settings, "ticks", 1))
+    crossings = load_queries(compiled_queries(lake.store, lake.settings, "ticks", 1))
     assert (crossings.kind, crossings.ids.to_pylist()) == ("crossing", ["a"])
     right = path.read_bytes()
     path.write_bytes((path.parent / "queries-ticks-1.arrow").read_bytes())
-    assert cached(lake.store, lake.settings, "ticks", 1, MATCH).read_bytes() == right
+    assert compiled_queries(lake.store, lake.settings, "ticks", 1, MATCH).read_bytes() == right
 
 
 @st.composite

@@ -20,7 +20,7 @@ from pipelines.execute.joins.share import JoinShare
 from pipelines.execute.joins.write import JoinGathered
 from pipelines.execute.share import Answer
 from pipelines.execute.task import Made, built, key_of
-from pipelines.registry import joins
+from pipelines.registry.compiled import load_joins
 
 _indexes: dict[str, LaneIndex] = {}
 
@@ -80,7 +80,7 @@ def _index(share: JoinShare, file: str | None) -> LaneIndex:
     part, parts = share.part
 
     def build() -> LaneIndex:
-        windows, bands = joins.load(path)
+        windows, bands = load_joins(path)
         return LaneIndex.build(
             windows.take(np.arange(part, len(windows), parts)),
             bands.take(np.arange(part, len(bands), parts)),
@@ -99,7 +99,7 @@ def _newly(share: JoinShare, before: str | None, now: str | None, bands: BandJoi
         return np.empty(0, np.int64)
     stood: set[tuple[str, int]] = set()
     if before is not None:
-        stood = set(_names(joins.load(Path(share.root) / before)[1]))
+        stood = set(_names(load_joins(Path(share.root) / before)[1]))
     return np.array([row for row, name in enumerate(_names(bands)) if name not in stood], np.int64)
 
 
