@@ -12,11 +12,9 @@ from assets.resources import LakeAccess, told_plainly
 from assets.telling import STANDS, Metadata, table_of
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
-from pipelines.registry.actions import put
-from pipelines.registry.commit import Registered
-from pipelines.registry.input import read_given
+from pipelines.registry.commit import Registered, put
 from pipelines.registry.queries import newest_version, standing
-from pipelines.registry.rule_files import rule_files
+from pipelines.registry.query_files import read_given, rule_files
 from pipelines.serve.views.registry import QUERIES as STANDING
 
 KINDS_OF_CHANGE = ("added", "changed", "edited", "removed", "unchanged")

@@ -28,7 +28,7 @@ from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
-from pipelines.registry.definitions import rows_of, rows_of_each
+from pipelines.registry.queries import rows_of, rows_of_each
 from pipelines.spark.runner import SparkRunner
 from pipelines.spark.session import spark
 from pipelines.workloads import PriceBands, PriceWalks

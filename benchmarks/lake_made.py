@@ -22,7 +22,7 @@ from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
-from pipelines.registry.definitions import rows_of
+from pipelines.registry.queries import rows_of
 from pipelines.spark.runner import SparkRunner
 from pipelines.spark.session import spark
 from pipelines.workloads import PriceBands, PriceWalks

@@ -19,8 +19,7 @@ from pipelines.checks.checked import SAMPLES, Found
 from pipelines.checks.scope import Scope
 from pipelines.checks.standing import ACCEPTED
 from pipelines.project.settings import Settings
-from pipelines.registry.definitions import query_set_of
-from pipelines.registry.queries import standing_rows
+from pipelines.registry.queries import query_set_of, standing_rows
 from pipelines.serve.views.registry import DONE_COMMITS
 from schemas.queries import QUERIES
 

@@ -20,8 +20,8 @@ from fencepost.queries.columns import Bools
 from fencepost.queries.fingerprint import hashes_of
 from fencepost.queries.joins import JOINS, Conjunct
 from fencepost.queries.strings import Int64s
-from pipelines.registry.definitions import DEFINITION, OF_JOINS, Axes, query_set_of
 from pipelines.registry.joins import joins_of
+from pipelines.registry.queries import DEFINITION, OF_JOINS, Axes, query_set_of
 
 
 @dataclass(frozen=True, eq=False)

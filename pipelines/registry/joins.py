@@ -31,8 +31,7 @@ from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
 from pipelines.project.settings import Settings
-from pipelines.registry.definitions import Axes
-from pipelines.registry.queries import QUERIES, history, standing_since
+from pipelines.registry.queries import QUERIES, Axes, history, standing_since
 
 JoinSets = tuple[WindowJoins, BandJoins]
 

@@ -20,10 +20,8 @@ from fencepost.queries.columns import CROSSING, Bools
 from fencepost.queries.joins import BAND_JOIN, JOINS, WINDOW_JOIN
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
-from pipelines.registry.actions import unknown_id
-from pipelines.registry.commit import Registered
-from pipelines.registry.definitions import DEFINITION, Axes
-from pipelines.registry.queries import history, standing
+from pipelines.registry.commit import Registered, unknown_id
+from pipelines.registry.queries import DEFINITION, Axes, history, standing
 from pipelines.registry.text import (
     Row,
     aligned,

@@ -21,7 +21,7 @@ from fencepost.plurals import counted
 from fencepost.queries import CROSSING, OPS
 from fencepost.queries.joins import BAND_JOIN, JOINS
 from fencepost.times import SECOND, format_instant
-from pipelines.registry.definitions import SILENT, Axes
+from pipelines.registry.queries import SILENT, Axes
 
 Row = Mapping[str, Any]
 

@@ -23,9 +23,8 @@ from pipelines.lake.crash_points import on_point
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings, load
 from pipelines.project.templates import FOR_DAGSTER, content
-from pipelines.registry.actions import put
-from pipelines.registry.input import read_given
-from pipelines.registry.rule_files import rule_files
+from pipelines.registry.commit import put
+from pipelines.registry.query_files import read_given, rule_files
 from pipelines.runs.run import RunReport, run
 from pipelines.spark.runner import HereRunner
 

@@ -111,7 +111,7 @@ def test_one_tuple_that_crosses_every_border_is_many_events_and_nothing_else(lak
     from fencepost.queries import QuerySet
     from pipelines.registry import commit
     from pipelines.registry.changes import Changes
-    from pipelines.registry.definitions import rows_of
+    from pipelines.registry.queries import rows_of
 
     queries = QuerySet.from_table("ticks", ("price", "volume"), table)
     commit.register(lake.store, lake.settings, Changes(rows_of(queries, {})), NOW)

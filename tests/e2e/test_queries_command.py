@@ -13,7 +13,7 @@ from pipelines.cli.exit_codes import Code
 from pipelines.lake.lock import hold
 from pipelines.lake.store import Store
 from pipelines.project.settings import load
-from pipelines.registry.rule_files import rule_files
+from pipelines.registry.query_files import rule_files
 from tests.support.commands.commands import Said, fencepost, python
 from tests.support.commands.files import written
 
@@ -361,7 +361,7 @@ def test_what_is_exported_imports_to_the_same_and_moves_no_cursor(folder):
 
 
 def test_who_cannot_have_the_lake_is_told_who_has_it(folder, monkeypatch):
-    monkeypatch.setattr("pipelines.registry.actions.PATIENCE", 0.1)
+    monkeypatch.setattr("pipelines.registry.commit.PATIENCE", 0.1)
     with hold(folder / "lake", "fencepost run"):
         said = queries(folder, "import", "rules.jsonl")
         assert standing(folder) == []

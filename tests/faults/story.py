@@ -29,7 +29,7 @@ from pipelines.project.settings import Settings, load
 from pipelines.registry import compiled
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
-from pipelines.registry.input import given_one
+from pipelines.registry.query_files import given_one
 from pipelines.runs.maintain import maintain
 from pipelines.runs.run import run, writing
 from pipelines.spark.runner import HereRunner

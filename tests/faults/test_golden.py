@@ -16,7 +16,7 @@ from pipelines.lake.layout import Note
 from pipelines.project.settings import load
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
-from pipelines.registry.input import given_one
+from pipelines.registry.query_files import given_one
 from pipelines.runs.run import run, writing
 from pipelines.spark.runner import HereRunner
 from schemas import FORMAT

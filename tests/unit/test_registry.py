@@ -15,10 +15,16 @@ from fencepost.queries.files import read_queries
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.registry.changes import Changes, compare, not_named
 from pipelines.registry.compiled import compiled_queries, load_queries
-from pipelines.registry.definitions import DEFINITION, query_set_of
-from pipelines.registry.input import given_one, read_given
-from pipelines.registry.queries import newest_rows, query_set, standing, standing_rows, version_at
-from pipelines.registry.query_files import open_queries
+from pipelines.registry.queries import (
+    DEFINITION,
+    newest_rows,
+    query_set,
+    query_set_of,
+    standing,
+    standing_rows,
+    version_at,
+)
+from pipelines.registry.query_files import given_one, open_queries, read_given
 from schemas.queries import QUERIES
 from tests.support.commands.files import written
 from tests.support.lakes.registry_lake import AXES, Lake, Row, lines_of, query, said

@@ -11,8 +11,8 @@ from pipelines.lake.sequence import ARRIVALS, conclude, latest, take_numbers
 from pipelines.lake.store import F, Store
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import recover, register
-from pipelines.registry.input import given_one
 from pipelines.registry.queries import version_at
+from pipelines.registry.query_files import given_one
 from tests.support.lakes.registry_lake import AXES, NOW, Killed, Lake, Row, killed_at, query
 
 

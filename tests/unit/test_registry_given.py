@@ -11,8 +11,8 @@ import pytest
 from fencepost.errors import Faults
 from pipelines.registry.commit import Registered
 from pipelines.registry.compiled import compiled_queries, load_queries
-from pipelines.registry.input import given_line, read_given
 from pipelines.registry.queries import standing
+from pipelines.registry.query_files import given_line, read_given
 from pipelines.registry.text import json_lines
 from tests.support.commands.files import written
 from tests.support.lakes.registry_lake import AXES, Lake, lines_of, query, said

@@ -13,10 +13,10 @@ from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.queries.joins.on import parse_join
 from pipelines.project.settings import Feed, Settings
 from pipelines.registry.compiled import compiled_joins, joins_fingerprint, load_joins
-from pipelines.registry.input import read_given
 from pipelines.registry.joins import join_sets, joins_of
 from pipelines.registry.listing import Asked, listed
 from pipelines.registry.queries import standing
+from pipelines.registry.query_files import read_given
 from pipelines.registry.text import json_lines
 from tests.support.commands.files import written
 from tests.support.lakes.registered_joins import (

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from fencepost.queries import check_query, parted, read_queries_jsonl
 from fencepost.queries.joins import FOREVER, JoinQuery
 from pipelines.registry.compiled import compiled_joins, joins_fingerprint
-from pipelines.registry.definitions import rows_of_each
-from pipelines.registry.input import read_given
 from pipelines.registry.joins import join_sets, joins_of, lanes
 from pipelines.registry.listing import Asked, listed, told
-from pipelines.registry.queries import standing
+from pipelines.registry.queries import rows_of_each, standing
+from pipelines.registry.query_files import read_given
 from pipelines.registry.text import condition_text, json_lines
 from pipelines.serve.views.duckdb import duckdb_session
 from tests.support.commands.files import written

@@ -139,15 +139,15 @@ def add(  # noqa: PLR0913
     if (query is None) == (not fields):
         raise InputError("a query is given as one JSON object, or else by --id and its fields")
     settings = _settings(config, lake)
-    from pipelines.registry import actions
-    from pipelines.registry.input import given_line, given_words
+    from pipelines.registry import commit
+    from pipelines.registry.query_files import given_line, given_words
 
     given = (
         given_words(fields, "query", settings.axes)
         if query is None
         else given_line(query, "query", settings.axes)
     )
-    _say(actions.put(settings, "fencepost queries add", given), as_json)
+    _say(commit.put(settings, "fencepost queries add", given), as_json)
 
 
 @page(app, "import")
@@ -194,16 +194,16 @@ def import_files(  # noqa: PLR0913  options are many
     """  # noqa: D301
     settings = _settings(config, lake)
     refuse_unknown(feed, settings.feeds, "feed")
-    from pipelines.registry import actions
-    from pipelines.registry.input import read_given
+    from pipelines.registry import commit
+    from pipelines.registry.query_files import read_given
 
     only = feed or (next(iter(settings.feeds)) if len(settings.feeds) == 1 else None)
     given = read_given(files or _declared(settings), settings.axes, only)
     command = "fencepost queries import"
     if replace:
-        _say(actions.replace(settings, command, given, feed, _agreement(yes)), as_json)
+        _say(commit.replace(settings, command, given, feed, _agreement(yes)), as_json)
     else:
-        _say(actions.put(settings, command, given), as_json)
+        _say(commit.put(settings, command, given), as_json)
 
 
 @page(app, "list")
@@ -295,15 +295,15 @@ def remove(  # noqa: PLR0913  options are many
         raise InputError("name the queries by ID or --file, or else give --owner")
     settings = _settings(config, lake)
     from fencepost.errors import Fault
-    from pipelines.registry import actions
+    from pipelines.registry import commit
 
     command = "fencepost queries remove"
     if owner is not None:
-        _say(actions.remove_owned(settings, command, owner, _agreement(yes)), as_json)
+        _say(commit.remove_owned(settings, command, owner, _agreement(yes)), as_json)
         return
     wanted = [(Fault("remove", ""), query_id) for query_id in ids or ()]
-    wanted += actions.ids_in(file) if file is not None else []
-    _say(actions.remove(settings, command, wanted), as_json)
+    wanted += commit.ids_in(file) if file is not None else []
+    _say(commit.remove(settings, command, wanted), as_json)
 
 
 @page(app, "export")
@@ -362,7 +362,7 @@ def _store(settings: "Settings") -> "Store":
 
 def _declared(settings: "Settings") -> list[str]:
     """Name the files that the project declares."""
-    from pipelines.registry.rule_files import KINDS, rule_files
+    from pipelines.registry.query_files import KINDS, rule_files
 
     files = [str(path) for path in rule_files(settings)]
     if not files and settings.queries is None:

@@ -24,7 +24,7 @@ from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import register
-from pipelines.registry.input import given_line
+from pipelines.registry.query_files import given_line
 from pipelines.runs.run import run
 from pipelines.spark.runner import HereRunner
 

@@ -33,8 +33,7 @@ from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain
 from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
-from pipelines.registry.definitions import rows_of_each
-from pipelines.registry.queries import newest_version, standing
+from pipelines.registry.queries import newest_version, rows_of_each, standing
 from pipelines.spark.runner import HereRunner, Runner
 from schemas.arrivals import DONE, PLANNED
 from tests.support.oracles.oracles import event_rows, match_rows, transition_rows

@@ -34,7 +34,7 @@ from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
 from pipelines.registry import commit as registry
 from pipelines.registry.changes import Changes
-from pipelines.registry.input import given_line
+from pipelines.registry.query_files import given_line
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner, Runner
 from tests.support.lakes.joined_lakes import (

@@ -18,8 +18,8 @@ from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings
 from pipelines.registry.changes import Changes
 from pipelines.registry.commit import Registered, recover, register
-from pipelines.registry.input import given_one
 from pipelines.registry.queries import query_set, standing
+from pipelines.registry.query_files import given_one
 
 AXES = {"ticks": ("price", "volume"), "locations": ("x", "y", "speed")}
 NOW = 1_795_003_200_000_000
