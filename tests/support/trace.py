@@ -90,9 +90,14 @@ def _parts(x: object) -> list[object]:
 
 @dataclass
 class Walk:
-    """The functions on the way, in the order in which they were first reached, and from where."""
+    """The functions on the way, in the order in which they were first reached, and from where.
 
+    It ends when the function `until` returns: there what is followed has arrived.
+    """
+
+    until: str
     marks: tuple[str, ...] = MARKS
+    arrived: bool = False
     steps: dict[Function, Function | None] = field(default_factory=dict)
     _files: dict[str, str] = field(default_factory=dict)
     _looking: bool = False
@@ -100,8 +105,11 @@ class Walk:
     def __call__(self, frame: FrameType, event: str, arg: object) -> None:
         """Look at what a function of ours is handed, or gives back."""
         code = frame.f_code
-        if self._looking or event not in ("call", "return") or not self._file(code):
+        if self._looking or self.arrived or event not in ("call", "return"):
             return
+        if not self._file(code):
+            return
+        self.arrived = event == "return" and code.co_qualname == self.until
         if code.co_name in UNNAMED or (self._file(code), code.co_qualname) in self.steps:
             return
         self._looking = True
@@ -167,14 +175,16 @@ def room(file: str) -> str:
 
 
 @contextmanager
-def walking(marks: tuple[str, ...] = MARKS) -> Iterator[Walk]:
-    """Follow the marks through whatever is done inside."""
-    walk = Walk(marks)
+def walking(until: str, marks: tuple[str, ...] = MARKS) -> Iterator[Walk]:
+    """Follow the marks through what is done inside, until a function returns."""
+    walk = Walk(until, marks)
     sys.setprofile(walk)
     try:
         yield walk
     finally:
         sys.setprofile(None)
+    if not walk.arrived:
+        raise LookupError(f"no function {until!r} was called: name the one where the walk ends")
 
 
 def do(folder: Path, *words: str) -> None:
@@ -227,7 +237,7 @@ def a_tick(folder: Path) -> Walk:
     """Follow a row from its landing file to `events`."""
     made = project(folder, ("ticks",), RULE.format(name="q", feed="ticks", low=4100))
     land(made, "ticks", "walker", "00:00:02", VALUE)
-    with walking() as walk:
+    with walking("advance") as walk:
         do(made, "run")
     return walk
 
@@ -237,7 +247,7 @@ def a_rule(folder: Path) -> Walk:
     made = project(folder, ("ticks",), RULE.format(name="q", feed="ticks", low=4100))
     (made / "rules.jsonl").write_text(RULE.format(name="walker", feed="ticks", low=VALUE))
     land(made, "ticks", "b", "00:00:02", 4500.0)
-    with walking() as walk:
+    with walking("BorderIndex.build") as walk:
         do(made, "queries", "import")
         do(made, "run")
     return walk
@@ -246,7 +256,7 @@ def a_rule(folder: Path) -> Walk:
 def a_question(folder: Path) -> Walk:
     """Follow a question from the command line to the rows that are printed."""
     made = project(folder, ("ticks",), RULE.format(name="walker", feed="ticks", low=3900))
-    with walking(("inside_now where 1 = 1", "walker")) as walk:
+    with walking("sql", ("inside_now where 1 = 1", "walker")) as walk:
         do(made, "sql", "select * from inside_now where 1 = 1")
     return walk
 
@@ -256,7 +266,7 @@ def a_pair(folder: Path) -> Walk:
     made = project(folder, ("asks", "bids"), JOIN)
     land(made, "bids", "walker", "00:00:02", VALUE)
     land(made, "asks", "b", "00:00:02", VALUE + 1)
-    with walking() as walk:
+    with walking("main") as walk:
         do(made, "run")
     return walk
 
