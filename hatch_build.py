@@ -20,6 +20,8 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 APP = "fencepost._app"
 ROOMS = ("assets", "pipelines", "schemas")
+DOORS = ("__main__.py", "dagster.py", "files.py", "lake.py")
+"""The modules of fencepost/ that import from the rooms."""
 _NAMED = re.compile(
     rf"^(?:{'|'.join(ROOMS)})(?:\.[a-z_]+)+$|\b(?:from|import|-m) (?:{'|'.join(ROOMS)})\b"
 )
@@ -37,7 +39,7 @@ class Rooms(BuildHookInterface):  # type: ignore[type-arg]
         (made / "__init__.py").write_text(
             f'"""The rooms of the application: {", ".join(ROOMS)}."""\n'
         )
-        doors = [root / "fencepost" / name for name in ("__main__.py", "dagster.py")]
+        doors = [root / "fencepost" / name for name in DOORS]
         for source in [*(file for room in ROOMS for file in _files(root / room)), *doors]:
             target = made / source.relative_to(root)
             target.parent.mkdir(parents=True, exist_ok=True)

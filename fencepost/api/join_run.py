@@ -3,7 +3,7 @@
 Law: a join accepts what its feeds accept; what they reject is reported by them alone.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from fencepost.joins.index import LaneIndex
 from fencepost.joins.probe import Planes
 from fencepost.joins.state import LaneState
 from fencepost.queries.joins import BandJoins, WindowJoins
-from fencepost.tuples import TupleBatch
+from fencepost.tuples import Int32s, TupleBatch
 
 PIECE = 1 << 20
 """Pairs, or changes, that are found at a time."""
@@ -21,18 +21,27 @@ PIECE = 1 << 20
 
 @dataclass(eq=False)
 class JoinRun:
-    """The joins of two feeds, and their state and planes after the deliveries so far."""
+    """The joins of two feeds, and their state and planes after the deliveries so far.
+
+    `registry` is the version of the rules in force; `newly` the band joins, by their rows, that
+    came into force with it and since the last delivery.
+    """
 
     index: LaneIndex
     state: LaneState
-    planes: Planes
+    registry: int = 0
+    newly: Int32s = field(default_factory=lambda: np.empty(0, np.int32))
+    planes: Planes = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Sort the streams' current values along the axes of the band joins."""
+        self.planes = Planes(self.index, self.state)
 
     @classmethod
     def of(cls, windows: WindowJoins, bands: BandJoins) -> "JoinRun":
         """Index the joins; nothing was ever seen."""
         feeds = (windows.left, windows.right)
-        index, state = LaneIndex.build(windows, bands), LaneState.empty(feeds, windows.axes)
-        return cls(index, state, Planes(index, state))
+        return cls(LaneIndex.build(windows, bands), LaneState.empty(feeds, windows.axes))
 
     def push(self, batch: TupleBatch, lateness: int, results: ResultTables) -> None:
         """Take a delivery, if it is of one of the two feeds."""
@@ -46,8 +55,10 @@ class JoinRun:
             np.array([side], np.int8),
             self.index,
             lateness=(lateness, lateness),
+            registry=self.registry,
+            newly=self.newly,
         )
-        self.state = outcome.state
+        self.state, self.newly = outcome.state, self.newly[:0]
         for pairs in outcome.pair_pieces(PIECE):
             results.add_pairs(self.index.lane, pairs)
         for piece in outcome.band_pieces(PIECE, self.planes):

@@ -109,14 +109,19 @@ class StandingQueries:
     """The queries of the feeds that have tuples, and how many there are of feeds that have none.
 
     `sets` holds the crossings of each feed, `matches` its matches, `joins` those of each lane: its
-    window joins and its band joins. `joined` are the feeds that any join names.
+    window joins and its band joins. `pairs` are the feeds, left and right, that any join names.
     """
 
     sets: Mapping[str, QuerySet]
     matches: Mapping[str, QuerySet] = field(default_factory=dict)
     joins: Mapping[str, tuple[WindowJoins, BandJoins]] = field(default_factory=dict)
-    joined: AbstractSet[str] = frozenset()
+    pairs: AbstractSet[tuple[str, str]] = frozenset()
     unevaluated: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def joined(self) -> AbstractSet[str]:
+        """The feeds that any join names."""
+        return frozenset(feed for pair in self.pairs for feed in pair)
 
 
 def read_queries(
@@ -135,9 +140,9 @@ def read_queries(
     )
     unevaluated: dict[str, int] = {}
     joins: dict[str, list[JoinQuery]] = {}
-    joined: set[str] = set()
+    pairs: set[tuple[str, str]] = set()
     for part in parts:
-        joined.update(feed for query in part.joins for feed in (query.left, query.right))
+        pairs.update((query.left, query.right) for query in part.joins)
         if part.lane is not None:
             joins.setdefault(part.lane, []).extend(part.joins)
         elif part.queries is None:
@@ -146,7 +151,7 @@ def read_queries(
             of_kind = matches if part.queries.kind == MATCH else sets
             of_kind[part.feed] = of_kind[part.feed].with_added(part.queries)
     of_lanes = {lane: _join_sets(queries, axes_of) for lane, queries in joins.items()}
-    return StandingQueries(sets, matches, of_lanes, joined, unevaluated)
+    return StandingQueries(sets, matches, of_lanes, pairs, unevaluated)
 
 
 def _join_sets(

@@ -1,0 +1,287 @@
+"""The state of a monitor as bytes: a zip of `state.json` and Arrow files.
+
+Law: columns and numbers, nothing pickled, nothing of the rules but what tells whether a rule is
+still the same: the hash of what it says. So a state is read under any rules.
+"""
+
+import dataclasses
+import hashlib
+import io
+import json
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.api.evaluation import Evaluation, FeedRun
+from fencepost.api.inputs import TupleColumns
+from fencepost.crossings.state import Heads
+from fencepost.engine import FeedState
+from fencepost.errors import StateError
+from fencepost.queries.files import StandingQueries
+from fencepost.queries.fingerprint import hashes_of
+from fencepost.queries.joins import BandJoins, WindowJoins
+from fencepost.queries.query_set import QuerySet
+from fencepost.transitions import Pending
+from fencepost.tuples import Int64s, TupleBatch, codes_in
+
+if TYPE_CHECKING:
+    from fencepost.api.join_run import JoinRun
+    from fencepost.joins.state import SideState
+
+FORMAT = 1
+Tables = dict[str, pa.Table]
+
+
+@dataclass(frozen=True, eq=False)
+class Saved:
+    """What a monitor is, its rules aside."""
+
+    columns: TupleColumns
+    evaluation: Evaluation
+
+    def to_bytes(self) -> bytes:
+        """Write it down."""
+        tables: Tables = {}
+        feeds, joins = self.evaluation.feeds, self.evaluation.joins
+        about = {
+            "format": FORMAT,
+            "lateness": self.evaluation.lateness,
+            "columns": [self.columns.stream_id, self.columns.ts, self.columns.ts_unit],
+            "axes": list(self.columns.axes.items()),
+            "feeds": [_feed_down(run, f"feed{n}/", tables) for n, run in enumerate(feeds.values())],
+            "joins": [_join_down(run, f"join{n}/", tables) for n, run in enumerate(joins.values())],
+        }
+        written = io.BytesIO()
+        with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+            packed.writestr("state.json", json.dumps(about))
+            for name, table in tables.items():
+                packed.writestr(f"{name}.arrow", _arrow_bytes(table))
+        return written.getvalue()
+
+    @classmethod
+    def from_bytes(
+        cls, content: bytes, bind: Callable[[Mapping[str, tuple[str, ...]]], StandingQueries]
+    ) -> "Saved":
+        """Read it under the rules that `bind` gives for the axes of its feeds."""
+        try:
+            about, tables = _unpacked(content)
+            return _restored(about, tables, bind)
+        except (zipfile.BadZipFile, KeyError, ValueError, pa.ArrowException) as why:
+            raise StateError(
+                f"this is no state that a Monitor saved, or it is damaged: {why}"
+            ) from why
+
+
+def _arrow_bytes(table: pa.Table) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, table.schema) as writer:
+        writer.write_table(table)
+    content: bytes = sink.getvalue().to_pybytes()
+    return content
+
+
+def _unpacked(content: bytes) -> tuple[dict[str, Any], Tables]:
+    with zipfile.ZipFile(io.BytesIO(content)) as packed:
+        about = json.loads(packed.read("state.json"))
+        if about["format"] != FORMAT:
+            raise StateError(
+                f"the state has the format {about['format']}, this Fencepost reads {FORMAT}"
+            )
+        return about, {
+            name.removesuffix(".arrow"): pa.ipc.open_file(packed.read(name)).read_all()
+            for name in packed.namelist()
+            if name.endswith(".arrow")
+        }
+
+
+def _restored(
+    about: Mapping[str, Any],
+    tables: Tables,
+    bind: Callable[[Mapping[str, tuple[str, ...]]], StandingQueries],
+) -> Saved:
+    axes = {feed["feed"]: tuple(feed["axes"]) for feed in about["feeds"]}
+    rules = bind(axes)
+    feeds = {
+        feed["feed"]: _feed_up(feed, f"feed{n}/", tables, rules)
+        for n, feed in enumerate(about["feeds"])
+    }
+    saved = {tuple(join["feeds"]): (n, join) for n, join in enumerate(about["joins"])}
+    joins = {}
+    for lane, (windows, bands) in rules.joins.items():
+        n, join = saved.get((windows.left, windows.right), (None, None))
+        joins[lane] = (
+            _join_begun(windows, bands, feeds)
+            if join is None
+            else _join_up(join, f"join{n}/", tables, windows, bands)
+        )
+    stream_id, ts, ts_unit = about["columns"]
+    declared = {feed: tuple(own) for feed, own in about["axes"]}
+    columns = TupleColumns(stream_id, ts, ts_unit, declared)
+    return Saved(columns, Evaluation(feeds, joins, about["lateness"]))
+
+
+def _feed_down(run: FeedRun, prefix: str, tables: Tables) -> dict[str, Any]:
+    state = run.state
+    pending = state.pending.to_table(state.heads.names)
+    hashes = _definitions(state.pending.of, state.pending.query.astype(np.int64))
+    tables[prefix + "heads"] = state.heads.to_table()
+    tables[prefix + "pending"] = pending.append_column("definition", hashes)
+    tables[prefix + "waiting"] = _batch_table(state.waiting)
+    return {
+        "feed": state.feed,
+        "axes": state.heads.axes,
+        "watermark": state.watermark,
+        "accepted": run.accepted,
+    }
+
+
+def _feed_up(
+    about: Mapping[str, Any], prefix: str, tables: Tables, rules: StandingQueries
+) -> FeedRun:
+    feed, axes = about["feed"], tuple(about["axes"])
+    crossings = rules.sets[feed]
+    run = FeedRun.of(crossings, rules.matches[feed])
+    heads = Heads.from_table(axes, tables[prefix + "heads"], run.index.base)
+    table = _of_same_rules(tables[prefix + "pending"], crossings)
+    pending = Pending.from_table(crossings, heads.names, table)
+    waiting = _batch_of(feed, axes, tables[prefix + "waiting"])
+    run.state = FeedState(feed, heads, waiting, pending, about["watermark"])
+    run.accepted = about["accepted"]
+    return run
+
+
+def _definitions(queries: QuerySet, rows: Int64s) -> pa.StringArray:
+    """Hash what queries say, ids and versions included, by their rows, which may repeat."""
+    distinct, place = np.unique(rows, return_inverse=True)
+    high, low = hashes_of(queries.take(distinct).columns())
+    hashes = [f"{a:016x}{b:016x}" for a, b in zip(high.tolist(), low.tolist(), strict=True)]
+    return pa.array(hashes, pa.string()).take(pa.array(place))
+
+
+def _of_same_rules(pending: pa.Table, queries: QuerySet) -> pa.Table:
+    """Keep what is undecided of rules that still say the same."""
+    row = codes_in(pending["query_id"].combine_chunks(), queries.ids)
+    known = pending.filter(pa.array(row >= 0))
+    now = _definitions(queries, row[row >= 0].astype(np.int64))
+    return known.filter(pc.equal(known["definition"], now)).combine_chunks()
+
+
+def _batch_table(batch: TupleBatch) -> pa.Table:
+    columns = {"stream_id": batch.names.take(pa.array(batch.stream)), "ts": pa.array(batch.ts)}
+    columns |= {f"axis{n}": pa.array(values) for n, values in enumerate(batch.values)}
+    return pa.table(columns)
+
+
+def _batch_of(feed: str, axes: Sequence[str], table: pa.Table) -> TupleBatch:
+    values = [table[f"axis{n}"].to_numpy() for n in range(len(axes))]
+    ids = table["stream_id"].combine_chunks()
+    return TupleBatch.from_columns(feed, axes, ids, table["ts"].to_numpy(), np.array(values))
+
+
+def _join_down(run: "JoinRun", prefix: str, tables: Tables) -> dict[str, Any]:
+    index = run.index
+    for name, side in zip(("left", "right"), run.state.sides, strict=True):
+        tables[f"{prefix}{name}/heads"] = side.heads_table()
+        tables[f"{prefix}{name}/live"] = side.live_table()
+        waiting = _batch_table(side.waiting)
+        tables[f"{prefix}{name}/waiting"] = waiting.append_column(
+            "gone", pa.array(side.waiting_gone)
+        )
+    newly = np.zeros(len(index.bands), np.bool_)
+    newly[run.newly] = True
+    windows, bands = _join_definitions(index.windows), _join_definitions(index.bands)
+    return {
+        "feeds": run.state.feeds,
+        "registry": run.registry,
+        "sides": [[side.taken, side.watermark] for side in run.state.sides],
+        "windows": dict(zip(windows, index.windows.registered.tolist(), strict=True)),
+        "bands": [each for each, is_new in zip(bands, newly.tolist(), strict=True) if not is_new],
+    }
+
+
+def _join_up(
+    about: Mapping[str, Any],
+    prefix: str,
+    tables: Tables,
+    windows: WindowJoins,
+    bands: BandJoins,
+) -> "JoinRun":
+    """Read the state of a join; rules that are not among those saved come into force now."""
+    from fencepost.api.join_run import JoinRun
+    from fencepost.joins.index import LaneIndex
+    from fencepost.joins.state import LaneState, SideState
+
+    since = [about["windows"].get(each) for each in _join_definitions(windows)]
+    newly = [row for row, each in enumerate(_join_definitions(bands)) if each not in about["bands"]]
+    registry = about["registry"] + (1 if newly or None in since else 0)
+    registered = np.array([registry if n is None else n for n in since], np.int64)
+    empty = (
+        SideState.empty(feed, axes) for feed, axes in zip(about["feeds"], windows.axes, strict=True)
+    )
+    left, right = (
+        _side_up(side, f"{prefix}{name}/", numbers, tables)
+        for name, side, numbers in zip(("left", "right"), empty, about["sides"], strict=True)
+    )
+    index = LaneIndex.build(replace(windows, registered=registered), bands)
+    return JoinRun(index, LaneState((left, right)), registry, np.array(newly, np.int32))
+
+
+def _side_up(
+    side: "SideState", prefix: str, numbers: tuple[int, int | None], tables: Tables
+) -> "SideState":
+    waiting = tables[prefix + "waiting"]
+    side = side.with_heads(tables[prefix + "heads"]).with_live(tables[prefix + "live"])
+    return replace(
+        side,
+        waiting=_batch_of(side.feed, side.axes, waiting),
+        waiting_gone=waiting["gone"].to_numpy(),
+        taken=numbers[0],
+        watermark=numbers[1],
+    )
+
+
+def _join_begun(windows: WindowJoins, bands: BandJoins, feeds: Mapping[str, FeedRun]) -> "JoinRun":
+    """Begin a join of feeds that are known: their last tuples are its sets, and all bands new."""
+    from fencepost.api.join_run import JoinRun
+    from fencepost.joins.index import LaneIndex
+    from fencepost.joins.state import LaneState, SideState
+
+    sides = []
+    for feed, axes in zip((windows.left, windows.right), windows.axes, strict=True):
+        state = feeds[feed].state
+        side = replace(
+            SideState.empty(feed, axes),
+            names=state.heads.names,
+            ts=state.heads.ts,
+            values=state.heads.values,
+            member=np.ones(len(state.heads), np.bool_),
+            waiting=state.waiting,
+            waiting_gone=np.zeros(len(state.waiting), np.bool_),
+            watermark=state.watermark,
+        )
+        sides.append(side)
+    index = LaneIndex.build(windows, bands)
+    newly = np.arange(len(bands), dtype=np.int32)
+    return JoinRun(index, LaneState((sides[0], sides[1])), 0, newly)
+
+
+def _join_definitions(joins: WindowJoins | BandJoins) -> list[str]:
+    """Hash what each join says, its id included; when it was registered is no part of it."""
+    named = [field.name for field in dataclasses.fields(joins) if field.name != "registered"]
+    definitions = []
+    for row in range(len(joins)):
+        one = joins.take(np.array([row]))
+        said = [_bytes_of(getattr(one, name)) for name in named]
+        definitions.append(hashlib.blake2b(b"\0".join(said), digest_size=16).hexdigest())
+    return definitions
+
+
+def _bytes_of(value: object) -> bytes:
+    if isinstance(value, np.ndarray):
+        return value.tobytes()
+    return repr(value.to_pylist() if isinstance(value, pa.Array) else value).encode()

@@ -1,0 +1,5 @@
+"""The door to lakes: `fencepost.open_lake`, and what it gives."""
+
+from pipelines.serve.open_lake import LakeReader, open_lake
+
+__all__ = ["LakeReader", "open_lake"]
