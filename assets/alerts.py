@@ -17,7 +17,7 @@ import dagster as dg
 from dagster._core.execution.plan.objects import StepFailureData
 
 from assets.resources import LakeAccess, told_plainly
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.ingest.refusals import unanswered
 from pipelines.project.settings import Settings
 from pipelines.runs.alerts import channels, of_failed_run, of_refused, send

@@ -27,7 +27,7 @@ from assets.graph import MARTS, key
 from assets.ledger import UNDER_WAY, ledger
 from assets.partitions import FORMATS, LENGTHS, of_feed, range_tags, shown
 from assets.resources import LakeAccess, told_plainly
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.ingest import delta_source
 from pipelines.ingest.landing.news import News, news
 from pipelines.project.settings import Feed, Settings

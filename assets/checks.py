@@ -21,7 +21,7 @@ from assets.lanes import Lane, lanes
 from assets.planned import forget_planned
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import NOTHING_IS_STALE, shows_partitions, staleness
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.checks import Checked, Moment, OwnCheck, own_checks_of
 from pipelines.checks.scope import latest_run
 from pipelines.epochs.accounts import accounts

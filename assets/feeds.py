@@ -20,7 +20,7 @@ from assets.telling import (
     seconds_of,
 )
 from fencepost.lanes import sides_of
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.epochs.accounts import Account, accounts, without_deliveries
 from pipelines.epochs.drive import Lake
 from pipelines.epochs.partitions import PartitionReport, partitions

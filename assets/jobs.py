@@ -20,7 +20,7 @@ from assets.partitions import shown
 from assets.refused import readability
 from assets.resources import LakeAccess, told_plainly
 from assets.telling import materializations, staleness, table_of
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.epochs.accounts import Account, accounts
 from pipelines.epochs.partitions import partitions, stale_keys
 from pipelines.lanes.lane import lanes as all_lanes

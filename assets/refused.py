@@ -12,7 +12,7 @@ import dagster as dg
 
 from assets.graph import key
 from assets.telling import MOST, STANDS, table_of
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.checks.own import READABLE, READABLE_MEANS
 from pipelines.ingest.refusals import Unanswered, unanswered
 from pipelines.lake.store import Store

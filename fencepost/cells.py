@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.doubles import EXACT_UP_TO, NUMBER, exactly, parse_number
-from fencepost.text import LONGEST_ID, wrong_with_id
+from fencepost.text import LONGEST_ID, cut, wrong_with_id
 from fencepost.times import EARLIEST, LATEST, PER_UNIT, instant_from_integer, parse_instant
 from fencepost.tuples import Bools, Doubles, Int64s
 
@@ -112,7 +112,7 @@ def _coded(cells: pa.Array) -> pa.DictionaryArray:
 
 def _why_no_id(name: str, given: str) -> str:
     why = wrong_with_id(given)
-    return f"{name}: {_shown(given)} {why}" if given else f"{name} {why}"
+    return f"{name}: {cut(given)!r} {why}" if given else f"{name} {why}"
 
 
 def doubles(cells: pa.Array, name: str) -> tuple[Doubles, CellFaults]:
@@ -220,7 +220,7 @@ def _instant(text: str, unit: str | None, unit_by: str = "") -> int:
     if count is None:
         return parse_instant(text)
     if unit is None:
-        raise ValueError(f"{_shown(text)} is an integer, and no unit is declared ({unit_by})")
+        raise ValueError(f"{cut(text)!r} is an integer, and no unit is declared ({unit_by})")
     return instant_from_integer(count, unit)
 
 
@@ -238,7 +238,7 @@ def marks(cells: pa.Array, name: str) -> tuple[Bools, CellFaults]:
     if None not in read:
         return flags, CellFaults.none()
     words = ", ".join(word for word in MARKS if word)
-    details = [f"{name}: {_shown(text)} is none of {words}" for text in given]
+    details = [f"{name}: {cut(text)!r} is none of {words}" for text in given]
     rows = np.flatnonzero(np.array([*(mark is None for mark in read), False])[codes])
     return flags, CellFaults(rows, pa.array(details, pa.string()).take(pa.array(codes[rows])))
 
@@ -294,7 +294,3 @@ def _flags(cells: pa.BooleanArray) -> Bools:
 def _integers(cells: pa.Array) -> Int64s:
     integers: Int64s = pc.fill_null(cells, 0).to_numpy(zero_copy_only=False).astype(np.int64)
     return integers
-
-
-def _shown(text: str, most: int = 40) -> str:
-    return repr(text if len(text) <= most else text[: most - 1] + "…")

@@ -10,6 +10,8 @@ import re
 import sys
 from decimal import Decimal
 
+from fencepost.text import cut
+
 NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 
 LARGEST = sys.float_info.max
@@ -22,15 +24,15 @@ _EDGE = float(EXACT_UP_TO)
 def parse_number(text: str) -> float:
     """Read a number; ValueError says why it is none, or why no double may stand for it."""
     if _IS_NUMBER(text) is None:
-        raise ValueError(f"{_short(text)} is not a number")
+        raise ValueError(f"{cut(text)!r} is not a number")
     value = float(text)
     if -_EDGE < value < _EDGE:
         return value + 0.0
     if math.isinf(value):
-        raise ValueError(f"{_short(text)} overflows: the largest double is {LARGEST!r}")
+        raise ValueError(f"{cut(text)!r} overflows: the largest double is {LARGEST!r}")
     given = Decimal(text)
     if abs(given) > EXACT_UP_TO and given != int(value):
-        raise ValueError(_inexact(_short(text), value))
+        raise ValueError(_inexact(repr(cut(text)), value))
     return value
 
 
@@ -55,7 +57,3 @@ def next_double(x: float) -> float:
 def _inexact(given: str, nearest: float) -> str:
     near = f"{nearest:.0f}" if abs(nearest) < 1e21 else repr(nearest)
     return f"{given} is held exactly by no double: beyond 2**53 the nearest is {near}"
-
-
-def _short(text: str, most: int = 40) -> str:
-    return repr(text if len(text) <= most else text[: most - 1] + "…")

@@ -20,10 +20,13 @@ Law: a message says what was given, what was expected and where. A command print
 where an invariant is broken.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from fencepost.plurals import counted
+from fencepost.text import counted, did_you_mean, shortened
+
+MOST_LISTED = 12
+"""Of more names than these none is listed where one is near to what was given."""
 
 
 class FencepostError(Exception):
@@ -143,3 +146,13 @@ class LockedError(FencepostError):
 
 class BrokenIndex(FencepostError):
     """An invariant of an index does not hold."""
+
+
+def refuse_unknown(given: str | None, names: Collection[str], what: str) -> None:
+    """Raise InputError for a name that does not exist, and list those that do; None is no name."""
+    if given is None or given in names:
+        return
+    near = did_you_mean(given, names)
+    if near and len(names) > MOST_LISTED:
+        raise InputError(f"unknown {what} '{shortened(given)}'.{near}")
+    raise InputError(f"unknown {what} '{shortened(given)}'; there are: {', '.join(names)}.{near}")

@@ -22,9 +22,8 @@ from fencepost.api.state import Saved
 from fencepost.api.tables import ResultTables, event_columns
 from fencepost.errors import Faults, InputError
 from fencepost.lanes import lane_of
-from fencepost.plurals import counted
 from fencepost.queries.conversions import is_text
-from fencepost.text import did_you_mean
+from fencepost.text import counted, did_you_mean
 from fencepost.times import parse_duration
 
 Duration = str | timedelta

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from fencepost.plurals import counted
+from fencepost.text import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -25,6 +25,7 @@ from fencepost.matches.result import ProbeResult
 from fencepost.parallel import in_parallel
 from fencepost.queries import QuerySet
 from fencepost.queries.stream_boxes import StreamBoxes
+from fencepost.ragged import members
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s, codes_in
 
@@ -368,8 +369,5 @@ def _some(tests: AxisTests, rows: Int64s) -> AxisTests | None:
     """Give the tests of some boxes; None where they have none."""
     if not len(tests.tests):
         return None
-    counts = np.diff(tests.ptr)[rows]
-    ptr = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(counts, out=ptr[1:])
-    place = np.repeat(tests.ptr[rows] - ptr[:-1], counts) + np.arange(ptr[-1])
+    ptr, place = members(tests.ptr, rows)
     return AxisTests(ptr, tests.tests[place])

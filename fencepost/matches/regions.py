@@ -13,6 +13,7 @@ from fencepost.matches.boxes import Boxes
 from fencepost.matches.exact import Exact
 from fencepost.matches.index import BoxIndex, Parameter, named
 from fencepost.matches.result import ProbeResult
+from fencepost.ragged import ptr_of
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 
@@ -83,8 +84,7 @@ def chosen(found: ProbeResult, kept: Bools) -> ProbeResult:
     """Keep some of the results. O(results)."""
     if kept.all():
         return found
-    before = np.zeros(len(kept) + 1, np.int64)
-    np.cumsum(kept, out=before[1:])
+    before = ptr_of(kept)
     return ProbeResult(before[found.ptr], found.ids[kept])
 
 

@@ -1,13 +1,14 @@
-"""Arrow columns as NumPy columns of what the engine counts in: doubles, µs, lists laid end to end.
+"""Arrow columns as NumPy columns of what the engine counts in: doubles and µs.
 
-Law: nothing is rounded in silence. What has no exact place is told by row, for the caller to
+Law: nothing is rounded in silence. Rows without an exact value are reported, for the caller to
 refuse.
 """
+
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from fencepost.doubles import EXACT_UP_TO
 from fencepost.queries.columns import Bools
@@ -53,14 +54,6 @@ def microseconds(
     return np.where(nulls | outside, absent, np.where(outside, 0, counts) * times), outside
 
 
-def once_each(rows: Int64s, names: pa.StringArray, n: int) -> tuple[Int64s, pa.StringArray]:
-    """Give where each row's list begins, and its members, each once and in their order."""
-    codes = pc.dictionary_encode(names).indices.to_numpy(zero_copy_only=False)
-    members = rows * (len(names) + 1) + codes
-    _, first = np.unique(members, return_index=True)
-    if len(first) < len(rows):
-        first.sort()
-        rows, names = rows[first], names.take(pa.array(first))
-    ptr = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(rows, minlength=n), out=ptr[1:])
-    return ptr, names
+def or_absent(numbers: Sequence[int | None], absent: int) -> Int64s:
+    """Put integers into a column; None becomes `absent`."""
+    return np.fromiter((absent if n is None else n for n in numbers), np.int64, len(numbers))

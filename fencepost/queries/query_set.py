@@ -28,11 +28,13 @@ from fencepost.queries.columns import (
     no_tests,
 )
 from fencepost.queries.condition import OPS
+from fencepost.queries.conversions import or_absent
 from fencepost.queries.fingerprint import Sums, fingerprint_of, minus, plus, sums_of
 from fencepost.queries.query import StandingQuery
 from fencepost.queries.strings import Int64s, repeated
 from fencepost.queries.table import columns_of
-from fencepost.text import shortened
+from fencepost.ragged import members, ptr_of
+from fencepost.text import shortened, the_query
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 
 
@@ -103,11 +105,11 @@ class QuerySet:
             np.float64,
         ).reshape(-1, d, 2)
         lo, hi = np.ascontiguousarray(ends.transpose(2, 1, 0)) + 0.0  # -0.0 becomes 0.0
-        box_ptr = _ptr([len(q.boxes) for q in listed])
+        box_ptr = ptr_of([len(q.boxes) for q in listed])
         named = [q.streams or () for q in listed]
         for box in np.flatnonzero(~((lo < hi) & (hi > -LARGEST)).all(axis=0))[:1]:
             query = listed[int(np.searchsorted(box_ptr, box, side="right")) - 1]
-            raise InputError(f"{_name_of(query)} has an empty box: {query.boxes}")
+            raise InputError(f"{the_query(query.id)} has an empty box: {query.boxes}")
         return cls(
             feed,
             tuple(axes),
@@ -117,12 +119,12 @@ class QuerySet:
             lo,
             hi,
             np.fromiter((q.streams is None for q in listed), np.bool_, n),
-            _ptr([len(streams) for streams in named]),
+            ptr_of([len(streams) for streams in named]),
             pa.array(list(chain.from_iterable(named)), pa.string()),
-            _times([q.within for q in listed], -1),
+            or_absent([q.within for q in listed], -1),
             np.fromiter((q.on_first == "enter" for q in listed), np.bool_, n),
-            _times([q.valid_from for q in listed], ALWAYS_FROM),
-            _times([q.valid_to for q in listed], ALWAYS_TO),
+            or_absent([q.valid_from for q in listed], ALWAYS_FROM),
+            or_absent([q.valid_to for q in listed], ALWAYS_TO),
             *_tests_of(listed, int(box_ptr[-1])),
             kind,
         )
@@ -249,11 +251,11 @@ class QuerySet:
             raise InputError(f"rows {rows.min()} to {rows.max()} asked of {len(self):,} queries")
         if np.bincount(rows, minlength=1).max(initial=0) > 1:
             raise InputError("a row was asked for twice: ids are distinct")
-        box_ptr, boxes = _members(self.box_ptr, rows)
-        stream_ptr, streams = _members(self.stream_ptr, rows)
+        box_ptr, boxes = members(self.box_ptr, rows)
+        stream_ptr, streams = members(self.stream_ptr, rows)
         test_ptr, tests = no_tests(len(boxes))
         if len(self.tests):
-            test_ptr, tested = _members(self.test_ptr, boxes)
+            test_ptr, tested = members(self.test_ptr, boxes)
             tests = self.tests[tested]
         return QuerySet(
             self.feed,
@@ -289,17 +291,19 @@ def _refuse_strangers(feed: str, d: int, kind: str, queries: Sequence[StandingQu
     for query in queries:
         if query.kind != kind:
             raise InputError(
-                f"{_name_of(query)} is of the kind '{query.kind}', the set of '{kind}'"
+                f"{the_query(query.id)} is of the kind '{query.kind}', the set of '{kind}'"
             )
         if query.feed != feed:
-            raise InputError(f"{_name_of(query)} watches '{query.feed}', not '{feed}'")
+            raise InputError(f"{the_query(query.id)} watches '{query.feed}', not '{feed}'")
         if not query.boxes:
-            raise InputError(f"{_name_of(query)} has no boxes: it was read without its feed's axes")
+            raise InputError(
+                f"{the_query(query.id)} has no boxes: it was read without its feed's axes"
+            )
         if any(len(box) != d for box in query.boxes):
             axes = len(query.boxes[0])
-            raise InputError(f"{_name_of(query)} has boxes over {axes} axes, '{feed}' has {d}")
+            raise InputError(f"{the_query(query.id)} has boxes over {axes} axes, '{feed}' has {d}")
         if query.streams == ():
-            raise InputError(f"{_name_of(query)} names no stream: None watches all of them")
+            raise InputError(f"{the_query(query.id)} names no stream: None watches all of them")
         if query.tests:
             _refuse_tests(query, d)
 
@@ -307,15 +311,17 @@ def _refuse_strangers(feed: str, d: int, kind: str, queries: Sequence[StandingQu
 def _refuse_tests(query: StandingQuery, d: int) -> None:
     """Refuse tests that are not of two of the d axes, or do not fit the boxes."""
     if query.kind == CROSSING:
-        raise InputError(f"{_name_of(query)} compares two axes: only `match` queries do")
+        raise InputError(f"{the_query(query.id)} compares two axes: only `match` queries do")
     if len(query.tests) != len(query.boxes):
         boxes = len(query.boxes)
-        raise InputError(f"{_name_of(query)} has {boxes} boxes, and tests for {len(query.tests)}")
+        raise InputError(
+            f"{the_query(query.id)} has {boxes} boxes, and tests for {len(query.tests)}"
+        )
     for test in chain.from_iterable(query.tests):
         left, op, right = test
         if op not in OPS or left == right or not (0 <= left < d and 0 <= right < d):
             raise InputError(
-                f"{_name_of(query)} has the test {test}: two of its {d} axes, counted from 0, "
+                f"{the_query(query.id)} has the test {test}: two of its {d} axes, counted from 0, "
                 f"with one of {', '.join(OPS)} between them were expected"
             )
 
@@ -326,33 +332,10 @@ def _tests_of(queries: Sequence[StandingQuery], boxes: int) -> tuple[Int64s, Int
         return no_tests(boxes)
     of_each = list(chain.from_iterable(q.tests or ((),) * len(q.boxes) for q in queries))
     rows = [(a, OPS.index(op), b) for a, op, b in chain.from_iterable(of_each)]
-    return _ptr([len(tests) for tests in of_each]), np.array(rows, np.int32).reshape(-1, 3)
-
-
-def _name_of(query: StandingQuery) -> str:
-    return f"the query '{shortened(query.id)}'"
+    return ptr_of([len(tests) for tests in of_each]), np.array(rows, np.int32).reshape(-1, 3)
 
 
 def _named(ids: pa.StringArray, rows: Int64s) -> str:
     """Name a few of the ids, and say how many more there are."""
     names = ", ".join(f"'{shortened(ids[int(row)].as_py())}'" for row in rows[:3])
     return names if len(rows) <= 3 else f"{names} and {len(rows) - 3:,} more"
-
-
-def _ptr(lengths: Sequence[int]) -> Int64s:
-    ptr = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=ptr[1:])
-    return ptr
-
-
-def _times(times: Sequence[int | None], absent: int) -> Int64s:
-    return np.fromiter((absent if t is None else t for t in times), np.int64, len(times))
-
-
-def _members(ptr: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Give the members of these rows, and the pointer to them."""
-    begins = ptr[rows]
-    lengths = ptr[rows + 1] - begins
-    places = np.zeros(len(rows) + 1, np.int64)
-    np.cumsum(lengths, out=places[1:])
-    return places, np.repeat(begins - places[:-1], lengths) + np.arange(places[-1])

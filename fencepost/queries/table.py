@@ -28,10 +28,11 @@ import pyarrow.compute as pc
 from fencepost.doubles import LARGEST
 from fencepost.errors import Fault, Faults
 from fencepost.queries.columns import CROSSING, MATCH, Bools, Doubles, QueryColumns, no_tests
-from fencepost.queries.conversions import inexact, is_text, microseconds, nulls_of, once_each
+from fencepost.queries.conversions import inexact, is_text, microseconds, nulls_of
 from fencepost.queries.joins.query import JOINS
 from fencepost.queries.query import NO_EVENTS, ON_FIRST
 from fencepost.queries.strings import Int64s, no_ids, repeated
+from fencepost.ragged import distinct_members
 from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import (
     ALWAYS_FROM,
@@ -260,7 +261,7 @@ class _TableReader:
         self.note(
             np.unique(rows[wrong]), lambda row: f"a stream of `streams` {_wrong(text[place[row]])}"
         )
-        return everywhere, *once_each(rows, names, self.n)
+        return everywhere, *distinct_members(rows, names, self.n)
 
     def within(self) -> Int64s:
         column = self.column("within")

@@ -21,7 +21,7 @@ import typer
 from typer.exceptions import TyperException
 
 from fencepost.errors import BrokenIndex, Faults, FencepostError, LockedError, StorageError
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.cli.exit_codes import Code
 from pipelines.disk.errors import storage_error
 

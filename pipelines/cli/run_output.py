@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fencepost.lanes import sides_of
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.cli.exit_codes import Code
 from pipelines.ingest.refusals import Unanswered
 from pipelines.serve.views.cells import plain

@@ -16,7 +16,7 @@ from itertools import zip_longest
 import pyarrow as pa
 import typer
 
-from fencepost.text import refuse_unknown
+from fencepost.errors import refuse_unknown
 from pipelines.cli.options import print_json
 from pipelines.serve.views import RAW, relations, views
 from pipelines.serve.views.answers import Answer, Form, rows_of

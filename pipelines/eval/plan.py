@@ -11,11 +11,10 @@ from pathlib import Path
 
 from fencepost.api.tables import NAMES, Axes, event_columns
 from fencepost.errors import Fault, refuse
-from fencepost.plurals import counted
 from fencepost.queries import QuerySet
 from fencepost.queries.files import QueryFile, StandingQueries, collected, read_queries
 from fencepost.queries.joins import BandJoins, WindowJoins
-from fencepost.text import did_you_mean
+from fencepost.text import counted, did_you_mean
 from pipelines.eval.quarantine import NAME
 from pipelines.eval.request import NOTHING_WRITTEN, EvalRequest, Given
 from pipelines.files.read.content import Form

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from fencepost.errors import BrokenIndex
-from fencepost.plurals import counted
+from fencepost.text import counted
 
 REASONS = ("malformed", "duplicate", "conflict", "late", "future")
 CROSSINGS = ("I", "O")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from fencepost.errors import LakeError, StorageError
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 

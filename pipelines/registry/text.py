@@ -17,9 +17,9 @@ import pyarrow as pa
 from fencepost.doubles import EXACT_UP_TO
 from fencepost.errors import LakeError
 from fencepost.lanes import sides_of
-from fencepost.plurals import counted
 from fencepost.queries import CROSSING, OPS
 from fencepost.queries.joins import BAND_JOIN, JOINS
+from fencepost.text import counted
 from fencepost.times import SECOND, format_instant
 from pipelines.registry.queries import SILENT, Axes
 

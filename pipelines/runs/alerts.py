@@ -20,7 +20,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 
 from fencepost.errors import AlertError
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.ingest.refusals import Unanswered
 from pipelines.project.settings import Settings
 

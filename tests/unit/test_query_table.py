@@ -228,7 +228,7 @@ def test_bytes_that_are_no_utf_8_are_no_text():
     [
         ({"id": ["a", None]}, "`id` is null"),
         ({"id": ["a", ""]}, "`id` is empty"),
-        ({"id": ["a", "ü" * 257]}, "`id` has 257 characters; at most 256 are taken"),
+        ({"id": ["a", "ü" * 257]}, "`id` has 257 characters; the limit is 256"),
         ({"id": ["a", "x\x1f"]}, "`id` holds a control character, U+001F, as character 2"),
         ({"id": ["a", "x\x7f"]}, "`id` holds a control character, U+007F, as character 2"),
         ({"id": ["a", "\x80"]}, "`id` holds a control character, U+0080, as character 1"),

@@ -95,7 +95,7 @@ def test_an_id_is_any_text_of_1_to_256_characters(name):
     ("name", "why"),
     [
         ("", "is empty"),
-        ("x" * 257, "has 257 characters; at most 256 are taken"),
+        ("x" * 257, "has 257 characters; the limit is 256"),
         ("a\tb", "holds a control character, U+0009, as character 2"),
         ("\x00", "holds a control character, U+0000, as character 1"),
         ("ab\x7f", "holds a control character, U+007F, as character 3"),

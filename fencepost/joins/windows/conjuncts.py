@@ -18,6 +18,7 @@ from fencepost.joins.windows.kernels import EQUAL, OLD_LESS
 from fencepost.matches import Boxes
 from fencepost.matches.exact import OPS
 from fencepost.queries.joins import WindowJoins
+from fencepost.ragged import members, ptr_of
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 FACTS, TERM, FIRST, LAST, REFINED = 8, 1, 2, 3, 4
@@ -114,15 +115,12 @@ class ArithmeticTests:
 
     def take(self, boxes: Int64s) -> "ArithmeticTests":
         """Those of some boxes, in this order, perhaps several times each."""
-        counts = np.diff(self.ptr)[boxes]
-        ptr = _ptr(counts)
-        rows = np.repeat(self.ptr[boxes] - ptr[:-1], counts) + np.arange(ptr[-1])
+        ptr, rows = members(self.ptr, boxes)
         return ArithmeticTests(ptr, self.tests[rows], self.plus[rows])
 
     def some(self, kept: Bools) -> "ArithmeticTests":
         """The same boxes with some of the tests."""
-        before = np.zeros(len(kept) + 1, np.int64)
-        np.cumsum(kept, out=before[1:])
+        before = ptr_of(kept)
         return ArithmeticTests(before[self.ptr], self.tests[kept], self.plus[kept])
 
 
@@ -222,9 +220,3 @@ def _widest(terms: Int64s) -> Int64s:
     """Let through what any of them does."""
     most, least = terms.max(axis=0), terms.min(axis=0)
     return np.array([[most[0], most[1], least[2], least[3], most[4]]])
-
-
-def _ptr(counts: Int64s) -> Int64s:
-    ptr = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=ptr[1:])
-    return ptr

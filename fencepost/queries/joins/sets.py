@@ -18,9 +18,11 @@ from fencepost.errors import InputError
 from fencepost.lanes import lane_of
 from fencepost.queries.columns import Doubles, Int32s
 from fencepost.queries.condition import OPS
+from fencepost.queries.conversions import or_absent
 from fencepost.queries.joins.query import BAND_JOIN, WINDOW_JOIN, JoinQuery
 from fencepost.queries.strings import Int64s
-from fencepost.text import shortened
+from fencepost.ragged import members, ptr_of
+from fencepost.text import the_query
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 
 FOREVER = np.iinfo(np.int64).max
@@ -68,7 +70,7 @@ class WindowJoins:
         conjuncts = list(chain.from_iterable(q.conjuncts for q in queries))
         for query in queries:
             if not query.conjuncts or any(len(each.box) != d for each in query.conjuncts):
-                raise InputError(f"{_name_of(query)} was read without the axes of its feeds")
+                raise InputError(f"{the_query(query.id)} was read without the axes of its feeds")
         ends = np.array([each.box for each in conjuncts], np.float64).reshape(-1, d, 2)
         lo, hi = np.ascontiguousarray(ends.transpose(2, 1, 0)) + 0.0
         tests = list(chain.from_iterable(each.tests for each in conjuncts))
@@ -78,14 +80,14 @@ class WindowJoins:
             pa.array([q.id for q in queries], pa.string()),
             np.array([q.version for q in queries], np.int32),
             _registered(queries, registered),
-            _or([q.window for q in queries], FOREVER),
-            _or([q.last for q in queries], FOREVER),
-            _or([q.valid_from for q in queries], ALWAYS_FROM),
-            _or([q.valid_to for q in queries], ALWAYS_TO),
-            _ptr([len(q.conjuncts) for q in queries]),
+            or_absent([q.window for q in queries], FOREVER),
+            or_absent([q.last for q in queries], FOREVER),
+            or_absent([q.valid_from for q in queries], ALWAYS_FROM),
+            or_absent([q.valid_to for q in queries], ALWAYS_TO),
+            ptr_of([len(q.conjuncts) for q in queries]),
             lo,
             hi,
-            _ptr([len(each.tests) for each in conjuncts]),
+            ptr_of([len(each.tests) for each in conjuncts]),
             np.array([(t.axis, OPS.index(t.op), t.other) for t in tests], np.int32).reshape(-1, 3),
             np.array([(t.plus, t.other_plus) for t in tests], np.float64).reshape(-1, 2) + 0.0,
         )
@@ -96,8 +98,8 @@ class WindowJoins:
 
     def take(self, rows: Int64s) -> "WindowJoins":
         """Give some of the queries, in the order of `rows`. O(what they say)."""
-        ptr, conjuncts = _chosen(self.ptr, rows)
-        test_ptr, tests = _chosen(self.test_ptr, conjuncts)
+        ptr, conjuncts = members(self.ptr, rows)
+        test_ptr, tests = members(self.test_ptr, conjuncts)
         return replace(
             self,
             ids=self.ids.take(pa.array(rows)),
@@ -148,9 +150,9 @@ class BandJoins:
         queries = _of_kind(feeds, BAND_JOIN, queries)
         for query in queries:
             if query.left_axis not in axes[0] or query.right_axis not in axes[1]:
-                raise InputError(f"{_name_of(query)} joins axes that its feeds do not have")
+                raise InputError(f"{the_query(query.id)} joins axes that its feeds do not have")
             if not query.low <= query.high:
-                raise InputError(f"{_name_of(query)} has the band [{query.low}, {query.high}]")
+                raise InputError(f"{the_query(query.id)} has the band [{query.low}, {query.high}]")
         return cls(
             *feeds,
             (tuple(axes[0]), tuple(axes[1])),
@@ -192,37 +194,16 @@ def _of_kind(feeds: tuple[str, str], kind: str, queries: Iterable[JoinQuery]) ->
     for query in chosen:
         if query.kind != kind:
             raise InputError(
-                f"{_name_of(query)} is of the kind '{query.kind}', the set of '{kind}'"
+                f"{the_query(query.id)} is of the kind '{query.kind}', the set of '{kind}'"
             )
         if (query.left, query.right) != feeds:
-            raise InputError(f"{_name_of(query)} joins {query.lane}, the set {lane_of(*feeds)}")
+            raise InputError(f"{the_query(query.id)} joins {query.lane}, the set {lane_of(*feeds)}")
     if len({query.id for query in chosen}) < len(chosen):
         raise InputError(f"the joins of {lane_of(*feeds)} are given an id twice")
     return chosen
-
-
-def _name_of(query: JoinQuery) -> str:
-    return f"the query '{shortened(query.id)}'"
 
 
 def _registered(queries: Sequence[JoinQuery], registered: Sequence[int] | Int64s | None) -> Int64s:
     return (
         np.zeros(len(queries), np.int64) if registered is None else np.array(registered, np.int64)
     )
-
-
-def _or(numbers: Sequence[int | None], absent: int) -> Int64s:
-    return np.fromiter((absent if n is None else n for n in numbers), np.int64, len(numbers))
-
-
-def _ptr(lengths: Sequence[int] | Int64s) -> Int64s:
-    ptr = np.zeros(len(lengths) + 1, np.int64)
-    np.cumsum(lengths, out=ptr[1:])
-    return ptr
-
-
-def _chosen(ptr: Int64s, rows: Int64s) -> tuple[Int64s, Int64s]:
-    """Give the members of some of the runs that `ptr` bounds, and where each run then begins."""
-    lengths = np.diff(ptr)[rows]
-    chosen = _ptr(lengths)
-    return chosen, np.repeat(ptr[:-1][rows] - chosen[:-1], lengths) + np.arange(chosen[-1])

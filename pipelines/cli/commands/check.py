@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fencepost.plurals import counted
-from fencepost.text import refuse_unknown
+from fencepost.errors import refuse_unknown
+from fencepost.text import counted
 from pipelines.cli import completion
 from pipelines.cli.exit_codes import Code
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json

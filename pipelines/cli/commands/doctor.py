@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # what looks is imported where it looks: --help stays quick

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from fencepost.errors import refuse_unknown
 from fencepost.lanes import sides_of
-from fencepost.plurals import counted
-from fencepost.text import refuse_unknown
+from fencepost.text import counted
 from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.cli.options import AsJson, Config, LakeFolder, duration, print_json
 
 

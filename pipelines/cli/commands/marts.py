@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.cli.options import AsJson, Config, LakeFolder
 
 if TYPE_CHECKING:

@@ -5,9 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fencepost.errors import InputError
+from fencepost.errors import InputError, refuse_unknown
 from fencepost.lanes import feeds_of, sides_of
-from fencepost.text import refuse_unknown
 from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from fencepost.errors import InputError
-from fencepost.plurals import counted
-from fencepost.text import refuse_unknown
+from fencepost.errors import InputError, refuse_unknown
+from fencepost.text import counted
 from pipelines.cli import completion
 from pipelines.cli.help import page, pages
 from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed, print_json

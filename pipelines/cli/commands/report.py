@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fencepost.errors import InputError
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 

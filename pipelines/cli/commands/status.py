@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fencepost.lanes import sides_of
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick

@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 from pyarrow import csv
 
 from fencepost.errors import BrokenIndex, Fault, refuse
-from fencepost.plurals import counted
+from fencepost.text import counted
 from fencepost.tuples import Bools, Int64s
 from pipelines.files.read.content import (
     LONGEST_LINE,

@@ -15,8 +15,7 @@ import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
-from fencepost.errors import LakeError
-from fencepost.text import refuse_unknown
+from fencepost.errors import LakeError, refuse_unknown
 from pipelines.lake.crash_points import point
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import Note, open_table

@@ -12,7 +12,7 @@ from typing import TypeVar
 import duckdb
 import pyarrow as pa
 
-from fencepost.text import refuse_unknown
+from fencepost.errors import refuse_unknown
 from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.serve.pictures.canvas import (
     BLUE,
     INK,

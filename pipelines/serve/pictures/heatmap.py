@@ -9,7 +9,7 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from fencepost.plurals import counted
+from fencepost.text import counted
 from pipelines.serve.pictures.canvas import INK, TEAL, WIDTH, Canvas, width_of
 from pipelines.serve.pictures.charts import compact, nothing, shortened_middle, titled
 from pipelines.serve.pictures.picture import Picture

@@ -16,9 +16,9 @@ from typing import Any
 
 import duckdb
 
-from fencepost.errors import InputError
+from fencepost.errors import InputError, refuse_unknown
 from fencepost.lanes import sides_of
-from fencepost.text import refuse_unknown, shortened
+from fencepost.text import shortened
 from fencepost.times import format_instant, parse_instant
 from pipelines.ingest.landing.look import key_in_path
 from pipelines.project.settings import Settings

@@ -1,0 +1,12 @@
+"""What NumPy's arrays are called: one name for each type of cell that the engine counts in."""
+
+import numpy as np
+import numpy.typing as npt
+
+Bools = npt.NDArray[np.bool_]
+Int8s = npt.NDArray[np.int8]
+Int32s = npt.NDArray[np.int32]
+Int64s = npt.NDArray[np.int64]
+UInt64s = npt.NDArray[np.uint64]
+Doubles = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.signedinteger]
