@@ -55,9 +55,9 @@ class Registered:
 
 
 def register(store: Store, settings: Settings, changes: Changes, now: int) -> Registered:
-    """Register what was given; the caller holds the lake and has recovered it. `now` is in µs.
+    """Register what was given; the caller has locked the lake and recovered it. `now` is in µs.
 
-    (Measured) a million queries given to a million standing ones: 2 s from here to the end.
+    (Measured) a million queries given where a million are active: 2 s from here to the end.
     """
     version = newest_version(store)
     compared = compare(newest(store), changes, settings.axes)
@@ -86,7 +86,7 @@ def recover(store: Store) -> None:
         if (REGISTRY, planned["plan"]) in found:
             _conclude(store, planned, state=DONE)
         else:
-            detail = "it ended before its queries were written; nothing of it holds"
+            detail = "it ended before its queries were written; nothing was registered"
             _conclude(store, planned, state=REFUSED, reason=ABANDONED, detail=detail)
 
 
@@ -97,7 +97,7 @@ def _planned(
         raise LakeError(
             "somebody else registered queries at the same time; nothing was registered. Run again."
         )
-    taken = store.fold(ARRIVALS, Arrivals).newest_planned_version
+    newest_planned = store.fold(ARRIVALS, Arrivals).newest_planned_version
     row = {
         "n": n,
         "lane": QUERIES,
@@ -109,7 +109,7 @@ def _planned(
         "partition_key": "",
         "found_at": now,
         "bases": json.dumps({name: store.version(name) for name in (ARRIVALS, QUERIES)}),
-        "registry_version": taken + 1,
+        "registry_version": newest_planned + 1,
     }
     return store.as_table(ARRIVALS, [row])
 
@@ -150,12 +150,12 @@ Gone = Callable[[Store], pa.StringArray]
 Agree = Callable[[int], None]
 
 
-def take(
+def change(
     settings: Settings, command: str, given: pa.Table, gone: Gone, agree: Agree | None = None
 ) -> Registered:
-    """Register what was given and remove what `gone` names; `agree` is asked first, and raises.
+    """Register what was given and remove what `gone` names; `agree` comes first, and may raise.
 
-    Nobody is kept waiting while it is asked.
+    The lake is not locked meanwhile.
     """
     agreed: pa.StringArray | None = None
     if agree is not None:
@@ -165,26 +165,26 @@ def take(
     with open_to_write(settings, command, PATIENCE, recover=recover) as (store, _):
         ids = gone(store)
         if agreed is not None and set(ids.to_pylist()) != set(agreed.to_pylist()):
-            raise InputError("the queries have changed while you were asked: nothing changed")
+            raise InputError("the queries changed while you were asked: nothing done")
         return register(store, settings, Changes(given, ids), time.time_ns() // 1000)
 
 
 def put(settings: Settings, command: str, given: pa.Table) -> Registered:
     """Register what was given; the others stay."""
-    return take(settings, command, given, lambda _: pa.array([], pa.string()))
+    return change(settings, command, given, lambda _: pa.array([], pa.string()))
 
 
 def replace(
     settings: Settings, command: str, given: pa.Table, feed: str | None, agree: Agree | None
 ) -> Registered:
     """Register what was given, and remove all else, or all else of a feed."""
-    return take(
+    return change(
         settings, command, given, lambda store: not_named(standing(store), given, feed), agree
     )
 
 
 def remove(settings: Settings, command: str, ids: Sequence[tuple[Fault, str]]) -> Registered:
-    """Remove queries by their ids; the fault that comes with an id tells where it was given."""
+    """Remove queries by their ids; the fault that comes with an id says where it was given."""
     wanted = pa.chunked_array([pa.array([query_id for _, query_id in ids], pa.string())])
     distinct = wanted.unique()
 
@@ -200,7 +200,7 @@ def remove(settings: Settings, command: str, ids: Sequence[tuple[Fault, str]]) -
             raise Faults(faults, NOTHING_REMOVED)
         return distinct
 
-    return take(settings, command, DEFINITION.empty_table(), gone)
+    return change(settings, command, DEFINITION.empty_table(), gone)
 
 
 def remove_owned(settings: Settings, command: str, owner: str, agree: Agree | None) -> Registered:
@@ -213,7 +213,7 @@ def remove_owned(settings: Settings, command: str, owner: str, agree: Agree | No
             raise InputError(f"no query is owned by '{plain(owner)}': {NOTHING_REMOVED}")
         return queries["id"].filter(mine).combine_chunks()
 
-    return take(settings, command, DEFINITION.empty_table(), gone, agree)
+    return change(settings, command, DEFINITION.empty_table(), gone, agree)
 
 
 def ids_in(file: Path) -> list[tuple[Fault, str]]:
@@ -233,7 +233,7 @@ def ids_in(file: Path) -> list[tuple[Fault, str]]:
 def unknown_id(query_id: str, there: pa.ChunkedArray) -> str:
     """Say that no query has this id, and which id is near."""
     near = did_you_mean(query_id, there.to_pylist()) if len(there) <= MOST_GUESSED else ""
-    return f"no query '{plain(query_id)}' stands.{plain(near)}"
+    return f"no active query '{plain(query_id)}'.{plain(near)}"
 
 
 def _absent(ids: pa.StringArray, there: pa.ChunkedArray) -> pa.BooleanArray:

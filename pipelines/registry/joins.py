@@ -116,12 +116,12 @@ def _conjuncts(
     row: Mapping[str, Any], feeds: tuple[str, str], axes_of: Axes
 ) -> tuple[Conjunct, ...]:
     """Read the texts of a window join; of a band join, see that there are such axes."""
-    told = f"the query '{shortened(row['id'])}' joins"
+    subject = f"the query '{shortened(row['id'])}' joins"
     lost: str | None
     for feed in feeds:
         if feed not in axes_of:
             raise LakeError(
-                f"{told} the feed '{feed}', which is not in fencepost.toml: declare it again, or "
+                f"{subject} the feed '{feed}', which is not in fencepost.toml: declare it, or "
                 "remove the query"
             )
     left, right = (axes_of[feed] for feed in feeds)
@@ -135,7 +135,7 @@ def _conjuncts(
     if lost is None:
         return ()
     raise LakeError(
-        f"{told} {feeds[0]} ({', '.join(left)}) and {feeds[1]} ({', '.join(right)}), and was "
+        f"{subject} {feeds[0]} ({', '.join(left)}) and {feeds[1]} ({', '.join(right)}), and was "
         f"registered for other axes: {lost}. Give the feeds their axes back in fencepost.toml."
     )
 

@@ -1,4 +1,4 @@
-"""What `fencepost queries` prints: the list of what stands, one query with its past, what was done.
+"""What `fencepost queries` prints: the active queries, one query with its past, what was done.
 
 Law: nothing here writes to the lake, holds its lock, or asks who does.
 """
@@ -57,8 +57,8 @@ MOST_BOXES = 20
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Which queries are asked for; None: whatever it is. A join is of both of its feeds."""
+class QueryFilter:
+    """Which queries to list; None: whatever it is. A join is of both of its feeds."""
 
     feed: str | None = None
     owner: str | None = None
@@ -67,7 +67,7 @@ class Asked:
     kind: str | None = None
 
     def among(self, queries: pa.Table) -> pa.Table:
-        """Give the rows that were asked for. O(n)."""
+        """Give the rows that pass. O(n)."""
         if self.feed is not None:
             named = pc.unique(queries["feed"]).to_pylist()
             lanes = [lane for lane in named if self.feed in (lane, *(sides_of(lane) or ()))]
@@ -86,23 +86,25 @@ class Asked:
         return queries
 
 
-def listed(store: Store, asked: Asked, axes_of: Axes, limit: int, *, in_json: bool) -> list[str]:
-    """List what stands, by feed and id: a table, or a JSON object. A limit of 0 is none."""
-    queries = asked.among(standing(store))
+def list_queries(
+    store: Store, wanted: QueryFilter, axes_of: Axes, limit: int, *, in_json: bool
+) -> list[str]:
+    """List the active queries, by feed and id: a table, or a JSON object. A limit of 0 is none."""
+    queries = wanted.among(standing(store))
     order = pc.sort_indices(queries, [("feed", "ascending"), ("id", "ascending")])
     shown = queries.take(order[: limit or len(order)])
     if in_json:
         return list(in_one(json_lines(shown, axes_of), total=len(order)))
     if not len(order):
-        return ["no such query stands"]
+        return ["no active query matches"]
     lines = list(_as_table(shown.to_pylist(), axes_of))
     if len(shown) < len(order):
         lines.append(f"… {len(shown):,} of {len(order):,}; --limit 0 lists all")
     return lines
 
 
-def told(store: Store, query_id: str, axes_of: Axes, *, in_json: bool) -> list[str]:
-    """Tell all of one query: its boxes, and what changed when."""
+def describe(store: Store, query_id: str, axes_of: Axes, *, in_json: bool) -> list[str]:
+    """Describe one query: its boxes, and what changed when."""
     rows = history(store)
     mine = rows.filter(pc.equal(rows["id"], query_id)).to_pylist()
     if not mine:
@@ -121,11 +123,11 @@ def told(store: Store, query_id: str, axes_of: Axes, *, in_json: bool) -> list[s
     ]
     last = mine[-1]
     if in_json:
-        state = {"version": last["version"], "removed": last["removed"]}
-        return [json_line({**as_json(last, axes_of), **state, "history": past})]
-    stands = "removed" if last["removed"] else "stands"
+        now = {"version": last["version"], "removed": last["removed"]}
+        return [json_line({**as_json(last, axes_of), **now, "history": past})]
+    state = "removed" if last["removed"] else "active"
     return [
-        f"{plain(query_id)}  version {last['version']}, {stands}",
+        f"{plain(query_id)}  version {last['version']}, {state}",
         "",
         *_fields(last, axes_of),
         "",
@@ -138,7 +140,7 @@ def told(store: Store, query_id: str, axes_of: Axes, *, in_json: bool) -> list[s
     ]
 
 
-def done(registered: Registered) -> str:
+def summary(registered: Registered) -> str:
     """Say what a registration did."""
     counts = [
         f"{count:,} {what}"
@@ -156,12 +158,12 @@ def done(registered: Registered) -> str:
         return f"{said}: the registry stays at version {registered.registry_version}"
     return (
         f"{said}: registry version {registered.registry_version}, number {registered.n} in the "
-        "sequence; it holds for what arrives from now on"
+        "sequence; applies to data loaded from now on"
     )
 
 
 def _as_table(rows: Sequence[Row], axes_of: Axes) -> Iterator[str]:
-    """Lay queries out; a column `window` stands only where some have one."""
+    """Arrange queries; there is a column `window` only where some have one."""
     cells = [_cells(row, axes_of) for row in rows]
     windows = [window_text(row) for row in rows]
     if not any(windows):
@@ -193,7 +195,7 @@ def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
     words = {
         "kind": row["kind"],
         "lane" if join else "feed": row["feed"],
-        **_asked(row, axes_of),
+        **_condition(row, axes_of),
         "streams": None if join else "all" if streams is None else ", ".join(streams),
         "within": None if within is None else duration_text(within),
         "on_first": row["on_first"] if row["kind"] == CROSSING else None,
@@ -216,8 +218,8 @@ def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
         yield f"  … {len(boxes):,} boxes"
 
 
-def _asked(row: Row, axes_of: Axes) -> dict[str, str | None]:
-    """Give the words of the condition, by their fields."""
+def _condition(row: Row, axes_of: Axes) -> dict[str, str | None]:
+    """Give the condition in words, by field."""
     if row["kind"] == WINDOW_JOIN:
         return {"on": row["joined_on"], "where": row["where"], "window": window_text(row)}
     return {"band" if row["kind"] == BAND_JOIN else "where": condition_text(row, axes_of)}

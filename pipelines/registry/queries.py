@@ -144,8 +144,8 @@ def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CRO
     if not pc.all(mine).as_py():
         rows = rows.filter(mine)
     n, d = rows.num_rows, len(axes)
-    lo, lo_ptr = _laid(rows["lo"])
-    hi, hi_ptr = _laid(rows["hi"])
+    lo, lo_ptr = _flat(rows["lo"])
+    hi, hi_ptr = _flat(rows["hi"])
     if (lo_ptr % d).any() or not np.array_equal(lo_ptr, hi_ptr):
         raise LakeError(
             f"the boxes of the queries on '{feed}' are not over its {d} axes, {', '.join(axes)}: "
@@ -171,39 +171,39 @@ def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CRO
         pc.equal(rows["on_first"], ENTER).to_numpy(),
         rows["valid_from"].cast(pa.int64()).fill_null(ALWAYS_FROM).to_numpy(),
         rows["valid_to"].cast(pa.int64()).fill_null(ALWAYS_TO).to_numpy(),
-        *_tests_laid(rows["tests"], lo_ptr // d),
+        *_tests_flat(rows["tests"], lo_ptr // d),
         kind,
     )
 
 
 def _tests_of(query: StandingQuery) -> list[int] | None:
-    """Lay the tests of a query end to end, four numbers each, box by box."""
-    laid: list[int] = []
+    """Write the tests of a query end to end, four numbers each, box by box."""
+    flat: list[int] = []
     for box, tests in enumerate(query.tests):
         for left, op, right in tests:
-            laid += (box, left, OPS.index(op), right)
-    return laid or None
+            flat += (box, left, OPS.index(op), right)
+    return flat or None
 
 
 def _tests_listed(queries: QuerySet) -> pa.Array:
-    """Give the tests of each query as `_tests_of` lays them."""
+    """Give the tests of each query as `_tests_of` writes them."""
     if len(queries.tests) == 0:
         return pa.nulls(len(queries), pa.list_(pa.int32()))
     boxes = np.diff(queries.box_ptr)
     place = np.arange(len(queries.test_ptr) - 1) - np.repeat(queries.box_ptr[:-1], boxes)
     box = np.repeat(place, np.diff(queries.test_ptr)).astype(np.int32)
-    laid = pa.array(np.column_stack([box, queries.tests]).ravel())
+    flat = pa.array(np.column_stack([box, queries.tests]).ravel())
     offsets = queries.test_ptr[queries.box_ptr] * 4
     none = offsets[1:] == offsets[:-1]
-    return pa.ListArray.from_arrays(offsets.astype(np.int32), laid, mask=pa.array(none))
+    return pa.ListArray.from_arrays(offsets.astype(np.int32), flat, mask=pa.array(none))
 
 
-def _tests_laid(lists: pa.ChunkedArray, box_ptr: Int64s) -> tuple[Int64s, Int32s]:
+def _tests_flat(lists: pa.ChunkedArray, box_ptr: Int64s) -> tuple[Int64s, Int32s]:
     """Give the tests of all boxes end to end, and where each box's begin."""
     if lists.null_count == len(lists):
         return no_tests(int(box_ptr[-1]))
-    laid, ptr = _laid(lists)
-    numbers = laid.reshape(-1, 4)
+    flat, ptr = _flat(lists)
+    numbers = flat.reshape(-1, 4)
     box = numbers[:, 0] + np.repeat(box_ptr[:-1], np.diff(ptr) // 4)
     test_ptr = np.zeros(box_ptr[-1] + 1, np.int64)
     np.cumsum(np.bincount(box, minlength=int(box_ptr[-1])), out=test_ptr[1:])
@@ -214,7 +214,7 @@ def _instants(times: Int64s, always: int) -> pa.Array:
     return pa.array(times, mask=times == always).cast(TIME)
 
 
-def _laid(lists: pa.ChunkedArray) -> tuple[npt.NDArray[Any], Int64s]:
+def _flat(lists: pa.ChunkedArray) -> tuple[npt.NDArray[Any], Int64s]:
     """Give the members of lists end to end, and where each list begins."""
     array = lists.combine_chunks()
     return array.flatten().to_numpy(), _ptr(array)
@@ -246,7 +246,7 @@ def newest(store: Store, version: int | None = None) -> pa.Table:
 
 
 def standing(store: Store, version: int | None = None) -> pa.Table:
-    """Give what stands as of a registry version (None: the newest), in the order of sets."""
+    """Give the active queries as of a registry version (None: the newest), in the order of sets."""
     return standing_rows(history(store, version))
 
 
@@ -277,9 +277,9 @@ def standing_since(rows: pa.Table) -> tuple[pa.Table, Int64s]:
     earliest_last = order[of_current][::-1]
     first = np.zeros_like(last)
     first[codes[earliest_last]] = earliest_last
-    stand = np.flatnonzero(~removed[last])
-    begun = first[stand]
-    found = rows.take(pa.array(last[stand]))
+    active = np.flatnonzero(~removed[last])
+    begun = first[active]
+    found = rows.take(pa.array(last[active]))
     keys = pa.table({"begun": pa.array(rows["n"].to_numpy()[begun]), "id": found["id"]})
     by_commit = pc.sort_indices(keys, [("begun", "ascending"), ("id", "ascending")])
     since = rows["registry_version"].to_numpy()[begun][by_commit.to_numpy()]

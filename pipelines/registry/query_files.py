@@ -176,7 +176,7 @@ def given_one(obj: object, source: str, axes_of: Axes) -> pa.Table:
 def given_words(words: Mapping[str, object], source: str, axes_of: Axes) -> pa.Table:
     """Take one query as it is typed: a window of digits is a count, `A,B` are the ends of a band.
 
-    An end that is left out is open; what is no number is told when the query is read.
+    An end that is left out is open; what is no number is reported when the query is read.
     """
     fields = dict(words)
     window, between = fields.get("window"), fields.get("between")

@@ -152,7 +152,7 @@ def _band_text(row: Row) -> str:
 
 
 def window_text(row: Row) -> str | None:
-    """Say how long a tuple can be paired; None where no window is asked for."""
+    """Say how long a tuple can be paired; None where there is no window."""
     if row["window_us"] is not None:
         return duration_text(row["window_us"])
     if row["window_count"] is None:

@@ -73,7 +73,7 @@ def made_in(folder: Path) -> list[Path]:
         ("queries import folder -c p", "folder: is a folder, where a file was expected: give the"),
         ("queries import 'naïve ☃.jsonl' -c p", "naïve ☃.jsonl:1: unknown axis 'preis' in `where`"),
         ("queries add nonsense -c p", "query: not JSON: expecting value at column 1"),
-        ("queries show '\x1b[31m' -c p", "no query '\\x1b[31m' stands."),
+        ("queries show '\x1b[31m' -c p", "no active query '\\x1b[31m'."),
         ("queries remove -c p", "name the queries by ID or --file, or else give --owner"),
         ("queries export -o folder -c p", "folder cannot be written: Is a directory"),
         ("sql --file binary -c p", "binary is not UTF-8: give --file a text with one statement"),

@@ -234,7 +234,7 @@ def test_a_query_is_shown_with_its_boxes_and_its_past(folder):
     said = queries(folder, "show", "thin")
     assert said.code == 0, said.err
     lines = said.out.splitlines()
-    assert lines[0] == "thin  version 2, stands"
+    assert lines[0] == "thin  version 2, active"
     assert "  box 1       price (-∞, ∞) × volume (-∞, 1.0)" in lines
     assert "  box 2       price [5.0, ∞) × volume (-∞, ∞)" in lines
     past = [line.split()[0:2] + line.split()[3:] for line in lines if line[:1].isdigit()]
@@ -250,7 +250,7 @@ def test_a_query_is_shown_with_its_boxes_and_its_past(folder):
     unknown = queries(folder, "show", "thing")
     assert (unknown.code, unknown.err) == (
         2,
-        "no query 'thing' stands.  Did you mean 'thin'?\n",
+        "no active query 'thing'.  Did you mean 'thin'?\n",
     )
 
 
@@ -260,8 +260,8 @@ def test_queries_are_removed_by_id_by_file_or_by_owner_all_or_none(folder):
     said = queries(folder, "remove", "thin", "thing", "--file", "ids.txt")
     assert said.code == 2
     assert said.err == (
-        "remove: no query 'thing' stands.  Did you mean 'thin'?\n"
-        "ids.txt:3: no query 'no-such' stands.\n"
+        "remove: no active query 'thing'.  Did you mean 'thin'?\n"
+        "ids.txt:3: no active query 'no-such'.\n"
         "2 faults, nothing removed.\n"
     )
     assert standing(folder) == ALL
@@ -332,7 +332,7 @@ def test_the_list_is_narrowed_and_cut(folder):
     assert queries(folder, "list", "--limit", "2", "--json").summary["total"] == 3
     assert queries(folder, "list", "--id", "none", "--json").summary == {"queries": [], "total": 0}
     assert queries(folder, "list", "--limit", "1").out.endswith("… 1 of 3; --limit 0 lists all\n")
-    assert queries(folder, "list", "--owner", "x").out == "no such query stands\n"
+    assert queries(folder, "list", "--owner", "x").out == "no active query matches\n"
     said = queries(folder, "list", "--feed", "tick")
     assert (said.code, "Did you mean 'ticks'?" in said.err) == (2, True)
 
@@ -357,7 +357,7 @@ def test_what_is_exported_imports_to_the_same_and_moves_no_cursor(folder):
         out = queries(folder, *command).out
         assert all(line.isprintable() for line in out.splitlines())
     said = queries(folder, "show", "\x1b[31m")
-    assert said.err == "no query '\\x1b[31m' stands.\n"
+    assert said.err == "no active query '\\x1b[31m'.\n"
 
 
 def test_who_cannot_have_the_lake_is_told_who_has_it(folder, monkeypatch):
@@ -386,7 +386,7 @@ def test_no_jvm_is_needed_and_help_needs_nothing_at_all(folder):
         f"app({asked}, standalone_mode=False)\n"
         "print(heavy, {'pyspark', 'numba', 'rich', 'duckdb'} & set(sys.modules))"
     )
-    assert done.stdout == "no such query stands\nset() set()\n"
+    assert done.stdout == "no active query matches\nset() set()\n"
     for command in ("", "add", "import", "list", "show", "remove", "export"):
         said = fencepost("queries", *command.split(), "--help")
         assert said.code == 0

@@ -14,7 +14,7 @@ from fencepost.queries.joins.on import parse_join
 from pipelines.project.settings import Feed, Settings
 from pipelines.registry.compiled import compiled_joins, joins_fingerprint, load_joins
 from pipelines.registry.joins import join_sets, joins_of
-from pipelines.registry.listing import Asked, listed
+from pipelines.registry.listing import QueryFilter, list_queries
 from pipelines.registry.queries import standing
 from pipelines.registry.query_files import read_given
 from pipelines.registry.text import json_lines
@@ -125,7 +125,7 @@ def test_joins_of_a_feed_that_is_gone_can_still_be_listed_exported_and_removed(l
     lake.put(window("w"), band("b"))
     left = {"ticks": AXES["ticks"]}
     assert len(list(json_lines(standing(lake.store), left))) == 2
-    assert len(listed(lake.store, Asked(), left, 0, in_json=False)) == 3
+    assert len(list_queries(lake.store, QueryFilter(), left, 0, in_json=False)) == 3
     lake.settings = settings_with(lake, **left)
     assert said(lake.put(gone=("w", "b"))) == {"removed": 2}
 

@@ -12,7 +12,7 @@ from fencepost.queries import check_query, parted, read_queries_jsonl
 from fencepost.queries.joins import FOREVER, JoinQuery
 from pipelines.registry.compiled import compiled_joins, joins_fingerprint
 from pipelines.registry.joins import join_sets, joins_of, lanes
-from pipelines.registry.listing import Asked, listed, told
+from pipelines.registry.listing import QueryFilter, describe, list_queries
 from pipelines.registry.queries import rows_of_each, standing
 from pipelines.registry.query_files import read_given
 from pipelines.registry.text import condition_text, json_lines
@@ -230,7 +230,7 @@ def test_joins_become_rows_and_lines_and_come_back_to_the_bit(joins):
 
 def test_a_list_says_what_each_join_asks_for(lake):
     lake.put(query("q"), window("w", where="left.price > 5", window=1000), band(between=[None, 1]))
-    shown = listed(lake.store, Asked(), AXES, 0, in_json=False)
+    shown = list_queries(lake.store, QueryFilter(), AXES, 0, in_json=False)
     pairs = "ticks~locations"
     assert [" ".join(line.split()) for line in shown] == [
         "id version kind feed where streams within window owner tags",
@@ -239,11 +239,11 @@ def test_a_list_says_what_each_join_asks_for(lake):
         f"w 1 window_join {pairs} ON left.price >= right.x WHERE left.price > 5 all 1,000 tuples",
     ]
     for feed, ids in (("ticks", ["q", "b", "w"]), ("locations", ["b", "w"])):
-        mine = listed(lake.store, Asked(feed), AXES, 0, in_json=False)
+        mine = list_queries(lake.store, QueryFilter(feed), AXES, 0, in_json=False)
         assert [line.split()[0] for line in mine[1:]] == ids
-    only = listed(lake.store, Asked(kind="band_join"), AXES, 0, in_json=False)
+    only = list_queries(lake.store, QueryFilter(kind="band_join"), AXES, 0, in_json=False)
     assert len(only) == 2
-    plain = listed(lake.store, Asked(kind="crossing"), AXES, 0, in_json=False)
+    plain = list_queries(lake.store, QueryFilter(kind="crossing"), AXES, 0, in_json=False)
     assert "window" not in plain[0]
 
 
@@ -265,8 +265,8 @@ def test_a_band_is_said_as_its_ends_are(lake, between, words):
 def test_a_join_is_shown_with_its_past_and_its_json(lake):
     lake.put(window("w", where="left.price > 5"))
     lake.put(window("w", where="left.price > 6", window=3))
-    lines = told(lake.store, "w", AXES, in_json=False)
-    assert lines[0] == "w  version 2, stands"
+    lines = describe(lake.store, "w", AXES, in_json=False)
+    assert lines[0] == "w  version 2, active"
     assert [line.split(maxsplit=1) for line in lines[2:7]] == [
         ["kind", "window_join"],
         ["lane", LANE],
@@ -276,11 +276,11 @@ def test_a_join_is_shown_with_its_past_and_its_json(lake):
     ]
     assert any(line.endswith("changed: where, window") for line in lines)
     assert json.loads(lines[-1]) == without_none(window("w", where="left.price > 6", window=3))
-    as_json = json.loads(told(lake.store, "w", AXES, in_json=True)[0])
+    as_json = json.loads(describe(lake.store, "w", AXES, in_json=True)[0])
     assert (as_json["version"], as_json["left"], len(as_json["history"])) == (2, "ticks", 2)
     lake.put(band("b"))
     lake.put(band("b", between=[0, 1], right="locations.y"))
-    lines = told(lake.store, "b", AXES, in_json=False)
+    lines = describe(lake.store, "b", AXES, in_json=False)
     assert "  band        ticks.price - locations.y BETWEEN 0.0 AND 1.0" in lines
     assert any(line.endswith("changed: right, between") for line in lines)
 

@@ -1,6 +1,6 @@
 """`fencepost queries`: the registry of standing queries, on the command line.
 
-Law: what is given is taken whole or not at all, every fault is told, and no JVM is started.
+Law: queries are registered all or none, every fault is reported, and no JVM is started.
 """
 
 import sys
@@ -230,10 +230,10 @@ def list_queries(  # noqa: PLR0913  options are many
     settings = _settings(config, lake)
     refuse_unknown(feed, settings.feeds, "feed")
     refuse_unknown(kind, KINDS.split("|"), "kind")
-    from pipelines.registry.listing import Asked, listed
+    from pipelines.registry.listing import QueryFilter, list_queries
 
-    asked = Asked(feed, owner, tag, ids, kind)
-    for line in listed(_store(settings), asked, settings.axes, limit, in_json=as_json):
+    wanted = QueryFilter(feed, owner, tag, ids, kind)
+    for line in list_queries(_store(settings), wanted, settings.axes, limit, in_json=as_json):
         typer.echo(line)
 
 
@@ -258,9 +258,9 @@ def show(
       fencepost queries show breakout --json | jq .history
     """  # noqa: D301
     settings = _settings(config, lake)
-    from pipelines.registry.listing import told
+    from pipelines.registry.listing import describe
 
-    for line in told(_store(settings), query_id, settings.axes, in_json=as_json):
+    for line in describe(_store(settings), query_id, settings.axes, in_json=as_json):
         typer.echo(line)
 
 
@@ -328,11 +328,11 @@ def export(
     """  # noqa: D301
     settings = _settings(config, lake)
     refuse_unknown(feed, settings.feeds, "feed")
-    from pipelines.registry.listing import Asked
+    from pipelines.registry.listing import QueryFilter
     from pipelines.registry.queries import standing
     from pipelines.registry.text import in_one, json_lines
 
-    queries = Asked(feed).among(standing(_store(settings)))
+    queries = QueryFilter(feed).among(standing(_store(settings)))
     lines = json_lines(queries, settings.axes)
     if out is None:
         for line in in_one(lines) if as_json else lines:
@@ -391,9 +391,9 @@ def _agree(count: int) -> None:
 
 
 def _say(registered: "Registered", as_json: bool) -> None:
-    from pipelines.registry.listing import done
+    from pipelines.registry.listing import summary
 
     if as_json:
         print_json(asdict(registered))
     else:
-        typer.echo(done(registered))
+        typer.echo(summary(registered))
