@@ -25,7 +25,8 @@ from pipelines.runs.run import run, writing
 from pipelines.serve.status import status_of
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
-from tests.support.lakes.aged_lakes import LANES, SECOND, Ageing, grown, tenth, told
+from tests.support.lakes.builder import SECOND
+from tests.support.lakes.growing_lake import LANES, Ageing, grown, tenth, told
 
 EPOCHS = int(os.environ.get("FENCEPOST_SOAK", "1000"))
 """Runs of the soak, each an epoch of three lanes."""

@@ -13,7 +13,7 @@ import typer
 from pipelines.cli import completion as completing
 from tests.support.commands.commands import REPOSITORY, fencepost
 from tests.support.commands.files import written
-from tests.support.lakes.hand_made_lakes import Ledger
+from tests.support.lakes.ledger import Ledger
 
 TOML = (
     '[feeds.ticks]\naxes = ["price", "volume"]\nsource = "landing/ticks"\npartition = "hour"\n'

@@ -204,7 +204,7 @@ def test_what_a_page_says_is_in_dagster_is_there(page: str, tmp_path: Path) -> N
     text = (DOCS / page).read_text()
     section = re.split(r"^## .*Dagster$", text, maxsplit=1, flags=re.MULTILINE)[1]
     section = re.split(r"^##", section, maxsplit=1, flags=re.MULTILINE)[0]
-    settings = settings_of(DOCS / page, tmp_path)
+    settings = settings_on(DOCS / page, tmp_path)
     (feed,) = settings.feeds
     known = in_dagster(settings)
     spans = re.findall(r"`([^`\n]+)`", section.replace("<feed>", feed))
@@ -219,7 +219,7 @@ NOT_DAGSTERS = {"lake", "events"}
 """A pool; and a table, of whichever feed."""
 
 
-def settings_of(page: Path, folder: Path) -> Settings:
+def settings_on(page: Path, folder: Path) -> Settings:
     """The first fencepost.toml of a page."""
     for block in blocks(page):
         if block.language == "toml":

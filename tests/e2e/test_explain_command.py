@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.commands.commands import Said
-from tests.support.lakes.asked_lakes import said
+from tests.support.lakes.queried_project import said
 
 MANY = [
     {"id": f"m{n}", "feed": "ticks", "kind": "match", "where": f"price >= {n} AND price < {n + 5}"}

@@ -18,7 +18,8 @@ from pipelines.ingest import task, units
 from pipelines.ingest.deliveries import Planned
 from pipelines.lake.data_files import content_hash
 from pipelines.project.settings import Feed
-from tests.support.lakes.ingested import AT, HEAD, T0, Killed, Place, killed_at, ticks
+from tests.support.crashes import Killed, killed_at
+from tests.support.lakes.landing_place import AT, HEAD, T0, Place, ticks
 
 POINTS = ("ingest.planned", "ingest.quarantine", "ingest.tuples", "ingest.done")
 FEEDS = (

@@ -13,9 +13,9 @@ import pytest
 
 from pipelines.project.settings import load
 from tests.support.commands.commands import Said, fencepost, rows
-from tests.support.lakes.joined_lakes import LANE
-from tests.support.lakes.landed_joins import LATER, RULES, Commit, Landing, assert_told, land, past
-from tests.support.lakes.landed_joins import new_lake as made_lake
+from tests.support.lakes.join_past import LATER, RULES, Commit, Landing, assert_told, land, past
+from tests.support.lakes.join_past import new_lake as made_lake
+from tests.support.lakes.join_story_lake import LANE
 
 ASKS = """
 [feeds.asks]

@@ -8,25 +8,17 @@ import numpy as np
 import pytest
 
 from fencepost.errors import InputError, LakeError
-from pipelines.epochs.drive import Lake, advance, chain_of
+from pipelines.epochs.drive import advance, chain_of
 from pipelines.epochs.partitions import keys_of, partitions, stale_keys
 from pipelines.execute.share import LOGS
-from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
 from pipelines.runs.maintain import maintain
 from pipelines.runs.run import run
 from pipelines.runs.tidy import tidy
 from pipelines.spark.runner import HereRunner
-from tests.support.lakes import landed_lakes
-from tests.support.lakes.landed_lakes import (
-    SECOND,
-    Way,
-    deliveries,
-    land,
-    opened_anew,
-    play,
-    tables_of,
-)
+from tests.support.lakes import builder, tick_past
+from tests.support.lakes.builder import SECOND, reopened
+from tests.support.lakes.tick_past import Way, deliveries, land, play, tables_of
 
 LATENESS = 2 * SECOND
 WAYS = {
@@ -76,11 +68,9 @@ def test_partition_by_partition_gives_the_rows_of_a_live_run(in_one, tmp_path: P
     keys = keys_of(lake, "ticks")
     assert len(keys) > 1
     folder = lake.settings.root.parent
-    again = landed_lakes.settings_of(folder, lateness)
-    fresh = replace(lake, settings=replace(again, root=folder / "other"))
-    store = Store.create(fresh.settings.root, fresh.settings.tables, buckets=4)
-    fresh = replace(fresh, store=store)
-    landed_lakes.register(fresh, landed_lakes.RULES, landed_lakes.NOW)
+    again = tick_past.past_settings(folder, lateness)
+    fresh = builder.new_lake(replace(again, root=folder / "other"), lake.runner, lake.limits)
+    builder.register(fresh, tick_past.RULES, tick_past.NOW)
     names = sorted(path.name for path in fresh.settings.feeds["ticks"].source.iterdir())
     source = fresh.settings.feeds["ticks"].source
     held = {name: (source / name).read_text() for name in names}
@@ -88,10 +78,10 @@ def test_partition_by_partition_gives_the_rows_of_a_live_run(in_one, tmp_path: P
         (source / name).unlink()
     for number, name in enumerate(names, 1):
         land(fresh.settings, name, held[name])
-        landed_lakes.take(fresh, landed_lakes.NOW + number * 600 * SECOND)
+        builder.ingest(fresh, tick_past.NOW + number * 600 * SECOND)
         if number == len(names) // 2:
-            now = landed_lakes.NOW + number * 600 * SECOND
-            landed_lakes.register(fresh, landed_lakes.LATER, now)
+            now = tick_past.NOW + number * 600 * SECOND
+            builder.register(fresh, tick_past.LATER, now)
     for key in keys:
         (report,) = partitions(fresh, "ticks", [key])
         assert report.changed
@@ -116,12 +106,11 @@ def test_a_late_delivery_makes_later_partitions_stale_until_they_are_evaluated(
     folders = [tmp_path / "late", tmp_path / "punctual"]
     lakes = []
     for folder in folders:
-        settings = landed_lakes.settings_of(folder, LATENESS)
+        settings = tick_past.past_settings(folder, LATENESS)
         feed = replace(settings.feeds["ticks"], partition_in_path=True)
         settings = replace(settings, feeds={"ticks": feed})
-        store = Store.create(settings.root, settings.tables, buckets=4)
-        lake = replace(Lake.of(store, settings, HereRunner()), limits=Limits(epoch_deliveries=2))
-        landed_lakes.register(lake, landed_lakes.RULES, landed_lakes.NOW)
+        lake = builder.new_lake(settings, limits=Limits(epoch_deliveries=2))
+        builder.register(lake, tick_past.RULES, tick_past.NOW)
         lakes.append(lake)
     files = list(deliveries(9))
     hour = [f"2026-01-01T{k // 3:02}" for k in range(9)]
@@ -131,13 +120,13 @@ def test_a_late_delivery_makes_later_partitions_stale_until_they_are_evaluated(
             if not (is_late and k == held_back):
                 land(lake.settings, f"{hour[k]}-{name}", text)
     for lake in lakes:
-        landed_lakes.take(lake, landed_lakes.NOW)
+        builder.ingest(lake, tick_past.NOW)
         list(partitions(lake, "ticks", keys_of(lake, "ticks")))
     late, in_time = lakes
     assert tables_of(late) != tables_of(in_time)
     name, text = files[held_back]
     land(late.settings, f"{hour[held_back]}-{name}", text)
-    landed_lakes.take(late, landed_lakes.NOW + SECOND)
+    builder.ingest(late, tick_past.NOW + SECOND)
     assert stale_keys(late, "ticks") == ["2026-01-01T02"]
     (report,) = partitions(late, "ticks", ["2026-01-01T01"])
     assert report.changed
@@ -168,7 +157,7 @@ def test_maintenance_changes_no_row_and_old_states_are_refused_in_words(tmp_path
     assert done.put_together
     assert done.taken_out
     assert done.deleted
-    lake = opened_anew(lake)
+    lake = reopened(lake)
     assert tables_of(lake) == before
     horizon = chain_of(lake.store, "ticks").horizon
     assert horizon > 1
@@ -187,7 +176,7 @@ def test_a_log_that_was_written_anew_in_part_is_read_like_any_other(tmp_path: Pa
         lake.store.delta(name).optimize.compact()
         lake.store.delta(name).delete("epoch < 6")
         assert len(lake.store.delta(name).file_uris()) == 1
-    lake = opened_anew(lake)
+    lake = reopened(lake)
     assert tables_of(lake) == before
     *_, last = keys_of(lake, "ticks")
     (report,) = partitions(lake, "ticks", [last], again=True)
@@ -200,12 +189,12 @@ def test_files_are_put_together_by_the_way(tmp_path: Path, monkeypatch) -> None:
     before, many = tables_of(lake), len(lake.store.files("epochs"))
     tidy(lake.store, 0)
     assert len(lake.store.files("epochs")) < 9 < many
-    assert tables_of(opened_anew(lake)) == before
+    assert tables_of(reopened(lake)) == before
 
 
 def test_a_run_takes_what_has_landed_and_the_next_one_finds_nothing_new(tmp_path: Path) -> None:
-    settings = landed_lakes.settings_of(tmp_path)
-    store = Store.create(settings.root, settings.tables, buckets=4)
+    lake = tick_past.new_lake(tmp_path)
+    store, settings = lake.store, lake.settings
     for name, text in deliveries(3):
         land(settings, name, text)
     first = run(settings, HereRunner())
@@ -227,9 +216,7 @@ def test_a_run_takes_what_has_landed_and_the_next_one_finds_nothing_new(tmp_path
     ],
 )
 def test_a_bad_partition_key_is_refused(tmp_path: Path, key: str, told: str) -> None:
-    settings = landed_lakes.settings_of(tmp_path)
-    store = Store.create(settings.root, settings.tables, buckets=4)
-    lake = Lake.of(store, settings, HereRunner())
+    lake = tick_past.new_lake(tmp_path)
     with pytest.raises(InputError, match=told):
         list(partitions(lake, "ticks", [key]))
     with pytest.raises(InputError, match=r"there is no feed 'tick'.*Did you mean 'ticks'"):

@@ -16,19 +16,11 @@ from pipelines.runs.run import run
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
 from schemas import FORMAT
-from tests.support.lakes import landed_lakes
-from tests.support.lakes.landed_lakes import (
-    NOW,
-    SECOND,
-    Way,
-    instant,
-    land,
-    opened_anew,
-    play,
-    tables_of,
-)
+from tests.support.lakes import builder, tick_past
+from tests.support.lakes.builder import SECOND, instant, reopened
+from tests.support.lakes.tick_past import NOW, Way, land, play, tables_of
 
-BEGIN = landed_lakes.BEGIN
+BEGIN = tick_past.BEGIN
 HOSTILE = (
     "o'clock",
     '"; DROP TABLE events; --',
@@ -48,15 +40,13 @@ HOSTILE = (
 
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
-    settings = landed_lakes.settings_of(tmp_path)
-    store = Store.create(settings.root, settings.tables, buckets=4)
-    return Lake.of(store, settings, HereRunner())
+    return tick_past.new_lake(tmp_path)
 
 
 def evaluated(lake: Lake, name: str, *lines: str, now: int = NOW) -> None:
     text = "\n".join(["stream_id,ts,price,volume", *lines]) + "\n"
     land(lake.settings, name, text)
-    landed_lakes.take(lake, now)
+    builder.ingest(lake, now)
     list(advance(lake, "ticks"))
 
 
@@ -76,7 +66,7 @@ def test_hostile_ids_are_data_and_stay_as_they_are(lake: Lake) -> None:
         {"id": name, "feed": "ticks", "where": "price >= 10", "note": name, "within": "1s"}
         for name in HOSTILE
     ]
-    landed_lakes.register(lake, rules, NOW)
+    builder.register(lake, rules, NOW)
     times = [instant(BEGIN + k * SECOND) for k in (0, 1)]
     lines = [f"{quoted(name)},{ts},{9 + k},1" for k, ts in enumerate(times) for name in HOSTILE]
     evaluated(lake, "a.csv", *lines)
@@ -124,7 +114,7 @@ def test_one_tuple_that_crosses_every_border_is_many_events_and_nothing_else(lak
 @pytest.mark.fault(50, 51)
 def test_empty_and_bad_deliveries_move_the_lake_on(lake: Lake) -> None:
     rule = {"id": "q", "feed": "ticks", "where": "price >= 10", "within": "1s"}
-    landed_lakes.register(lake, [rule], NOW)
+    builder.register(lake, [rule], NOW)
     evaluated(lake, "a.csv", f"a,{instant(BEGIN)},9,1", f"a,{instant(BEGIN + SECOND)},11,1")
     evaluated(lake, "b.csv")
     evaluated(lake, "c.csv", "only,nonsense", ",,,")
@@ -188,7 +178,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 def copied(past: Lake, tmp_path: Path) -> Lake:
     shutil.copytree(past.settings.root.parent, tmp_path / "copy")
     settings = replace(
-        landed_lakes.settings_of(tmp_path / "copy", 2 * SECOND), root=tmp_path / "copy" / "lake"
+        tick_past.past_settings(tmp_path / "copy", 2 * SECOND), root=tmp_path / "copy" / "lake"
     )
     return Lake.of(Store.open(settings.root, settings.tables), settings, HereRunner())
 
@@ -213,7 +203,7 @@ def test_a_torn_commit_moved_away_is_made_anew(copied: Lake, past: Lake) -> None
     """The last words of the last epoch are lost: it is evaluated again, and all is as it was."""
     last = max((copied.store.folder("epochs") / "_delta_log").glob("*.json"))
     last.unlink()
-    lake = opened_anew(copied)
+    lake = reopened(copied)
     list(advance(lake, "ticks"))
     assert tables_of(lake) == tables_of(past)
 
@@ -225,7 +215,7 @@ def test_a_lost_checkpoint_note_costs_nothing(copied: Lake, past: Lake) -> None:
         note = copied.store.folder(name) / "_delta_log" / "_last_checkpoint"
         note.write_text("{nonsense")
         note.unlink()
-    assert tables_of(opened_anew(copied)) == tables_of(past)
+    assert tables_of(reopened(copied)) == tables_of(past)
 
 
 @pytest.mark.parametrize("how", ["missing", "cut off", "flipped"])
@@ -275,7 +265,7 @@ def test_a_table_dropped_and_made_anew_is_refused(copied: Lake) -> None:
 
     make_table(copied.store.folder("events"), copied.store.tables["events"])
     with pytest.raises(LakeError, match=r"'events' of the lake .* was dropped and made anew"):
-        opened_anew(copied)
+        reopened(copied)
 
 
 @pytest.mark.fault(31)
@@ -284,7 +274,7 @@ def test_a_lake_of_a_newer_format_is_refused(copied: Lake) -> None:
     newer = note.read_text().replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
     note.write_text(newer)
     with pytest.raises(LakeError, match=f"has format {FORMAT + 1}, this .* knows up to {FORMAT}"):
-        opened_anew(copied)
+        reopened(copied)
 
 
 @pytest.mark.fault(27)
@@ -294,4 +284,4 @@ def test_ledger_rows_that_are_missing_are_noticed(copied: Lake) -> None:
     assert first.num_rows < rows.num_rows
     copied.store.delta("epochs").delete("epoch = 1")
     with pytest.raises(LakeError, match="has epoch 2 where 1 was expected"):
-        list(advance(opened_anew(copied), "ticks"))
+        list(advance(reopened(copied), "ticks"))

@@ -11,11 +11,10 @@ from pipelines.epochs.partitions import keys_of, partitions
 from pipelines.planning.plan import Limits
 from pipelines.runs.run import run
 from pipelines.spark.runner import HereRunner
-from tests.support.lakes.joined_lakes import LANE
-from tests.support.lakes.landed_joins import (
+from tests.support.lakes.builder import SECOND
+from tests.support.lakes.join_past import (
     BOTH_LATE,
     NOW,
-    SECOND,
     Landing,
     Way,
     assert_told,
@@ -25,6 +24,7 @@ from tests.support.lakes.landed_joins import (
     play,
     reference,
 )
+from tests.support.lakes.join_story_lake import LANE
 
 PAST = past()
 WAYS = {

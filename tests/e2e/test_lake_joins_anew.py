@@ -15,25 +15,23 @@ from pipelines.lake.layout import CACHE
 from pipelines.lanes.lane import lanes
 from pipelines.planning.plan import Limits
 from pipelines.runs.maintain import SETS_KEPT, maintain
-from tests.support.lakes.joined_lakes import LANE, JoinWay, in_force, shared_out
-from tests.support.lakes.landed_joins import (
+from tests.support.lakes.builder import SECOND, reopened, rows_of
+from tests.support.lakes.join_past import (
     BOTH_LATE,
     NOW,
     PAIRED,
     RULES,
-    SECOND,
     Commit,
     Landing,
     Past,
     Way,
-    asked,
     assert_told,
     happen,
     new_lake,
     past,
     play,
 )
-from tests.support.lakes.landed_lakes import opened_anew
+from tests.support.lakes.join_story_lake import LANE, JoinWay, in_force, shared_out
 
 PAST = past()
 FILES = [item for item in PAST if isinstance(item, Landing)]
@@ -47,7 +45,7 @@ TABLES = ("pairs", "band_changes", "band_pairs", "affected_queries", "set_member
 def shown(lake: Lake) -> dict[str, list[str]]:
     """All that the views show, rows in an order of their own."""
     return {
-        name: sorted(repr(sorted(row.items())) for row in asked(lake, f"from {name}"))
+        name: sorted(repr(sorted(row.items())) for row in rows_of(lake, f"from {name}"))
         for name in TABLES
     }
 
@@ -88,7 +86,12 @@ def test_what_comes_late_makes_later_epochs_of_joins_stale_until_they_are_evalua
     assert report.changed
     assert [epoch.generation for epoch in report.epochs] == [1, 2]
     assert stale_keys(lake, LANE) == HOURS[2:]
-    assert {row["epoch"] for row in asked(lake, "select distinct epoch from pairs")} <= {1, 2, 3, 4}
+    assert {row["epoch"] for row in rows_of(lake, "select distinct epoch from pairs")} <= {
+        1,
+        2,
+        3,
+        4,
+    }
     list(advance(lake, LANE))
     assert stale_keys(lake, LANE) == []
     assert_told(lake, in_time, BOTH_LATE)
@@ -126,7 +129,7 @@ def test_a_partition_whose_rows_are_others_is_replaced_when_it_is_evaluated_agai
     lake = play(tmp_path, PAST, CUT)
     last = max(row["epoch"] for row in in_force(lake, name))
     assert lake.store.delta(name).delete(f"epoch = {last} AND generation = 1")["num_deleted_rows"]
-    lake = opened_anew(lake)
+    lake = reopened(lake)
     key = next(epoch.key for epoch in chain_of(lake.store, LANE).epochs if epoch.epoch == last)
     (report,) = partitions(lake, LANE, [key], again=True)
     assert report.changed
@@ -160,7 +163,7 @@ def test_maintenance_changes_nothing_that_is_shown_of_joins_and_the_lake_goes_on
     assert {"pairs", "band_changes", "set_members"} <= set(done.put_together)
     assert {"live_windows", "set_members"} <= set(done.taken_out)
     assert done.deleted
-    lake = opened_anew(lake)
+    lake = reopened(lake)
     assert shown(lake) == before
     horizon = chain_of(lake.store, LANE).horizon
     assert horizon > 1
@@ -176,8 +179,8 @@ def test_maintenance_changes_nothing_that_is_shown_of_joins_and_the_lake_goes_on
     assert_told(lake, happened, BOTH_LATE)
     pairs = "select left_stream_id, left_ts, right_stream_id, right_ts from pairs where query_id = "
     other = "select right_stream_id, right_ts, left_stream_id, left_ts from pairs where query_id = "
-    assert sorted(tuple(row.values()) for row in asked(lake, f"{pairs} 'mirrored'")) == sorted(
-        tuple(row.values()) for row in asked(lake, f"{other} 'turned'")
+    assert sorted(tuple(row.values()) for row in rows_of(lake, f"{pairs} 'mirrored'")) == sorted(
+        tuple(row.values()) for row in rows_of(lake, f"{other} 'turned'")
     )
 
 
@@ -188,11 +191,11 @@ def test_rows_that_were_evaluated_anew_are_taken_out_and_no_others(tmp_path: Pat
     kept = lake.store.rows("pairs").num_rows
     maintain(lake.store, lake.settings)
     assert lake.store.rows("pairs").num_rows == kept  # something is stale: nothing is thrown away
-    lake = opened_anew(lake)
+    lake = reopened(lake)
     list(advance(lake, LANE))
     before = shown(lake)
     maintain(lake.store, lake.settings)
-    lake = opened_anew(lake)
+    lake = reopened(lake)
     assert shown(lake) == before
     for name in ("pairs", "band_changes"):
         assert lake.store.rows(name).num_rows == len(in_force(lake, name))

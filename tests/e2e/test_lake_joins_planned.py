@@ -10,8 +10,8 @@ from fencepost.queries.joins import WINDOW_JOIN, JoinQuery
 from fencepost.reference import FeedDelivery, JoinRegistration, Sighting
 from pipelines.epochs.drive import Lake, advance, arrivals_of, chain_of, finish, job_of, plan
 from pipelines.execute.joins.job import JoinJob
-from tests.support.lakes.joined_lakes import AXES, FEEDS, LANE, in_force, lake_of, texted
-from tests.support.lakes.lake_play import deliver, register
+from tests.support.lakes.join_story_lake import AXES, FEEDS, LANE, in_force, lake_of, texted
+from tests.support.lakes.story_lake import deliver, register
 
 SECOND = 1_000_000
 EVERY = JoinQuery(

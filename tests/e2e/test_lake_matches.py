@@ -11,20 +11,12 @@ from pipelines.epochs.drive import Lake, advance, chain_of, plan
 from pipelines.execute import job
 from pipelines.execute.job import TARGETS
 from pipelines.lake.layout import CACHE
-from pipelines.lake.store import Store
 from pipelines.lanes import lane
 from pipelines.registry.compiled import compiled_queries, load_queries
 from pipelines.runs.maintain import SETS_KEPT, maintain
 from pipelines.spark.runner import HereRunner
-from tests.support.lakes.landed_lakes import (
-    NOW,
-    SECOND,
-    deliveries,
-    land,
-    register,
-    settings_of,
-    take,
-)
+from tests.support.lakes.builder import SECOND, ingest, register
+from tests.support.lakes.tick_past import NOW, deliveries, land, new_lake
 
 CROSSING = {"id": "up", "feed": "ticks", "where": "price >= 101"}
 MATCH = {"id": "light", "feed": "ticks", "kind": "match", "where": "volume < price"}
@@ -33,9 +25,7 @@ MATCH = {"id": "light", "feed": "ticks", "kind": "match", "where": "volume < pri
 @pytest.fixture
 def lake(tmp_path: Path) -> Lake:
     """A lake with a crossing query, and a file that has been taken in."""
-    settings = settings_of(tmp_path)
-    store = Store.create(settings.root, settings.tables, buckets=4)
-    made = Lake.of(store, settings, HereRunner())
+    made = new_lake(tmp_path)
     register(made, [CROSSING], NOW)
     landed(made, 0)
     return made
@@ -45,7 +35,7 @@ def landed(lake: Lake, number: int) -> None:
     """Let one more file land, and take it in."""
     name, text = list(deliveries(number + 1))[number]
     land(lake.settings, name, text)
-    take(lake, NOW + number * SECOND)
+    ingest(lake, NOW + number * SECOND)
 
 
 def evaluated(lake: Lake) -> list[dict[str, Any]]:

@@ -12,8 +12,8 @@ import pytest
 from pipelines.serve.report.streams import STREAMS
 from tests.support.commands.browser import in_browser, launched, opened
 from tests.support.commands.commands import Said, fencepost
-from tests.support.lakes.hand_made_lakes import Ledger, at
-from tests.support.lakes.walked_lakes import (
+from tests.support.lakes.ledger import Ledger, at
+from tests.support.lakes.walkers import (
     AXES,
     DEAR,
     EVIL,

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.commands.browser import in_browser, launched, opened
 from tests.support.commands.commands import REPOSITORY, Said, fencepost
-from tests.support.lakes.walked_lakes import EVIL
+from tests.support.lakes.walkers import EVIL
 
 UNITS = '[feeds.ticks]\nunits = { price = "USD" }'
 LATE = {"id": "any", "kind": "band_join", "left": "orders.bid", "right": "ticks.price"}

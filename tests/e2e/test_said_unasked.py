@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.lakes.asked_lakes import PROJECT, said
-from tests.support.lakes.hand_made_lakes import Ledger
+from tests.support.lakes.ledger import Ledger
+from tests.support.lakes.queried_project import PROJECT, said
 
 HEAD = "stream_id,ts,price,volume\n"
 ROW = "{},2026-11-18T00:00:0{}Z,1,1\n"

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.support.commands.commands import REPOSITORY
-from tests.support.lakes.asked_lakes import EVIL, PROJECT, made, said
-from tests.support.lakes.hand_made_lakes import at
+from tests.support.lakes.ledger import at
+from tests.support.lakes.queried_project import EVIL, PROJECT, made, said
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.commands.commands import python
 from tests.support.commands.terminals import terminal
-from tests.support.lakes.asked_lakes import PROJECT, made, said
+from tests.support.lakes.queried_project import PROJECT, made, said
 
 ASKS = "fencepost>"
 ENDLESS = "select count(*) from range(10000000000) a, range(10000000) b;"
@@ -105,7 +105,7 @@ def test_where_no_lake_is_no_prompt_opens(tmp_path):
 def test_only_the_prompt_imports_what_it_needs(tmp_path):
     told = python(
         "import sys; from pathlib import Path; "
-        "from tests.support.lakes.asked_lakes import made, said; "
+        "from tests.support.lakes.queried_project import made, said; "
         f"d = made(Path({str(tmp_path)!r})); said(d, 'sql', 'select 1'); "
         "said(d, 'sql'); said(d, 'status'); print('prompt_toolkit' in sys.modules)"
     )

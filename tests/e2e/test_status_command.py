@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from pipelines.lake.lock import hold
-from tests.support.lakes.asked_lakes import EVIL, PROJECT, SECONDS, made, said
-from tests.support.lakes.hand_made_lakes import Ledger, at
+from tests.support.lakes.ledger import Ledger, at
+from tests.support.lakes.queried_project import EVIL, PROJECT, SECONDS, made, said
 
 
 @pytest.fixture(scope="module")

@@ -13,8 +13,8 @@ from pipelines.project.settings import load
 from pipelines.runs.run import RunReport
 from pipelines.runs.watch import Watch
 from pipelines.spark.runner import HereRunner
-from tests.support.lakes.asked_lakes import PROJECT, said
-from tests.support.lakes.hand_made_lakes import Ledger
+from tests.support.lakes.ledger import Ledger
+from tests.support.lakes.queried_project import PROJECT, said
 
 GOOD = "stream_id,ts,price,volume\na,2026-11-18T00:00:0{}Z,{},1\n"
 BAD = "stream,ts\na,2026-11-18T00:00:00Z\n"

@@ -12,7 +12,6 @@ import os
 import random
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -23,7 +22,6 @@ import pyarrow as pa
 from fencepost.times import format_instant, parse_instant
 from pipelines.execute import task
 from pipelines.execute.joins import task as joined
-from pipelines.lake.crash_points import on_point
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings, load
 from pipelines.registry import compiled
@@ -33,6 +31,7 @@ from pipelines.registry.query_files import given_one
 from pipelines.runs.maintain import maintain
 from pipelines.runs.run import run, writing
 from pipelines.spark.runner import HereRunner
+from tests.support.lakes.builder import new_store
 
 NOW = parse_instant("2026-01-09T00:00:00Z")
 LAKE = """\
@@ -144,10 +143,6 @@ OWN = ("plan", "bases", "at", "seconds", "code", "found_at", "mtimes", "fingerpr
 Tables = Mapping[str, Sequence[str]]
 
 
-class Crash(BaseException):
-    """The process ends here."""
-
-
 def make(folder: Path, runner: str = "here", story: Story = CROSSED) -> Settings:
     """Make a project with an empty lake."""
     folder.mkdir(parents=True)
@@ -155,7 +150,7 @@ def make(folder: Path, runner: str = "here", story: Story = CROSSED) -> Settings
         (folder / "landing" / feed).mkdir(parents=True)
     (folder / "fencepost.toml").write_text(story.toml.replace("{runner}", runner))
     settings = load(folder)
-    Store.create(settings.root, settings.tables, buckets=settings.buckets)
+    new_store(settings.root, settings.axes, settings.buckets)
     return settings
 
 
@@ -256,22 +251,6 @@ class _Counted:
             if name in row:
                 row[name] = self.versions[row[name]]
         return repr(row)
-
-
-@contextmanager
-def watched(passed: list[str], crash_at: int | None = None) -> Iterator[None]:
-    """Note the points that are passed; end the process at the k-th."""
-
-    def hook(name: str) -> None:
-        passed.append(name)
-        if len(passed) == crash_at:
-            raise Crash(name)
-
-    off = on_point(hook)
-    try:
-        yield
-    finally:
-        off()
 
 
 def copied(folder: Path, target: Path) -> Path:

@@ -10,14 +10,13 @@ import pytest
 from tests.faults.story import (
     STAGES,
     STORIES,
-    Crash,
     copied,
     differing,
     do,
     make,
     rows_of,
-    watched,
 )
+from tests.support.crashes import Killed, watched
 
 LEAST = 40
 FOUND = ("events", "transitions", "matches", "pending")
@@ -75,7 +74,7 @@ def test_a_crash_at_any_point_changes_no_row(uncut, tmp_path, stage, record_prop
     for k in range(1, len(uncut.points[stage]) + 1):
         project = uncut.before(stage, tmp_path / "project")
         passed: list[str] = []
-        with watched(passed, k), pytest.raises(Crash):
+        with watched(passed, k), pytest.raises(Killed):
             do(project, stage)
         assert passed == uncut.points[stage][:k]
         do(project, stage)
@@ -95,7 +94,7 @@ def test_a_crash_in_the_recovery_of_a_crash_changes_no_row(uncut, tmp_path, stag
             try:
                 with watched([], k):
                     do(project, stage)
-            except Crash:
+            except Killed:
                 crashes += 1
         do(project, stage)
         assert differing(rows_of(project), uncut.rows[stage]) == []
@@ -107,7 +106,7 @@ def test_whoever_goes_on_after_a_crash_ends_where_nobody_crashed(uncut, tmp_path
     draw = random.Random(0)  # noqa: S311
     project = uncut.before(STAGES[0], tmp_path / "project")
     for stage in STAGES:
-        with watched([], draw.randint(1, len(uncut.points[stage]))), pytest.raises(Crash):
+        with watched([], draw.randint(1, len(uncut.points[stage]))), pytest.raises(Killed):
             do(project, stage)
         do(project, stage)
     assert differing(rows_of(project), uncut.rows[STAGES[-1]]) == []

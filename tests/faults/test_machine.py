@@ -24,9 +24,10 @@ from pipelines.lake.lock import LOCK
 from pipelines.project.settings import load
 from pipelines.runs.run import run
 from pipelines.spark.runner import HereRunner, Work
-from tests.faults.story import Crash, copied, differing, do, land, make, rows_of
+from tests.faults.story import copied, differing, do, land, make, rows_of
 from tests.faults.victim import PATIENCE, SERVER
 from tests.support.commands.commands import REPOSITORY
+from tests.support.crashes import Killed
 
 HANGS = 10.0
 """Seconds after which a run that stands still is killed."""
@@ -66,7 +67,7 @@ class AnswersAnew(HereRunner):
 def test_a_replay_that_finds_other_rows_stops_and_writes_nothing(uncut, project) -> None:
     off = on_point(stop_at_events)
     try:
-        with pytest.raises(Crash):
+        with pytest.raises(Killed):
             do(project, "late")
     finally:
         off()
@@ -80,7 +81,7 @@ def test_a_replay_that_finds_other_rows_stops_and_writes_nothing(uncut, project)
 
 def stop_at_events(name: str) -> None:
     if name == "epochs.events":
-        raise Crash(name)
+        raise Killed(name)
 
 
 def suspended(folder: Path, place: str) -> None:
@@ -172,6 +173,7 @@ ENVIRONMENTS = [
 TELLS = """
 import json, sys
 from pathlib import Path
+from tests.support.crashes import Killed
 from tests.faults.story import do, rows_of
 do(Path(sys.argv[1]), "late")
 print(json.dumps(rows_of(Path(sys.argv[1]))))

@@ -20,9 +20,9 @@ from tests.faults.story import (
     do,
     make,
     rows_of,
-    watched,
 )
 from tests.faults.victim import kills, seconds_of, told
+from tests.support.crashes import watched
 
 ROUNDS = 8
 KILLS = 20

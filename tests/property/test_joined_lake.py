@@ -20,7 +20,7 @@ from pipelines.epochs.drive import advance
 from pipelines.epochs.partitions import keys_of, partitions
 from pipelines.lanes.lane import lanes
 from pipelines.planning.plan import Limits
-from tests.support.lakes.joined_lakes import (
+from tests.support.lakes.join_story_lake import (
     AXES,
     FEEDS,
     LANE,
@@ -34,7 +34,7 @@ from tests.support.lakes.joined_lakes import (
     with_a_delivery,
     written,
 )
-from tests.support.lakes.lake_play import deliver, register
+from tests.support.lakes.story_lake import deliver, register
 from tests.support.stories.join_stories import (
     ORIGIN,
     TICK,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from fencepost.reference import run
 from pipelines.planning.plan import Limits
-from tests.support.lakes.lake_play import LakeWay, lake_of, play
+from tests.support.lakes.story_lake import LakeWay, lake_of, play
 from tests.support.oracles.oracles import assert_same_rows
 from tests.support.stories.strategies import FEED, Story, stories
 

@@ -15,14 +15,11 @@ from dataclasses import dataclass
 
 from pipelines.lake.append import Unknown
 from tests.simulated.store import Row
+from tests.support.crashes import Killed
 
 MOST_BOOTS = 60
 CALM_FROM = 6
 PATIENCE = 300.0
-
-
-class Killed(BaseException):
-    """The process ends here."""
 
 
 @dataclass(frozen=True)

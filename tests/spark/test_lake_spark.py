@@ -23,8 +23,9 @@ from pipelines.runs.watch import Watch
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner, SparkRunner
 from tests.support.commands.commands import REPOSITORY
-from tests.support.lakes import landed_joins, landed_lakes
-from tests.support.lakes.landed_lakes import LEFT_OUT, SECOND, Way, play, tables_of
+from tests.support.lakes import join_past, tick_past
+from tests.support.lakes.builder import SECOND
+from tests.support.lakes.tick_past import LEFT_OUT, Way, play, tables_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -54,11 +55,9 @@ def on_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> L
 @pytest.fixture(scope="module")
 def joined_on_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Lake:
     """Two feeds and their joins, shared out to three tasks of Spark."""
-    way = landed_joins.Way(run_every=4, limits=Limits(snapshot_every=2), tasks=3)
+    way = join_past.Way(run_every=4, limits=Limits(snapshot_every=2), tasks=3)
     runner = SparkRunner(lambda: spark)
-    return landed_joins.play(
-        tmp_path_factory.mktemp("joined"), landed_joins.past(), way, runner=runner
-    )
+    return join_past.play(tmp_path_factory.mktemp("joined"), join_past.past(), way, runner=runner)
 
 
 def published(spark: SparkSession, lake: Lake, name: str) -> DataFrame:
@@ -87,7 +86,7 @@ def test_rows_through_spark_and_rows_from_files_give_the_same_tables(
 
 
 def test_evaluating_again_by_the_other_path_proves_the_rows(on_spark: Lake) -> None:
-    settings = landed_lakes.settings_of(on_spark.settings.root.parent, LATENESS, read_path="spark")
+    settings = tick_past.past_settings(on_spark.settings.root.parent, LATENESS, read_path="spark")
     other = Lake(on_spark.store, settings, on_spark.runner, on_spark.limits)
     for report in partitions(other, "ticks", keys_of(other, "ticks"), again=True):
         assert report.proved
@@ -122,7 +121,7 @@ def test_every_engine_reads_every_table_alike(
 
 
 def test_joins_by_tasks_of_spark_are_those_of_the_reference(joined_on_spark: Lake) -> None:
-    landed_joins.assert_told(joined_on_spark, landed_joins.past())
+    join_past.assert_told(joined_on_spark, join_past.past())
 
 
 def test_spark_refuses_a_row_that_breaks_a_constraint(spark, on_spark: Lake) -> None:
@@ -146,13 +145,12 @@ def test_files_are_passed_over_by_query_stream_and_day(on_spark: Lake) -> None:
 
 
 def test_a_watch_takes_what_lands_and_ends_on_sigterm(tmp_path: Path) -> None:
-    settings = landed_lakes.settings_of(tmp_path)
+    settings = tick_past.new_lake(tmp_path).settings
     (tmp_path / "fencepost.toml").write_text(
-        '[feeds.ticks]\naxes = ["price", "volume"]\nsource = "landing"\nsettle = "0s"\n'
+        '[feeds.ticks]\naxes = ["price", "volume"]\nsource = "landing/ticks"\nsettle = "0s"\n'
     )
-    Store.create(settings.root, settings.tables, buckets=4)
     landing = settings.feeds["ticks"].source
-    files = list(landed_lakes.deliveries(3))
+    files = list(tick_past.deliveries(3))
     (landing / files[0][0]).write_text(files[0][1])
     command = [sys.executable, "-m", "pipelines.cli.app", "watch", "--every", "1s"]
     watch = subprocess.Popen(
@@ -193,8 +191,8 @@ def _done(store: Store, deliveries: int, patience: float = 90) -> bool:
 
 @pytest.mark.fault(13)
 def test_a_failing_run_ends_the_watch_with_its_error(tmp_path: Path) -> None:
-    settings = landed_lakes.settings_of(tmp_path)
-    store = Store.create(settings.root, settings.tables, buckets=4)
+    lake = tick_past.new_lake(tmp_path)
+    store, settings = lake.store, lake.settings
     log = store.folder("epochs") / "_delta_log"
     last = max(log.glob("*.json"))
     watch = Watch(settings, HereRunner(), 0.1, lambda _: None)
@@ -208,7 +206,7 @@ def test_a_failing_run_ends_the_watch_with_its_error(tmp_path: Path) -> None:
 def test_rows_are_the_same_under_another_time_zone(tmp_path: Path, here: Lake) -> None:
     """A process in New York, over the hours of a change of clocks, as under UTC."""
     code = (
-        "import sys; from pathlib import Path; from tests.support.lakes.landed_lakes import *;"
+        "import sys; from pathlib import Path; from tests.support.lakes.tick_past import *;"
         "from pipelines.spark.runner import HereRunner;"
         "print(repr(tables_of(play(Path(sys.argv[1]), HereRunner(), Way(), 2 * SECOND))))"
     )

@@ -8,7 +8,7 @@ from pipelines.project.settings import Feed, Settings
 from pipelines.serve.marts import folder_of, refresh
 from pipelines.serve.views.duckdb import duckdb_session
 from schemas.marts import MARTS
-from tests.support.lakes.hand_made_lakes import AXES, Ledger, at
+from tests.support.lakes.ledger import AXES, Ledger, at
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 

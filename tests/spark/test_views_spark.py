@@ -18,7 +18,7 @@ from pipelines.serve.views import statements, views
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.serve.views.spark import from_spark, refuse_writing, spark_session_views
 from schemas import all_tables
-from tests.support.lakes.hand_made_lakes import AXES, Ledger, at
+from tests.support.lakes.ledger import AXES, Ledger, at
 from tests.support.stories.histories import FEED, histories, laid_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]

@@ -12,11 +12,11 @@ from pipelines.checks.scope import Scope, latest_run
 from pipelines.epochs.drive import chain_of
 from pipelines.planning.plan import Limits
 from pipelines.spark.runner import HereRunner
-from tests.support.lakes.checked_lakes import failed, settings_of, sound
-from tests.support.lakes.hand_made_lakes import Ledger, at
-from tests.support.lakes.lake_play import LakeWay, lake_of, play
-from tests.support.lakes.landed_lakes import Way
-from tests.support.lakes.landed_lakes import play as landed
+from tests.support.lakes.ledger import Ledger, at
+from tests.support.lakes.sound_feed import failed, sound, sound_settings
+from tests.support.lakes.story_lake import LakeWay, lake_of, play
+from tests.support.lakes.tick_past import Way
+from tests.support.lakes.tick_past import play as landed
 from tests.support.stories.strategies import Story, stories
 
 NAMES = [check.name for check in OWN]
@@ -119,7 +119,7 @@ def test_a_fault_in_the_lake_is_found_and_told(tmp_path, name, fault, said):
     ledger = sound()
     fault(ledger)
     ledger.written(tmp_path / "lake")
-    (checked,) = own_checks(settings_of(tmp_path), "ticks", names=[name])
+    (checked,) = own_checks(sound_settings(tmp_path), "ticks", names=[name])
     assert not checked.passed
     assert checked.counts["faults"] > 0
     assert any(said in sample for sample in checked.samples), checked.samples
@@ -133,7 +133,7 @@ def test_every_check_has_a_fault_that_it_finds():
 
 def test_a_sound_lake_passes_and_says_what_was_looked_at(tmp_path):
     sound().written(tmp_path / "lake")
-    made = own_checks(settings_of(tmp_path), "ticks")
+    made = own_checks(sound_settings(tmp_path), "ticks")
     assert [checked.name for checked in made] == NAMES
     assert failed(made) == []
     assert all(checked.counts["rows"] > 0 for checked in made)
@@ -168,7 +168,7 @@ def test_the_epochs_of_a_run_are_looked_at_and_no_others(tmp_path):
     ledger = sound()
     ledger.rows["events"][0]["type"] = "O"  # of epoch 1
     store = ledger.written(tmp_path / "lake")
-    declared = settings_of(tmp_path)
+    declared = sound_settings(tmp_path)
     first, second = chain_of(store, "ticks").epochs
     whole = own_checks(declared, "ticks", [first, second])
     assert [name for _, name, _ in failed(whole)] == [
@@ -190,7 +190,7 @@ def test_a_delivery_that_no_epoch_has_taken_yet_is_looked_at_with_any_run(tmp_pa
     store = ledger.written(tmp_path / "lake")
     second = chain_of(store, "ticks").epochs[1:]
     (checked,) = own_checks(
-        settings_of(tmp_path), "ticks", second, ["deliveries_are_accounted_for"]
+        sound_settings(tmp_path), "ticks", second, ["deliveries_are_accounted_for"]
     )
     assert (checked.counts["rows"], checked.counts["faults"]) == (2, 1)
 
@@ -205,7 +205,7 @@ def test_a_stream_that_left_unseen_while_its_query_did_not_stand_may_enter_again
         )
     ledger.event("O", "q", "a", 20, epoch=4, arrival=4)
     ledger.written(tmp_path / "lake")
-    (checked,) = own_checks(settings_of(tmp_path), "ticks", names=["crossings_alternate"])
+    (checked,) = own_checks(sound_settings(tmp_path), "ticks", names=["crossings_alternate"])
     assert checked.passed, checked.samples
 
 
@@ -214,7 +214,7 @@ def test_a_check_that_cannot_be_made_has_failed(tmp_path):
     for row in ledger.rows["epochs"]:
         row["epoch"] += 1
     ledger.written(tmp_path / "lake")
-    (checked,) = own_checks(settings_of(tmp_path), "ticks", names=["nothing_is_stale"])
+    (checked,) = own_checks(sound_settings(tmp_path), "ticks", names=["nothing_is_stale"])
     assert checked.failed
     assert "has epoch 2 where 1 was expected" in checked.samples[0]
 
@@ -223,12 +223,12 @@ def test_the_latest_run_is_what_was_committed_together(tmp_path):
     chain = chain_of(sound().written(tmp_path / "lake"), "ticks")
     assert [epoch.epoch for epoch in latest_run(chain)] == [2]
     assert latest_run(chain.upto(0)) == ()
-    runs = Scope.of(settings_of(tmp_path), "ticks", chain.epochs)
+    runs = Scope.of(sound_settings(tmp_path), "ticks", chain.epochs)
     assert runs.runs == ((1, 2),)
-    assert Scope.of(settings_of(tmp_path), "ticks", ()).epochs("e") == "(FALSE)"
+    assert Scope.of(sound_settings(tmp_path), "ticks", ()).epochs("e") == "(FALSE)"
 
 
 def test_an_unknown_feed_is_refused_in_words(tmp_path):
     sound().written(tmp_path / "lake")
     with pytest.raises(InputError, match=r"no feed 'tick'.*Did you mean 'ticks'"):
-        own_checks(settings_of(tmp_path), "tick")
+        own_checks(sound_settings(tmp_path), "tick")

@@ -10,10 +10,10 @@ from pipelines.spark.runner import HereRunner
 from schemas import all_tables
 from schemas.expectations import contracts
 from tests.support.commands.commands import python
-from tests.support.lakes.checked_lakes import AXES, failed, settings_of, sound, spoilt
-from tests.support.lakes.hand_made_lakes import AXES as MANY_AXES
-from tests.support.lakes.landed_lakes import Way
-from tests.support.lakes.landed_lakes import play as landed
+from tests.support.lakes.ledger import AXES as MANY_AXES
+from tests.support.lakes.sound_feed import AXES, failed, sound, sound_settings, spoilt
+from tests.support.lakes.tick_past import Way
+from tests.support.lakes.tick_past import play as landed
 
 PROMISED = [
     (table, each.name) for table, c in contracts("ticks", AXES).items() for each in c.expectations
@@ -25,7 +25,7 @@ def of_spoilt(tmp_path_factory) -> list[Checked]:
     """What is found in a lake in which every promise is broken once."""
     folder = tmp_path_factory.mktemp("spoilt")
     spoilt().written(folder / "lake")
-    return contract_checks(settings_of(folder), "ticks")
+    return contract_checks(sound_settings(folder), "ticks")
 
 
 @pytest.mark.fault(72)
@@ -55,7 +55,7 @@ def test_a_broken_warning_is_no_failure(of_spoilt):
 
 def test_a_sound_lake_keeps_its_contracts(tmp_path):
     sound().written(tmp_path / "lake")
-    made = contract_checks(settings_of(tmp_path), "ticks")
+    made = contract_checks(sound_settings(tmp_path), "ticks")
     assert failed(made) == []
     looked = {each.table: each.counts["rows"] for each in made}
     assert looked == {
@@ -80,7 +80,7 @@ def test_a_run_s_epochs_are_looked_at_and_what_no_epoch_has_taken_yet(tmp_path):
     ledger.add("ticks", stream_id="b", ts=ledger.rows["ticks"][0]["ts"], arrival=waiting, line=1)
     store = ledger.written(tmp_path / "lake")
     second = chain_of(store, "ticks").epochs[1:]
-    made = contract_checks(settings_of(tmp_path), "ticks", second)
+    made = contract_checks(sound_settings(tmp_path), "ticks", second)
     looked = {each.table: each.counts["rows"] for each in made}
     assert (looked["ticks"], looked["quarantine"], looked["events"]) == (3, 1, 0)
 
@@ -100,7 +100,7 @@ def test_contracts_speak_of_columns_that_there_are(axes):
 
 def test_an_axis_may_be_called_like_a_word_of_sql(tmp_path):
     from pipelines.project.settings import Feed, Settings
-    from tests.support.lakes.hand_made_lakes import Ledger
+    from tests.support.lakes.ledger import Ledger
 
     ledger = Ledger({"select": ("order", "group")})
     arrival = ledger.arrive("select")

@@ -12,7 +12,7 @@ from pipelines.checks.docs import alone, bring_up_to_date
 from pipelines.checks.site import KEPT, Site
 from pipelines.checks.styling import STYLE
 from pipelines.project.settings import Settings
-from tests.support.lakes.checked_lakes import settings_of, sound, spoilt
+from tests.support.lakes.sound_feed import sound, sound_settings, spoilt
 
 pytestmark = pytest.mark.xdist_group("great-expectations")  # one process imports it for all
 
@@ -54,7 +54,7 @@ def site(tmp_path_factory) -> Site:
     """The pages of a lake in which every promise is broken."""
     folder = tmp_path_factory.mktemp("docs")
     spoilt().written(folder / "lake")
-    declared = settings_of(folder)
+    declared = sound_settings(folder)
     checked(declared)
     return Site.of(declared)
 
@@ -100,7 +100,7 @@ def test_what_was_broken_has_its_page_at_once_with_the_counts(site):
 
 def test_what_passed_is_in_the_index_at_once_and_has_its_page_when_asked_for(tmp_path):
     sound().written(tmp_path / "lake")
-    declared = settings_of(tmp_path)
+    declared = sound_settings(tmp_path)
     site = Site.of(declared)
     checked(declared)
     assert not list((site.root / "validations").rglob("*.html"))
@@ -116,7 +116,7 @@ def test_what_passed_is_in_the_index_at_once_and_has_its_page_when_asked_for(tmp
 
 def test_pages_go_with_their_runs(tmp_path):
     spoilt().written(tmp_path / "lake")
-    declared = settings_of(tmp_path)
+    declared = sound_settings(tmp_path)
     site = Site.of(declared)
     for _ in range(KEPT + 1):
         with Moment(declared, ["ticks"], again=True) as moment:

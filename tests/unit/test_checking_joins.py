@@ -20,10 +20,17 @@ from pipelines.planning.plan import Limits
 from pipelines.project.settings import Settings
 from schemas import all_tables
 from schemas.expectations import contracts
-from tests.support.lakes.checked_joins import AXES, LANE, settings_of, sound, spoilt
-from tests.support.lakes.checked_lakes import failed
-from tests.support.lakes.hand_made_lakes import Ledger, at
-from tests.support.lakes.joined_lakes import FEEDS, JoinWay, lake_of, play, with_a_delivery, written
+from tests.support.lakes.join_story_lake import (
+    FEEDS,
+    JoinWay,
+    lake_of,
+    play,
+    with_a_delivery,
+    written,
+)
+from tests.support.lakes.ledger import Ledger, at
+from tests.support.lakes.sound_feed import failed
+from tests.support.lakes.sound_join import AXES, LANE, sound, sound_settings, spoilt
 from tests.support.stories.join_stories import JoinStory, join_stories, long_story
 
 NAMES = [check.name for check in OF_JOINS]
@@ -162,7 +169,7 @@ def test_a_fault_in_a_lane_of_joins_is_found_and_told(tmp_path, name, fault, sai
     ledger = sound()
     fault(ledger)
     ledger.written(tmp_path / "lake")
-    (checked,) = own_checks(settings_of(tmp_path), LANE, names=[name])
+    (checked,) = own_checks(sound_settings(tmp_path), LANE, names=[name])
     assert not checked.passed
     assert checked.counts["faults"] > 0
     assert any(said in sample for sample in checked.samples), checked.samples
@@ -176,7 +183,7 @@ def test_every_check_of_joins_has_a_fault_that_it_finds():
 
 def test_a_sound_lane_of_joins_passes_and_says_what_was_looked_at(tmp_path):
     sound().written(tmp_path / "lake")
-    declared = settings_of(tmp_path)
+    declared = sound_settings(tmp_path)
     made = own_checks(declared, LANE)
     assert [checked.name for checked in made] == NAMES
     assert failed(made) == []
@@ -197,7 +204,9 @@ def test_an_audit_reaches_back_to_what_the_other_feed_delivered_last(tmp_path, m
     lose("pairs", epoch=2)(ledger)
     lose("pairs", epoch=1)(ledger)  # of a tuple that is older than what is looked at
     ledger.written(tmp_path / "lake")
-    (checked,) = own_checks(settings_of(tmp_path), LANE, names=["pairs_are_those_of_the_queries"])
+    (checked,) = own_checks(
+        sound_settings(tmp_path), LANE, names=["pairs_are_those_of_the_queries"]
+    )
     assert checked.counts == {"rows": 4, "faults": 1}
 
 
@@ -209,7 +218,7 @@ def test_what_no_feed_has_judged_yet_is_not_held_against_a_lane(tmp_path):
     ledger.rows["quarantine"] = []
     ledger.written(tmp_path / "lake")
     names = ["pairs_are_those_of_the_queries", "members_are_the_newest"]
-    made = own_checks(settings_of(tmp_path), LANE, names=names)
+    made = own_checks(sound_settings(tmp_path), LANE, names=names)
     assert failed(made) == []
     assert {checked.name: checked.counts["rows"] for checked in made} == {
         "pairs_are_those_of_the_queries": 4,
@@ -309,7 +318,7 @@ def test_a_pair_that_nobody_joins_is_refused_in_words(tmp_path):
 
 def test_every_promise_of_joins_can_be_broken(tmp_path):
     spoilt().written(tmp_path / "lake")
-    found = contract_checks(settings_of(tmp_path), LANE)
+    found = contract_checks(sound_settings(tmp_path), LANE)
     promised = [(t, e.name) for t, c in contracts(LANE, AXES).items() for e in c.expectations]
     assert [(each.table, each.name) for each in found] == promised
     for each in found:
@@ -320,7 +329,7 @@ def test_every_promise_of_joins_can_be_broken(tmp_path):
 
 def test_a_sound_lane_of_joins_keeps_its_contracts(tmp_path):
     sound().written(tmp_path / "lake")
-    made = contract_checks(settings_of(tmp_path), LANE)
+    made = contract_checks(sound_settings(tmp_path), LANE)
     assert failed(made) == []
     looked = {each.table: each.counts["rows"] for each in made}
     assert looked == {"pairs": 2, "band_changes": 4}

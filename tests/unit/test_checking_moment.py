@@ -14,10 +14,10 @@ from pipelines.epochs.drive import chain_of
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
-from tests.support.lakes.checked_joins import LANE
-from tests.support.lakes.checked_joins import settings_of as settings_of_joins
-from tests.support.lakes.checked_joins import sound as sound_joins
-from tests.support.lakes.checked_lakes import settings_of, sound, spoilt
+from tests.support.lakes.sound_feed import sound, sound_settings, spoilt
+from tests.support.lakes.sound_join import LANE
+from tests.support.lakes.sound_join import sound as sound_joins
+from tests.support.lakes.sound_join import sound_settings as join_settings
 
 FEW = ("deliveries_are_accounted_for", "crossings_alternate", "state_is_the_newest")
 
@@ -36,7 +36,7 @@ def fresh(made: list[Checked]) -> list[Checked]:
 def declared(tmp_path) -> Settings:
     """A sound lake that was checked once."""
     sound().written(tmp_path / "lake")
-    settings = settings_of(tmp_path)
+    settings = sound_settings(tmp_path)
     assert len(fresh(looked(settings))) == len(looked(settings)) > 40
     return settings
 
@@ -89,7 +89,7 @@ def test_a_contract_that_changed_is_looked_at(declared, monkeypatch):
 @pytest.mark.xdist_group("great-expectations")
 def test_what_failed_is_looked_at_each_time_and_what_passed_beside_it_is_not(tmp_path):
     spoilt().written(tmp_path / "lake")
-    declared = settings_of(tmp_path)
+    declared = sound_settings(tmp_path)
     first, second = looked(declared), looked(declared)
     assert {each.name for each in first if each.passed} == {
         each.name for each in second if each.since is not None
@@ -103,7 +103,7 @@ def test_what_failed_is_looked_at_each_time_and_what_passed_beside_it_is_not(tmp
 
 def test_of_two_feeds_the_one_that_moved_is_looked_at(tmp_path):
     sound_joins().written(tmp_path / "lake")
-    declared = settings_of_joins(tmp_path)
+    declared = join_settings(tmp_path)
     for lane in ("bids", "asks", LANE):
         looked(declared, lane)
     store = Store.open(declared.root, declared.tables)

@@ -18,7 +18,7 @@ from pipelines.checks import OWN
 from pipelines.cli.commands.check import check
 from pipelines.project.settings import Settings
 from schemas.expectations import contracts
-from tests.support.lakes.checked_lakes import AXES, settings_of, sound, spoilt
+from tests.support.lakes.sound_feed import AXES, sound, sound_settings, spoilt
 
 TOML = """
 [lake]
@@ -122,7 +122,7 @@ def _assets(declared: Settings) -> list[dg.AssetKey]:
 @pytest.mark.xdist_group("great-expectations")
 def test_dagster_is_told_each_check_with_counts_severity_and_samples(tmp_path):
     spoilt().written(tmp_path / "lake")
-    declared = settings_of(tmp_path)
+    declared = sound_settings(tmp_path)
     told = evaluated(declared)
     own = {(check.table or "ticks", check.name) for check in OWN}
     promised = {(t, e.name) for t, c in contracts("ticks", AXES).items() for e in c.expectations}
@@ -144,7 +144,7 @@ def test_dagster_is_told_each_check_with_counts_severity_and_samples(tmp_path):
 def test_what_would_spread_blocks_and_nothing_else(tmp_path):
     blocking = {
         spec.name
-        for definition in checks(settings_of(tmp_path))
+        for definition in checks(sound_settings(tmp_path))
         for spec in definition.check_specs
         if spec.blocking
     }
@@ -157,7 +157,7 @@ def test_what_would_spread_blocks_and_nothing_else(tmp_path):
 
 
 def test_no_promise_has_the_name_of_a_check_of_ours_and_steps_are_few(tmp_path):
-    declared = settings_of(tmp_path)
+    declared = sound_settings(tmp_path)
     promised = {e.name for c in contracts("ticks", AXES).values() for e in c.expectations}
     assert not promised & {check.name for check in OWN}
     assert len(checks(declared)) == 5  # each is a process of Dagster's

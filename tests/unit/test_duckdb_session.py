@@ -7,7 +7,7 @@ from fencepost.errors import LakeError
 from pipelines.lake.evidence import Evidence
 from pipelines.serve.views.duckdb import duckdb_session
 from schemas import all_tables
-from tests.support.lakes.hand_made_lakes import AXES, Ledger
+from tests.support.lakes.ledger import AXES, Ledger
 
 NOTHING = Evidence("by hand", "more", "", 1, 1, 1, 1, 0)
 

@@ -32,9 +32,9 @@ from schemas import FORMAT, Table, all_tables
 from schemas.epochs import COUNTS
 from tests.support.commands.commands import fencepost
 from tests.support.commands.files import written
-from tests.support.lakes.hand_made_lakes import Ledger, at
-from tests.support.lakes.lake_play import deliver
+from tests.support.lakes.ledger import Ledger, at
 from tests.support.lakes.registry_lake import AXES, Lake, query, said
+from tests.support.lakes.story_lake import deliver
 
 ADDED: dict[int, dict[str, set[str]]] = {
     2: {"queries": {"tests"}, "epochs": {"matched", "choice"}},

@@ -13,16 +13,8 @@ from hypothesis import strategies as st
 
 from fencepost.errors import InputError
 from pipelines.project.settings import Feed, Settings
-from tests.support.lakes.ingested import (
-    AT,
-    HEAD,
-    T0,
-    Killed,
-    Place,
-    as_json_lines,
-    killed_at,
-    ticks,
-)
+from tests.support.crashes import Killed, killed_at
+from tests.support.lakes.landing_place import AT, HEAD, T0, Place, as_json_lines, ticks
 
 MINUTE = 60_000_000
 

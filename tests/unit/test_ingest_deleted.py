@@ -20,7 +20,8 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.project.settings import Feed
 from schemas import all_tables
-from tests.support.lakes.ingested import AT, T0, Killed, Place, as_json_lines, killed_at
+from tests.support.crashes import Killed, killed_at
+from tests.support.lakes.landing_place import AT, T0, Place, as_json_lines
 
 FEED = Feed("quotes", ("price",), Path("quotes"), deleted="gone")
 HEAD = "stream_id,ts,price,gone\n"

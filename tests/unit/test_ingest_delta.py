@@ -9,7 +9,8 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from pipelines.project.settings import Feed
-from tests.support.lakes.ingested import T0, Killed, Place, killed_at
+from tests.support.crashes import Killed, killed_at
+from tests.support.lakes.landing_place import T0, Place
 
 FEED = Feed("ticks", ("price",), Path("ticks"), form="delta")
 

@@ -13,8 +13,8 @@ from fencepost.errors import InputError
 from pipelines.ingest.refusals import Dismissed, dismiss, unanswered
 from pipelines.project.settings import Feed
 from pipelines.serve.views.duckdb import duckdb_session
-from tests.support.lakes.hand_made_lakes import AXES, Ledger
-from tests.support.lakes.ingested import T0, Place, ticks
+from tests.support.lakes.landing_place import T0, Place, ticks
+from tests.support.lakes.ledger import AXES, Ledger
 
 BAD = "stream,ts\na,2026-11-18T12:00:00Z\n"
 SHARED = Ledger().in_memory()

@@ -7,7 +7,8 @@ import pytest
 
 from fencepost.errors import InputError
 from pipelines.project.settings import Feed
-from tests.support.lakes.ingested import AT, HEAD, T0, Killed, Place, killed_at, ticks
+from tests.support.crashes import Killed, killed_at
+from tests.support.lakes.landing_place import AT, HEAD, T0, Place, ticks
 
 DAY = 86_400_000_000
 

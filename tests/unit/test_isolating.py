@@ -11,8 +11,8 @@ from pipelines.ingest import ingest, recover
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
 from pipelines.spark.runner import HereRunner, Work
-from tests.support.lakes import landed_lakes
-from tests.support.lakes.landed_lakes import NOW, land
+from tests.support.lakes import tick_past
+from tests.support.lakes.tick_past import NOW, land
 
 
 class Deadly(HereRunner):
@@ -36,8 +36,8 @@ class Deadly(HereRunner):
 
 
 def lake_with_files(folder: Path) -> tuple[Store, Settings]:
-    settings = landed_lakes.settings_of(folder)
-    store = Store.create(settings.root, settings.tables, buckets=4)
+    lake = tick_past.new_lake(folder)
+    store, settings = lake.store, lake.settings
     for name in ("a.csv", "b.csv", "c.csv"):
         land(settings, name, f"stream_id,ts,price,volume\n{name},2025-11-17T23:00:00Z,1,1\n")
     return store, settings

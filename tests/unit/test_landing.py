@@ -19,7 +19,7 @@ from fencepost.times import DAY, SECOND
 from pipelines.ingest.landing import Found, Known, Looked, key_in_path, key_of_time, look
 from pipelines.ingest.landing import folder as landing_folder
 from pipelines.project.settings import Feed
-from tests.support.lakes.landed import NOON, known, land, paths, refusals
+from tests.support.lakes.landing_folder import NOON, known, land, paths, refusals
 
 
 @pytest.fixture

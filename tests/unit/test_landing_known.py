@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fencepost.times import DAY
 from pipelines.ingest.landing import Known, Looked, Refusal, folder, look
 from pipelines.project.settings import Feed
-from tests.support.lakes.landed import LONG_AGO, NOON, known, land, ledger, paths, refusals
+from tests.support.lakes.landing_folder import LONG_AGO, NOON, known, land, ledger, paths, refusals
 
 
 @pytest.fixture

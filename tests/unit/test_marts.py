@@ -22,8 +22,8 @@ from pipelines.serve.marts import folder_of, refresh
 from pipelines.serve.views import views
 from pipelines.serve.views.duckdb import duckdb_session
 from schemas.marts import MARTS
-from tests.support.lakes.hand_made_lakes import AXES, Ledger
-from tests.support.lakes.mart_lakes import TICKS, TOWN, Town, in_order, refreshed, write_town
+from tests.support.lakes.ledger import AXES, Ledger
+from tests.support.lakes.mart_lake import TICKS, TOWN, Town, in_order, refreshed, write_town
 
 
 @pytest.fixture(scope="module")

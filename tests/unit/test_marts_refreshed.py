@@ -21,8 +21,8 @@ from pipelines.lake.create import make_table
 from pipelines.lake.evidence import Evidence
 from pipelines.serve.marts import folder_of, refresh, tidy
 from schemas.marts import MARTS
-from tests.support.lakes.hand_made_lakes import AXES
-from tests.support.lakes.mart_lakes import NOW, TICKS, TOWN, Town, files_of, refreshed, write_town
+from tests.support.lakes.ledger import AXES
+from tests.support.lakes.mart_lake import NOW, TICKS, TOWN, Town, files_of, refreshed, write_town
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from pipelines.serve import pictures
 from pipelines.serve.pictures import Picture, as_markdown
 from pipelines.serve.pictures.canvas import WIDTH, Canvas, drawable, width_of
 from pipelines.serve.pictures.charts import compact, nice, shortened_middle
-from tests.support.lakes.hand_made_lakes import AXES, BEGIN, Ledger, at
+from tests.support.lakes.ledger import AXES, BEGIN, Ledger, at
 
 ALL = (
     pictures.events_by_query_and_hour,

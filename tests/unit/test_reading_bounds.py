@@ -20,7 +20,7 @@ from pipelines.files.read import rows as raw_rows
 from pipelines.files.read.content import LongLine, Window, bounded_lines
 from pipelines.ingest import task
 from tests.support.commands.files import faulty, lines_of, raws, rows_of, taken, written
-from tests.support.lakes.ingested import Place, ticks
+from tests.support.lakes.landing_place import Place, ticks
 
 T = "2026-11-18T14:02:11Z"
 HEADER = "stream_id,ts,price\n"

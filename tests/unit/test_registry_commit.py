@@ -13,7 +13,8 @@ from pipelines.registry.changes import Changes
 from pipelines.registry.commit import recover, register
 from pipelines.registry.queries import version_at
 from pipelines.registry.query_files import given_one
-from tests.support.lakes.registry_lake import AXES, NOW, Killed, Lake, Row, killed_at, query
+from tests.support.crashes import Killed, killed_at
+from tests.support.lakes.registry_lake import AXES, NOW, Lake, Row, query
 
 
 @pytest.fixture

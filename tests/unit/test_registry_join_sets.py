@@ -19,7 +19,7 @@ from pipelines.registry.queries import standing
 from pipelines.registry.query_files import read_given
 from pipelines.registry.text import json_lines
 from tests.support.commands.files import written
-from tests.support.lakes.registered_joins import (
+from tests.support.lakes.join_rules import (
     FEEDS,
     LANE,
     TURNED,

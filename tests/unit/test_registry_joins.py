@@ -18,7 +18,7 @@ from pipelines.registry.query_files import read_given
 from pipelines.registry.text import condition_text, json_lines
 from pipelines.serve.views.duckdb import duckdb_session
 from tests.support.commands.files import written
-from tests.support.lakes.registered_joins import (
+from tests.support.lakes.join_rules import (
     LANE,
     MINUTE,
     TURNED,

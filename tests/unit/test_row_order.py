@@ -13,15 +13,14 @@ from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction
 
 from pipelines.checks.own import own_checks
-from pipelines.epochs.drive import Lake, advance
+from pipelines.epochs.drive import advance
 from pipelines.ingest import ingest, retry
-from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.quarantine import Asked, quarantined
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
-from tests.support.lakes.landed_lakes import register
+from tests.support.lakes.builder import new_lake, register
 
 T0 = 1_795_003_200_000_000
 DAY = 86_400_000_000
@@ -93,7 +92,7 @@ def write(folder: Path, rows: list[dict[str, Any]], way: int) -> None:
     known.create_write_transaction(adds, "append", known.schema(), [])
 
 
-def settings_of(folder: Path, lateness: int) -> Settings:
+def declared(folder: Path, lateness: int) -> Settings:
     feeds = {
         "ticks": Feed(
             "ticks", ("price", "volume"), folder / "t", form="delta", allowed_lateness=lateness
@@ -105,9 +104,9 @@ def settings_of(folder: Path, lateness: int) -> Settings:
 
 def told(folder: Path, way: int, lateness: int = 0) -> dict[str, list[str]]:
     """Play three versions of two tables on a lake, and read what came of them."""
-    settings = settings_of(folder, lateness)
-    store = Store.create(settings.root, settings.tables, buckets=2)
-    lake = Lake(store, settings, HereRunner(), Limits())
+    settings = declared(folder, lateness)
+    lake = new_lake(settings, limits=Limits())
+    store = lake.store
     register(lake, RULES, T0)
     for version in range(3):
         write(folder / "t", ticks(version), way)

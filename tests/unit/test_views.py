@@ -14,7 +14,7 @@ from pipelines.project.settings import VIEWS
 from pipelines.serve.views import statements, views, views_for
 from pipelines.serve.views.duckdb import duckdb_session
 from schemas import RESERVED, all_tables
-from tests.support.lakes.hand_made_lakes import Ledger, answered, at
+from tests.support.lakes.ledger import Ledger, answered, at
 from tests.support.stories.histories import FEED, Crossing, histories, laid_out, visits_of
 
 SHARED = Ledger({FEED: ("price",)}).in_memory()

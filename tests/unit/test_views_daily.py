@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schemas.marts import DAILY_SUMMARY, TRANSITIONS
-from tests.support.lakes.hand_made_lakes import BEGIN, Ledger, answered, at
+from tests.support.lakes.ledger import BEGIN, Ledger, answered, at
 from tests.support.stories.histories import (
     FEED,
     IDS,

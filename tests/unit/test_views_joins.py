@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.lakes.hand_made_lakes import AXES, Ledger, answered, at
+from tests.support.lakes.ledger import AXES, Ledger, answered, at
 
 LANE, TURNED = "ticks~locations", "locations~ticks"
 FOUND: dict[str, Any] = {"lane": LANE, "query_version": 1, "generation": 1, "epoch": 1}

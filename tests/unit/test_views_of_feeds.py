@@ -13,7 +13,7 @@ from pipelines.serve.views import views
 from pipelines.serve.views.duckdb import duckdb_session, from_duckdb
 from pipelines.serve.views.of_feeds import EACH, named_in
 from schemas import all_tables
-from tests.support.lakes.hand_made_lakes import Ledger, at
+from tests.support.lakes.ledger import Ledger, at
 
 AXES = {"ticks": ("price", "volume"), "vans": ("x", "y", "price")}
 TOML = """

@@ -16,7 +16,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.support.lakes.hand_made_lakes import Ledger, at
+from tests.support.lakes.ledger import Ledger, at
 
 Visit = tuple[str, int, str, int | None, int | None, str | None]
 """Query, version, stream, entered, left, ended by."""

@@ -21,14 +21,13 @@ from fencepost.lanes import lane_of
 from fencepost.queries.joins import WINDOW_JOIN, JoinQuery
 from fencepost.queries.joins.on import parse_join
 from fencepost.reference import Change, JoinRegistration, Pair, SideDelivery, Sighting
-from pipelines.epochs.drive import Lake, advance, arrivals_of, chain_of
+from pipelines.epochs.drive import Lake, arrivals_of, chain_of
 from pipelines.execute.joins.job import JoinJob
-from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain
 from pipelines.planning.plan import Limits
-from pipelines.project.settings import Feed, Settings
-from pipelines.spark.runner import HereRunner, Runner
-from tests.support.lakes.lake_play import KEY, deliver, register
+from pipelines.spark.runner import Runner
+from tests.support.lakes.builder import evaluate, new_lake, settings_of
+from tests.support.lakes.story_lake import KEY, deliver, register
 
 FEEDS = ("bids", "asks")
 LANE = lane_of(*FEEDS)
@@ -60,13 +59,12 @@ def lake_of(
     axes: Axes = AXES,
 ) -> Lake:
     """Make a lake of two feeds, with nothing in it."""
-    feeds = {
-        name: Feed(name, own, root / "landing" / name, allowed_lateness=late, deleted="deleted")
-        for name, own, late in zip(FEEDS, axes, lateness, strict=True)
+    options = {
+        name: {"allowed_lateness": late, "deleted": "deleted"}
+        for name, late in zip(FEEDS, lateness, strict=True)
     }
-    settings = Settings(None, root / "lake", feeds, buckets=2)
-    store = Store.create(settings.root, settings.tables, buckets=2)
-    return Lake(store, settings, runner or HereRunner(), way.limits)
+    settings = settings_of(root, dict(zip(FEEDS, axes, strict=True)), options, buckets=2)
+    return new_lake(settings, runner, way.limits)
 
 
 def play(lake: Lake, script: Script, way: JoinWay = JoinWay()) -> None:
@@ -81,8 +79,8 @@ def play(lake: Lake, script: Script, way: JoinWay = JoinWay()) -> None:
             deliver(lake, item.delivery, KEY, feed, item.gone)
             arrived += 1
             if way.at_once is not None and arrived % way.at_once == 0:
-                list(advance(lake, LANE))
-        list(advance(lake, LANE))
+                evaluate(lake, LANE)
+        evaluate(lake, LANE)
 
 
 @contextmanager

@@ -7,15 +7,13 @@ Law: however a past is cut into runs and epochs, and whoever runs them, a lake t
 """
 
 import json
-import os
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from fencepost.queries import read_queries_jsonl
 from fencepost.queries.joins import BAND_JOIN, JoinQuery
@@ -27,17 +25,13 @@ from fencepost.reference import (
     Sighting,
     run_joins,
 )
-from pipelines import ingest
-from pipelines.epochs.drive import Lake, advance
-from pipelines.lake.store import Store
+from pipelines.epochs.drive import Lake
 from pipelines.planning.plan import Limits
-from pipelines.project.settings import Feed, Settings
-from pipelines.registry import commit as registry
-from pipelines.registry.changes import Changes
-from pipelines.registry.query_files import given_line
-from pipelines.serve.views.duckdb import duckdb_session
-from pipelines.spark.runner import HereRunner, Runner
-from tests.support.lakes.joined_lakes import (
+from pipelines.project.settings import Settings
+from pipelines.spark.runner import Runner
+from tests.support.lakes import builder
+from tests.support.lakes.builder import SECOND, Rule, evaluate, instant, rows_of
+from tests.support.lakes.join_story_lake import (
     FEEDS,
     LANE,
     JoinWay,
@@ -49,7 +43,6 @@ from tests.support.lakes.joined_lakes import (
     with_a_delivery,
 )
 
-SECOND = 1_000_000
 BEGIN = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
 NOW = BEGIN + 86_400 * SECOND
 AXES = (("price", "volume"), ("price",))
@@ -57,7 +50,6 @@ AXES_OF = dict(zip(FEEDS, AXES, strict=True))
 STREAMS = ("AAPL", "ACME", "naïve ' id")
 BOTH_LATE = (2 * SECOND, SECOND)
 
-Rule = Mapping[str, Any]
 PAIRED: Rule = {"kind": "window_join", "left": "bids", "right": "asks"}
 BANDED: Rule = {"kind": "band_join", "left": "bids.price", "right": "asks.price"}
 
@@ -143,11 +135,6 @@ def past(count: int = 14, rows: int = 9, seed: int = 2, whose: str = "bbaabaabab
     return found
 
 
-def instant(ts: int) -> str:
-    """Write a time as a file has it."""
-    return str(np.datetime64(ts, "us")) + "Z"
-
-
 # ── as the contract says ──────────────────────────────────────────────────────────────────────────
 
 
@@ -191,35 +178,22 @@ class Way:
     tasks: int = 1
 
 
-def settings_of(folder: Path, lateness: tuple[int, int] = (0, 0), **more: Any) -> Settings:
-    """Declare both feeds; of asks a column says who is gone."""
-    feeds = {}
-    for name, axes, late in zip(FEEDS, AXES, lateness, strict=True):
-        source = folder / "landing" / name
-        source.mkdir(parents=True, exist_ok=True)
-        feeds[name] = Feed(
-            name,
-            axes,
-            source,
-            allowed_lateness=late,
-            settle=0,
-            partition="hour",
-            partition_in_path=True,
-            deleted="gone" if name == "asks" else None,
-        )
-    return Settings(None, folder / "lake", feeds, buckets=2, **more)
-
-
 def new_lake(
     folder: Path,
     lateness: tuple[int, int] = (0, 0),
     way: Way = Way(),
     runner: Runner | None = None,
 ) -> Lake:
-    """Make a lake with nothing in it."""
-    settings = settings_of(folder, lateness)
-    store = Store.create(settings.root, settings.tables, buckets=2)
-    return replace(Lake.of(store, settings, runner or HereRunner()), limits=way.limits)
+    """Make a lake with nothing in it; of asks a column says who is gone."""
+    options: dict[str, dict[str, Any]] = {
+        name: {"allowed_lateness": late, "settle": 0, "partition": "hour"}
+        for name, late in zip(FEEDS, lateness, strict=True)
+    }
+    for each in options.values():
+        each["partition_in_path"] = True
+    options["asks"]["deleted"] = "gone"
+    settings = builder.settings_of(folder, AXES_OF, options, buckets=2)
+    return builder.new_lake(settings, runner, way.limits)
 
 
 def play(
@@ -237,8 +211,8 @@ def play(
             happen(lake, item, NOW + number * SECOND)
             arrived += isinstance(item, Landing)
             if way.run_every and isinstance(item, Landing) and arrived % way.run_every == 0:
-                list(advance(lake, LANE))
-        list(advance(lake, LANE))
+                evaluate(lake, LANE)
+        evaluate(lake, LANE)
     return lake
 
 
@@ -246,32 +220,19 @@ def happen(lake: Lake, item: Landing | Commit, now: int) -> None:
     """Let one thing happen: rules are registered, or a file lands and is taken in."""
     if isinstance(item, Landing):
         land(lake.settings, item)
-        ingest.ingest(lake.store, lake.settings, lake.runner, now)
+        builder.ingest(lake, now)
     else:
-        axes = lake.settings.axes
-        rows = [given_line(json.dumps(rule), "rules", axes) for rule in item.given]
-        given = pa.concat_tables(rows) if rows else Changes().given
-        removed = pa.array(item.removed, pa.string())
-        registry.register(lake.store, lake.settings, Changes(given, removed), now)
+        builder.register(lake, item.given, now, item.removed)
 
 
 def land(settings: Settings, item: Landing) -> None:
     """Put a file into its landing folder, as if it had been there for long."""
-    path = settings.feeds[item.feed].source / item.name
-    path.write_text(item.text)
-    os.utime(path, (0, BEGIN // SECOND))
+    builder.land(settings.feeds[item.feed], item.name, item.text, BEGIN)
 
 
 def of_lane(lake: Lake, view: str) -> list[dict[str, Any]]:
     """Give the rows of a view that are the lane's."""
-    return [row for row in asked(lake, f"from {view}") if row["lane"] == LANE]
-
-
-def asked(lake: Lake, sql: str) -> list[dict[str, Any]]:
-    """Ask the views."""
-    with duckdb_session(lake.store.root, lake.store.tables) as session:
-        rows: list[dict[str, Any]] = session.sql(sql).to_arrow_table().to_pylist()
-    return rows
+    return [row for row in rows_of(lake, f"from {view}") if row["lane"] == LANE]
 
 
 def assert_told(lake: Lake, happened: Past, lateness: tuple[int, int] = (0, 0)) -> None:

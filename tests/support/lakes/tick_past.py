@@ -4,29 +4,22 @@ Law: the same deliveries and registry commits in the same order, however they ar
 epochs, whoever runs them, give the same tables; `tables_of` reads what must not differ.
 """
 
-import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from pipelines import ingest
-from pipelines.epochs.drive import Lake, advance
-from pipelines.lake.store import Store
+from pipelines.epochs.drive import Lake
 from pipelines.planning.plan import Limits
-from pipelines.project.settings import Feed, Settings
-from pipelines.registry import commit as registry
-from pipelines.registry.changes import Changes
-from pipelines.registry.query_files import given_line
-from pipelines.runs.run import recover
+from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import Runner
+from tests.support.lakes import builder
+from tests.support.lakes.builder import SECOND, evaluate, ingest, instant, register
 
-SECOND = 1_000_000
 AXES = ("price", "volume")
 BEGIN = 1_763_420_400 * SECOND  # 2025-11-17T23:00:00Z
 NOW = BEGIN + 3600 * SECOND
@@ -68,13 +61,21 @@ class Way:
     read_path: str = "auto"
 
 
-def settings_of(folder: Path, lateness: int = 0, **more: Any) -> Settings:
+def past_settings(folder: Path, lateness: int = 0, **more: Any) -> Settings:
     """Declare the feed of the past."""
-    feed = Feed(
-        "ticks", AXES, folder / "landing", allowed_lateness=lateness, settle=0, partition="hour"
-    )
-    (folder / "landing").mkdir(parents=True, exist_ok=True)
-    return Settings(None, folder / "lake", {"ticks": feed}, buckets=4, **more)
+    options = {"allowed_lateness": lateness, "settle": 0, "partition": "hour"}
+    return builder.settings_of(folder, {"ticks": AXES}, {"ticks": options}, **more)
+
+
+def new_lake(
+    folder: Path,
+    lateness: int = 0,
+    runner: Runner | None = None,
+    limits: Limits | None = None,
+    **more: Any,
+) -> Lake:
+    """Make a lake with nothing in it."""
+    return builder.new_lake(past_settings(folder, lateness, **more), runner, limits)
 
 
 def deliveries(count: int = 12, rows: int = 40, seed: int = 7) -> Iterator[tuple[str, str]]:
@@ -103,53 +104,24 @@ def _faulty(number: int, clock: int, last: str) -> list[str]:
     return [last] if number % 2 else []
 
 
-def instant(us: int) -> str:
-    """Write a time as a file has it."""
-    return str(np.datetime64(us, "us")) + "Z"
-
-
 def play(folder: Path, runner: Runner, way: Way, lateness: int = 0, count: int = 12) -> Lake:
     """Let the past happen on a new lake."""
-    settings = settings_of(folder, lateness, read_path=way.read_path)
-    store = Store.create(settings.root, settings.tables, buckets=settings.buckets)
-    lake = replace(Lake.of(store, settings, runner), limits=way.limits)
+    lake = new_lake(folder, lateness, runner, way.limits, read_path=way.read_path)
     register(lake, RULES, NOW)
     for number, (name, text) in enumerate(deliveries(count), 1):
-        land(settings, name, text)
-        take(lake, NOW + number * 600 * SECOND)
+        land(lake.settings, name, text)
+        ingest(lake, NOW + number * 600 * SECOND)
         if number == count // 2:
             register(lake, LATER, NOW + number * 600 * SECOND)
         if way.run_every and number % way.run_every == 0:
-            list(advance(lake, "ticks"))
-    list(advance(lake, "ticks"))
+            evaluate(lake, "ticks")
+    evaluate(lake, "ticks")
     return lake
 
 
 def land(settings: Settings, name: str, text: str) -> None:
     """Put a file into the landing folder, as if it had been there for long."""
-    path = settings.feeds["ticks"].source / name
-    path.write_text(text)
-    os.utime(path, (0, BEGIN // SECOND))
-
-
-def take(lake: Lake, now: int) -> None:
-    """Take in what has landed."""
-    ingest.ingest(lake.store, lake.settings, lake.runner, now)
-
-
-def register(lake: Lake, rules: Sequence[Mapping[str, Any]], now: int) -> None:
-    """Register rules in one commit."""
-    given = pa.concat_tables(
-        [given_line(json.dumps(rule), "rules", lake.settings.axes) for rule in rules]
-    )
-    registry.register(lake.store, lake.settings, Changes(given), now)
-
-
-def opened_anew(lake: Lake) -> Lake:
-    """Open the lake as the next process would, and finish what was begun."""
-    store = Store.open(lake.settings.root, lake.settings.tables)
-    recover(store, lake.settings, lake.runner)
-    return replace(lake, store=store)
+    builder.land(settings.feeds["ticks"], name, text, BEGIN)
 
 
 def tables_of(lake: Lake) -> dict[str, list[str]]:

@@ -21,7 +21,7 @@ from fencepost.reference import FeedDelivery, JoinRegistration, Registration, Ru
 from fencepost.reference.order import Arrival, Sighting
 from fencepost.reference.transitions import PendingEvent
 from fencepost.times import to_microseconds
-from pipelines.epochs.drive import Lake, advance, arrivals_of, chain_of
+from pipelines.epochs.drive import Lake, arrivals_of, chain_of
 from pipelines.execute import job
 from pipelines.execute.logs import AsOf, newest
 from pipelines.execute.read import KEYS
@@ -29,13 +29,12 @@ from pipelines.lake.append import append_once
 from pipelines.lake.buckets import MIXED, buckets_of
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.sequence import conclude, take_numbers
-from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain
 from pipelines.planning.plan import Limits
-from pipelines.project.settings import Feed, Settings
 from pipelines.registry.queries import newest_version, rows_of_each, standing
 from pipelines.spark.runner import HereRunner, Runner
 from schemas.arrivals import DONE, PLANNED
+from tests.support.lakes.builder import evaluate, new_lake, settings_of
 from tests.support.oracles.oracles import event_rows, match_rows, transition_rows
 from tests.support.stories.strategies import FEED, Story
 
@@ -62,10 +61,9 @@ def lake_of(
     root: Path, story: Story, way: LakeWay = LakeWay(), runner: Runner | None = None
 ) -> Lake:
     """Make a lake for a story, with nothing in it."""
-    feeds = {FEED: Feed(FEED, story.axes, root / "landing", allowed_lateness=story.lateness)}
-    settings = Settings(None, root / "lake", feeds, buckets=way.buckets)
-    store = Store.create(settings.root, settings.tables, buckets=way.buckets)
-    return Lake(store, settings, runner or HereRunner(), way.limits)
+    options = {FEED: {"allowed_lateness": story.lateness}}
+    settings = settings_of(root, {FEED: story.axes}, options, way.buckets)
+    return new_lake(settings, runner, way.limits)
 
 
 def play(lake: Lake, story: Story, way: LakeWay = LakeWay()) -> RunResult:
@@ -79,8 +77,8 @@ def play(lake: Lake, story: Story, way: LakeWay = LakeWay()) -> RunResult:
             deliver(lake, item)
             arrived += 1
             if way.at_once is not None and arrived % way.at_once == 0:
-                list(advance(lake, FEED))
-        list(advance(lake, FEED))
+                evaluate(lake, FEED)
+        evaluate(lake, FEED)
     return gathered(lake)
 
 

@@ -1,6 +1,5 @@
 """Landing folders for the tests: real files with the times they need, and the ledger of looks."""
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +11,7 @@ from fencepost.times import DAY, parse_instant
 from pipelines.ingest.landing import Delivery, Known, Looked, Refusal
 from pipelines.project.settings import Feed
 from schemas import all_tables
-from tests.support.commands.files import written
+from tests.support.lakes import builder
 
 NOON = parse_instant("2026-11-18T12:00:00Z")
 LONG_AGO = NOON - DAY
@@ -21,14 +20,7 @@ ARRIVALS = all_tables({})["arrivals"].arrow
 
 def land(feed: Feed, name: str, content: str | bytes | None = None, at: int = LONG_AGO) -> Path:
     """Write a file, last changed at a time, as the folders above it; it holds its own name."""
-    path = feed.source / name
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written(path.parent, path.name, name if content is None else content)
-    for changed in (path, *path.parents):
-        os.utime(changed, ns=(at * 1000, at * 1000))
-        if changed == feed.source:
-            break
-    return path
+    return builder.land(feed, name, name if content is None else content, at)
 
 
 def ledger(*batches: Sequence[Delivery], state: str = "done", first: int = 1) -> pa.Table:

@@ -18,6 +18,7 @@ from pipelines.serve.views import views_for
 from pipelines.serve.views.duckdb import FUNCTIONS
 from schemas import Table, all_tables
 from schemas.epochs import COUNTS
+from tests.support.lakes.builder import new_store
 
 AXES = {"ticks": ("price", "volume"), "locations": ("x", "y", "speed")}
 BEGIN = datetime(2026, 11, 18, tzinfo=UTC)
@@ -135,7 +136,7 @@ class Ledger:
 
     def written(self, root: Path) -> Store:
         """Write the rows as a lake of Delta tables, each table in two commits where it can be."""
-        store = Store.create(root, self.tables, buckets=4)
+        store = new_store(root, self.axes)
         for name in self.tables:
             rows = self.arrow(name)
             half = (rows.num_rows + 1) // 2

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.commands.commands import Said, fencepost
-from tests.support.lakes.hand_made_lakes import Ledger, at
+from tests.support.lakes.ledger import Ledger, at
 
 PROJECT = """
 [lake]

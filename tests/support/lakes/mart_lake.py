@@ -3,6 +3,7 @@
 # ruff: noqa: S608  SQL is what is tested
 
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,11 +13,11 @@ from deltalake import DeltaTable
 
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
-from pipelines.project.settings import Feed, Settings
 from pipelines.serve.marts import MartReport, folder_of, refresh
 from pipelines.serve.views.duckdb import duckdb_session
 from schemas.marts import MARTS
-from tests.support.lakes.hand_made_lakes import AXES, Ledger, at
+from tests.support.lakes.builder import settings_of
+from tests.support.lakes.ledger import AXES, Ledger, at
 
 NOW = timedelta(0)
 TICKS, TOWN = "ticks", "locations"
@@ -45,8 +46,7 @@ class Town:
     """A lake with events of two feeds, in which more happens when it is told to."""
 
     def __init__(self, root: Path) -> None:
-        feeds = {name: Feed(name, axes, root / "landing") for name, axes in AXES.items()}
-        self.settings = Settings(None, root, feeds)
+        self.settings = replace(settings_of(root.parent, AXES), root=root)
         self.store = Store.open(root, self.settings.tables)
 
     def enter(self, stream: str, ts: float, left: float | None = None, feed: str = TICKS) -> None:

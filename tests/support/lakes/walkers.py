@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.project.settings import Settings, load
-from tests.support.lakes.hand_made_lakes import Ledger, at
+from tests.support.lakes.ledger import Ledger, at
 
 EVIL = "</script><img src=x onerror=alert(1)>"
 WALKERS = ("ann", "bob", EVIL)

@@ -1,13 +1,8 @@
 """A lake with landing folders, for the tests: files land, are taken in, and tables are compared."""
 
-import contextlib
 import json
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +11,11 @@ import pyarrow as pa
 from fencepost.times import to_microseconds
 from pipelines import ingest
 from pipelines.ingest import IngestReport
-from pipelines.lake import crash_points
 from pipelines.lake.sequence import latest
 from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings
 from pipelines.spark.runner import HereRunner
+from tests.support.lakes.builder import SECOND, changed_at, land, new_lake
 
 T0 = 1_795_003_200_000_000
 """2026-11-18T12:00:00Z, µs: when everything is found."""
@@ -36,35 +31,6 @@ def ticks(*prices: float, stream: str = "a") -> str:
     return HEAD + "".join(f"{stream},{AT.format(k)},{p},1\n" for k, p in enumerate(prices))
 
 
-class Killed(BaseException):
-    """The process ends here."""
-
-
-@contextlib.contextmanager
-def killed_at(place: str, time: int = 1) -> Iterator[None]:
-    """End whatever passes this point for the k-th time."""
-    left = [time]
-
-    def hook(name: str) -> None:
-        left[0] -= name == place
-        if name == place and not left[0]:
-            raise Killed
-
-    off = crash_points.on_point(hook)
-    try:
-        yield
-    finally:
-        off()
-
-
-@cache
-def _template(axes: tuple[tuple[str, tuple[str, ...]], ...], buckets: int) -> Path:
-    root = Path(tempfile.mkdtemp(prefix="fencepost-")) / "lake"
-    feeds = {name: Feed(name, own, root) for name, own in axes}
-    Store.create(root, Settings(None, root, feeds).tables, buckets=buckets)
-    return root
-
-
 @dataclass
 class Place:
     """A lake and the landing folders of its feeds."""
@@ -76,16 +42,11 @@ class Place:
 
     @classmethod
     def make(cls, folder: Path, *feeds: Feed, buckets: int = 4) -> "Place":
-        """Copy a lake that was made once; sources lie beside it."""
+        """Create an empty lake; the feeds' folders lie beside it."""
         declared = feeds or (Feed("ticks", ("price", "volume"), Path("ticks")),)
         own = {feed.name: replace(feed, source=folder / feed.source) for feed in declared}
-        for feed in own.values():
-            feed.source.mkdir(parents=True, exist_ok=True)
-        root = folder / "lake"
-        axes = tuple((name, feed.axes) for name, feed in own.items())
-        shutil.copytree(_template(axes, buckets), root)
-        settings = Settings(None, root, own)
-        return cls(folder, settings, Store.open(root, settings.tables))
+        settings = Settings(None, folder / "lake", own, buckets=buckets)
+        return cls(folder, settings, new_lake(settings).store)
 
     def declare(self, feed: str, **changed: Any) -> None:
         """Change a feed's declaration."""
@@ -94,20 +55,18 @@ class Place:
 
     def land(self, name: str, content: str | bytes, feed: str = "ticks") -> Path:
         """Put a file into a landing folder, left alone for long."""
-        path = self.settings.feeds[feed].source / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
-        self.left_alone(path, self.settings.feeds[feed].source)
-        return path
+        self.landed += 1
+        return land(self.settings.feeds[feed], name, content, self.an_hour_ago)
 
     def left_alone(self, path: Path, source: Path) -> None:
         """Say that a file and its folders were changed an hour ago, each at another time."""
         self.landed += 1
-        then = (T0 - 3_600_000_000 + self.landed) * 1000
-        for changed in (path, *path.parents):
-            if changed == source.parent:
-                break
-            os.utime(changed, ns=(then, then))
+        changed_at(path, source, self.an_hour_ago)
+
+    @property
+    def an_hour_ago(self) -> int:
+        """Give a time that no other file has."""
+        return T0 - 3600 * SECOND + self.landed
 
     def ingest(self, now: int = T0) -> IngestReport:
         """Take in what has landed."""

@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.checks import Checked
-from pipelines.project.settings import Feed, Settings
-from tests.support.lakes.hand_made_lakes import Ledger, at
+from pipelines.project.settings import Settings
+from tests.support.lakes.builder import settings_of
+from tests.support.lakes.ledger import Ledger, at
 
 Rows = tuple[dict[str, Any], ...]
 YEAR_2300 = datetime(2300, 1, 1, tzinfo=UTC)
 AXES: dict[str, tuple[str, ...]] = {"ticks": ("price",)}
 
 
-def settings_of(folder: Path) -> Settings:
+def sound_settings(folder: Path) -> Settings:
     """Declare its feed."""
-    feed = Feed("ticks", AXES["ticks"], folder / "landing")
-    return Settings(None, folder / "lake", {"ticks": feed}, buckets=4)
+    return settings_of(folder, AXES)
 
 
 def failed(made: Iterable[Checked]) -> list[tuple[str, str, list[str]]]:

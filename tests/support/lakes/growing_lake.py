@@ -1,14 +1,12 @@
 """A lake that grows old in one process: small files land, run after run, and each is measured.
 
 Two feeds and their joins, so that every run takes two deliveries in and commits an epoch of each of
-three lanes. `python -m tests.support.lakes.aged_lakes FOLDER EPOCHS` does so from the command
+three lanes. `python -m tests.support.lakes.growing_lake FOLDER EPOCHS` does so from the command
 line, and prints how the last tenth compares with the first ones.
 
 Law: what lands does not depend on how old the lake is, so neither may what a run costs.
 """
 
-import json
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -17,21 +15,15 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from fencepost.lanes import lane_of
-from pipelines.lake.store import Store
-from pipelines.project.settings import Feed, Settings
-from pipelines.registry.changes import Changes
-from pipelines.registry.commit import register
-from pipelines.registry.query_files import given_line
 from pipelines.runs.run import run
 from pipelines.spark.runner import HereRunner
+from tests.support.lakes.builder import SECOND, land, new_lake, register, settings_of
 
 FEEDS = {"bids": ("price", "volume"), "asks": ("price",)}
 LANES = (*FEEDS, lane_of(*FEEDS))
 STREAMS = 10
-SECOND = 1_000_000
 BEGIN = np.datetime64("2026-01-01T00:00:00")
 PAIRED = {"kind": "window_join", "left": "bids", "right": "asks", "window": "2s"}
 NEAR = "left.price >= right.price - 0.5 AND left.price <= right.price + 0.5"
@@ -63,17 +55,11 @@ class Ageing:
     """A lake and the process that runs over it, as `watch` does."""
 
     def __init__(self, folder: Path, **more: Any) -> None:
-        feeds = {
-            name: Feed(name, axes, folder / "landing" / name, settle=0, partition="hour")
-            for name, axes in FEEDS.items()
-        }
-        for feed in feeds.values():
-            feed.source.mkdir(parents=True)
-        self.settings = Settings(None, folder / "lake", feeds, buckets=4, **more)
-        self.store = Store.create(self.settings.root, self.settings.tables, buckets=4)
-        lines = [given_line(json.dumps(rule), "rules", self.settings.axes) for rule in RULES]
-        given = Changes(pa.concat_tables(lines), pa.array([], pa.string()))
-        register(self.store, self.settings, given, time.time_ns() // 1000)
+        options = {name: {"settle": 0, "partition": "hour"} for name in FEEDS}
+        self.settings = settings_of(folder, FEEDS, options, **more)
+        lake = new_lake(self.settings)
+        self.store = lake.store
+        register(lake, RULES, time.time_ns() // 1000)
         self._draw = np.random.default_rng(1)
         self._price = {(name, k): 100.0 for name in FEEDS for k in range(STREAMS)}
         self.age = 0
@@ -88,9 +74,8 @@ class Ageing:
                 self._price[name, k] = price = min(max(moved, 96), 105)
                 volume = f",{self._draw.integers(1, 100)}" if name == "bids" else ""
                 lines.append(f"S{k},{clock + np.timedelta64(k, 'ms')}Z,{price}{volume}")
-            path = feed.source / f"{self.age:06}.csv"
-            path.write_text("\n".join(lines) + "\n")
-            os.utime(path, (0, time.time() - 5))
+            ago = time.time_ns() // 1000 - 5 * SECOND
+            land(feed, f"{self.age:06}.csv", "\n".join(lines) + "\n", ago)
         self.age += 1
 
     def run(self) -> tuple[float, float]:

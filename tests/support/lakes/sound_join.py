@@ -5,18 +5,18 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.lanes import lane_of
-from pipelines.project.settings import Feed, Settings
-from tests.support.lakes.checked_lakes import LONG, Rows
-from tests.support.lakes.hand_made_lakes import Ledger, at
+from pipelines.project.settings import Settings
+from tests.support.lakes.builder import settings_of
+from tests.support.lakes.ledger import Ledger, at
+from tests.support.lakes.sound_feed import LONG, Rows
 
 AXES: dict[str, tuple[str, ...]] = {"bids": ("x",), "asks": ("x", "z")}
 LANE = lane_of("bids", "asks")
 
 
-def settings_of(folder: Path) -> Settings:
+def sound_settings(folder: Path) -> Settings:
     """Declare both feeds, and that Dagster shows their joins."""
-    feeds = {name: Feed(name, axes, folder / "landing" / name) for name, axes in AXES.items()}
-    return Settings(None, folder / "lake", feeds, buckets=4, joins=(LANE,))
+    return settings_of(folder, AXES, joins=(LANE,))
 
 
 def sound() -> Ledger:
