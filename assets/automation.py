@@ -27,7 +27,7 @@ from assets.graph import MARTS, key
 from assets.ledger import UNDER_WAY, ledger
 from assets.partitions import FORMATS, LENGTHS, of_feed, range_tags, shown
 from assets.resources import LakeAccess, told_plainly
-from fencepost.text import counted
+from fencepost.text import counted, few
 from pipelines.ingest import delta_source
 from pipelines.ingest.landing.news import News, news
 from pipelines.project.settings import Feed, Settings
@@ -132,12 +132,12 @@ def _landing(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         mine = [name for name in arrived.keys if shown(definition, name)]
         if not arrived.keys:
             return dg.SkipReason(
-                f"the path of {_few([file.path for file in arrived.files])} names no "
+                f"the path of {few([file.path for file in arrived.files])} names no "
                 f"{feed.partition}, as partition_in_path says it does: rename it"
             )
         if not mine:
             return dg.SkipReason(
-                f"{counted(len(arrived.files), 'file')} of {_few(arrived.keys)}, which Dagster "
+                f"{counted(len(arrived.files), 'file')} of {few(arrived.keys)}, which Dagster "
                 "does not show: see partitions_from and partitions_to in fencepost.toml. "
                 "`fencepost run` takes them."
             )
@@ -185,7 +185,3 @@ def last_stretch(names: Sequence[str], length: timedelta) -> Sequence[str]:
     while first and times[first] - times[first - 1] == length:
         first -= 1
     return names[first:]
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -16,6 +16,7 @@ import duckdb
 
 from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of, sides_of
+from fencepost.text import escaped
 from pipelines.checks import (
     accounts,
     audit_bands,
@@ -31,7 +32,6 @@ from pipelines.checks.scope import Scope, chain_in, deliveries_in
 from pipelines.epochs.partitions import stale_in
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
-from pipelines.serve.views.cells import plain
 from pipelines.serve.views.duckdb import duckdb_session
 from schemas.expectations import Severity
 
@@ -98,7 +98,7 @@ def made(
         severity=check.severity,
         description=check.description,
         counts={"rows": found.rows, "faults": found.faults},
-        samples=[plain(each, LONGEST_SAMPLE) for each in found.samples[:SAMPLES]],
+        samples=[escaped(each, LONGEST_SAMPLE) for each in found.samples[:SAMPLES]],
         seconds=round(time.perf_counter() - started, 4),
     )
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import FencepostError
+from fencepost.text import escaped
 from pipelines.checks.checked import LONGEST_SAMPLE, SAMPLES, Checked
 from pipelines.lake import layout
 from pipelines.lake.checksums import Damaged, verify
@@ -23,7 +24,6 @@ from pipelines.lake.data_files import DataFile, lost_file, open_verified
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
 from pipelines.serve.marts.place import folder_of
-from pipelines.serve.views.cells import plain
 from schemas import Table
 from schemas.marts import MARTS
 
@@ -61,7 +61,7 @@ def files_are_whole(settings: Settings, *, deep: bool = False) -> Checked:
         severity="error",
         description=DEEP if deep else QUICK,
         counts={"rows": looked, "faults": len(faults)},
-        samples=[plain(each, LONGEST_SAMPLE) for each in faults[:SAMPLES]],
+        samples=[escaped(each, LONGEST_SAMPLE) for each in faults[:SAMPLES]],
         seconds=round(time.perf_counter() - started, 4),
     )
 

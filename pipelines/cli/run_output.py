@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fencepost.lanes import sides_of
-from fencepost.text import counted
+from fencepost.text import counted, escaped
 from pipelines.cli.exit_codes import Code
 from pipelines.ingest.refusals import Unanswered
-from pipelines.serve.views.cells import plain
 
 if TYPE_CHECKING:
     from pipelines.epochs.drive import GroupReport
@@ -51,8 +50,9 @@ def refusals(got: "IngestReport") -> Iterator[str]:
     """Say what was refused, and all that is wrong with it."""
     for refused in got.refused:
         first, *more = refused.detail.splitlines() or [""]
-        yield f"refused    {refused.feed}/{plain(refused.path)}: {refused.reason}: {plain(first)}"
-        yield from (f"           {plain(line)}" for line in more)
+        path = f"{refused.feed}/{escaped(refused.path)}"
+        yield f"refused    {path}: {refused.reason}: {escaped(first)}"
+        yield from (f"           {escaped(line)}" for line in more)
 
 
 def still_refused(found: Sequence[Unanswered], got: "IngestReport") -> Iterator[str]:
@@ -61,7 +61,7 @@ def still_refused(found: Sequence[Unanswered], got: "IngestReport") -> Iterator[
     before = [each for each in found if each.n not in told]
     for each in before[-MOST_SHOWN:]:
         yield (
-            f"unanswered {each.feed}/{plain(each.path)}: refused {each.found_at[:10]} "
+            f"unanswered {each.feed}/{escaped(each.path)}: refused {each.found_at[:10]} "
             f"{each.found_at[11:19]}Z: {each.reason}: {in_one_line(each.detail)}"
         )
     if len(before) > MOST_SHOWN:
@@ -70,7 +70,7 @@ def still_refused(found: Sequence[Unanswered], got: "IngestReport") -> Iterator[
 
 def in_one_line(detail: str, most: int = 160) -> str:
     """Put the words of a refusal into one line."""
-    return plain(" · ".join(line.strip() for line in detail.splitlines()), most)
+    return escaped(" · ".join(line.strip() for line in detail.splitlines()), most)
 
 
 def group_line(group: "GroupReport") -> str:
@@ -115,11 +115,11 @@ def ingest_notes(got: "IngestReport") -> Iterator[str]:
         yield f"note: {feed}: {counted(len(paths), 'delivery', 'deliveries')} not complete yet"
     for feed, whys in got.passed_over.items():
         for why in whys:
-            yield f"note: {feed}: {plain(why)}"
+            yield f"note: {feed}: {escaped(why)}"
     for each in got.taken:
         if each.ignored:
-            columns = plain(", ".join(each.ignored))
-            path = f"{each.feed}/{plain(each.path)}"
+            columns = escaped(", ".join(each.ignored))
+            path = f"{each.feed}/{escaped(each.path)}"
             yield f"note: {path}: columns nobody asked for, ignored: {columns}"
 
 

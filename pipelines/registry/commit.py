@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults, InputError, LakeError
-from fencepost.text import did_you_mean
+from fencepost.text import did_you_mean, escaped
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import content_hash
@@ -32,7 +32,6 @@ from pipelines.project.lake import PATIENCE, open_to_write
 from pipelines.project.settings import Settings
 from pipelines.registry.changes import Changes, Compared, by_feed_and_id, compare, not_named, places
 from pipelines.registry.queries import DEFINITION, QUERIES, newest, newest_version, standing
-from pipelines.registry.text import plain
 from schemas.arrivals import DONE, PLANNED, REFUSED, REGISTRY
 
 LISTS = ("lo", "hi", "tests", "streams", "tags")
@@ -210,7 +209,7 @@ def remove_owned(settings: Settings, command: str, owner: str, agree: Agree | No
         queries = standing(store)
         mine = pc.fill_null(pc.equal(queries["owner"], owner), False)
         if not pc.any(mine).as_py():
-            raise InputError(f"no query is owned by '{plain(owner)}': {NOTHING_REMOVED}")
+            raise InputError(f"no query is owned by '{escaped(owner)}': {NOTHING_REMOVED}")
         return queries["id"].filter(mine).combine_chunks()
 
     return change(settings, command, DEFINITION.empty_table(), gone, agree)
@@ -233,7 +232,7 @@ def ids_in(file: Path) -> list[tuple[Fault, str]]:
 def unknown_id(query_id: str, there: pa.ChunkedArray) -> str:
     """Say that no query has this id, and which id is near."""
     near = did_you_mean(query_id, there.to_pylist()) if len(there) <= MOST_GUESSED else ""
-    return f"no active query '{plain(query_id)}'.{plain(near)}"
+    return f"no active query '{escaped(query_id)}'.{escaped(near)}"
 
 
 def _absent(ids: pa.StringArray, there: pa.ChunkedArray) -> pa.BooleanArray:

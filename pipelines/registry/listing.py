@@ -18,6 +18,7 @@ from fencepost.errors import InputError
 from fencepost.lanes import sides_of
 from fencepost.queries.columns import CROSSING, Bools
 from fencepost.queries.joins import BAND_JOIN, JOINS, WINDOW_JOIN
+from fencepost.text import escaped
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.registry.commit import Registered, unknown_id
@@ -34,7 +35,6 @@ from pipelines.registry.text import (
     json_line,
     json_lines,
     number_text,
-    plain,
     tests_by_box,
     window_text,
 )
@@ -127,7 +127,7 @@ def describe(store: Store, query_id: str, axes_of: Axes, *, in_json: bool) -> li
         return [json_line({**as_json(last, axes_of), **now, "history": past})]
     state = "removed" if last["removed"] else "active"
     return [
-        f"{plain(query_id)}  version {last['version']}, {state}",
+        f"{escaped(query_id)}  version {last['version']}, {state}",
         "",
         *_fields(last, axes_of),
         "",
@@ -178,15 +178,15 @@ def _as_table(rows: Sequence[Row], axes_of: Axes) -> Iterator[str]:
 def _cells(row: Row, axes_of: Axes) -> list[str]:
     streams, within = row["streams"], row["within"]
     return [
-        plain(row["id"], WIDEST),
+        escaped(row["id"], WIDEST),
         str(row["version"]),
         row["kind"],
         row["feed"],
-        plain(condition_text(row, axes_of), WIDEST),
-        "all" if streams is None else plain(", ".join(streams), WIDEST // 2),
+        escaped(condition_text(row, axes_of), WIDEST),
+        "all" if streams is None else escaped(", ".join(streams), WIDEST // 2),
         "" if within is None else duration_text(within),
-        plain(row["owner"] or "", WIDEST // 2),
-        plain(", ".join(row["tags"] or ()), WIDEST // 2),
+        escaped(row["owner"] or "", WIDEST // 2),
+        escaped(", ".join(row["tags"] or ()), WIDEST // 2),
     ]
 
 
@@ -207,7 +207,7 @@ def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
     }
     for name, word in words.items():
         if word is not None:
-            yield f"  {name:<11} {plain(word)}"
+            yield f"  {name:<11} {escaped(word)}"
     if join:
         return
     boxes = list(_boxes(axes_known(row, axes_of), row))

@@ -19,7 +19,7 @@ from fencepost.errors import LakeError
 from fencepost.lanes import sides_of
 from fencepost.queries import CROSSING, OPS
 from fencepost.queries.joins import BAND_JOIN, JOINS
-from fencepost.text import counted
+from fencepost.text import counted, escaped
 from fencepost.times import SECOND, format_instant
 from pipelines.registry.queries import SILENT, Axes
 
@@ -168,19 +168,12 @@ def json_line(fields: Mapping[str, Any]) -> str:
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in line)
 
 
-def plain(text: str, most: int | None = None) -> str:
-    """Escape what cannot be printed, and cut what is longer than it may be."""
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
-    return text if most is None or len(text) <= most else text[: most - 1] + "…"
-
-
 def axes_known(row: Row, axes_of: Axes) -> tuple[str, ...]:
     """Give the axes of a query's feed; LakeError where it is declared no more."""
     axes = axes_of.get(row["feed"])
     if axes is None:
         raise LakeError(
-            f"the query '{plain(row['id'])}' watches the feed '{row['feed']}', which is not in "
+            f"the query '{escaped(row['id'])}' watches the feed '{row['feed']}', which is not in "
             "fencepost.toml: without its axes the boxes cannot be named"
         )
     return axes

@@ -13,11 +13,12 @@ import pytest
 from PIL import Image
 
 from fencepost.errors import InputError
+from fencepost.text import cut_in_the_middle
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve import pictures
 from pipelines.serve.pictures import Picture, as_markdown
 from pipelines.serve.pictures.canvas import WIDTH, Canvas, drawable, width_of
-from pipelines.serve.pictures.charts import compact, nice, shortened_middle
+from pipelines.serve.pictures.charts import compact, nice
 from tests.support.lakes.ledger import AXES, BEGIN, Ledger, at
 
 ALL = (
@@ -186,8 +187,8 @@ def test_numbers_are_written_in_few_characters(value, said):
 
 
 def test_of_an_id_that_is_too_long_both_ends_are_shown():
-    short = shortened_middle("garage-" + "x" * 50 + "-17", 30)
+    short = cut_in_the_middle("garage-" + "x" * 50 + "-17", 30)
     assert len(short) == 30
     assert short.startswith("garage-")
     assert short.endswith("-17")
-    assert shortened_middle("garage", 6) == "garage"
+    assert cut_in_the_middle("garage", 6) == "garage"

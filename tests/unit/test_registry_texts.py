@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from fencepost.errors import LakeError, QueryFault
 from fencepost.queries import OPS, parse_match, parse_where
+from fencepost.text import escaped
 from fencepost.times import EARLIEST, LATEST, LONGEST, parse_duration, parse_instant
 from pipelines.registry.text import (
     aligned,
@@ -18,7 +19,6 @@ from pipelines.registry.text import (
     instant_text,
     json_line,
     number_text,
-    plain,
     where_text,
 )
 
@@ -74,8 +74,8 @@ def test_whatever_a_text_holds_it_prints_and_as_json_is_read_back(text):
     line = json_line({"note": text})
     assert json.loads(line) == {"note": text}
     assert line.isprintable()
-    assert plain(text).isprintable()
-    assert len(plain(text, 10)) <= 10
+    assert escaped(text).isprintable()
+    assert len(escaped(text, 10)) <= 10
 
 
 def test_columns_stand_under_one_another():

@@ -10,7 +10,7 @@ import typer
 
 from fencepost.errors import refuse_unknown
 from fencepost.lanes import sides_of
-from fencepost.text import counted
+from fencepost.text import counted, size_in_words
 from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
@@ -100,7 +100,7 @@ def lines(explained: "Explained") -> Iterator[str]:
         "crossings",
         f"{counted(explained.crossings, 'query', 'queries')}, "
         f"{counted(explained.posts, 'post')}, "
-        f"{_size(explained.crossing_bytes)}"
+        f"{size_in_words(explained.crossing_bytes)}"
         if explained.crossings
         else "no query",
     )
@@ -108,7 +108,7 @@ def lines(explained: "Explained") -> Iterator[str]:
         yield from _epoch(epoch)
     yield _line(
         "matches",
-        f"{counted(explained.matches, 'query', 'queries')}, {_size(explained.match_bytes)}"
+        f"{counted(explained.matches, 'query', 'queries')}, {size_in_words(explained.match_bytes)}"
         if explained.matches
         else "no query",
     )
@@ -120,14 +120,14 @@ def joins(explained: "ExplainedJoins") -> Iterator[str]:
     """Tell a pair of feeds in lines."""
     yield explained.lane
     many, size = explained.windows, explained.window_bytes
-    said = f"{counted(many, 'window join')}, {_size(size)}" if many else "no join"
+    said = f"{counted(many, 'window join')}, {size_in_words(size)}" if many else "no join"
     yield _line("windows", said)
     if explained.told:
         yield _line("", f"  {explained.told}")
     for plane in explained.planes:
         groups = counted(plane.groups, "group")
         said = f"{counted(plane.bands, 'band join')} in {groups}"
-        said += f" ({plane.fewest:,} at the fewest), {_size(plane.bytes)}"
+        said += f" ({plane.fewest:,} at the fewest), {size_in_words(plane.bytes)}"
         yield _line("bands", f"{plane.left_axis} - {plane.right_axis}: {said}")
 
 
@@ -153,10 +153,3 @@ def _part(part: "Part") -> Iterator[str]:
 
 def _line(word: str, said: str) -> str:
     return f"  {word:<10}  {said}".rstrip()
-
-
-def _size(many: int) -> str:
-    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
-        if many >= size:
-            return f"{many / size:.1f} {unit}"
-    return f"{many} bytes"

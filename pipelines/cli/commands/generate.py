@@ -268,14 +268,15 @@ def _refuse_too_much(tuples: int, axes: int, queries: int) -> None:
     (Measured) 100 to 150 bytes a tuple of one to three axes, 130 a query.
     """
     from fencepost.errors import InputError
-    from pipelines.spark.environment.machine import in_words, memory
+    from fencepost.text import size_in_words
+    from pipelines.spark.environment.machine import memory
 
     wanted, free = tuples * (100 + 25 * axes) + queries * 150, memory().free
     if wanted > free:
         raise InputError(
-            f"{tuples:,} tuples and {queries:,} queries would take about {in_words(wanted)} of "
-            f"memory, and {in_words(free)} are free: ask for fewer, or in several files, each with "
-            "a --seed of its own"
+            f"{tuples:,} tuples and {queries:,} queries would take about {size_in_words(wanted)} "
+            f"of memory, and {size_in_words(free)} are free: ask for fewer, or in several files, "
+            "each with a --seed of its own"
         )
 
 

@@ -81,8 +81,8 @@ def show(  # noqa: PLR0913  options are many
         ]
         print_json({"counts": counts, "rows": found.rows})
         return
+    from fencepost.text import escaped
     from pipelines.cli.tables import print_table
-    from pipelines.serve.views.cells import plain
 
     if not found.counts:
         typer.echo("no such row is in quarantine")
@@ -90,7 +90,7 @@ def show(  # noqa: PLR0913  options are many
     print_table(("feed", "reason", "rows"), found.counts)
     typer.echo()
     told = [
-        (*(row[name] for name in HEADER[:-1]), plain(row["raw"], RAW_SHOWN)) for row in found.rows
+        (*(row[name] for name in HEADER[:-1]), escaped(row["raw"], RAW_SHOWN)) for row in found.rows
     ]
     print_table(HEADER, told)
     total = sum(many for *_, many in found.counts)
@@ -203,10 +203,10 @@ def dismiss(
       fencepost quarantine dismiss ticks/junk.csv --note "test file"
       fencepost status --json | jq -r '.unanswered[] | .feed + "/" + .path'
     """  # noqa: D301
+    from fencepost.text import escaped
     from pipelines.ingest.refusals import dismiss as dismissed
     from pipelines.project.lake import open_to_write
     from pipelines.project.settings import load
-    from pipelines.serve.views.cells import plain
 
     settings = load(config, lake=lake)
     with open_to_write(settings, "fencepost quarantine dismiss") as (store, _):
@@ -215,20 +215,20 @@ def dismiss(
         print_json(vars(done))
         return
     for name in done.dismissed:
-        typer.echo(f"dismissed  {plain(name)}")
+        typer.echo(f"dismissed  {escaped(name)}")
     for name in done.before:
-        typer.echo(f"unchanged  {plain(name)}: was dismissed before")
+        typer.echo(f"unchanged  {escaped(name)}: was dismissed before")
     for name in done.answered:
         typer.echo(
-            f"unchanged  {plain(name)}: needs no answer: fencepost sql --describe "
+            f"unchanged  {escaped(name)}: needs no answer: fencepost sql --describe "
             "refused_deliveries"
         )
 
 
 def _tell(report: "IngestReport") -> None:
     """Say what came in, what did not, and what was passed over."""
+    from fencepost.text import escaped
     from pipelines.cli import run_output
-    from pipelines.serve.views.cells import plain
 
     if report.taken:
         turned = report.malformed + report.future
@@ -242,4 +242,4 @@ def _tell(report: "IngestReport") -> None:
         typer.echo("nothing to take up again")
     for of_feed, whys in report.passed_over.items():
         for why in whys:
-            typer.echo(f"note: {of_feed}: {plain(why)}", err=True)
+            typer.echo(f"note: {of_feed}: {escaped(why)}", err=True)

@@ -156,21 +156,23 @@ def _quarantine(reasons: Mapping[str, int]) -> str:
 
 def _unseen(unseen: Mapping[str, Any]) -> Iterator[str]:
     """Say which rules name streams that no tuple came of: a typing error, or a silent source."""
-    from pipelines.serve.views.cells import plain
+    from fencepost.text import escaped
 
     streams = counted(unseen["streams"], "stream")
     rules = "1 rule names" if unseen["queries"] == 1 else f"{unseen['queries']:,} rules name"
     yield _line("unseen", f"{rules} {streams} that no tuple came of:")
     for row in unseen["first"]:
-        yield _line("", f"{plain(row['id'], 60)}: '{plain(row['stream'], 60)}' of {row['feed']}")
+        yield _line(
+            "", f"{escaped(row['id'], 60)}: '{escaped(row['stream'], 60)}' of {row['feed']}"
+        )
     if unseen["queries"] > len({row["id"] for row in unseen["first"]}):
         yield _line("", "…")
 
 
 def _refused(told: "Status") -> Iterator[str]:
     """Name the refused deliveries that nobody has answered, the latest, and say what answers."""
+    from fencepost.text import escaped
     from pipelines.cli.run_output import in_one_line
-    from pipelines.serve.views.cells import plain
 
     refused, unanswered = counted(told.refused, "delivery", "deliveries"), len(told.unanswered)
     if not unanswered:
@@ -179,7 +181,7 @@ def _refused(told: "Status") -> Iterator[str]:
     yield _line("refused", f"{unanswered:,} unanswered of {refused}      {REFUSED_SQL}")
     for row in told.unanswered[: -LATEST - 1 : -1]:
         detail = in_one_line(row["detail"] or "")
-        yield _line("", f"{row['feed']}/{plain(row['path'])}: {row['reason']}: {detail}")
+        yield _line("", f"{row['feed']}/{escaped(row['path'])}: {row['reason']}: {detail}")
     if unanswered > LATEST:
         yield _line("", f"… and {unanswered - LATEST:,} more")
     yield _line("", "mend, then fencepost quarantine retry; or fencepost quarantine dismiss")

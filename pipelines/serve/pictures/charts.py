@@ -119,11 +119,3 @@ def compact(value: float) -> str:
         if float(f"{value:.3g}") >= size:
             return f"{value / size:.3g}{name}"
     return f"{value:.3g}"
-
-
-def shortened_middle(said: str, most: int) -> str:
-    """Leave out the middle of what is too long: ids differ in their ends."""
-    if len(said) <= most:
-        return said
-    tail = most * 2 // 5
-    return f"{said[: most - tail - 1]}…{said[-tail:]}"

@@ -9,9 +9,9 @@ from itertools import groupby
 
 import pyarrow as pa
 
-from fencepost.text import counted
+from fencepost.text import counted, cut_in_the_middle
 from pipelines.serve.pictures.canvas import INK, TEAL, WIDTH, Canvas, width_of
-from pipelines.serve.pictures.charts import compact, nothing, shortened_middle, titled
+from pipelines.serve.pictures.charts import compact, nothing, titled
 from pipelines.serve.pictures.picture import Picture
 
 TOTALS, TOP, ROW = 74.0, 84.0, 22.0
@@ -57,12 +57,12 @@ def of_events(feed: str, found: pa.Table, queries: int) -> Picture:
     which = f"the {len(rows)} busiest of {many}" if queries > len(rows) else many
     canvas = titled(TOP + ROW * len(rows) + 14, title, f"{which}; UTC")
     _scale(canvas, most)
-    widest = max(width_of(shortened_middle(query, LONGEST)) for query, _ in rows)
+    widest = max(width_of(cut_in_the_middle(query, LONGEST)) for query, _ in rows)
     grid = _Grid(hours, 14 + widest + 12)
     _clock(canvas, grid)
     for place, (query, cells) in enumerate(rows):
         y = TOP + place * ROW
-        canvas.words(14, y + ROW / 2, shortened_middle(query, LONGEST))
+        canvas.words(14, y + ROW / 2, cut_in_the_middle(query, LONGEST))
         _cells(canvas, grid, y, [cells.get(hour, 0) for hour in hours], most)
     query, cells = rows[0]
     alt = f"{title}, {_instant(hours[0])} to {_instant(hours[-1] + 1)} UTC. Busiest: {query}, "

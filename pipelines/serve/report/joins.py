@@ -12,12 +12,12 @@ from typing import Any
 import duckdb
 
 from fencepost.lanes import sides_of
+from fencepost.text import escaped
 from pipelines.project.settings import Settings
 from pipelines.registry.text import condition_text, window_text
 from pipelines.serve.report.scope import Scope
 from pipelines.serve.report.tallies import TOP, Counted, counts_over_time
 from pipelines.serve.report.thin import short
-from pipelines.serve.views.cells import plain
 
 HOLDING = 20
 """Pairs that hold now: as many are listed, the newest."""
@@ -141,7 +141,7 @@ def _query(row: Mapping[str, Any]) -> Row:
         "id": row["id"],
         "version": row["version"],
         "kind": row["kind"],
-        "asks": plain(condition_text(row, {}), WORDS),
+        "asks": escaped(condition_text(row, {}), WORDS),
         "window": window_text(row),
         "ended": row["ended"],
         **{name: row[name] for name in counts},

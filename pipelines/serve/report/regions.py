@@ -11,8 +11,8 @@ from typing import Any
 
 import duckdb
 
+from fencepost.text import escaped
 from pipelines.serve.report.thin import short
-from pipelines.serve.views.cells import plain
 
 REGIONS = 400
 """Queries of a map."""
@@ -74,7 +74,7 @@ def told(row: Sequence[Any], axes: int) -> dict[str, Any]:
     return {
         "id": id_,
         "version": version,
-        "where": None if condition is None else plain(condition, WORDS),
+        "where": None if condition is None else escaped(condition, WORDS),
         "within": within,
         "ended": bool(ended),
         "boxes": [[short(end) for side in box for end in side] for box in each],

@@ -14,9 +14,9 @@ from typing import Any
 
 import duckdb
 
+from fencepost.text import escaped
 from fencepost.times import DAY, SECOND
 from pipelines.serve.report.scope import Scope
-from pipelines.serve.views.cells import plain
 
 TOP = 10
 """Queries and streams that are listed."""
@@ -154,7 +154,7 @@ def turned_away(session: Session, scope: Scope) -> list[dict[str, Any]]:
         ) <= {SAMPLES} ORDER BY t.reason, t.arrival, t.file, t.line"""
     ).fetchall()
     for reason, path, line, detail, raw in rows:
-        samples[reason].append([plain(path, RAW), line, plain(detail, RAW), plain(raw, RAW)])
+        samples[reason].append([escaped(path, RAW), line, escaped(detail, RAW), escaped(raw, RAW)])
     return [{"reason": reason, "rows": many, "samples": samples[reason]} for reason, many in counts]
 
 
@@ -169,7 +169,7 @@ def refused(session: Session, feeds: Sequence[str]) -> dict[str, Any]:
         "of": len(mine),
         "unanswered": sum(not answer for *_, answer, _ in mine),
         "rows": [
-            [lane, *(plain(text or "", RAW) for text in (path, reason, detail)), answer, found]
+            [lane, *(escaped(text or "", RAW) for text in (path, reason, detail)), answer, found]
             for lane, path, reason, detail, answer, found in mine[:REFUSED]
         ],
     }

@@ -13,6 +13,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from fencepost.text import escaped
+
 WIDEST = 100
 """Characters of a cell that are printed; files hold it whole."""
 
@@ -31,7 +33,7 @@ class Cells:
 
 def records(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Lay rows out one column a line, each row under a line with its number, nothing cut."""
-    names = [plain(name) for name in header]
+    names = [escaped(name) for name in header]
     width = max(map(len, names), default=0)
     for nth, row in enumerate(rows, 1):
         yield f"── row {nth:,} ──"
@@ -55,7 +57,7 @@ def cells_of(header: Sequence[str], rows: Rows, widest: int | None) -> Cells:
     """Write names and values as text."""
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
     return Cells(
-        [plain(name, WIDEST) for name in header],
+        [escaped(name, WIDEST) for name in header],
         [[cell(value, widest) for value in row] for row in rows],
         [_is_number(column) for column in columns],
         [bool(column) and all(value is None for value in column) for column in columns],
@@ -71,14 +73,7 @@ def _is_number(column: Sequence[Any]) -> bool:
 
 def cell(value: Any, widest: int | None = WIDEST) -> str:  # noqa: ANN401  of any engine
     """Write a value for a person: on one line, printable, and not too long."""
-    return "" if value is None else plain(text(value), widest)
-
-
-def plain(said: str, most: int | None = None) -> str:
-    """Escape what cannot be printed, and cut what is longer than it may be."""
-    if not said.isprintable():
-        said = "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in said)
-    return said if most is None or len(said) <= most else said[: most - 1] + "…"
+    return "" if value is None else escaped(text(value), widest)
 
 
 def text(value: Any) -> str:  # noqa: ANN401, PLR0911  one line a kind

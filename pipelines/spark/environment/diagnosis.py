@@ -14,9 +14,9 @@ from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from fencepost.text import size_in_words
 from pipelines.spark.environment import archive, jars, java, jvm, machine
 from pipelines.spark.environment.faults import SetupError
-from pipelines.spark.environment.machine import in_words
 from pipelines.spark.environment.place import Place
 from pipelines.spark.environment.preparing import compiled
 
@@ -139,9 +139,9 @@ def _memory() -> Finding:
     memory = machine.memory()
     short, long = machine.heap(None, quick=True), machine.heap(None, quick=False)
     found = (
-        f"{in_words(memory.free)} free of {in_words(memory.total)}; Spark's JVM takes up to "
-        f"{in_words(short)} for a command, {in_words(long)} for a long job; "
-        f"{machine.cores()} cores"
+        f"{size_in_words(memory.free)} free of {size_in_words(memory.total)}; "
+        f"Spark's JVM takes up to {size_in_words(short)} for a command, "
+        f"{size_in_words(long)} for a long job; {machine.cores()} cores"
     )
     do = "free some memory, or give Spark less (the setting `memory`, like 600m)"
     if memory.free < machine.LEAST:
@@ -154,7 +154,7 @@ def _disk(lake: Path) -> Finding:
     while not there.exists():
         there = there.parent
     free = shutil.disk_usage(there).free
-    found = f"{in_words(free)} free at {there}"
+    found = f"{size_in_words(free)} free at {there}"
     if not os.access(there, os.W_OK):
         return Finding("disk", Mark.STOP, f"{there} cannot be written to", "choose another lake")
     mark = Mark.STOP if free < GB // 4 else Mark.MIND if free < 5 * GB else Mark.OK

@@ -15,11 +15,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from fencepost.text import size_in_words
 from pipelines.disk.atomic import replacing
 from pipelines.spark.environment import jvm, trust
 from pipelines.spark.environment.faults import SetupError
 from pipelines.spark.environment.java import Java
-from pipelines.spark.environment.machine import in_words
 from pipelines.spark.environment.place import Place
 
 PATIENCE = 900.0
@@ -73,7 +73,7 @@ DELTA_STORAGE = Jar(
     "c46735481fa8e326b0957be02b4420cbcab4b325bb08009b7f2045a95133f1cc",
 )
 JARS = (DELTA_SPARK, DELTA_STORAGE)
-SIZE = in_words(sum(jar.size for jar in JARS))
+SIZE = size_in_words(sum(jar.size for jar in JARS))
 SIGNS = ("Exception", "PKIX", "not found. url", "Server access error", "proxy server that is not")
 """What stands in those lines of the resolver that tell why it failed."""
 
@@ -152,7 +152,7 @@ def _resolve(java: Java, options: Sequence[str], scratch: Path) -> str:
 
 def _by_hand(place: Place, wrong: Sequence[str], said: str) -> str:
     listed = "\n".join(
-        f"  {jar.coordinates}  {in_words(jar.size)}\n    sha256 {jar.sha256}" for jar in JARS
+        f"  {jar.coordinates}  {size_in_words(jar.size)}\n    sha256 {jar.sha256}" for jar in JARS
     )
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     telling = [line for line in lines if any(sign in line for sign in SIGNS)]

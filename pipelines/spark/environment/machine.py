@@ -62,14 +62,6 @@ def heap(asked: str | None, *, quick: bool) -> int:
     return wanted
 
 
-def in_words(size: int) -> str:
-    """Say bytes as people do: 9.6 MB, 1.9 GB."""
-    for unit, name in ((10**9, "GB"), (10**6, "MB"), (10**3, "kB")):
-        if size >= unit:
-            return f"{size / unit:.1f} {name}"
-    return f"{size} bytes"
-
-
 def _words(file: Path) -> list[str]:
     with suppress(OSError):
         return file.read_text().split()
