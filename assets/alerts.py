@@ -1,13 +1,13 @@
-"""Sensors that send word of what somebody has to see to, the way that [alerts] declares.
+"""Sensors that send alerts for what needs attention, the way that [alerts] declares.
 
-    refused_deliveries_by_W   a delivery was refused and nobody has answered it
-    failed_runs_by_W          a run has failed
+    refused_deliveries_by_W   a delivery was refused and is still unanswered
+    failed_runs_by_W          a run failed
 
-W is webhook or command; each way has sensors of its own, so that one that fails repeats nothing on
-the other. They are on from the beginning, and there are none where nothing is declared.
+W is webhook or command. Each way has its own sensors, so that a failure of one repeats nothing on
+the other. They start switched on; where nothing is declared there are none.
 
-Law: a refusal is sent once a way, after any restart; where it could not be sent the tick fails, and
-the next one tries again. A failed run is tried three times within its tick.
+Law: a refusal is sent once per way, even after a restart. If sending fails, the tick fails and the
+next one tries again. A failed run is tried three times within its tick.
 """
 
 import json
@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import dagster as dg
 from dagster._core.execution.plan.objects import StepFailureData
 
-from assets.resources import LakeAccess, told_plainly
+from assets.resources import LakeAccess, plain_failures
 from fencepost.text import counted
 from pipelines.ingest.refusals import unanswered
 from pipelines.project.settings import Settings
@@ -35,23 +35,23 @@ def _refused(settings: Settings, channel: str) -> dg.SensorDefinition:
         name=f"refused_deliveries_by_{channel}",
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Sends word of deliveries that were refused, whoever took them in.",
+        description="Sends an alert for each refused delivery, whichever process read it.",
     )
     def refused(
         context: dg.SensorEvaluationContext, lake: dg.ResourceParam[LakeAccess]
     ) -> dg.SensorResult | dg.SkipReason:
         if not (settings.root / "arrivals").is_dir():
-            return dg.SkipReason(f"there is no lake at {settings.root} yet: `fencepost init`")
+            return dg.SkipReason(f"no lake at {settings.root} yet: run `fencepost init`")
         sent = set(json.loads(context.cursor)) if context.cursor else set()
-        with told_plainly():
-            found = unanswered(lake.store())
-        fresh = [each for each in found if each.n not in sent]
-        said = "nothing was refused that was not sent"
+        with plain_failures():
+            refused_now = unanswered(lake.store())
+        fresh = [each for each in refused_now if each.n not in sent]
+        outcome = "no new refusals"
         if fresh:
             send(settings, channel, of_refused(settings, fresh))
-            said = f"sent: {counted(len(fresh), 'refused delivery', 'refused deliveries')}"
-        cursor = json.dumps([each.n for each in found])
-        return dg.SensorResult(skip_reason=dg.SkipReason(said), cursor=cursor)
+            outcome = f"sent: {counted(len(fresh), 'refused delivery', 'refused deliveries')}"
+        cursor = json.dumps([each.n for each in refused_now])
+        return dg.SensorResult(skip_reason=dg.SkipReason(outcome), cursor=cursor)
 
     return refused
 
@@ -61,20 +61,20 @@ def _failed(settings: Settings, channel: str) -> dg.SensorDefinition:
         name=f"failed_runs_by_{channel}",
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Sends word of runs that failed.",
+        description="Sends an alert for each failed run.",
     )
     def failed(context: dg.RunFailureSensorContext) -> None:
         run = context.dagster_run
         steps = [_why(event.step_failure_data) for event in context.get_step_failure_events()]
-        words = "\n".join(steps) or context.failure_event.message or "no reason was given"
+        words = "\n".join(steps) or context.failure_event.message or "no reason was reported"
         send(settings, channel, of_failed_run(settings, run.job_name, run.run_id, words))
 
     return failed
 
 
 def _why(failure: StepFailureData) -> str:
-    """Give the words of a step that failed, ours where they are ours."""
+    """Give the message of a failed step, ours if we raised it."""
     ours = failure.user_failure_data
     if ours is not None and ours.description:
         return ours.description
-    return failure.error.message.strip() if failure.error is not None else "no reason was given"
+    return failure.error.message.strip() if failure.error is not None else "no reason was reported"

@@ -1,18 +1,17 @@
-"""What sets runs going by itself, and what keeps Dagster's word true to the ledger's.
+"""What starts runs by itself, and what keeps Dagster in step with the ledgers.
 
     partitions_F   schedule: when an hour or day has ended, evaluate it
-    every_minute   schedule: run_now, unless it is still at it
+    every_minute   schedule: run_now, unless one is still in progress
     nightly        schedule: maintain
     landing_F      sensor: files have landed, evaluate the partitions that they are of
-    ledger         sensor: tell what commands and watch have evaluated
-    marts          sensor: write marts anew when what they read is newer
-    checks         sensor: execute the checks of what was told without them (`unchecked.py`)
+    ledger         sensor: report what commands and watch have evaluated
+    marts          sensor: rebuild marts when their inputs are newer
+    checks         sensor: run the checks of what was reported without them (`check_runs.py`)
 
-The last three, which evaluate nothing, are on from the beginning; the others wait to be switched
-on.
+The last three, which evaluate nothing, start switched on; the others start switched off.
 
 Law: a tick changes nothing but Dagster's own history. A tick that is repeated, or comes after a
-restart, starts no second run for the same files and tells no partition twice.
+restart, starts no second run for the same files and reports no partition twice.
 """
 
 import json
@@ -24,9 +23,9 @@ import dagster as dg
 
 from assets import jobs
 from assets.graph import MARTS, key
-from assets.ledger import UNDER_WAY, ledger
+from assets.ledger import IN_PROGRESS, ledger
 from assets.partitions import FORMATS, LENGTHS, of_feed, range_tags, shown
-from assets.resources import LakeAccess, told_plainly
+from assets.resources import LakeAccess, plain_failures
 from fencepost.text import counted, few
 from pipelines.ingest import delta_source
 from pipelines.ingest.landing.news import News, news
@@ -37,7 +36,7 @@ AFTER = 5
 
 TRIES = 3
 TRY_AGAIN = timedelta(minutes=10)
-"""A run that failed is asked for again after so long, so many times; then new files must land."""
+"""A failed run is requested again after TRY_AGAIN, TRIES times in all; then new files must land."""
 
 
 def schedules(settings: Settings) -> list[dg.ScheduleDefinition]:
@@ -57,7 +56,7 @@ def sensors(settings: Settings) -> list[dg.SensorDefinition]:
             "marts",
             target=marts,
             default_status=dg.DefaultSensorStatus.RUNNING,
-            description="Writes marts anew when what they read is newer.",
+            description="Rebuilds marts when their inputs are newer.",
         ),
     ]
 
@@ -77,7 +76,7 @@ def _partitions(settings: Settings, feed: Feed) -> dg.ScheduleDefinition:
     def ended(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
         name = (context.scheduled_execution_time - length).strftime(FORMATS[feed.partition])
         if not shown(definition, name):
-            return dg.SkipReason(f"{name} is none of the partitions of {feed.name} that are shown")
+            return dg.SkipReason(f"{feed.name} has no partition {name} in Dagster")
         return dg.RunRequest(run_key=name, partition_key=name)
 
     return ended
@@ -88,15 +87,15 @@ def _for_all() -> list[dg.ScheduleDefinition]:
         name="every_minute",
         job=jobs.run_now,
         cron_schedule="* * * * *",
-        description="Takes in and evaluates whatever has arrived, every minute.",
+        description="Loads and evaluates new deliveries every minute.",
     )
     def every_minute(context: dg.ScheduleEvaluationContext) -> dg.RunRequest | dg.SkipReason:
-        at_it = dg.RunsFilter(
+        in_progress = dg.RunsFilter(
             job_name=jobs.run_now.name,
-            statuses=[*UNDER_WAY, dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED],
+            statuses=[*IN_PROGRESS, dg.DagsterRunStatus.QUEUED, dg.DagsterRunStatus.NOT_STARTED],
         )
-        if context.instance.get_runs_count(at_it):
-            return dg.SkipReason("the run before is still at it, and takes the rest")
+        if context.instance.get_runs_count(in_progress):
+            return dg.SkipReason("previous run still in progress; it picks up the rest")
         return dg.RunRequest()
 
     nightly = dg.ScheduleDefinition(
@@ -104,7 +103,7 @@ def _for_all() -> list[dg.ScheduleDefinition]:
         job=jobs.maintain,
         cron_schedule="30 3 * * *",
         execution_timezone="UTC",
-        description="Puts small files together, at night.",
+        description="Compacts small files, nightly.",
     )
     return [every_minute, nightly]
 
@@ -116,30 +115,30 @@ def _landing(settings: Settings, feed: Feed) -> dg.SensorDefinition:
         name=f"landing_{feed.name}",
         job_name=f"evaluate_{feed.name}",
         minimum_interval_seconds=30,
-        description=f"Evaluates the partitions of the files that have landed for {feed.name}.",
+        description=f"Evaluates the partitions of files that land for {feed.name}.",
     )
     def landing(
         context: dg.SensorEvaluationContext, lake: dg.ResourceParam[LakeAccess]
     ) -> dg.SensorResult | dg.SkipReason:
-        with told_plainly():
+        with plain_failures():
             arrived = _arrived(lake, feed)
         if not arrived.files:
             return dg.SkipReason("nothing new has landed")
-        asked = json.loads(context.cursor) if context.cursor else {}
-        attempt = _attempt(context.instance, asked, arrived.name)
+        last = json.loads(context.cursor) if context.cursor else {}
+        attempt = _attempt(context.instance, last, arrived.name)
         if attempt is None:
-            return dg.SkipReason(f"a run was asked for already: {asked['run']}")
+            return dg.SkipReason(f"a run was already requested: {last['run']}")
         mine = [name for name in arrived.keys if shown(definition, name)]
         if not arrived.keys:
             return dg.SkipReason(
-                f"the path of {few([file.path for file in arrived.files])} names no "
-                f"{feed.partition}, as partition_in_path says it does: rename it"
+                f"the path of {few([file.path for file in arrived.files])} has no "
+                f"{feed.partition} in it, which partition_in_path requires: rename it"
             )
         if not mine:
             return dg.SkipReason(
                 f"{counted(len(arrived.files), 'file')} of {few(arrived.keys)}, which Dagster "
                 "does not show: see partitions_from and partitions_to in fencepost.toml. "
-                "`fencepost run` takes them."
+                "`fencepost run` loads them."
             )
         run = f"{feed.name}-{arrived.name}-{attempt}"
         cursor = {"name": arrived.name, "attempt": attempt, "run": run, "at": time.time()}
@@ -156,19 +155,19 @@ def _arrived(lake: LakeAccess, feed: Feed) -> News:
     return news(feed, ledger, now)
 
 
-def _attempt(instance: dg.DagsterInstance, asked: dict[str, object], name: str) -> int | None:
-    """Say which attempt at these files is due; None: none is."""
-    if asked.get("name") != name:
+def _attempt(instance: dg.DagsterInstance, last: dict[str, object], name: str) -> int | None:
+    """Number the attempt at these files that is due; None: none is."""
+    if last.get("name") != name:
         return 1
-    attempt, at = int(str(asked["attempt"])), float(str(asked["at"]))
-    runs = instance.get_runs(dg.RunsFilter(tags={"dagster/run_key": str(asked["run"])}), limit=1)
+    attempt, at = int(str(last["attempt"])), float(str(last["at"]))
+    runs = instance.get_runs(dg.RunsFilter(tags={"dagster/run_key": str(last["run"])}), limit=1)
     failed = bool(runs) and runs[0].status == dg.DagsterRunStatus.FAILURE
     due = time.time() - at > TRY_AGAIN.total_seconds()
     return attempt + 1 if failed and due and attempt < TRIES else None
 
 
 def _request(run: str, names: Sequence[str]) -> dg.RunRequest:
-    """Ask for one partition, or for a range as one run."""
+    """Request one partition, or a range as one run."""
     first, last = names[0], names[-1]
     if first == last:
         return dg.RunRequest(run_key=run, partition_key=first)
@@ -178,7 +177,7 @@ def _request(run: str, names: Sequence[str]) -> dg.RunRequest:
 def last_stretch(names: Sequence[str], length: timedelta) -> Sequence[str]:
     """Give the last partitions that follow one another; the run brings those before up to date.
 
-    A range from an old partition to a new one would tell every one between, years of them perhaps.
+    A range from an old partition to a new one would report all between, perhaps years.
     """
     times = [datetime.fromisoformat(name) for name in names]
     first = len(names) - 1

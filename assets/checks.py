@@ -3,7 +3,7 @@
 One Dagster check for each check and each promise, and each can be executed alone. A step is a
 process and costs 2 s, so there are few: one for what blocks, an asset each; one for the rest of
 what is ingested and one for the rest of what is evaluated, where checks share one session of
-DuckDB; and one that asks whether partitions are stale and says it of every asset that shows them.
+DuckDB; and one that looks for stale partitions and reports on every asset that shows them.
 
 Law: a blocking check is one SQL aggregate. A contract looks at the epochs that were last committed
 together and what has arrived since, never at the whole history; and at nothing where nothing has
@@ -16,11 +16,11 @@ from typing import Any
 
 import dagster as dg
 
+from assets.check_history import forget_planned
 from assets.graph import key
 from assets.lanes import Lane, lanes
-from assets.planned import forget_planned
-from assets.resources import LakeAccess, told_plainly
-from assets.telling import NOTHING_IS_STALE, shows_partitions, staleness
+from assets.metadata import NOTHING_IS_STALE, shows_partitions, staleness
+from assets.resources import LakeAccess, plain_failures
 from fencepost.text import counted
 from pipelines.checks import Checked, Moment, OwnCheck, own_checks_of
 from pipelines.checks.scope import latest_run
@@ -78,7 +78,7 @@ def _others(settings: Settings, lane: Lane) -> Iterator[dg.AssetChecksDefinition
 
 
 def _made_by(lane: Lane, table: str) -> str:
-    """Say which step makes a table; the quarantine is told again by the one that evaluates."""
+    """Say which step makes a table; the evaluating step reports the quarantine again."""
     return "arrivals" if table == lane.name else "evaluated"
 
 
@@ -88,7 +88,7 @@ def _promises(lane: Lane, contract: Contract) -> Iterator[dg.AssetCheckSpec]:
             each.name,
             asset=key(lane, contract.table),
             description=each.means,
-            # The quarantine is told again when its partitions have been evaluated.
+            # The quarantine is reported again when its partitions have been evaluated.
             additional_deps=[key(lane, "pending")] if contract.table == "quarantine" else [],
             metadata={"columns": ", ".join(each.columns), "kind": each.kind},
         )
@@ -98,27 +98,27 @@ def _step(lane: Lane, name: str, specs: Sequence[dg.AssetCheckSpec]) -> dg.Asset
     ours = {check.name for check in own_checks_of(lane.lane)}
 
     @dg.multi_asset_check(name=name, specs=specs, can_subset=True)
-    def made(
+    def execute(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterable[dg.AssetCheckResult]:
-        """Ask the published views, in one session; what passed and has not changed is not asked."""
+        """Query the published views in one session, except for what passed and has not changed."""
         chosen = context.selected_asset_check_keys
-        with told_plainly():
+        with plain_failures():
             epochs = _epochs(lake, lane)
             with Moment(lake.settings, [lane.lane]) as moment:
                 names = [each.name for each in chosen if each.name in ours]
                 tables = [each.asset_key.path[-1] for each in chosen if each.name not in ours]
-                found = [
+                results = [
                     *moment.own(lane.lane, epochs, names),
                     *moment.contracts(lane.lane, epochs, tables),
                 ]
-        yield from _told(context, lake.settings, lane, found)
+        yield from _results(context, lake.settings, lane, results)
 
-    return made
+    return execute
 
 
 def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
-    """Ask once whether partitions are stale, and say it of every asset that shows them."""
+    """Check once whether partitions are stale, and report it on every asset that shows them."""
     (check,) = (c for c in own_checks_of(lane.lane) if c.name == NOTHING_IS_STALE)
     specs = [
         dg.AssetCheckSpec(NOTHING_IS_STALE, asset=asset, description=check.description)
@@ -126,11 +126,11 @@ def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
     ]
 
     @dg.multi_asset_check(name=f"check_{lane.name}_staleness", specs=specs, can_subset=True)
-    def made(
+    def compare(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterable[dg.AssetCheckResult]:
-        """Compare the epochs with the deliveries that there are now."""
-        with told_plainly():
+        """Compare the epochs with the deliveries as they are now."""
+        with plain_failures():
             known = accounts(lake.store(), lane.lane).values()
         forget_planned(context.instance, context.run.run_id, context.selected_asset_check_keys)
         for each in staleness(lane, known):
@@ -144,25 +144,25 @@ def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
                     metadata=each.metadata,
                 )
 
-    return made
+    return compare
 
 
 def _epochs(lake: LakeAccess, lane: Lane) -> tuple[Epoch, ...]:
     return latest_run(chain_of(lake.store(), lane.lane))
 
 
-def _told(
+def _results(
     context: dg.AssetCheckExecutionContext,
     settings: Settings,
     lane: Lane,
-    found: Sequence[Checked],
+    results: Sequence[Checked],
 ) -> Iterator[dg.AssetCheckResult]:
-    """Tell what was found of the checks that are to be executed, in Dagster's words."""
-    seconds = sum(checked.seconds for checked in found)
-    context.log.info(f"{counted(len(found), 'check')} of {lane.lane} in {seconds:.2f} s")
+    """Give the results of the checks that are to be executed, in Dagster's terms."""
+    seconds = sum(checked.seconds for checked in results)
+    context.log.info(f"{counted(len(results), 'check')} of {lane.lane} in {seconds:.2f} s")
     executed = context.selected_asset_check_keys
     forget_planned(context.instance, context.run.run_id, executed)
-    for checked in found:
+    for checked in results:
         if dg.AssetCheckKey(key(lane, checked.table), checked.name) not in executed:
             continue
         yield dg.AssetCheckResult(
@@ -177,17 +177,17 @@ def _told(
 
 def _metadata(settings: Settings, checked: Checked) -> dict[str, Any]:
     rows, faults = int(checked.counts["rows"]), int(checked.counts["faults"])
-    told: dict[str, Any] = {
+    metadata: dict[str, Any] = {
         "rows": rows,
         "faults": faults,
         "percent": round(100 * faults / rows, 4) if rows else 0.0,
         "seconds": checked.seconds,
     }
     if checked.since is not None:
-        told["unchanged since"] = checked.since
+        metadata["unchanged since"] = checked.since
     if checked.samples:
         lines = "\n".join(f"    {sample}" for sample in checked.samples)
-        told["samples"] = dg.MetadataValue.md(f"\n{lines}\n")
+        metadata["samples"] = dg.MetadataValue.md(f"\n{lines}\n")
     if checked.docs is not None:
-        told["data_docs"] = dg.MetadataValue.url(link(settings, Path(checked.docs)))
-    return told
+        metadata["data_docs"] = dg.MetadataValue.url(link(settings, Path(checked.docs)))
+    return metadata

@@ -1,12 +1,12 @@
 """What Dagster loads: one project, that of FENCEPOST_CONFIG or else of the nearest fencepost.toml.
 
-Law: loading reads fencepost.toml and no more of the lake than when it was made; no Spark is started
-and nothing heavy imported.
+Law: loading reads fencepost.toml and, of the lake, only when it was created; it starts no Spark and
+imports nothing heavy.
 """
 
 import dagster as dg
 
-from assets import alerts, automation, feeds, graph, jobs, marts, registry, unchecked
+from assets import alerts, automation, check_runs, feeds, graph, jobs, marts, registry
 from assets.checks import checks
 from assets.lanes import joined
 from assets.resources import LakeAccess
@@ -31,13 +31,13 @@ def definitions(settings: Settings) -> dg.Definitions:
             *(jobs.of_feed(settings, feed) for feed in each),
             *(jobs.of_joins(lane) for lane in pairs),
             *jobs.jobs(),
-            unchecked.job(asserted),
+            check_runs.job(asserted),
         ],
         schedules=automation.schedules(settings),
         sensors=[
             *automation.sensors(settings),
             *alerts.sensors(settings),
-            unchecked.sensor(settings, asserted),
+            check_runs.sensor(settings, asserted),
         ],
         resources=_resources(LakeAccess(settings)),
         executor=dg.in_process_executor,

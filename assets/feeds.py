@@ -1,8 +1,8 @@
-"""What is made of deliveries: tuples and quarantine, then what is found, and the state.
+"""The steps that make a lane's assets: deliveries to tuples and quarantine, then to results.
 
-A feed has a step for the one and a step for the other; a pair of feeds that are joined has one,
-for what is found. All take the partitions asked for in one run and in order, and tell each as soon
-as it is done. A step that fails has told those before it; the next run goes on behind them.
+A feed has two steps, one to load deliveries and one to evaluate them; a pair of joined feeds has
+one, to evaluate. Each works through the requested partitions in order, in one run, and reports each
+as soon as it is done. A step that fails has reported those before; the next run continues there.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,14 +11,14 @@ import dagster as dg
 
 from assets.graph import evaluated, ingested, key
 from assets.lanes import Lane
-from assets.resources import LakeAccess, told_plainly
-from assets.telling import (
+from assets.metadata import (
     Metadata,
     evaluated_metadata,
     ingest_metadata,
     materializations,
     seconds_of,
 )
+from assets.resources import LakeAccess, plain_failures
 from fencepost.lanes import sides_of
 from fencepost.text import counted
 from pipelines.epochs.accounts import Account, accounts, without_deliveries
@@ -35,7 +35,7 @@ WRITER = "lake"
 AGAIN = dg.RetryPolicy(
     max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
 )
-"""A step may be repeated at any time: what it committed is found, and nothing comes twice."""
+"""A step may be repeated at any time: what it committed is recognised, and no row comes twice."""
 
 
 OF_FEED = {"I": "entered", "O": "left", "matches": "matched"}
@@ -46,14 +46,14 @@ OF_JOINS = {"pairs": "paired", "+1": "came_in", "-1": "went_out"}
 class Evaluate(dg.Config):
     """How partitions are evaluated.
 
-    again  also those that are up to date: prove that the rows stand, or replace them
+    again  also those that are up to date: verify their rows, replace them if different
     """
 
     again: bool = False
 
 
 AFTER_FEEDS = {"dagster/priority": "-1"}
-"""Of two steps that may be done, the one of joins comes second."""
+"""Of two steps that are ready, the one of joins comes second."""
 
 
 def of_feed(settings: Settings, feed: Feed) -> list[dg.AssetsDefinition]:
@@ -78,18 +78,18 @@ def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
     def ingest(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterator[dg.MaterializeResult[None]]:
-        """Take in all that has landed, whichever partition it belongs to."""
-        with told_plainly(), lake.writing(context.job_name) as held:
-            report = take_in(held.store, held.settings, held.runner, feeds=[feed.name])
+        """Load everything that has landed, whichever partition it belongs to."""
+        with plain_failures(), lake.writing(context.job_name) as opened:
+            report = take_in(opened.store, opened.settings, opened.runner, feeds=[feed.name])
             _log(context, report)
-            known = accounts(held.store, feed.name)
-        asked = context.partition_keys
-        for name in asked:
+            known = accounts(opened.store, feed.name)
+        requested = context.partition_keys
+        for name in requested:
             account = known.get(name, without_deliveries(feed.name, name))
             _describe(context, name, ingest_metadata(feed, account))
-        changed = _keys_taken(report, known.values()) - set(asked)
+        changed = _keys_loaded(report, known.values()) - set(requested)
         others = [known[name] for name in sorted(changed)]
-        _tell(context, Lane.of_feed(feed), others, context.selected_asset_keys)
+        _log_changed(context, Lane.of_feed(feed), others, context.selected_asset_keys)
         yield from (dg.MaterializeResult(spec.key) for spec in ingested(settings, feed))
 
     return ingest
@@ -98,8 +98,8 @@ def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
 def _evaluate(
     settings: Settings, lane: Lane, step: str, tags: Mapping[str, str] | None = None
 ) -> dg.AssetsDefinition:
-    # Told anew: what is late is known only now. What joins turn away, their feeds have told.
-    turned_away = [] if lane.joins else [key(lane, "quarantine")]
+    # Reported again: only now is it known what is late. What joins reject, their feeds reported.
+    quarantine = [] if lane.joins else [key(lane, "quarantine")]
 
     @dg.multi_asset(
         name=step,
@@ -112,66 +112,66 @@ def _evaluate(
     def evaluate(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess], config: Evaluate
     ) -> Iterator[dg.MaterializeResult[None] | dg.AssetMaterialization]:
-        """Evaluate the partitions asked for, in order, each from where every stream stood."""
+        """Evaluate the requested partitions in order, each from the state before it."""
         mine = context.selected_asset_keys
         done: list[str] = []
-        with told_plainly(), lake.writing(context.job_name) as held:
-            before = accounts(held.store, lane.lane)
+        with plain_failures(), lake.writing(context.job_name) as opened:
+            before = accounts(opened.store, lane.lane)
             try:
-                for report in _reports(context, held, lane, again=config.again):
+                for report in _reports(context, opened, lane, again=config.again):
                     _log_partition(context, report)
                     done.append(report.key)
-            except Exception:  # what is only logged is lost with a step that fails
-                done_before = _these(held, lane, done)
-                yield from _changed(context, lane, done_before, [*mine, *turned_away])
+            except Exception:  # what is only logged is lost when a step fails
+                done_before = _these(opened, lane, done)
+                yield from _changed(context, lane, done_before, [*mine, *quarantine])
                 raise
-            now = accounts(held.store, lane.lane)
+            now = accounts(opened.store, lane.lane)
         for name in done:
             account = now.get(name, without_deliveries(lane.lane, name))
             _describe(context, name, evaluated_metadata(lane, account))
-        _tell(context, lane, [now[name] for name in done if name in now], turned_away)
+        _log_changed(context, lane, [now[name] for name in done if name in now], quarantine)
         changed = [a for name, a in now.items() if a != before.get(name) and name not in done]
         others = [account for account in changed if not account.stale]
-        _tell(context, lane, others, [*mine, *turned_away])
+        _log_changed(context, lane, others, [*mine, *quarantine])
         yield from (dg.MaterializeResult(spec.key) for spec in evaluated(settings, lane))
 
     return evaluate
 
 
 def _reports(
-    context: dg.AssetExecutionContext, held: Lake, lane: Lane, *, again: bool
+    context: dg.AssetExecutionContext, opened: Lake, lane: Lane, *, again: bool
 ) -> Iterator[PartitionReport]:
-    """Evaluate the partitions asked for; nothing, while no query joins the feeds."""
+    """Evaluate the requested partitions; none, while no query joins the feeds."""
     keys = context.partition_keys
-    if lane.lane in all_lanes(held.store, held.settings):
-        yield from partitions(held, lane.lane, keys, again=again)
+    if lane.lane in all_lanes(opened.store, opened.settings):
+        yield from partitions(opened, lane.lane, keys, again=again)
         return
-    context.log.info(f"no query joins {lane.lane} yet: nothing is to be evaluated")
+    context.log.info(f"no query joins {lane.lane} yet: nothing to evaluate")
     for name in sorted(keys):
         yield PartitionReport(lane.lane, name, (), changed=False, proved=False, groups=())
 
 
-def _these(held: Lake, lane: Lane, names: Sequence[str]) -> list[Account]:
-    known = accounts(held.store, lane.lane)
+def _these(opened: Lake, lane: Lane, names: Sequence[str]) -> list[Account]:
+    known = accounts(opened.store, lane.lane)
     return [known[name] for name in names if name in known]
 
 
 def _describe(
-    context: dg.AssetExecutionContext, name: str, told: Mapping[dg.AssetKey, Metadata]
+    context: dg.AssetExecutionContext, name: str, by_asset: Mapping[dg.AssetKey, Metadata]
 ) -> None:
-    for asset, metadata in told.items():
+    for asset, metadata in by_asset.items():
         context.add_asset_metadata(metadata, asset_key=asset, partition_key=name)
 
 
-def _tell(
+def _log_changed(
     context: dg.AssetExecutionContext,
     lane: Lane,
     known: Iterable[Account],
     assets: Iterable[dg.AssetKey],
 ) -> None:
-    """Tell partitions that the step changed and does not give in the end."""
-    for told in _changed(context, lane, known, assets):
-        context.log_event(told)
+    """Log the partitions that the step changed and does not return."""
+    for materialization in _changed(context, lane, known, assets):
+        context.log_event(materialization)
 
 
 def _changed(
@@ -180,15 +180,15 @@ def _changed(
     known: Iterable[Account],
     assets: Iterable[dg.AssetKey],
 ) -> Iterator[dg.AssetMaterialization]:
-    """Give partitions as they stand now; Dagster does not show all that there are."""
+    """Give the current materialisations of partitions, of those that Dagster shows."""
     definition = context.assets_def.partitions_def
     here = [each for each in known if definition and definition.has_partition_key(each.key)]
     yield from materializations(lane, here, only=list(assets))
 
 
-def _keys_taken(report: IngestReport, known: Iterable[Account]) -> set[str]:
-    taken = {each.n for each in report.taken}
-    return {account.key for account in known if taken & {each.n for each in account.deliveries}}
+def _keys_loaded(report: IngestReport, known: Iterable[Account]) -> set[str]:
+    loaded = {each.n for each in report.taken}
+    return {account.key for account in known if loaded & {each.n for each in account.deliveries}}
 
 
 def _log(context: dg.AssetExecutionContext, report: IngestReport) -> None:
@@ -208,14 +208,14 @@ def _log(context: dg.AssetExecutionContext, report: IngestReport) -> None:
 
 def _log_partition(context: dg.AssetExecutionContext, report: PartitionReport) -> None:
     if not report.epochs:
-        context.log.info(f"{report.key}: nothing has arrived for it")
+        context.log.info(f"{report.key}: nothing has arrived")
         return
     what = "evaluated" if report.changed else "up to date"
     if report.proved:
-        what = "evaluated once more, the same rows"
+        what = "evaluated again, the same rows"
     counts = report.counts
-    found = OF_JOINS if sides_of(report.lane) else OF_FEED
-    said = " · ".join(f"{words} {counts[name]:,}" for words, name in found.items())
-    context.log.info(f"{report.key}: {what}: {counted(counts['accepted'], 'tuple')} → {said}")
+    names = OF_JOINS if sides_of(report.lane) else OF_FEED
+    totals = " · ".join(f"{words} {counts[name]:,}" for words, name in names.items())
+    context.log.info(f"{report.key}: {what}: {counted(counts['accepted'], 'tuple')} → {totals}")
     for group in report.groups if report.changed else ():
         context.log.info(f"{report.key}: {dict(seconds_of(group.seconds, len(group.epochs)))}")

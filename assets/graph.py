@@ -6,7 +6,7 @@
                               └── queries
     F/F, G/G, queries ─▶ F_X_G/set_members, F_X_G/live_windows, F_X_G/pairs, F_X_G/band_changes
 
-Law: what a table is, is said in `schemas` and `pipelines.serve.views` alone; here it is put in
+Law: what a table is, is said in `schemas` and `pipelines.serve.views` alone; here it takes
 Dagster's form. A feed more in fencepost.toml, or a pair of feeds more, is a group more in the
 graph, and no code.
 """
@@ -40,7 +40,7 @@ SHORTEST = timedelta(minutes=1)
 SPARK, DUCKDB = {"spark", "deltalake"}, {"duckdb", "deltalake"}
 
 
-class Named(Protocol):
+class AssetGroup(Protocol):
     """A feed, or a lane: what a group of the graph is called by."""
 
     @property
@@ -53,7 +53,7 @@ def landing_key(feed: Feed) -> dg.AssetKey:
     return dg.AssetKey([LANDING, feed.name])
 
 
-def key(of: Named, table: str) -> dg.AssetKey:
+def key(of: AssetGroup, table: str) -> dg.AssetKey:
     """Name a feed's part of a table, or a lane's."""
     return dg.AssetKey([of.name, table])
 
@@ -63,7 +63,7 @@ def landing(feed: Feed) -> dg.AssetSpec:
     kinds = {"deltalake"} if feed.form == "delta" else {"file"}
     return dg.AssetSpec(
         landing_key(feed),
-        description=f"Deliveries of the feed {feed.name}: each is taken once, when it is complete.",
+        description=f"Deliveries of {feed.name}. Each is loaded once, when it is complete.",
         group_name=feed.name,
         kinds=kinds,
         owners=list(feed.owners),
@@ -71,7 +71,7 @@ def landing(feed: Feed) -> dg.AssetSpec:
 
 
 def ingested(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
-    """Declare what is made of deliveries: tuples, and what is none."""
+    """Declare what deliveries are loaded into: tuples and quarantine."""
     landed = {"stream_id": feed.stream_column, "ts": feed.ts_column, **dict.fromkeys(feed.axes)}
     lane = Lane.of_feed(feed)
     return [
@@ -99,9 +99,9 @@ def _deps_of_feed(lane: Lane, tuples: list[dg.AssetKey]) -> Mapping[str, list[An
 
 
 def _deps_of_joins(lane: Lane, tuples: list[dg.AssetKey]) -> Mapping[str, list[Any]]:
-    held = ("set_members", "live_windows")
+    states = ("set_members", "live_windows")
     return {
-        table: [*tuples, _before(lane, table) if table in held else QUERIES] for table in JOINED
+        table: [*tuples, _before(lane, table) if table in states else QUERIES] for table in JOINED
     }
 
 
@@ -112,7 +112,7 @@ def _before(lane: Lane, table: str) -> dg.AssetDep:
 
 
 def marts(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
-    """Declare the marts: views, written down as tables that any engine reads."""
+    """Declare the marts: views, materialised as tables that any engine reads."""
     deps = {
         "inside_now": [key(feed, "events")],
         "visits": [key(feed, "events")],
@@ -177,7 +177,7 @@ def _mart(settings: Settings, feed: Feed, name: str, deps: list[dg.AssetKey]) ->
     return dg.AssetSpec(
         key(feed, name),
         deps=deps,
-        description=f"{view.comment} A table of its own, written from the view of this name.",
+        description=f"{view.comment} Materialised from the view of the same name.",
         group_name=feed.name,
         kinds=DUCKDB,
         owners=list(feed.owners),
@@ -221,16 +221,16 @@ def lineage(
     landed: Mapping[str, str | None] = NOTHING,
     prefixes: Mapping[dg.AssetKey, str] = NO_PREFIXES,
 ) -> dict[str, dg.TableColumnLineage]:
-    """Say of which column of a parent a column is made: of the one with its name, or as below.
+    """Map each column to the parent's column it is made from: the one of its name, or as below.
 
     landed    by column: the one of a delivery that it is read from; None: the one with its name
     prefixes  by parent: what stands before the names of its columns here; else prev_
     """
-    made: dict[str, list[dg.TableColumnDep]] = {}
+    lineages: dict[str, list[dg.TableColumnDep]] = {}
     for parent in parents:
         if parent.path[0] == LANDING:
             for name, origin in landed.items():
-                made.setdefault(name, []).append(dg.TableColumnDep(parent, origin or name))
+                lineages.setdefault(name, []).append(dg.TableColumnDep(parent, origin or name))
             continue
         table = settings.tables.get(parent.path[-1])
         names = {column.name for column in table.columns} if table is not None else set()
@@ -238,8 +238,8 @@ def lineage(
             origin = ORIGINS.get((parent.path[-1], column.name), column.name)
             origin = origin.removeprefix(prefixes.get(parent, "prev_"))
             if origin in names and origin not in OWN:
-                made.setdefault(column.name, []).append(dg.TableColumnDep(parent, origin))
-    return {"dagster/column_lineage": dg.TableColumnLineage(made)} if made else {}
+                lineages.setdefault(column.name, []).append(dg.TableColumnDep(parent, origin))
+    return {"dagster/column_lineage": dg.TableColumnLineage(lineages)} if lineages else {}
 
 
 OWN = ("epoch", "generation", "bucket", "snapshot", "gone", "day", "feed")

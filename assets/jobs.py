@@ -1,10 +1,10 @@
 """What can be started by name: a lane's partitions, micro-batches, what is stale, maintenance.
 
-evaluate_F   take in and evaluate partitions of the feed F, and of the joins that it is in
-evaluate_F_X_G  take in and evaluate partitions of both feeds, and of their joins
-run_now      what `fencepost run` does: everything that has arrived, whichever feed
-reevaluate   evaluate every stale partition, from the first on
-maintain     what `fencepost maintain` does
+evaluate_F      load and evaluate partitions of the feed F, and of the joins that it is in
+evaluate_F_X_G  load and evaluate partitions of both feeds, and of their joins
+run_now         what `fencepost run` does: everything new, for every feed
+reevaluate      evaluate every stale partition, oldest first
+maintain        what `fencepost maintain` does
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,11 +15,11 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 from assets.feeds import AGAIN, WRITER
 from assets.graph import key
 from assets.lanes import Lane, joins_of, lanes
+from assets.metadata import materializations, staleness, table_of
 from assets.partitions import of_feed as partitions_of_feed
 from assets.partitions import shown
-from assets.refused import readability
-from assets.resources import LakeAccess, told_plainly
-from assets.telling import materializations, staleness, table_of
+from assets.refusals import readability
+from assets.resources import LakeAccess, plain_failures
 from fencepost.text import counted
 from pipelines.epochs.accounts import Account, accounts
 from pipelines.epochs.partitions import partitions, stale_keys
@@ -35,12 +35,11 @@ Accounts = Mapping[str, Mapping[str, Account]]
 def of_feed(settings: Settings, feed: Feed) -> UnresolvedAssetJobDefinition:
     """Give the job that a feed's schedule and sensor start; its joins go with it."""
     joins = joins_of(settings, feed)
-    behind = f" Then those of {' and '.join(lane.lane for lane in joins)}." if joins else ""
+    behind = f" Then evaluate {' and '.join(lane.lane for lane in joins)}." if joins else ""
     return dg.define_asset_job(
         f"evaluate_{feed.name}",
         selection=dg.AssetSelection.assets(*_of_feeds([feed]), *_of_lanes(joins)),
-        description=f"Take in what has landed for {feed.name}, and evaluate partitions of it."
-        f"{behind}",
+        description=f"Load what has landed for {feed.name} and evaluate its partitions.{behind}",
     )
 
 
@@ -50,8 +49,8 @@ def of_joins(lane: Lane) -> UnresolvedAssetJobDefinition:
     return dg.define_asset_job(
         f"evaluate_{lane.name}",
         selection=dg.AssetSelection.assets(*_of_feeds(lane.feeds), *_of_lanes([lane])),
-        description=f"Take in what has landed for {left.name} and {right.name}, and evaluate "
-        "partitions of both and of their joins.",
+        description=f"Load what has landed for {left.name} and {right.name} and evaluate "
+        "the partitions of both and of their joins.",
     )
 
 
@@ -75,11 +74,9 @@ def _logged(context: dg.OpExecutionContext) -> Progress:
 
 
 @dg.op(pool=WRITER, retry_policy=AGAIN, config_schema={})
-def take_in_and_evaluate(
-    context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]
-) -> None:
-    """Take in and evaluate everything that has arrived, and tell the partitions it belongs to."""
-    with told_plainly():
+def load_and_evaluate(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
+    """Load and evaluate everything new, and report the partitions that changed."""
+    with plain_failures():
         before = _known(lake)
         report = run(
             lake.settings,
@@ -87,13 +84,13 @@ def take_in_and_evaluate(
             command="dagster run_now",
             progress=_logged(context),
         )
-    _tell(context, lake.settings, before, _known(lake))
+    _report_changes(context, lake.settings, before, _known(lake))
     for refused in report.unanswered:
         context.log.warning(f"unanswered: {refused.name}: {refused.reason}: {refused.detail}")
     for feed, many in report.unwatched.items():
         context.log.warning(f"{counted(many, 'tuple')}, no rule is registered for '{feed}'")
-    for told in readability(context.instance, lake.settings, lake.store()):
-        context.instance.report_runless_asset_event(told)
+    for evaluation in readability(context.instance, lake.settings, lake.store()):
+        context.instance.report_runless_asset_event(evaluation)
     context.add_output_metadata(
         {
             "deliveries": len(report.ingested.taken),
@@ -105,50 +102,50 @@ def take_in_and_evaluate(
 
 @dg.op(pool=WRITER, retry_policy=AGAIN, config_schema={})
 def evaluate_stale(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
-    """Evaluate every stale partition anew, in order, and tell them."""
-    with told_plainly():
+    """Evaluate every stale partition again, in order, and report them."""
+    with plain_failures():
         before = _known(lake)
     done: list[tuple[str, str]] = []
-    with told_plainly(), lake.writing("reevaluate") as held:
-        for name in all_lanes(held.store, lake.settings):
-            for report in partitions(held, name, stale_keys(held, name)):
-                context.log.info(f"{name} {report.key}: evaluated anew")
+    with plain_failures(), lake.writing("reevaluate") as opened:
+        for name in all_lanes(opened.store, lake.settings):
+            for report in partitions(opened, name, stale_keys(opened, name)):
+                context.log.info(f"{name} {report.key}: re-evaluated")
                 done.append((name, report.key))
-    _tell(context, lake.settings, before, _known(lake))
-    context.add_output_metadata({"evaluated anew": table_of(("feed, or joins", "partition"), done)})
+    _report_changes(context, lake.settings, before, _known(lake))
+    context.add_output_metadata({"re-evaluated": table_of(("feed, or joins", "partition"), done)})
 
 
 @dg.op(pool=WRITER, retry_policy=AGAIN, config_schema={})
-def put_together(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
-    """Put small files together, take out what no longer counts, delete old files."""
-    with told_plainly(), lake.writing("maintain") as held:
-        done = maintained(held.store, lake.settings, progress=_logged(context))
+def compact(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) -> None:
+    """Compact small files, remove obsolete rows, delete old files."""
+    with plain_failures(), lake.writing("maintain") as opened:
+        done = maintained(opened.store, lake.settings, progress=_logged(context))
     rows = [(name, before, after) for name, (before, after) in done.put_together.items()]
     context.add_output_metadata(
         {
             "files": table_of(("table", "files before", "after"), rows),
-            "rows taken out": table_of(("table", "rows"), list(done.taken_out.items())),
+            "rows removed": table_of(("table", "rows"), list(done.taken_out.items())),
             "old files deleted": done.deleted,
         }
     )
 
 
-@dg.job(description="Take in and evaluate everything that has arrived, of every feed.")
+@dg.job(description="Load and evaluate everything new, for every feed.")
 def run_now() -> None:
     """Do what `fencepost run` does."""
-    take_in_and_evaluate()
+    load_and_evaluate()
 
 
-@dg.job(description="Evaluate every stale partition, from the first on.")
+@dg.job(description="Evaluate every stale partition, oldest first.")
 def reevaluate() -> None:
-    """Bring up to date what a change of an earlier partition made stale."""
+    """Bring up to date what a change in an earlier partition made stale."""
     evaluate_stale()
 
 
-@dg.job(description="Put small files together, take out what no longer counts.")
+@dg.job(description="Compact small files and remove obsolete rows.")
 def maintain() -> None:
     """Do what `fencepost maintain` does."""
-    put_together()
+    compact()
 
 
 def _known(lake: LakeAccess) -> Accounts:
@@ -156,24 +153,24 @@ def _known(lake: LakeAccess) -> Accounts:
     return {lane.lane: accounts(store, lane.lane) for lane in lanes(lake.settings)}
 
 
-def _tell(
+def _report_changes(
     context: dg.OpExecutionContext, settings: Settings, before: Accounts, now: Accounts
 ) -> None:
-    """Tell the partitions that are not what they were."""
+    """Report the partitions that changed."""
     for lane in lanes(settings):
-        was, known = before[lane.lane], now[lane.lane]
-        if was == known:
+        known = now[lane.lane]
+        if before[lane.lane] == known:
             continue
         definition = partitions_of_feed(settings, lane.feeds[0])
-        here = [each for each in changed(was, known) if shown(definition, each.key)]
-        for told in materializations(lane, here):
-            context.log_event(told)
+        here = [each for each in changed(before[lane.lane], known) if shown(definition, each.key)]
+        for materialization in materializations(lane, here):
+            context.log_event(materialization)
         for each in staleness(lane, known.values()):
             context.instance.report_runless_asset_event(each)
 
 
 def changed(before: Mapping[str, Account], now: Mapping[str, Account]) -> Iterable[Account]:
-    """Give the accounts that are new or other than they were, stale ones aside."""
+    """Give the accounts that are new or changed, stale ones aside."""
     return [
         account
         for name, account in now.items()

@@ -1,11 +1,11 @@
-"""The marts, and the report: written anew from the views whenever what they read is newer."""
+"""The marts and the report: rebuilt from the views when their inputs are newer."""
 
 from collections.abc import Callable, Iterator
 
 import dagster as dg
 
 from assets.graph import MARTS, REPORT, REPORTS, key, marts
-from assets.resources import LakeAccess, told_plainly
+from assets.resources import LakeAccess, plain_failures
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve import pictures
 from pipelines.serve.marts import refresh
@@ -30,12 +30,12 @@ def of_feed(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
     """Give the marts of a feed; each can be made alone."""
 
     @dg.multi_asset(name=f"marts_{feed.name}", specs=marts(settings, feed), can_subset=True)
-    def made(
+    def write_marts(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterator[dg.MaterializeResult[None]]:
-        """Write the marts asked for; nobody waits for the lake, it is only read."""
+        """Write the requested marts; the lake is only read, so nobody waits for it."""
         names = [name for name in MARTS if key(feed, name) in context.selected_asset_keys]
-        with told_plainly():
+        with plain_failures():
             for report in refresh(lake.settings, feed.name, names):
                 drawn = {
                     title: dg.MetadataValue.md(pictures.as_markdown(draw(lake.settings, feed.name)))
@@ -51,7 +51,7 @@ def of_feed(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
                     },
                 )
 
-    return made
+    return write_marts
 
 
 def report(settings: Settings) -> dg.AssetsDefinition:
@@ -64,22 +64,22 @@ def report(settings: Settings) -> dg.AssetsDefinition:
         group_name=REPORTS,
         kinds={"html"},
         deps=[key(feed, "daily_summary") for feed in settings.feeds.values()],
-        description="One page for a browser, that needs no network: map, charts, what was found.",
+        description="One self-contained HTML page: a map, charts and results.",
     )
     def page(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> dg.MaterializeResult[None]:
-        """Write the page over all that stands."""
+        """Write the page over the whole lake."""
         from pipelines.serve.report import write_report  # which has Arrow import pandas
 
-        with told_plainly():
-            made = write_report(lake.settings, latest)
-        context.log.info(f"{made.path}: {made.bytes:,} bytes")
+        with plain_failures():
+            written = write_report(lake.settings, latest)
+        context.log.info(f"{written.path}: {written.bytes:,} bytes")
         return dg.MaterializeResult(
             metadata={
-                "open it": dg.MetadataValue.url(link(lake.settings, made.path)),
-                "path": dg.MetadataValue.path(made.path),
-                "bytes": made.bytes,
+                "open it": dg.MetadataValue.url(link(lake.settings, written.path)),
+                "path": dg.MetadataValue.path(written.path),
+                "bytes": written.bytes,
             }
         )
 

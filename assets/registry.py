@@ -1,15 +1,14 @@
-"""The standing queries as an asset: the files that fencepost.toml names are registered, or none.
+"""The standing queries as an asset: it registers the rule files that fencepost.toml names.
 
-What they do not name stays: a query is removed by `fencepost queries remove`, never by leaving it
-out of a file.
+A query is removed by `fencepost queries remove`, never by leaving it out of a file.
 """
 
 import dagster as dg
 
 from assets.feeds import AGAIN, WRITER
 from assets.graph import QUERIES, RULES, columns
-from assets.resources import LakeAccess, told_plainly
-from assets.telling import STANDS, Metadata, table_of
+from assets.metadata import FINGERPRINT, Metadata, table_of
+from assets.resources import LakeAccess, plain_failures
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
 from pipelines.registry.commit import Registered, put
@@ -23,13 +22,13 @@ KINDS_OF_CHANGE = ("added", "changed", "edited", "removed", "unchanged")
 def queries(settings: Settings) -> dg.AssetsDefinition:
     """Give the asset of the registry."""
     where = settings.queries
-    from_files = f" It registers what stands in `{where.name}`." if where is not None else ""
+    from_files = f" Registers the rules in `{where.name}`." if where is not None else ""
 
     @dg.asset(
         key=QUERIES,
         group_name=RULES,
         kinds={"deltalake"},
-        description=f"{STANDING.comment}{from_files} What no file names stays.",
+        description=f"{STANDING.comment}{from_files} Rules that no file names stay active.",
         metadata={
             "dagster/table_name": "queries",
             "dagster/column_schema": columns(STANDING.columns),
@@ -41,37 +40,37 @@ def queries(settings: Settings) -> dg.AssetsDefinition:
     def registered(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> dg.MaterializeResult[None]:
-        """Register the files, where there are any, and say what stands."""
-        with told_plainly():
+        """Register the files, if any, and report the active queries."""
+        with plain_failures():
             files = [str(path) for path in rule_files(lake.settings)]
             done: Registered | None = None
             if files:
-                given = read_given(files, lake.settings.axes, None)
-                done = put(lake.settings, f"dagster {context.job_name}", given)
+                rules = read_given(files, lake.settings.axes, None)
+                done = put(lake.settings, f"dagster {context.job_name}", rules)
             store = lake.store()
         return dg.MaterializeResult(metadata={**_difference(done, files), **_standing(store)})
 
     return registered
 
 
-def untold(instance: dg.DagsterInstance, store: Store) -> list[dg.AssetMaterialization]:
-    """Give what stands, where Dagster shows another version of the registry, or none."""
+def unreported(instance: dg.DagsterInstance, store: Store) -> list[dg.AssetMaterialization]:
+    """Give the active queries, if Dagster shows another version of the registry or none."""
     version = newest_version(store)
     latest = instance.get_latest_materialization_event(QUERIES)
     shown = None if latest is None else latest.asset_materialization
-    if not version or (shown is not None and shown.metadata.get(STANDS) == _named(version)):
+    if not version or (shown is not None and shown.metadata.get(FINGERPRINT) == _version(version)):
         return []
     return [dg.AssetMaterialization(QUERIES, metadata=_standing(store))]
 
 
-def _named(version: int) -> dg.TextMetadataValue:
+def _version(version: int) -> dg.TextMetadataValue:
     return dg.MetadataValue.text(f"registry version {version}")
 
 
 def _difference(done: Registered | None, files: list[str]) -> Metadata:
     if done is None:
-        told = 'no files are named: `queries = "rules"` under [lake] in fencepost.toml names them'
-        return {"difference": told}
+        hint = 'no rule files: name them by `queries = "rules"` under [lake] in fencepost.toml'
+        return {"difference": hint}
     rows = [(kind, getattr(done, kind)) for kind in KINDS_OF_CHANGE if getattr(done, kind)]
     return {
         "difference": table_of(("queries", "how many"), rows),
@@ -88,5 +87,5 @@ def _standing(store: Store) -> Metadata:
         "dagster/row_count": now.num_rows,
         "standing": table_of(("feed", "kind", "queries"), rows),
         "registry version": newest_version(store),
-        STANDS: _named(newest_version(store)),
+        FINGERPRINT: _version(newest_version(store)),
     }

@@ -1,7 +1,7 @@
-"""The lake, as assets and checks take it: the settings, one writer at a time, Spark when needed.
+"""The lake as assets and checks use it: the settings, one writer at a time, Spark when needed.
 
-A plain object and no configurable resource: where the lake lies and what runs there is said in
-fencepost.toml, and nothing of it can be given with a run.
+A plain object and no configurable resource: fencepost.toml says where the lake is and what runs
+there, and no run can change it.
 """
 
 from collections.abc import Iterator
@@ -30,35 +30,35 @@ class LakeAccess:
 
     @cached_property
     def runner(self) -> Runner:
-        """Who does the work; Spark is started with the first of it, and stays with the process."""
+        """What executes tasks; Spark starts with the first one, and stays with the process."""
         return runner_of(self.settings, quick=True)
 
     def store(self) -> Store:
-        """Open the tables to read them; no lock is taken, and nothing is made that is missing."""
+        """Open the tables to read; no lock is taken and nothing is created."""
         return Store.to_read(self.settings.root, self.settings.tables)
 
     @contextmanager
     def writing(self, command: str) -> Iterator[Lake]:
-        """Hold the lake to write to it, whatever was begun in it finished."""
+        """Lock the lake to write to it, and finish what an earlier writer left."""
         with writing(self.settings, f"dagster {command}", self.runner, PATIENCE) as (lake, _):
             yield lake
 
 
 @contextmanager
-def told_plainly() -> Iterator[None]:
-    """Fail with the words of an error of ours, and repeat only what may go well the next time.
+def plain_failures() -> Iterator[None]:
+    """Turn our errors into failures with their message, and retry only what may succeed next time.
 
-    Whatever was committed stands; who repeats goes on from there.
+    Whatever was committed is kept; a retry continues from there.
     """
     try:
         yield
     except LockedError as why:
         raise dg.Failure(f"{why}\nNothing is lost: run it again when the lake is free.") from why
     except FencepostError as why:
-        again = "What was committed stands. Mend it and run again: it goes on from there."
+        again = "What was committed is kept. Fix the cause and run again: it continues from there."
         allowed = isinstance(why, SparkError)  # another JVM, another worker may live
         raise dg.Failure(f"{why}\n{again}", allow_retries=allowed) from why
     except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt) as why:
         # By itself Dagster repeats a step that was cancelled, where it has a retry policy.
-        again = "What was committed stands; run it again, and it goes on from there."
-        raise dg.Failure(f"It was cancelled. {again}", allow_retries=False) from why
+        again = "What was committed is kept. Run it again, and it continues from there."
+        raise dg.Failure(f"Cancelled. {again}", allow_retries=False) from why

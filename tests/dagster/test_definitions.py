@@ -26,9 +26,9 @@ WRITERS = {
     "crossings_of_ticks",
     "arrivals_of_locations",
     "crossings_of_locations",
-    "take_in_and_evaluate",
+    "load_and_evaluate",
     "evaluate_stale",
-    "put_together",
+    "compact",
 }
 LOADING = """
 import sys, time, warnings

@@ -8,7 +8,7 @@ from pathlib import Path
 import dagster as dg
 import pytest
 
-from assets.resources import told_plainly
+from assets.resources import plain_failures
 from fencepost.errors import InputError, LockedError, SparkError
 from pipelines.lake.lock import hold
 from tests.dagster.project import DAY, Crash, Project, at, fault_at, hours, told, why_failed
@@ -191,7 +191,7 @@ def test_what_is_wrong_with_the_input_is_not_tried_again(project: Project) -> No
     ("error", "again"), [(LockedError, True), (SparkError, True), (InputError, False)]
 )
 def test_an_error_of_ours_fails_in_its_own_words(error: type[Exception], again: bool) -> None:
-    with pytest.raises(dg.Failure) as failure, told_plainly():
+    with pytest.raises(dg.Failure) as failure, plain_failures():
         raise error("said plainly")
     assert failure.value.allow_retries is again
     assert str(failure.value.description).startswith("said plainly\n")
@@ -199,14 +199,14 @@ def test_an_error_of_ours_fails_in_its_own_words(error: type[Exception], again: 
 
 @pytest.mark.parametrize("error", [dg.DagsterExecutionInterruptedError, KeyboardInterrupt])
 def test_what_was_cancelled_is_not_begun_again(error: type[BaseException]) -> None:
-    with pytest.raises(dg.Failure) as failure, told_plainly():
+    with pytest.raises(dg.Failure) as failure, plain_failures():
         raise error
     assert failure.value.allow_retries is False
-    assert str(failure.value.description).startswith("It was cancelled.")
+    assert str(failure.value.description).startswith("Cancelled.")
 
 
 def test_an_error_that_nobody_foresaw_keeps_its_traceback() -> None:
-    with pytest.raises(Crash), told_plainly():
+    with pytest.raises(Crash), plain_failures():
         raise Crash
 
 

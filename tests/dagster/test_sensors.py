@@ -66,7 +66,7 @@ class TestLanding:
         assert partitions_of(request) == (f"{DAY}T02", f"{DAY}T04")
         after = project.tick("landing_ticks", ticked.cursor)
         assert asked(after) == []
-        assert "asked for already" in after.skip_message
+        assert "already requested" in after.skip_message
 
     @pytest.mark.fault(26)
     def test_a_restart_that_forgot_all_asks_under_the_same_run_key(self, project: Project) -> None:
@@ -139,7 +139,7 @@ class TestLanding:
         project.land(at(2)).rename(project.settings.feeds["ticks"].source / "odd.csv")
         ticked = project.tick("landing_ticks")
         assert asked(ticked) == []
-        assert "names no hour" in ticked.skip_message
+        assert "has no hour in it" in ticked.skip_message
 
     def test_partitions_far_apart_are_asked_for_by_the_last_of_them_alone(
         self, project: Project
@@ -178,7 +178,7 @@ def keep(project: Project, ticked: Any) -> None:
 class TestLedger:
     """`ledger`."""
 
-    def test_what_a_command_did_is_told_once_and_not_after_a_restart(
+    def test_what_a_command_did_is_shown_once_and_not_after_a_restart(
         self, project: Project
     ) -> None:
         project.land_all(hours(0, 2))
@@ -203,7 +203,7 @@ class TestLedger:
         project.make(DAY, feed="locations")
         assert events_of(project.tick("ledger")) == []
 
-    def test_only_what_has_changed_is_told(self, project: Project) -> None:
+    def test_only_what_has_changed_is_shown(self, project: Project) -> None:
         project.land_all(hours(0, 1))
         project.make(*hours(0, 1))
         cursor = project.tick("ledger").cursor
@@ -228,7 +228,7 @@ class TestLedger:
 
     def test_it_waits_for_runs_under_way(self, project: Project) -> None:
         create_run_for_test(project.instance, status=dg.DagsterRunStatus.STARTED)
-        assert "under way" in project.tick("ledger").skip_message
+        assert "in progress" in project.tick("ledger").skip_message
 
     def test_many_days_are_told_in_several_ticks_the_newest_first(
         self, project: Project, monkeypatch: pytest.MonkeyPatch
@@ -254,13 +254,13 @@ class TestLedger:
         project.land("2026-01-06T01")
         project.by_command()
         looked: list[str] = []
-        is_told = ledger._is_told
+        is_told = ledger._is_shown
 
         def noted(instance: dg.DagsterInstance, told: dg.AssetMaterialization) -> bool:
             looked.append(str(told.partition))
             return is_told(instance, told)
 
-        monkeypatch.setattr(ledger, "_is_told", noted)
+        monkeypatch.setattr(ledger, "_is_shown", noted)
         project.tick("ledger", cursor)
         assert set(looked) == {"2026-01-06T00", "2026-01-06T01"}
 
@@ -269,7 +269,7 @@ class TestLedger:
         self, project: Project, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         create_run_for_test(project.instance, status=dg.DagsterRunStatus.STARTED)
-        monkeypatch.setattr(ledger, "AT_IT", -ledger.AT_IT)  # an hour later
+        monkeypatch.setattr(ledger, "RUN_LIMIT", -ledger.RUN_LIMIT)  # an hour later
         project.land(at(0))
         project.by_command()
         assert events_of(project.tick("ledger")) != []
@@ -322,7 +322,7 @@ class TestSchedules:
     def test_none_is_asked_for_before_the_first(self, project: Project) -> None:
         ticked = scheduled(project, "partitions_ticks", datetime(2026, 1, 5, 0, 5, tzinfo=UTC))
         assert asked(ticked) == []
-        assert "2026-01-04T23 is none of the partitions" in ticked.skip_message
+        assert "no partition 2026-01-04T23" in ticked.skip_message
 
     @pytest.mark.parametrize("status", ["NOT_STARTED", "STARTED"])
     @pytest.mark.fault(20)
@@ -336,7 +336,7 @@ class TestSchedules:
         )
         ticked = scheduled(project, "every_minute", now)
         assert asked(ticked) == []
-        assert "still at it" in ticked.skip_message
+        assert "still in progress" in ticked.skip_message
 
     def test_what_evaluates_waits_to_be_switched_on(self, project: Project) -> None:
         repository = _repository(project)

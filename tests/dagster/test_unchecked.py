@@ -7,8 +7,8 @@ import dagster as dg
 import pytest
 from dagster._core.test_utils import create_run_for_test
 
+from assets.check_runs import OFTEN, TRIES
 from assets.checks import checks
-from assets.unchecked import OFTEN, TRIES
 from tests.dagster.project import Project, at, hours
 
 pytestmark = pytest.mark.dagster
@@ -118,7 +118,7 @@ def test_checks_that_fail_to_run_are_asked_for_a_few_times(told: Project) -> Non
 
 def test_it_waits_for_runs_under_way(told: Project) -> None:
     create_run_for_test(told.instance, status=dg.DagsterRunStatus.STARTED)
-    assert "under way" in told.tick("checks").skip_message
+    assert "in progress" in told.tick("checks").skip_message
 
 
 def test_where_nothing_was_evaluated_nothing_is_checked(project: Project) -> None:

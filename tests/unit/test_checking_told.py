@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from assets.checks import checks
 from assets.graph import key
 from assets.lanes import Lane
+from assets.metadata import NOTHING_IS_STALE, shows_partitions
 from assets.resources import LakeAccess
-from assets.telling import NOTHING_IS_STALE, shows_partitions
 from pipelines.checks import OWN
 from pipelines.cli.commands.check import check
 from pipelines.project.settings import Settings

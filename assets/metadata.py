@@ -1,7 +1,7 @@
-"""What the ledgers know of a partition, in Dagster's words; the same whoever did the work.
+"""What the ledgers know of a partition, as Dagster metadata, whoever did the work.
 
-Law: a materialisation is told from the ledgers alone, so one that a command or `watch` made reads
-like one of a run of Dagster's own.
+Law: a materialisation is described from the ledgers alone, so one that a command or `watch` made
+reads like one of Dagster's own runs.
 """
 
 import json
@@ -16,8 +16,8 @@ from assets.lanes import Lane
 from pipelines.epochs.accounts import Account
 from pipelines.project.settings import Feed
 
-STANDS = "fencepost/stands"
-"""Names what a materialisation shows: two with the same name show the same rows."""
+FINGERPRINT = "fencepost/stands"
+"""The entry that says which rows are shown: the same value, the same rows."""
 
 NOTHING_IS_STALE = "nothing_is_stale"
 TO_DO = "the job `reevaluate` evaluates it again"
@@ -26,18 +26,18 @@ MOST = 50
 """Stale partitions that are listed."""
 
 TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
-TURNED_AWAY = ("late", "duplicate", "conflict")
+REJECTED = ("late", "duplicate", "conflict")
 PHASES = ("read", "sort", "evaluate", "write", "commit")
 
 Metadata = Mapping[str, Any]
 
 
 def ingest_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metadata]:
-    """Say what arrived for a partition."""
+    """Describe what arrived for a partition."""
     read, counts = account.read, account.counts
-    away = {
+    rejected = {
         **{reason: read[reason] for reason in ("malformed", "future")},
-        **{reason: counts[reason] for reason in TURNED_AWAY},
+        **{reason: counts[reason] for reason in REJECTED},
     }
     return {
         key(feed, feed.name): {
@@ -46,24 +46,24 @@ def ingest_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metada
             "rows read": read["rows"],
             "tuples": read["tuples"],
             "quarantined": read["malformed"] + read["future"],
-            STANDS: account.arrived,
+            FINGERPRINT: account.arrived,
         },
         key(feed, "quarantine"): {
-            "dagster/partition_row_count": sum(away.values()),
-            **away,
-            "by reason": table_of(("reason", "rows"), [(k, n) for k, n in away.items() if n]),
-            STANDS: f"{account.arrived}, {account.evaluated}",
+            "dagster/partition_row_count": sum(rejected.values()),
+            **rejected,
+            "by reason": table_of(("reason", "rows"), [(k, n) for k, n in rejected.items() if n]),
+            FINGERPRINT: f"{account.arrived}, {account.evaluated}",
         },
     }
 
 
 def evaluated_metadata(lane: Lane, account: Account) -> Mapping[dg.AssetKey, Metadata]:
-    """Say what was found in a partition, and how the time divides."""
-    common = {"epochs": len(account.epochs), STANDS: account.evaluated, **_watermark(account)}
+    """Describe the results of a partition."""
+    common = {"epochs": len(account.epochs), FINGERPRINT: account.evaluated, **_watermark(account)}
     if account.epochs:
         common["generation"] = account.epochs[-1].generation
-    told = (_of_joins if lane.joins else _of_feed)(account.counts, common)
-    return {key(lane, table): told[table] for table in lane.tables}
+    by_table = (_of_joins if lane.joins else _of_feed)(account.counts, common)
+    return {key(lane, table): by_table[table] for table in lane.tables}
 
 
 def _of_feed(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metadata]:
@@ -75,7 +75,7 @@ def _of_feed(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metada
             "dagster/partition_row_count": sum(crossed.values()),
             "tuples": counts["accepted"],
             **crossed,
-            "turned away": sum(counts[reason] for reason in TURNED_AWAY),
+            "rejected": sum(counts[reason] for reason in REJECTED),
             **common,
         },
         "transitions": {"dagster/partition_row_count": sum(became.values()), **became, **common},
@@ -89,11 +89,11 @@ def _of_feed(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metada
 
 
 def _of_joins(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metadata]:
-    taken = {"tuples": counts["accepted"], "waiting": counts["waiting"], **common}
+    state = {"tuples": counts["accepted"], "waiting": counts["waiting"], **common}
     changed = {"+1": counts["came_in"], "-1": counts["went_out"]}
     return {
-        "set_members": taken,
-        "live_windows": taken,
+        "set_members": state,
+        "live_windows": state,
         "pairs": {
             "dagster/partition_row_count": counts["paired"],
             "tuples": counts["accepted"],
@@ -109,19 +109,19 @@ def _of_joins(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metad
 
 
 def metadata_of(lane: Lane, account: Account) -> Mapping[dg.AssetKey, Metadata]:
-    """Say all there is to say of a partition, asset by asset."""
-    told: dict[dg.AssetKey, Metadata] = {}
+    """Describe a partition, asset by asset."""
+    by_asset: dict[dg.AssetKey, Metadata] = {}
     if account.deliveries and not lane.joins:
-        told |= ingest_metadata(lane.feeds[0], account)
+        by_asset |= ingest_metadata(lane.feeds[0], account)
     if account.epochs:
-        told |= evaluated_metadata(lane, account)
-    return told
+        by_asset |= evaluated_metadata(lane, account)
+    return by_asset
 
 
 def materializations(
     lane: Lane, accounts: Iterable[Account], only: Sequence[dg.AssetKey] | None = None
 ) -> Iterator[dg.AssetMaterialization]:
-    """Tell partitions that this step was not asked for, or that a command or `watch` evaluated."""
+    """Give the materialisations of partitions, whoever evaluated them."""
     for account in accounts:
         for asset, metadata in metadata_of(lane, account).items():
             if only is None or asset in only:
@@ -129,13 +129,13 @@ def materializations(
 
 
 def shows_partitions(lane: Lane) -> list[dg.AssetKey]:
-    """List the assets that show what a lane's epochs found: wrong wherever a partition is stale."""
+    """List the assets that show a lane's results: wrong wherever a partition is stale."""
     more = () if lane.joins else ("quarantine", *MARTS)
     return [key(lane, table) for table in (*lane.tables, *more)]
 
 
 def staleness(lane: Lane, known: Iterable[Account]) -> list[dg.AssetCheckEvaluation]:
-    """Say of every asset that shows a lane's partitions whether some of them are stale."""
+    """Report on every asset that shows a lane's partitions whether some of them are stale."""
     stale = [account.key for account in known if account.stale]
     to_do = [(name, TO_DO) for name in stale[:MOST]]
     return [
@@ -156,20 +156,20 @@ def staleness(lane: Lane, known: Iterable[Account]) -> list[dg.AssetCheckEvaluat
 
 def _stale_in_words(stale: Sequence[str]) -> str:
     if not stale:
-        return "Every partition is evaluated from the deliveries that there are."
+        return "Every partition is up to date with its deliveries."
     if len(stale) == 1:
         return f"1 partition is stale ({stale[0]}): {TO_DO}."
     return f"{len(stale):,} partitions are stale ({stale[0]} … {stale[-1]}): {TO_DO_ALL}."
 
 
 def seconds_of(phases: Mapping[str, float], epochs: int) -> Metadata:
-    """Say how the time of a run divides."""
-    told = {f"seconds: {phase}": round(phases.get(phase, 0.0), 3) for phase in PHASES}
-    return {**told, "epochs of the run": epochs}
+    """Break down the time of a run."""
+    seconds = {f"seconds: {phase}": round(phases.get(phase, 0.0), 3) for phase in PHASES}
+    return {**seconds, "epochs of the run": epochs}
 
 
 def table_of(header: Sequence[str], rows: Sequence[Sequence[object]]) -> dg.MarkdownMetadataValue:
-    """Lay a small table out; what it holds is shown as text, whatever characters it has."""
+    """Format a small table; cells are shown as text, whatever characters they have."""
     if not rows:
         return dg.MetadataValue.md("none")
     lines = [header, ["---"] * len(header), *rows]

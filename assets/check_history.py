@@ -2,7 +2,7 @@
 
 Before a run over partitions Dagster 1.13 notes that each check is planned, a line a partition; but
 a check that has no partitions is evaluated once a run, and only that line is completed. The others
-stay planned and are shown as skipped for good. So a step takes them out when it has evaluated.
+stay planned and are shown as skipped for good. So a step deletes them when it has evaluated.
 
 Law: only lines of this run, of checks that it evaluates, that name a partition and are planned.
 """
@@ -18,7 +18,7 @@ from dagster._core.storage.event_log.sql_event_log import SqlEventLogStorage
 def forget_planned(
     instance: dg.DagsterInstance, run: str, checks: Collection[dg.AssetCheckKey]
 ) -> None:
-    """Take out what is only planned of these checks in a run, partition by partition."""
+    """Delete the lines of these checks in a run that are only planned, partition by partition."""
     storage = instance.event_log_storage
     if not isinstance(storage, SqlEventLogStorage):
         return

@@ -1,10 +1,10 @@
-"""The sensor `checks`: executes the checks of what was told without them.
+"""The sensor `checks`: runs the checks of what was evaluated without them.
 
-What a command, `watch` or `run_now` evaluates is told to Dagster without any check, and its assets
-then show none of theirs as executed. So a run of the job `check` follows.
+What a command, `watch` or `run_now` evaluates is reported to Dagster without any check, and its
+assets then show none as executed. So a run of the job `check` follows.
 
-Law: checks are asked for once for what an asset shows, again only where that run failed, and for
-each lane no more often than every ten minutes, however often it changes.
+Law: checks are requested once for what an asset shows, again only if that run failed, and for each
+lane at most every ten minutes, however often it changes.
 """
 
 import json
@@ -17,7 +17,7 @@ import dagster as dg
 
 from assets.graph import key
 from assets.lanes import Lane, lanes
-from assets.ledger import AT_IT, UNDER_WAY
+from assets.ledger import IN_PROGRESS, RUN_LIMIT
 from pipelines.project.settings import Settings
 
 JOB = "check"
@@ -32,7 +32,7 @@ def job(definitions: Sequence[dg.AssetChecksDefinition]) -> Any:  # noqa: ANN401
     return dg.define_asset_job(
         JOB,
         selection=dg.AssetSelection.checks(*definitions),
-        description="Execute every check: what `fencepost check` does, over the newest epochs.",
+        description="Run every check: what `fencepost check` does, over the newest epochs.",
     )
 
 
@@ -48,34 +48,37 @@ def sensor(
         job_name=JOB,
         minimum_interval_seconds=30,
         default_status=dg.DefaultSensorStatus.RUNNING,
-        description="Executes the checks of what commands, `watch` and run_now have evaluated.",
+        description="Runs the checks of what commands, `watch` and run_now have evaluated.",
     )
-    def unchecked(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
-        lately = datetime.now(UTC) - AT_IT
-        if context.instance.get_runs_count(dg.RunsFilter(statuses=UNDER_WAY, updated_after=lately)):
-            return dg.SkipReason("a run is under way")
-        asked: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
+    def request_checks(context: dg.SensorEvaluationContext) -> dg.SensorResult | dg.SkipReason:
+        lately = datetime.now(UTC) - RUN_LIMIT
+        if context.instance.get_runs_count(
+            dg.RunsFilter(statuses=IN_PROGRESS, updated_after=lately)
+        ):
+            return dg.SkipReason("a run is in progress")
+        requested: dict[str, Any] = json.loads(context.cursor) if context.cursor else {}
         now = time.time()
         due = {
             name: attempt
             for name, lane in shown.items()
-            if (attempt := _attempt(context.instance, lane, asked.get(name, {}), now)) is not None
+            if (attempt := _attempt(context.instance, lane, requested.get(name, {}), now))
+            is not None
         }
         if not due:
-            return dg.SkipReason("what is shown is checked, or its checks were asked for")
+            return dg.SkipReason("everything shown is checked, or its checks are requested")
         groups = {shown[name].name for name in due}
         wanted = [check for check in every if check.asset_key.path[0] in groups]
         named = ",".join(f"{name} {each['of']} {each['tries']}" for name, each in due.items())
         request = dg.RunRequest(run_key=f"{JOB} {named}", asset_check_keys=wanted)
-        return dg.SensorResult(run_requests=[request], cursor=json.dumps({**asked, **due}))
+        return dg.SensorResult(run_requests=[request], cursor=json.dumps({**requested, **due}))
 
-    return unchecked
+    return request_checks
 
 
 def _attempt(
     instance: dg.DagsterInstance, lane: Lane, before: Mapping[str, Any], now: float
 ) -> dict[str, Any] | None:
-    """Say which attempt at a lane's checks is due; None: none is."""
+    """Number the attempt at a lane's checks that is due; None: none is."""
     asset = key(lane, lane.state)
     newest = instance.fetch_materializations(asset, limit=1).records
     if not newest or _is_checked(instance, asset, newest[0]):
@@ -89,10 +92,10 @@ def _attempt(
 def _is_checked(
     instance: dg.DagsterInstance, asset: dg.AssetKey, newest: dg.EventLogRecord
 ) -> bool:
-    """Say whether the checks of an asset have looked at its newest materialisation."""
+    """Say whether the checks of an asset have seen its newest materialisation."""
     check = dg.AssetCheckKey(asset, LEDGER_HAS_NO_GAPS)
-    found = instance.event_log_storage.get_latest_asset_check_execution_by_key([check])
-    record = found.get(check)
+    latest = instance.event_log_storage.get_latest_asset_check_execution_by_key([check])
+    record = latest.get(check)
     if record is None or record.evaluation is None:
         return False
     seen = record.evaluation.target_materialization_data
