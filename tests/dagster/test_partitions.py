@@ -184,7 +184,7 @@ def test_what_is_wrong_with_the_input_is_not_tried_again(project: Project) -> No
     assert not any(e.is_step_up_for_retry for e in result.all_events)
     why = why_failed(result, "arrivals_of_ticks")
     assert "_fencepost.json" in why
-    assert "Mend it and run again" in why
+    assert "Fix the cause and run again" in why
 
 
 @pytest.mark.parametrize(

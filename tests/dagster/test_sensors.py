@@ -254,11 +254,11 @@ class TestLedger:
         project.land("2026-01-06T01")
         project.by_command()
         looked: list[str] = []
-        is_told = ledger._is_shown
+        is_shown = ledger._is_shown
 
         def noted(instance: dg.DagsterInstance, told: dg.AssetMaterialization) -> bool:
             looked.append(str(told.partition))
-            return is_told(instance, told)
+            return is_shown(instance, told)
 
         monkeypatch.setattr(ledger, "_is_shown", noted)
         project.tick("ledger", cursor)
