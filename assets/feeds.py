@@ -187,13 +187,13 @@ def _changed(
 
 
 def _keys_loaded(report: IngestReport, known: Iterable[Account]) -> set[str]:
-    loaded = {each.n for each in report.taken}
+    loaded = {each.n for each in report.loaded}
     return {account.key for account in known if loaded & {each.n for each in account.deliveries}}
 
 
 def _log(context: dg.AssetExecutionContext, report: IngestReport) -> None:
     context.log.info(
-        f"{counted(len(report.taken), 'delivery', 'deliveries')}: "
+        f"{counted(len(report.loaded), 'delivery', 'deliveries')}: "
         f"{counted(report.rows, 'row')} read = {counted(report.tuples, 'tuple')} + "
         f"{report.malformed + report.future:,} quarantined"
     )

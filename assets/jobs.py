@@ -93,7 +93,7 @@ def load_and_evaluate(context: dg.OpExecutionContext, lake: dg.ResourceParam[Lak
         context.instance.report_runless_asset_event(evaluation)
     context.add_output_metadata(
         {
-            "deliveries": len(report.ingested.taken),
+            "deliveries": len(report.ingested.loaded),
             "refused deliveries, unanswered": len(report.unanswered),
             "seconds": round(report.seconds, 2),
         }

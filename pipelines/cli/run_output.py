@@ -29,7 +29,7 @@ def lines(report: "RunReport") -> Iterator[str]:
     yield from ingested(got)
     for group in report.groups:
         yield group_line(group)
-    if not (got.taken or got.refused or report.groups):
+    if not (got.loaded or got.refused or report.groups):
         yield "nothing new"
     yield from still_refused(report.unanswered, got)
     yield f"done in {report.seconds:.1f} s"
@@ -37,9 +37,9 @@ def lines(report: "RunReport") -> Iterator[str]:
 
 def ingested(got: "IngestReport") -> Iterator[str]:
     """Say what was taken in, and what was refused."""
-    if got.taken:
+    if got.loaded:
         yield (
-            f"ingest     {counted(len(got.taken), 'delivery', 'deliveries')}: "
+            f"ingest     {counted(len(got.loaded), 'delivery', 'deliveries')}: "
             f"{counted(got.rows, 'row')} read = {counted(got.tuples, 'tuple')} + "
             f"{got.malformed + got.future:,} quarantined"
         )
@@ -116,7 +116,7 @@ def ingest_notes(got: "IngestReport") -> Iterator[str]:
     for feed, whys in got.passed_over.items():
         for why in whys:
             yield f"note: {feed}: {escaped(why)}"
-    for each in got.taken:
+    for each in got.loaded:
         if each.ignored:
             columns = escaped(", ".join(each.ignored))
             path = f"{each.feed}/{escaped(each.path)}"
@@ -177,7 +177,7 @@ def refusals_json(found: Sequence[Unanswered]) -> list[dict[str, Any]]:
 def ingest_json(got: "IngestReport") -> dict[str, Any]:
     """Give what was taken in, refused and left."""
     return {
-        "deliveries": [vars(each) for each in got.taken],
+        "deliveries": [vars(each) for each in got.loaded],
         "refused": [vars(each) for each in got.refused],
         "waiting": got.waiting,
         "passed_over": got.passed_over,

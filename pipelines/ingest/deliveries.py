@@ -13,7 +13,7 @@ from typing import Any, Self
 import pyarrow as pa
 
 from fencepost.times import to_microseconds
-from pipelines.ingest.landing import Delivery, Refusal
+from pipelines.ingest.landing import LandedDelivery, Refusal
 from pipelines.lake.data_files import added
 from pipelines.planning.deliveries import Arrivals
 from schemas.arrivals import DELIVERY, DONE, PLANNED, REFUSED
@@ -27,8 +27,8 @@ MOST_WORDS = 2000
 """Characters of a reason in words; a file of a thousand columns can say more than anybody reads."""
 
 
-class Turned(Exception):
-    """A delivery that cannot be taken: `reason` in a word, `detail` in words."""
+class Rejection(Exception):
+    """A delivery cannot be loaded: `reason` in a word, `detail` in words."""
 
     def __init__(self, reason: str, detail: str) -> None:
         """Keep the words short enough for a ledger."""
@@ -42,9 +42,9 @@ class Outcome:
     """Of one delivery, or of a part of it.
 
     max_ts       µs; None where there is no tuple
-    ignored      columns that nobody asked for
+    ignored      columns of no use
     hash, aside  of its tuples and of its rows in quarantine, whatever their order
-    reason       why it was refused, in a word; None: it was taken
+    reason       why it was refused, in a word; None: it was loaded
     """
 
     n: int
@@ -60,8 +60,8 @@ class Outcome:
     detail: str | None = None
 
     @classmethod
-    def refused(cls, n: int, why: Turned) -> Self:
-        """Nothing of it was taken."""
+    def refused(cls, n: int, why: Rejection) -> Self:
+        """Nothing of it was loaded."""
         return cls(n, reason=why.reason, detail=why.detail)
 
     def and_then(self, other: "Outcome") -> "Outcome":
@@ -82,12 +82,12 @@ class Outcome:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Lay it out for a task's answer."""
+        """Give it for a task's result."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Take it back."""
+        """Read it back."""
         return cls(**{**fields, "ignored": tuple(fields["ignored"])})
 
 
@@ -151,8 +151,8 @@ class Planned:
     def concluded(self, outcome: Outcome) -> dict[str, Any]:
         """Give its second row in the ledger: done, or refused."""
         if outcome.reason is not None:
-            told = {"state": REFUSED, "reason": outcome.reason, "detail": outcome.detail}
-            return {**self.row, **told}
+            refusal = {"state": REFUSED, "reason": outcome.reason, "detail": outcome.detail}
+            return {**self.row, **refusal}
         return {
             **self.row,
             "state": DONE,
@@ -171,7 +171,12 @@ def instant(us: int | None) -> Any:  # noqa: ANN401  what a row of a ledger hold
 
 
 def first_row(
-    delivery: Delivery, *, plan: str, found_at: int, bases: str, lines: Sequence[Runs] | None = None
+    delivery: LandedDelivery,
+    *,
+    plan: str,
+    found_at: int,
+    bases: str,
+    lines: Sequence[Runs] | None = None,
 ) -> dict[str, Any]:
     """Give a delivery's first row in the ledger, save its number: planned, or refused at once."""
     row = {

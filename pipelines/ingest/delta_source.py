@@ -2,9 +2,9 @@
 
 The log alone says what a version added, and what its partition columns hold. A version that only
 lays rows out anew (OPTIMIZE) is passed over. One that updates or deletes rows stops the feed: what
-was taken cannot be taken back, and whose words it should then go by is not for us to guess.
+was loaded cannot be taken back, and whose words it should then go by is not for us to guess.
 
-Law: versions are taken in order, each once. Data files of a Delta table never change, so a file is
+Law: versions are loaded in order, each once. Data files of a Delta table never change, so a file is
 known by its entry in the log.
 """
 
@@ -23,8 +23,15 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
-from pipelines.ingest.deliveries import UNREADABLE, UPDATES, VANISHED, Planned, Turned
-from pipelines.ingest.landing import Delivery, Found, Known, Looked, Refusal, key_of_time
+from pipelines.ingest.deliveries import UNREADABLE, UPDATES, VANISHED, Planned, Rejection
+from pipelines.ingest.landing import (
+    Known,
+    LandedDelivery,
+    Looked,
+    NewDelivery,
+    Refusal,
+    key_of_time,
+)
 from pipelines.ingest.landing.folder import BYTES, content_of
 from pipelines.ingest.units import FilePart
 from pipelines.lake.sequence import latest
@@ -72,14 +79,14 @@ class Version:
         ordered = {path: added[path] for path in sorted(added, key=str.encode)}
         return cls(number, ordered, takes_away, outside)
 
-    def delivery(self, feed: Feed, key: str) -> Delivery:
+    def delivery(self, feed: Feed, key: str) -> LandedDelivery:
         """Describe the version as a delivery; a file's hash is that of its entry."""
         entries = [(path, add["size"], add["modificationTime"]) for path, add in self.added.items()]
         hashes = tuple(
             hashlib.blake2b(json.dumps(entry).encode(), digest_size=BYTES).hexdigest()
             for entry in entries
         )
-        return Delivery(
+        return LandedDelivery(
             feed.name,
             path_of(self.number),
             tuple(path for path, _, _ in entries),
@@ -102,13 +109,13 @@ def number_of(path: str) -> int:
 
 
 def look(feed: Feed, arrivals: pa.Table, now: int) -> Looked:
-    """Find the versions that append and were not taken yet; reads each new commit, no data."""
+    """Find the versions that append and were not loaded yet; reads each new commit, no data."""
     looked = Looked()
     table = _table(feed, looked)
-    taken = _taken(arrivals, feed)
-    if table is None or _stopped(taken, feed, looked):
+    rows = _known_versions(arrivals, feed)
+    if table is None or _stopped(rows, feed, looked):
         return looked
-    known = [number_of(row["path"]) for row in taken]
+    known = [number_of(row["path"]) for row in rows]
     there = {int(p.stem) for p in (feed.source / LOG).iterdir() if COMMIT.fullmatch(p.name)}
     newest = max(there, default=-1)
     number = max(known) + 1 if known else min(there, default=0)
@@ -126,12 +133,12 @@ def look(feed: Feed, arrivals: pa.Table, now: int) -> Looked:
             detail = f"version {number} names a file outside of the table: '{version.outside}'"
             looked.refused.append(_refusal(delivery, UNREADABLE, detail))
         elif version.added:
-            looked.found.append(Found(**vars(delivery)))
+            looked.found.append(NewDelivery(**vars(delivery)))
         number += 1
     return looked
 
 
-def _refusal(delivery: Delivery, reason: str, detail: str) -> Refusal:
+def _refusal(delivery: LandedDelivery, reason: str, detail: str) -> Refusal:
     fields = {**vars(delivery), "partition_key": "", "reason": reason, "detail": detail}
     return Refusal(**fields)
 
@@ -141,18 +148,18 @@ def parts(feed: Feed, delivery: Planned) -> tuple[FilePart, ...]:
     number = number_of(delivery.path)
     version = Version.read(feed.source, number)
     if version is None:
-        raise Turned(VANISHED, f"'{delivery.path}' was found and is not there any more")
+        raise Rejection(VANISHED, f"'{delivery.path}' was found and is not there any more")
     try:
         kinds = {field.name: str(field.type) for field in _opened(feed).schema().fields}
     except DeltaError as why:
-        raise Turned(VANISHED, f"the table {feed.source} cannot be opened: {why}") from None
+        raise Rejection(VANISHED, f"the table {feed.source} cannot be opened: {why}") from None
     files = []
     for place, path in enumerate(delivery.files):
         lines = delivery.lines_of(place)
         if lines == []:
             continue
         if path not in version.added:
-            raise Turned(VANISHED, f"version {number} does not name '{path}' any more")
+            raise Rejection(VANISHED, f"version {number} does not name '{path}' any more")
         values = version.added[path].get("partitionValues") or {}
         fixed = {name: _text(value, kinds.get(name, "")) for name, value in values.items()}
         size = delivery.row["sizes"][place]
@@ -191,8 +198,8 @@ def _table(feed: Feed, looked: Looked) -> DeltaTable | None:
     return table
 
 
-def _taken(arrivals: pa.Table, feed: Feed) -> Sequence[Mapping[str, Any]]:
-    """Give the newest row of each version that has been taken or refused."""
+def _known_versions(arrivals: pa.Table, feed: Feed) -> Sequence[Mapping[str, Any]]:
+    """Give the newest row of each version that has been loaded or refused."""
     own = arrivals.filter(
         (pc.field("lane") == feed.name)
         & (pc.field("kind") == DELIVERY)
@@ -208,8 +215,8 @@ def _taken(arrivals: pa.Table, feed: Feed) -> Sequence[Mapping[str, Any]]:
     return list({row["path"]: row for row in rows}.values())
 
 
-def _stopped(taken: Sequence[Mapping[str, Any]], feed: Feed, looked: Looked) -> bool:
-    stops = [row["path"] for row in taken if row["reason"] == UPDATES]
+def _stopped(rows: Sequence[Mapping[str, Any]], feed: Feed, looked: Looked) -> bool:
+    stops = [row["path"] for row in rows if row["reason"] == UPDATES]
     if stops:
         looked.passed_over.append(_why_stopped(feed, number_of(stops[0])))
     return bool(stops)

@@ -15,11 +15,11 @@ from pathlib import Path
 from fencepost.errors import FencepostError, InputError, WorkerError
 from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
-from pipelines.ingest.deliveries import REWRITTEN, VANISHED, Outcome, Planned, Turned
+from pipelines.ingest.deliveries import REWRITTEN, VANISHED, Outcome, Planned, Rejection
 from pipelines.ingest.landing.folder import File, hash_of
 from pipelines.ingest.recount import QUARANTINE, counted
-from pipelines.ingest.task import Answer, work
-from pipelines.ingest.units import FilePart, Job, Unit, cut
+from pipelines.ingest.task import UnitResult, work
+from pipelines.ingest.units import FilePart, ReadJob, ReadUnit, cut
 from pipelines.lake.append import Diverged, append_once
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile, added
@@ -51,16 +51,16 @@ def carry_out(
 ) -> Concluded:
     """Read, write, commit and conclude one plan. `again`: its files are hashed before."""
     outcomes: dict[int, Outcome] = {}
-    jobs: dict[str, list[Job]] = {}
+    jobs: dict[str, list[ReadJob]] = {}
     for delivery in planned:
         feed = declared(settings, delivery)
         try:
-            jobs.setdefault(feed.name, []).append(Job(delivery, _files(feed, delivery, again)))
-        except Turned as why:
+            jobs.setdefault(feed.name, []).append(ReadJob(delivery, _files(feed, delivery, again)))
+        except Rejection as why:
             outcomes[delivery.n] = Outcome.refused(delivery.n, why)
     written = _written(store, settings, runner, jobs, outcomes)
-    told = _Committing(store, planned, outcomes, written).all()
-    return [(delivery, told[delivery.n]) for delivery in planned]
+    concluded = _Committing(store, planned, outcomes, written).all()
+    return [(delivery, concluded[delivery.n]) for delivery in planned]
 
 
 def declared(settings: Settings, delivery: Planned) -> Feed:
@@ -87,7 +87,7 @@ def _written(
     store: Store,
     settings: Settings,
     runner: Runner,
-    jobs: Mapping[str, Sequence[Job]],
+    jobs: Mapping[str, Sequence[ReadJob]],
     outcomes: dict[int, Outcome],
 ) -> _Written:
     """Have the tasks read and write; `outcomes` gets what became of each delivery."""
@@ -113,7 +113,7 @@ def _written(
 
 
 def _files(feed: Feed, delivery: Planned, again: bool) -> tuple[FilePart, ...]:
-    """List what is to be read, as it is now; Turned where it is no longer what was found."""
+    """List what is to be read, as it is now; Rejection where it is no longer what was found."""
     if feed.form == delta_source.FORM:
         return delta_source.parts(feed, delivery)
     row = delivery.row
@@ -129,17 +129,17 @@ def _files(feed: Feed, delivery: Planned, again: bool) -> tuple[FilePart, ...]:
 
 
 def same(source: Path, file: File, content: str) -> int:
-    """Hash a file that was found before; its time of change now, or Turned."""
+    """Hash a file that was found before; its time of change now, or Rejection."""
     try:
         now = File.of(file.path, (source / file.path).stat())
         holds = hash_of(source, now)
     except OSError as failure:
         refuse_failing(failure, source / file.path)
         detail = f"'{file.path}' was found and is not there any more: {failure.strerror}"
-        raise Turned(VANISHED, detail) from None
+        raise Rejection(VANISHED, detail) from None
     if holds != content:
         detail = f"'{file.path}' was written to after it had been found: it will be looked at anew"
-        raise Turned(REWRITTEN, detail)
+        raise Rejection(REWRITTEN, detail)
     return now.mtime
 
 
@@ -221,35 +221,35 @@ ATTEMPTS = 2
 
 
 def answered(
-    runner: Runner, units: Sequence[Unit]
-) -> tuple[list[tuple[Unit, Answer]], dict[int, Turned]]:
+    runner: Runner, units: Sequence[ReadUnit]
+) -> tuple[list[tuple[ReadUnit, UnitResult]], dict[int, Rejection]]:
     """Have the units read; give each with its answer, and the deliveries that nobody survives."""
     try:
         texts = runner.run(work, [unit.to_json() for unit in units])
     except Exception as failure:  # noqa: BLE001
         _raise_what_is_no_death(failure)
         return _one_by_one(runner, units, failure)
-    pairs = [(unit, Answer.from_json(text)) for unit, text in zip(units, texts, strict=True)]
+    pairs = [(unit, UnitResult.from_json(text)) for unit, text in zip(units, texts, strict=True)]
     return pairs, {}
 
 
 def _one_by_one(
-    runner: Runner, units: Sequence[Unit], failure: Exception
-) -> tuple[list[tuple[Unit, Answer]], dict[int, Turned]]:
-    read: list[tuple[Unit, Answer]] = []
-    deadly: dict[int, Turned] = {}
+    runner: Runner, units: Sequence[ReadUnit], failure: Exception
+) -> tuple[list[tuple[ReadUnit, UnitResult]], dict[int, Rejection]]:
+    read: list[tuple[ReadUnit, UnitResult]] = []
+    deadly: dict[int, Rejection] = {}
     for unit in units:
         alone = _read(runner, unit, 1)
-        if isinstance(alone, Answer):
+        if isinstance(alone, UnitResult):
             read.append((unit, alone))
             continue
         for single in _singles(unit):
             answer = _read(runner, single, ATTEMPTS)
-            if isinstance(answer, Answer):
+            if isinstance(answer, UnitResult):
                 read.append((single, answer))
                 continue
             _raise_if_nobody_can_work(runner, failure)
-            deadly[single.parts[0].n] = Turned(
+            deadly[single.parts[0].n] = Rejection(
                 DEADLY,
                 f"reading it ended its reader {ATTEMPTS + 1} times: {_first_line(answer)}. It is "
                 "left out until it is changed, or retried with `fencepost quarantine retry`",
@@ -257,11 +257,11 @@ def _one_by_one(
     return read, deadly
 
 
-def _read(runner: Runner, unit: Unit, attempts: int) -> Answer | Exception:
+def _read(runner: Runner, unit: ReadUnit, attempts: int) -> UnitResult | Exception:
     failure: Exception | None = None
     for _ in range(attempts):
         try:
-            return Answer.from_json(runner.run(work, [unit.to_json()])[0])
+            return UnitResult.from_json(runner.run(work, [unit.to_json()])[0])
         except Exception as died:  # noqa: BLE001
             _raise_what_is_no_death(died)
             failure = died
@@ -269,7 +269,7 @@ def _read(runner: Runner, unit: Unit, attempts: int) -> Answer | Exception:
     return failure
 
 
-def _singles(unit: Unit) -> Iterator[Unit]:
+def _singles(unit: ReadUnit) -> Iterator[ReadUnit]:
     """Give a unit for each delivery of this one."""
     return (replace(unit, parts=(part,)) for part in unit.parts)
 

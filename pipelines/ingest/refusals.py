@@ -1,8 +1,8 @@
-"""Refused deliveries that nobody has answered yet, and how one is dismissed.
+"""RefusedNumbers deliveries that nobody has answered yet, and how one is dismissed.
 
 A refused delivery is answered when a later delivery of its feed takes its files, or the same
 content under another name; when a later refusal speaks of the same files; or when it is dismissed.
-A repeat needs no answer: all it holds was taken before.
+A repeat needs no answer: all it holds was loaded before.
 
 Law: the view `refused_deliveries` says the same in SQL. A dismissal is of one number, so a retry,
 which takes a number of its own, is never covered by it.
@@ -72,7 +72,7 @@ class Dismissed:
     answered: list[str]
 
 
-class Refused:
+class RefusedNumbers:
     """The numbers of the refused deliveries, repeats aside, kept as rows come to the ledger."""
 
     def __init__(self) -> None:
@@ -91,7 +91,7 @@ def unanswered(store: Store, *, dismissed_too: bool = False) -> list[Unanswered]
     O(1) where none was refused or all were dismissed, else O(arrivals), vectorised; (measured)
     100,000 deliveries, 10 of them refused: 20 ms.
     """
-    numbers = store.fold(ARRIVALS, Refused).numbers
+    numbers = store.fold(ARRIVALS, RefusedNumbers).numbers
     if not numbers - (set() if dismissed_too else set(store.rows(DISMISSALS)["n"].to_pylist())):
         return []
     arrivals = store.rows(ARRIVALS)
@@ -156,7 +156,7 @@ def refuse_unnamed(names: Collection[str], deliveries: pa.Table, what: str = "de
 
 def _commit(store: Store, rows: Sequence[Mapping[str, Any]], note: str | None, now: int) -> None:
     at = store.version(DISMISSALS)
-    told = store.as_table(
+    dismissals = store.as_table(
         DISMISSALS,
         [
             {
@@ -172,9 +172,16 @@ def _commit(store: Store, rows: Sequence[Mapping[str, Any]], note: str | None, n
     feeds = ",".join(sorted({str(row["lane"]) for row in rows}))
     first, last = rows[0]["n"], rows[-1]["n"]
     evidence = Evidence(
-        "dismiss", uuid.uuid4().hex, feeds, first, last, 0, told.num_rows, content_hash(told)
+        "dismiss",
+        uuid.uuid4().hex,
+        feeds,
+        first,
+        last,
+        0,
+        dismissals.num_rows,
+        content_hash(dismissals),
     )
-    append_once(store, DISMISSALS, evidence, lambda: store.write(DISMISSALS, told), at)
+    append_once(store, DISMISSALS, evidence, lambda: store.write(DISMISSALS, dismissals), at)
 
 
 def _refused(arrivals: pa.Table) -> pa.Table:
@@ -188,7 +195,7 @@ def _refused(arrivals: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True)
 class _Later:
-    """The newest delivery of a feed with a file of this name, or taken with this content."""
+    """The newest delivery of a feed with a file of this name, or loaded with this content."""
 
     by_name: Mapping[tuple[str, str], int]
     by_content: Mapping[tuple[str, str], int]

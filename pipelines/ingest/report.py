@@ -1,4 +1,4 @@
-"""What an ingest did, for whoever asked for it."""
+"""What an ingest did."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from pipelines.ingest.deliveries import Outcome, Planned
 
 
 @dataclass(frozen=True)
-class Taken:
-    """A delivery that was taken, and its counts; `ignored` are columns that nobody asked for."""
+class LoadedDelivery:
+    """A delivery that was loaded, and its counts; `ignored` are columns of no use."""
 
     n: int
     feed: str
@@ -21,8 +21,8 @@ class Taken:
 
 
 @dataclass(frozen=True)
-class Refused:
-    """A delivery that was not taken: why, in a word and in words."""
+class RefusedDelivery:
+    """A delivery that was not loaded: why, in a word and in words."""
 
     n: int
     feed: str
@@ -32,26 +32,26 @@ class Refused:
 
 
 Progress = Callable[["IngestReport"], None]
-"""Told what was done so far."""
+"""Called with what was done so far."""
 
 
-def quiet(_: "IngestReport") -> None:
-    """Tell nobody."""
+def no_report(_: "IngestReport") -> None:
+    """Report nothing."""
 
 
 @dataclass
 class IngestReport:
     """All deliveries of an ingest, a recovery or a retry.
 
-    progress     is shown it after each plan
-    done         how much of what was found has been taken in, from 0 to 1
+    progress     is called with it after each plan
+    done         how much of what was found has been loaded, from 0 to 1
     waiting      by feed: what is not complete yet
-    passed_over  by feed: what can never be taken, each with the reason
+    passed_over  by feed: what can never be loaded, each with the reason
     """
 
-    progress: Progress = quiet
-    taken: list[Taken] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
+    progress: Progress = no_report
+    loaded: list[LoadedDelivery] = field(default_factory=list)
+    refused: list[RefusedDelivery] = field(default_factory=list)
     done: float = 0.0
     waiting: dict[str, list[str]] = field(default_factory=dict)
     passed_over: dict[str, list[str]] = field(default_factory=dict)
@@ -59,22 +59,22 @@ class IngestReport:
     @property
     def rows(self) -> int:
         """How many rows were read."""
-        return sum(each.rows for each in self.taken)
+        return sum(each.rows for each in self.loaded)
 
     @property
     def tuples(self) -> int:
         """How many of them are tuples."""
-        return sum(each.tuples for each in self.taken)
+        return sum(each.tuples for each in self.loaded)
 
     @property
     def malformed(self) -> int:
         """How many are none."""
-        return sum(each.malformed for each in self.taken)
+        return sum(each.malformed for each in self.loaded)
 
     @property
     def future(self) -> int:
         """How many are too far ahead of the clock."""
-        return sum(each.future for each in self.taken)
+        return sum(each.future for each in self.loaded)
 
     def reach(self, done: float) -> None:
         """Say how much has been done, and show it."""
@@ -83,7 +83,7 @@ class IngestReport:
 
     def add(self, later: "IngestReport") -> None:
         """Put what a later ingest did behind this one; what waits is what waits now."""
-        self.taken += later.taken
+        self.loaded += later.loaded
         self.refused += later.refused
         self.waiting = later.waiting
         self.passed_over = later.passed_over
@@ -93,7 +93,7 @@ class IngestReport:
         for delivery, outcome in concluded:
             whose = (outcome.n, delivery.feed, delivery.path)
             if outcome.reason is not None:
-                self.refused.append(Refused(*whose, outcome.reason, outcome.detail or ""))
+                self.refused.append(RefusedDelivery(*whose, outcome.reason, outcome.detail or ""))
             else:
                 counts = (outcome.rows, outcome.tuples, outcome.malformed, outcome.future)
-                self.taken.append(Taken(*whose, *counts, outcome.ignored))
+                self.loaded.append(LoadedDelivery(*whose, *counts, outcome.ignored))

@@ -1,10 +1,10 @@
-"""What was turned away, taken up again: after a declaration was mended, or a file put back.
+"""Refused deliveries and quarantined rows, read again: after a declaration or a file was fixed.
 
 A delivery that was refused is planned anew under a new number; so are the rows in quarantine that
 were malformed or from the future, as a delivery that names the same files and of them these rows
 only. What is still no good is turned away again, under the new number.
 
-Law: no row is taken twice. A row that a later arrival took up is that arrival's from then on.
+Law: no row is loaded twice. A row that a later arrival retried is that arrival's from then on.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -26,16 +26,16 @@ from pipelines.ingest.deliveries import (
     UPDATES,
     VANISHED,
     Planned,
+    Rejection,
     Runs,
-    Turned,
 )
 from pipelines.ingest.execute import same
-from pipelines.ingest.landing import Delivery, Found, Known, key_of_time
+from pipelines.ingest.landing import Known, LandedDelivery, NewDelivery, key_of_time
 from pipelines.ingest.landing.folder import File, content_of, hash_of
 from pipelines.ingest.recount import turned_away
 from pipelines.ingest.refusals import REPEAT, refuse_unnamed, unanswered
 from pipelines.ingest.report import IngestReport
-from pipelines.ingest.run import Wanted, take_all
+from pipelines.ingest.run import Candidate, take_all
 from pipelines.lake.sequence import ARRIVALS, latest
 from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings
@@ -44,8 +44,8 @@ from schemas.arrivals import DELIVERY, DONE, REFUSED
 
 OF_ROWS = ("malformed", "future")
 OF_DELIVERIES = (UNREADABLE, VANISHED, REWRITTEN)
-ASKED_FOR = ("changed", REPEAT, UPDATES)
-"""Reasons that are taken up only where they are named: to take such a delivery is a decision."""
+ON_REQUEST = ("changed", REPEAT, UPDATES)
+"""Reasons that are retried only where they are named: to load such a delivery is a decision."""
 
 USUAL = (*OF_ROWS, *OF_DELIVERIES)
 ELSEWHERE = {
@@ -76,11 +76,11 @@ def retry(  # noqa: PLR0913  by name, and most of them seldom
     rows = latest(store.rows(ARRIVALS))
     deliveries = rows.filter(pc.field("kind") == DELIVERY)
     refuse_unnamed(names, deliveries)
-    asked = {each.n for each in unanswered(store, dismissed_too=bool(names))}
-    wanted: list[Wanted] = []
+    open_refusals = {each.n for each in unanswered(store, dismissed_too=bool(names))}
+    wanted: list[Candidate] = []
     for one in _feeds(settings, feed):
         ledger = _Ledger.of(one, deliveries, store.rows(ARRIVALS), now)
-        ledger = replace(ledger, names=frozenset(names), unanswered=asked)
+        ledger = replace(ledger, names=frozenset(names), unanswered=open_refusals)
         wanted += _deliveries(ledger, reasons)
         wanted += _rows(store, ledger, [reason for reason in OF_ROWS if reason in reasons])
         if ledger.passed_over:
@@ -90,7 +90,7 @@ def retry(  # noqa: PLR0913  by name, and most of them seldom
 
 
 def _refuse_unknown(reasons: Collection[str]) -> None:
-    known = (*USUAL, *ASKED_FOR)
+    known = (*USUAL, *ON_REQUEST)
     for reason in reasons:
         if reason in ELSEWHERE:
             raise InputError(f"'{reason}' cannot be retried: {ELSEWHERE[reason]}")
@@ -117,7 +117,7 @@ class _Ledger:
     """A feed's deliveries as the ledger has them, by number; and which key a new one gets.
 
     names       if any: only these deliveries, each FEED/PATH
-    unanswered  the refused deliveries that may be taken up again
+    unanswered  the refused deliveries that may be retried
     """
 
     feed: Feed
@@ -136,19 +136,19 @@ class _Ledger:
         return cls(feed, {row["n"]: Planned(row) for row in own}, known, key)
 
     def key(self, delivery: Planned) -> str:
-        """Give the partition of a delivery taken up again: that of its path, or that of now."""
+        """Give the partition of a retried delivery: that of its path, or that of now."""
         return str(delivery.row["partition_key"]) if self.feed.partition_in_path else self.now_key
 
     def is_named(self, delivery: Planned) -> bool:
-        """Whether a delivery is among those that were asked for."""
+        """Whether a delivery is among those that were named."""
         return not self.names or f"{delivery.feed}/{delivery.path}" in self.names
 
     def pass_over(self, delivery: Planned, why: str) -> None:
-        """Tell why something is not taken up."""
+        """Note why something is not retried."""
         self.passed_over.append(f"delivery {delivery.n}, {delivery.path}: {why}")
 
 
-def _deliveries(ledger: _Ledger, reasons: Collection[str]) -> Iterator[Wanted]:
+def _deliveries(ledger: _Ledger, reasons: Collection[str]) -> Iterator[Candidate]:
     """Find the refused deliveries; of several refusals of a file the newest counts."""
     claimed: set[str] = set()
     for n in sorted(ledger.by_number, reverse=True):
@@ -167,10 +167,10 @@ def _deliveries(ledger: _Ledger, reasons: Collection[str]) -> Iterator[Wanted]:
         else:
             found = _found(ledger, delivery, files)
         if found is not None:
-            yield Wanted(found)
+            yield Candidate(found)
 
 
-def _version(ledger: _Ledger, delivery: Planned) -> Found | None:
+def _version(ledger: _Ledger, delivery: Planned) -> NewDelivery | None:
     later = (each.n for each in ledger.by_number.values() if each.path == delivery.path)
     if max(later) > delivery.n:
         return None
@@ -178,10 +178,10 @@ def _version(ledger: _Ledger, delivery: Planned) -> Found | None:
     if version is None:
         ledger.pass_over(delivery, "is not there any more")
         return None
-    return Found(**vars(version.delivery(ledger.feed, ledger.now_key)))
+    return NewDelivery(**vars(version.delivery(ledger.feed, ledger.now_key)))
 
 
-def _found(ledger: _Ledger, delivery: Planned, files: Sequence[str]) -> Found | None:
+def _found(ledger: _Ledger, delivery: Planned, files: Sequence[str]) -> NewDelivery | None:
     """Look at the files of a refused delivery as they are now."""
     source = ledger.feed.source
     if not files:
@@ -200,7 +200,7 @@ def _found(ledger: _Ledger, delivery: Planned, files: Sequence[str]) -> Found | 
             return None
         found.append(file)
         hashes.append(content)
-    return Found(
+    return NewDelivery(
         ledger.feed.name,
         delivery.path,
         tuple(file.path for file in found),
@@ -212,7 +212,7 @@ def _found(ledger: _Ledger, delivery: Planned, files: Sequence[str]) -> Found | 
     )
 
 
-def _rows(store: Store, ledger: _Ledger, reasons: Sequence[str]) -> Iterator[Wanted]:
+def _rows(store: Store, ledger: _Ledger, reasons: Sequence[str]) -> Iterator[Candidate]:
     """Find the rows in quarantine, as one delivery for each that they came with."""
     if not reasons:
         return
@@ -241,10 +241,10 @@ def _takes_up(other: Planned, delivery: Planned) -> bool:
     return all(other.row[name] == delivery.row[name] for name in ("path", "files", "content"))
 
 
-def _left(line: Int64s, taken: Sequence[Runs]) -> Int64s:
-    """Leave out the rows that were taken up already."""
+def _left(line: Int64s, loaded: Sequence[Runs]) -> Int64s:
+    """Leave out the rows that were retried already."""
     left = np.unique(line)
-    for runs in taken:
+    for runs in loaded:
         for first, last in runs:
             left = left[(left < first) | (left > last)]
     return left
@@ -259,7 +259,9 @@ def _runs(line: Int64s) -> list[tuple[int, int]]:
     return list(zip(firsts.tolist(), lasts.tolist(), strict=True))
 
 
-def _again(ledger: _Ledger, delivery: Planned, lines: list[list[tuple[int, int]]]) -> Wanted | None:
+def _again(
+    ledger: _Ledger, delivery: Planned, lines: list[list[tuple[int, int]]]
+) -> Candidate | None:
     """Plan rows of files that are there and hold what they held; tell of the others."""
     row: Mapping[str, Any] = delivery.row
     mtimes = list(row["mtimes"])
@@ -269,12 +271,12 @@ def _again(ledger: _Ledger, delivery: Planned, lines: list[list[tuple[int, int]]
         try:
             file = File(name, row["sizes"][at], mtimes[at])
             mtimes[at] = same(ledger.feed.source, file, row["hashes"][at])
-        except Turned as why:
+        except Rejection as why:
             ledger.pass_over(delivery, why.detail)
             lines[at] = []
     if not any(lines):
         return None
-    whose = Delivery(
+    whose = LandedDelivery(
         ledger.feed.name,
         delivery.path,
         tuple(row["files"]),
@@ -284,4 +286,4 @@ def _again(ledger: _Ledger, delivery: Planned, lines: list[list[tuple[int, int]]
         row["content"],
         ledger.key(delivery),
     )
-    return Wanted(whose, lines)
+    return Candidate(whose, lines)

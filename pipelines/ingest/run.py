@@ -18,11 +18,11 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pipelines.ingest import delta_source
-from pipelines.ingest.deliveries import Outcome, Planned, Runs, Turned, first_row, unfinished
+from pipelines.ingest.deliveries import Outcome, Planned, Rejection, Runs, first_row, unfinished
 from pipelines.ingest.execute import carry_out
-from pipelines.ingest.landing import Delivery, KnownFiles, Looked, Refusal, look
+from pipelines.ingest.landing import KnownFiles, LandedDelivery, Looked, Refusal, look
 from pipelines.ingest.landing.news import Outside, outside
-from pipelines.ingest.report import IngestReport, Progress, quiet
+from pipelines.ingest.report import IngestReport, Progress, no_report
 from pipelines.lake.crash_points import point
 from pipelines.lake.sequence import ARRIVALS, take_numbers
 from pipelines.lake.store import Store
@@ -37,19 +37,19 @@ def ingest(
     settings: Settings,
     runner: Runner,
     now: int,
-    progress: Progress = quiet,
+    progress: Progress = no_report,
     *,
     feeds: Sequence[str] | None = None,
 ) -> IngestReport:
-    """Take in all that has landed and is complete, of these feeds or of all; `now` in µs.
+    """Load all that has landed and is complete, of these feeds or of all; `now` in µs.
 
-    What cannot be taken stays where it is, and ledger and report say why; everything else goes on.
+    What cannot be loaded stays where it is, and ledger and report say why; all else goes on.
     """
     report = IngestReport(progress)
-    wanted: list[Wanted] = []
+    wanted: list[Candidate] = []
     for feed in map(settings.feeds.__getitem__, settings.feeds if feeds is None else feeds):
         looked = looked_for(store, feed, now)
-        wanted += [Wanted(delivery) for delivery in (*looked.found, *looked.refused)]
+        wanted += [Candidate(delivery) for delivery in (*looked.found, *looked.refused)]
         if looked.waiting:
             report.waiting[feed.name] = looked.waiting
         if looked.passed_over:
@@ -66,7 +66,7 @@ def looked_for(store: Store, feed: Feed, now: int) -> Looked:
 
 
 def left_outside(feed: Feed, arrivals: pa.Table, now: int) -> Outside:
-    """Count what has landed for a feed and is not taken in, without opening a file."""
+    """Count what has landed for a feed and is not loaded, without opening a file."""
     if feed.form == delta_source.FORM:
         looked = delta_source.look(feed, arrivals, now)
         return Outside(len(looked.found), len(looked.waiting))
@@ -74,7 +74,7 @@ def left_outside(feed: Feed, arrivals: pa.Table, now: int) -> Outside:
 
 
 def recover(
-    store: Store, settings: Settings, runner: Runner, progress: Progress = quiet
+    store: Store, settings: Settings, runner: Runner, progress: Progress = no_report
 ) -> IngestReport:
     """Finish what a crash left half done: every plan that is not concluded is carried out again."""
     report = IngestReport(progress)
@@ -91,10 +91,10 @@ MOST_DELIVERIES = 5_000
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """A delivery that is to have a number; `lines` are the rows of each file, None: all."""
+class Candidate:
+    """A delivery that is to get a number; `lines` are the rows of each file, None: all."""
 
-    delivery: Delivery
+    delivery: LandedDelivery
     lines: Sequence[Runs] | None = None
 
     @property
@@ -107,13 +107,13 @@ def take_all(
     store: Store,
     settings: Settings,
     runner: Runner,
-    wanted: Sequence[Wanted],
+    wanted: Sequence[Candidate],
     now: int,
     report: IngestReport,
 ) -> None:
     """Plan deliveries and carry the plans out, one after the other; `now` is when they were found.
 
-    The report is told what became of each, after each plan.
+    The report hears what became of each, after each plan.
     """
     ordered = sorted(wanted, key=lambda each: (each.delivery.path.encode(), each.delivery.feed))
     total, done = sum(each.size for each in wanted), 0
@@ -132,12 +132,12 @@ def take_all(
 def _refused(rows: Iterable[Planned]) -> Iterator[tuple[Planned, Outcome]]:
     for each in rows:
         if each.row["state"] == REFUSED:
-            why = Turned(each.row["reason"], each.row["detail"])
+            why = Rejection(each.row["reason"], each.row["detail"])
             yield each, Outcome.refused(each.n, why)
 
 
-def _bounded(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
-    some: list[Wanted] = []
+def _bounded(wanted: Sequence[Candidate]) -> Iterator[list[Candidate]]:
+    some: list[Candidate] = []
     size = 0
     for each in wanted:
         if some and (size + each.size > MOST_BYTES or len(some) == MOST_DELIVERIES):
@@ -149,7 +149,7 @@ def _bounded(wanted: Sequence[Wanted]) -> Iterator[list[Wanted]]:
         yield some
 
 
-def _number(store: Store, wanted: Sequence[Wanted], now: int) -> list[Planned]:
+def _number(store: Store, wanted: Sequence[Candidate], now: int) -> list[Planned]:
     plan = uuid.uuid4().hex
     feeds = sorted({each.delivery.feed for each in wanted})
     bases = json.dumps({name: store.version(name) for name in (ARRIVALS, "quarantine", *feeds)})

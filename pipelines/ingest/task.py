@@ -26,8 +26,8 @@ from pipelines.disk.errors import refuse_failing
 from pipelines.files.read.content import Form
 from pipelines.files.read.delivery import look_at, pieces
 from pipelines.files.read.rows import Declared, Malformed, TuplePiece
-from pipelines.ingest.deliveries import REWRITTEN, UNREADABLE, VANISHED, Outcome, Runs, Turned
-from pipelines.ingest.units import FilePart, Part, Unit
+from pipelines.ingest.deliveries import REWRITTEN, UNREADABLE, VANISHED, Outcome, Rejection, Runs
+from pipelines.ingest.units import DeliveryPart, FilePart, ReadUnit
 from pipelines.ingest.write import TupleFiles
 from pipelines.lake.data_files import DataFile, GrowingFile, content_hash
 from pipelines.project.settings import Feed
@@ -39,14 +39,14 @@ from schemas.tuples import DELETED, tuples
 FORMS = {"csv": Form.CSV, "json": Form.JSON, "parquet": Form.PARQUET, "delta": Form.PARQUET}
 UNIT_BY_KEY = 'ts_unit = "s", "ms", "us" or "ns" in fencepost.toml'
 AXES_BY_KEY = 'axes = ["price", "volume"] in fencepost.toml'
-MOST_HELD = 2_000_000
+MOST_ROWS = 2_000_000
 MOST_BYTES = 1 << 28
-"""Rows, and their bytes, that are held until a delivery has proved readable; one of more is read
+"""Rows, and their bytes, that are kept until a delivery has proved readable; one of more is read
 twice."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class UnitResult:
     """What a task did: the files that it wrote, and what became of each of its parts."""
 
     tuples: list[DataFile]
@@ -54,7 +54,7 @@ class Answer:
     outcomes: list[Outcome]
 
     def to_json(self) -> str:
-        """Lay it out as a task's answer."""
+        """Give it as a task's result."""
         return json.dumps(
             {
                 "tuples": [file.as_json() for file in self.tuples],
@@ -64,8 +64,8 @@ class Answer:
         )
 
     @classmethod
-    def from_json(cls, text: str) -> "Answer":
-        """Take it back."""
+    def from_json(cls, text: str) -> "UnitResult":
+        """Read it back."""
         fields = json.loads(text)
         return cls(
             [DataFile.from_json(file) for file in fields["tuples"]],
@@ -76,18 +76,18 @@ class Answer:
 
 def work(task: str) -> str:
     """Do a unit's work. Half a second a million rows of Parquet, two of CSV."""
-    return take(Unit.from_json(task)).to_json()
+    return take(ReadUnit.from_json(task)).to_json()
 
 
-def take(unit: Unit) -> Answer:
+def take(unit: ReadUnit) -> UnitResult:
     """Read a unit and write its rows."""
-    with _Writing(unit) as writing:
+    with _UnitWriter(unit) as writing:
         outcomes = [writing.take(part) for part in unit.parts]
-    return Answer(writing.tuples.closed(), writing.aside_files(), outcomes)
+    return UnitResult(writing.tuples.closed(), writing.aside_files(), outcomes)
 
 
 @dataclass(frozen=True, eq=False)
-class _Taken:
+class _Piece:
     """A piece of a file, parted: its tuples, and its rows for the quarantine."""
 
     tuples: pa.Table
@@ -95,10 +95,10 @@ class _Taken:
     outcome: Outcome
 
 
-class _Writing:
+class _UnitWriter:
     """A unit on its way: rows in, files out."""
 
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: ReadUnit) -> None:
         self.unit = unit
         self.table = tuples(unit.feed.name, unit.feed.axes)
         root = Path(unit.root)
@@ -123,46 +123,46 @@ class _Writing:
     def aside_files(self) -> list[DataFile]:
         return [self.aside.closed()] if self.any_aside else []
 
-    def take(self, part: Part) -> Outcome:
-        """Take one delivery's part, or say why it cannot be taken."""
-        reading = _Reading(self.unit.feed, self.table, part)
+    def take(self, part: DeliveryPart) -> Outcome:
+        """Write one delivery's part, or say why it is refused."""
+        reading = _PartReader(self.unit.feed, self.table, part)
         outcome = Outcome(part.n)
         try:
-            for taken in _proved(reading) if self.unit.shared else reading.taken():
-                outcome = outcome.and_then(taken.outcome)
-                self.tuples.add(taken.tuples)
-                if taken.aside.num_rows:
-                    self.aside.add(taken.aside)
+            for piece in _proved(reading) if self.unit.shared else reading.pieces():
+                outcome = outcome.and_then(piece.outcome)
+                self.tuples.add(piece.tuples)
+                if piece.aside.num_rows:
+                    self.aside.add(piece.aside)
                     self.any_aside = True
-        except Turned as why:
+        except Rejection as why:
             return Outcome.refused(part.n, why)
         return outcome
 
 
-def _proved(reading: "_Reading") -> Iterator[_Taken]:
+def _proved(reading: "_PartReader") -> Iterator[_Piece]:
     """Give the pieces of a delivery only after the last of them was read."""
-    held: list[_Taken] = []
+    pieces: list[_Piece] = []
     rows = size = 0
-    for taken in reading.taken():
-        rows += taken.outcome.rows
-        size += taken.tuples.nbytes + taken.aside.nbytes
-        if rows > MOST_HELD or size > MOST_BYTES:
-            held.clear()
+    for piece in reading.pieces():
+        rows += piece.outcome.rows
+        size += piece.tuples.nbytes + piece.aside.nbytes
+        if rows > MOST_ROWS or size > MOST_BYTES:
+            pieces.clear()
         else:
-            held.append(taken)
-    return iter(held) if rows <= MOST_HELD and size <= MOST_BYTES else reading.taken()
+            pieces.append(piece)
+    return iter(pieces) if rows <= MOST_ROWS and size <= MOST_BYTES else reading.pieces()
 
 
 @dataclass(frozen=True)
-class _Reading:
+class _PartReader:
     """A delivery's part on its way from its files."""
 
     feed: Feed
     table: Table
-    part: Part
+    part: DeliveryPart
 
-    def taken(self) -> Iterator[_Taken]:
-        """Read piece by piece; Turned where it cannot be read, or is no longer what was found."""
+    def pieces(self) -> Iterator[_Piece]:
+        """Read piece by piece; Rejection where it cannot be, or has changed since."""
         for file in self.part.files:
             path = self.feed.source / file.path
             _refuse_other(path, file)
@@ -173,13 +173,13 @@ class _Reading:
             except (FencepostError, pa.ArrowException) as failure:
                 refuse_failing(failure, path)
                 _refuse_other(path, file)
-                raise Turned(UNREADABLE, _in_words(failure, str(path), file.path)) from None
+                raise Rejection(UNREADABLE, _in_words(failure, str(path), file.path)) from None
             _refuse_other(path, file)
 
-    def _of_file(self, file: FilePart, path: str) -> Iterator[_Taken]:
+    def _of_file(self, file: FilePart, path: str) -> Iterator[_Piece]:
         declared = self._declared(file, path)
         looked = look_at(path, declared)
-        yield _Taken(
+        yield _Piece(
             self.table.arrow.empty_table(),
             QUARANTINE.arrow.empty_table(),
             Outcome(self.part.n, ignored=looked.ignored),
@@ -213,8 +213,8 @@ class _Reading:
             axes_by=AXES_BY_KEY,
         )
 
-    def _parted(self, file: FilePart, piece: TuplePiece) -> _Taken:
-        """Part tuples from what is too far ahead of the clock, and both from what is no tuple."""
+    def _parted(self, file: FilePart, piece: TuplePiece) -> _Piece:
+        """Divide tuples from what is too far ahead of the clock, and both from what is no tuple."""
         ts = piece.times[0]
         has_clock = self.feed.clock_column is not None
         clock = piece.times[1] if has_clock else np.int64(self.part.found_at)
@@ -235,7 +235,7 @@ class _Reading:
             hash=content_hash(tuples_, self._not_hashed()) if len(good.line) else 0,
             aside=content_hash(aside) if aside.num_rows else 0,
         )
-        return _Taken(tuples_, aside, outcome)
+        return _Piece(tuples_, aside, outcome)
 
     def _tuples(self, file: FilePart, piece: TuplePiece) -> pa.Table:
         columns = {
@@ -321,13 +321,13 @@ def _refuse_other(path: Path, file: FilePart) -> None:
     except OSError as failure:
         refuse_failing(failure, path)
         why = failure.strerror or failure
-        raise Turned(
+        raise Rejection(
             VANISHED, f"'{file.path}' was found and is not there any more: {why}"
         ) from None
     same_time = file.mtime is None or now.st_mtime_ns == file.mtime
     if now.st_size != file.size or not same_time:
         detail = f"'{file.path}' was written to after it had been found: it will be looked at anew"
-        raise Turned(REWRITTEN, detail)
+        raise Rejection(REWRITTEN, detail)
 
 
 def _in_words(failure: Exception, path: str, name: str) -> str:

@@ -52,7 +52,7 @@ class FilePart:
 
 
 @dataclass(frozen=True)
-class Part:
+class DeliveryPart:
     """A delivery, or what one unit reads of it."""
 
     n: int
@@ -61,23 +61,23 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Unit:
-    """The work of one task. `shared`: its parts are whole deliveries, each taken or refused."""
+class ReadUnit:
+    """The work of one task. `shared`: its parts are whole deliveries, each loaded or refused."""
 
     root: str
     feed: Feed
     buckets: int
     shared: bool
-    parts: tuple[Part, ...]
+    parts: tuple[DeliveryPart, ...]
 
     def to_json(self) -> str:
-        """Lay it out as a task."""
+        """Give it as a task."""
         feed = {**asdict(self.feed), "source": str(self.feed.source)}
         return json.dumps({**asdict(self), "feed": feed})
 
     @classmethod
-    def from_json(cls, text: str) -> "Unit":
-        """Take it back."""
+    def from_json(cls, text: str) -> "ReadUnit":
+        """Read it back."""
         fields = json.loads(text)
         feed = fields["feed"]
         fields["feed"] = Feed(
@@ -87,7 +87,7 @@ class Unit:
         return cls(**fields)
 
 
-def _part(fields: Mapping[str, Any]) -> Part:
+def _part(fields: Mapping[str, Any]) -> DeliveryPart:
     files = [
         FilePart(
             **{
@@ -98,11 +98,11 @@ def _part(fields: Mapping[str, Any]) -> Part:
         )
         for file in fields["files"]
     ]
-    return Part(fields["n"], fields["found_at"], tuple(files))
+    return DeliveryPart(fields["n"], fields["found_at"], tuple(files))
 
 
 @dataclass(frozen=True)
-class Job:
+class ReadJob:
     """A planned delivery with its files as they are now."""
 
     delivery: Planned
@@ -113,23 +113,25 @@ class Job:
         """Its bytes."""
         return sum(file.size for file in self.files)
 
-    def part(self, files: Sequence[FilePart]) -> Part:
+    def part(self, files: Sequence[FilePart]) -> DeliveryPart:
         """Give what is to be read of it, or some of that."""
-        return Part(self.delivery.n, self.delivery.found_at, tuple(files))
+        return DeliveryPart(self.delivery.n, self.delivery.found_at, tuple(files))
 
 
-def cut(root: Path, feed: Feed, buckets: int, jobs: Sequence[Job], slots: int) -> list[Unit]:
+def cut(
+    root: Path, feed: Feed, buckets: int, jobs: Sequence[ReadJob], slots: int
+) -> list[ReadUnit]:
     """Cut one feed's deliveries into units for so many tasks at once."""
     small = [(job, job.size) for job in jobs if job.size <= SMALL]
     large = [job for job in jobs if job.size > SMALL]
     most = _between(-(-sum(size for _, size in small) // slots), LEAST_SHARED, SMALL)
     parts = [tuple(job.part(job.files) for job in some) for some in _filled(small, most)]
-    units = [Unit(str(root), feed, buckets, shared=True, parts=some) for some in parts]
+    units = [ReadUnit(str(root), feed, buckets, shared=True, parts=some) for some in parts]
     for job in large:
         most = _between(-(-job.size // slots), LEAST, MOST)
         pieces = [piece for file in job.files for piece in _pieces(feed, file, most)]
         units += [
-            Unit(str(root), feed, buckets, shared=False, parts=(job.part(some),))
+            ReadUnit(str(root), feed, buckets, shared=False, parts=(job.part(some),))
             for some in _filled(pieces, most)
         ]
     return units
@@ -140,7 +142,7 @@ def _between(value: int, least: int, most: int) -> int:
 
 
 def _filled(sized: Sequence[tuple[T, int]], most: int) -> list[list[T]]:
-    """Part things into even runs of about so many bytes at most; each goes where its middle is."""
+    """Split things into even runs of about so many bytes at most; each goes where its middle is."""
     total = sum(size for _, size in sized)
     share = max(total, 1) / max(-(-total // most), 1)
     runs: dict[int, list[T]] = {}
@@ -152,7 +154,7 @@ def _filled(sized: Sequence[tuple[T, int]], most: int) -> list[list[T]]:
 
 
 def _pieces(feed: Feed, file: FilePart, most: int) -> list[tuple[FilePart, int]]:
-    """Part a large Parquet file by its row groups, with their bytes; another is one piece."""
+    """Split a large Parquet file by its row groups, with their bytes; another is one piece."""
     if file.size <= most // 2 or feed.form in ("csv", "json"):
         return [(file, file.size)]
     groups = _groups(feed.source / file.path)

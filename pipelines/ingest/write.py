@@ -1,6 +1,6 @@
 """Where the rows of a unit go: tuples to a file for each share of the streams, the rest aside.
 
-Law: rows stand in a file in the order in which they were added. A unit of few rows makes one mixed
+Law: rows are in a file in the order in which they were added. A unit of few rows makes one mixed
 file, so that a trickle of small deliveries does not become a flood of small files.
 """
 
@@ -25,14 +25,14 @@ AT_ONCE = 100_000
 
 
 class TupleFiles:
-    """The tuples of a unit on their way to files; FEW rows and a row group a bucket are held."""
+    """A unit's tuples on their way to files; FEW rows and a row group a bucket in memory."""
 
     def __init__(self, folder: Path, table: Table, buckets: int) -> None:
         """Begin without a file."""
         self.folder = folder
         self.table = table
         self.buckets = buckets
-        self._held: list[pa.Table] = []
+        self._buffer: list[pa.Table] = []
         self._rows = 0
         self._files: dict[int, GrowingFile] = {}
         self._open = ExitStack()
@@ -49,9 +49,9 @@ class TupleFiles:
     ) -> None:
         """Close the files."""
         if kind is None and self._rows >= FEW:
-            self._part_held()
+            self._split_buffer()
         elif kind is None:
-            for rows in self._held:
+            for rows in self._buffer:
                 self._file(MIXED).add(rows)
         self._open.__exit__(kind, error, trace)
 
@@ -60,18 +60,18 @@ class TupleFiles:
         if rows.num_rows == 0:
             return
         self._rows += rows.num_rows
-        self._held.append(rows)
-        if self._rows >= FEW and sum(held.num_rows for held in self._held) >= AT_ONCE:
-            self._part_held()
+        self._buffer.append(rows)
+        if self._rows >= FEW and sum(buffer.num_rows for buffer in self._buffer) >= AT_ONCE:
+            self._split_buffer()
 
     def closed(self) -> list[DataFile]:
         """Describe the files, once they are closed."""
         return [file.closed() for _, file in sorted(self._files.items())]
 
-    def _part_held(self) -> None:
-        held, self._held = self._held, []
-        if held:
-            self._part(pa.concat_tables(held))
+    def _split_buffer(self) -> None:
+        buffer, self._buffer = self._buffer, []
+        if buffer:
+            self._part(pa.concat_tables(buffer))
 
     def _part(self, rows: pa.Table) -> None:
         """Add each row to the file of its bucket; each file gets only the names of its own."""

@@ -59,8 +59,8 @@ def test_killed_at_any_point_and_recovered_the_tables_are_those_of_a_run_without
     assert place.content() == uncrashed.content()
     for table in ("arrivals", "ticks", "places", "quarantine"):
         assert place.commits(table) == uncrashed.commits(table)
-    assert len(report.taken) == (0 if name == "ingest.done" else 3)
-    assert (place.recovered().taken, place.ingest().taken) == ([], [])
+    assert len(report.loaded) == (0 if name == "ingest.done" else 3)
+    assert (place.recovered().loaded, place.ingest().loaded) == ([], [])
     assert place.content() == uncrashed.content()
 
 
@@ -84,7 +84,7 @@ def test_what_landed_after_the_crash_gets_later_numbers(tmp_path, uncrashed):
     place.land("0.csv", ticks(9))
     place.recovered()
     assert place.content() == uncrashed.content()
-    assert [(taken.n, taken.path) for taken in place.ingest().taken] == [(6, "0.csv")]
+    assert [(taken.n, taken.path) for taken in place.ingest().loaded] == [(6, "0.csv")]
 
 
 def test_a_plan_that_is_written_twice_has_the_same_rows_and_hash(tmp_path):
@@ -95,9 +95,9 @@ def test_a_plan_that_is_written_twice_has_the_same_rows_and_hash(tmp_path):
     (row,) = place.arrivals()
     feed = place.settings.feeds["ticks"]
     file = units.FilePart(0, "a.csv", row["sizes"][0], row["mtimes"][0])
-    job = units.Job(Planned(row), (file,))
+    job = units.ReadJob(Planned(row), (file,))
     (unit,) = units.cut(place.store.root, feed, 4, [job], 1)
-    first, second = (task.Answer.from_json(task.work(unit.to_json())) for _ in range(2))
+    first, second = (task.UnitResult.from_json(task.work(unit.to_json())) for _ in range(2))
     assert first.outcomes == second.outcomes
     assert {file.path for file in first.tuples}.isdisjoint(file.path for file in second.tuples)
     assert place.tuples() == []
@@ -134,7 +134,7 @@ def test_a_file_written_to_after_it_was_found_is_refused_and_found_anew(tmp_path
     place.land("a.csv", ticks(1, 2))
     assert [each.reason for each in place.recovered().refused] == ["rewritten"]
     assert place.tuples() == []
-    assert [(taken.n, taken.tuples) for taken in place.ingest().taken] == [(2, 2)]
+    assert [(taken.n, taken.tuples) for taken in place.ingest().loaded] == [(2, 2)]
 
 
 def test_a_file_that_was_only_touched_is_taken(tmp_path):
@@ -143,7 +143,7 @@ def test_a_file_that_was_only_touched_is_taken(tmp_path):
     with killed_at("ingest.planned"), pytest.raises(Killed):
         place.ingest()
     os.utime(path)
-    assert [taken.tuples for taken in place.recovered().taken] == [1]
+    assert [taken.tuples for taken in place.recovered().loaded] == [1]
 
 
 def test_a_file_that_goes_while_it_is_looked_at_is_refused(tmp_path, monkeypatch):
@@ -203,7 +203,7 @@ def test_a_declaration_that_changed_between_crash_and_recovery_is_told_not_mixed
     with pytest.raises(LakeError, match=r"2 rows of ingest ticks 1–1.*put it back"):
         place.recovered()
     place.declare("ticks", max_skew=86_400_000_000)
-    assert [taken.tuples for taken in place.recovered().taken] == [2]
+    assert [taken.tuples for taken in place.recovered().loaded] == [2]
 
 
 @pytest.fixture
@@ -231,7 +231,7 @@ def test_a_large_delivery_in_many_units_is_the_same_rows(tmp_path):
     for name in ("x", "y", "z"):
         place.land(f"b/{name}.csv", ticks(*range(20), stream=name))
     report = place.ingest()
-    assert [(taken.rows, taken.tuples) for taken in report.taken] == [(n, n - 5), (60, 60)]
+    assert [(taken.rows, taken.tuples) for taken in report.loaded] == [(n, n - 5), (60, 60)]
     assert len(place.store.files("ticks")) > 4
     rows = place.tuples()
     assert [(row["line"], row["price"]) for row in rows[: n - 5]] == [
@@ -258,14 +258,14 @@ def test_a_large_delivery_damaged_in_one_file_leaves_no_row_of_the_others(tmp_pa
 def test_a_delivery_of_more_rows_than_are_held_leaves_no_row_when_it_breaks_off(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(task, "MOST_HELD", 3)
+    monkeypatch.setattr(task, "MOST_ROWS", 3)
     place = Place.make(tmp_path)
     place.land("a/1.csv", ticks(*range(9)))
     place.land("a/2.csv.gz", gzip.compress(HEAD.encode())[:-9])
     place.land("b/1.csv", ticks(*range(5), stream="b"))
     report = place.ingest()
     assert [(each.path, each.reason) for each in report.refused] == [("a", "unreadable")]
-    assert [(taken.path, taken.tuples) for taken in report.taken] == [("b", 5)]
+    assert [(taken.path, taken.tuples) for taken in report.loaded] == [("b", 5)]
     assert {row["stream_id"] for row in place.tuples()} == {"b"}
 
 

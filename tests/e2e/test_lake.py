@@ -198,11 +198,11 @@ def test_a_run_takes_what_has_landed_and_the_next_one_finds_nothing_new(tmp_path
     for name, text in deliveries(3):
         land(settings, name, text)
     first = run(settings, HereRunner())
-    assert [taken.path for taken in first.ingested.taken] == ["000.csv", "001.csv", "002.csv"]
+    assert [taken.path for taken in first.ingested.loaded] == ["000.csv", "001.csv", "002.csv"]
     assert sum(group.counts["rows"] for group in first.groups) == first.ingested.rows
     versions = {name: store.version(name) for name in store.tables}
     second = run(settings, HereRunner())
-    assert not second.ingested.taken
+    assert not second.ingested.loaded
     assert not second.groups
     assert {name: store.version(name) for name in store.tables} == versions
 

@@ -310,4 +310,4 @@ with hold(Path({str(settings.root)!r}), "fencepost run"):
         assert differing(rows_of(project), rows_of(uncut / "taken-in")) == []
         holds.kill()
     report = run(settings, HereRunner())
-    assert len(report.ingested.taken) == 4
+    assert len(report.ingested.loaded) == 4

@@ -24,7 +24,7 @@ from pipelines.epochs.drive import Lake
 from pipelines.execute import job
 from pipelines.ingest import execute
 from pipelines.ingest import run as ingest_run
-from pipelines.ingest.landing import Found, Looked
+from pipelines.ingest.landing import Looked, NewDelivery
 from pipelines.ingest.units import FilePart
 from pipelines.lake import crash_points, sequence
 from pipelines.lake.evidence import Evidence
@@ -183,7 +183,7 @@ class World:
         """Stands in for the look into a landing folder: some of what has landed is complete."""
         lands = self.landed()[: self.draw.choice((1, 1, 2, 3))]
         own = [(FEED, i.path, (i.path,), (1,), (0,), (i.path,), i.path, i.key) for i in lands]
-        return Looked([Found(*each) for each in own])
+        return Looked([NewDelivery(*each) for each in own])
 
     def _register(self, me: Process, lake: Lake) -> None:
         """Register the next query. It holds the lock."""

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pipelines.execute.share import Answer, Share, Step
 from pipelines.execute.task import work as evaluate_work
 from pipelines.ingest.deliveries import Outcome
-from pipelines.ingest.task import Answer as IngestAnswer
-from pipelines.ingest.units import Unit
+from pipelines.ingest.task import UnitResult
+from pipelines.ingest.units import ReadUnit
 from pipelines.spark.runner import Work
 from schemas.epochs import COUNTS
 from tests.simulated.store import Disk, Laid, Row, hash_of
@@ -34,10 +34,10 @@ class SimulatedRunner:
             if work is evaluate_work:
                 answers.append(self._evaluated(Share.from_json(task)).to_json())
             else:
-                answers.append(self._taken(Unit.from_json(task)).to_json())
+                answers.append(self._taken(ReadUnit.from_json(task)).to_json())
         return answers
 
-    def _taken(self, unit: Unit) -> IngestAnswer:
+    def _taken(self, unit: ReadUnit) -> UnitResult:
         """Take deliveries in: what a worker of the ingest does."""
         tuples: Rows = []
         aside: Rows = []
@@ -67,7 +67,7 @@ class SimulatedRunner:
             )
         files = [self.disk.put(unit.feed.name, tuples, bucket="-1")] if tuples else []
         others = [self.disk.put("quarantine", aside, feed=unit.feed.name)] if aside else []
-        return IngestAnswer(files, others, outcomes)
+        return UnitResult(files, others, outcomes)
 
     def _evaluated(self, share: Share) -> Answer:
         """Evaluate a share: what a worker of an epoch does."""

@@ -56,7 +56,7 @@ def test_a_file_is_taken_once_and_its_rows_say_where_they_stood(place):
     assert row["max_ts"] == datetime.fromtimestamp((us + 1_000_000) / 1e6, UTC)
     assert (report.rows, report.tuples, report.malformed, report.done) == (3, 2, 1, 1.0)
     again = place.ingest()
-    assert (again.taken, again.refused) == ([], [])
+    assert (again.loaded, again.refused) == ([], [])
     assert len(place.tuples()) == 2
 
 
@@ -77,7 +77,7 @@ def test_the_same_rows_in_any_form_are_the_same_delivery(place):
     }.items():
         place.land(name, content)
     report = place.ingest()
-    assert [(taken.path[0], taken.rows, taken.tuples) for taken in report.taken] == [
+    assert [(taken.path[0], taken.rows, taken.tuples) for taken in report.loaded] == [
         (name, 6, 5) for name in "abcdef"
     ]
     taken = [{k: row[k] for k in ("stream_id", "ts", "price", "volume")} for row in place.tuples()]
@@ -145,7 +145,7 @@ def test_what_cannot_be_read_is_refused_whole_and_nothing_else_with_it(place):
     place.land("e.parquet", b"PAR1 and nothing more")
     place.land("f.csv", ticks(2))
     report = place.ingest()
-    assert [(taken.path, taken.tuples) for taken in report.taken] == [("a.csv", 1), ("f.csv", 1)]
+    assert [(taken.path, taken.tuples) for taken in report.loaded] == [("a.csv", 1), ("f.csv", 1)]
     words = {refused.path: refused.detail for refused in report.refused}
     assert "is packed with gzip, but cut off or damaged" in words["b.csv.gz"]
     assert words["c.csv"] == (
@@ -191,7 +191,7 @@ def test_drift_that_renames_or_retypes_stops_the_file_and_not_the_feed(place):
         "b.parquet: column 'price' is of type bool, where an axis of numbers was expected",
         "c.csv:1: no column 'price'",
     ]
-    assert [taken.path for taken in report.taken] == ["d.csv"]
+    assert [taken.path for taken in report.loaded] == ["d.csv"]
 
 
 def test_the_feed_says_which_columns_are_the_stream_and_the_time(tmp_path):
@@ -313,7 +313,7 @@ def test_a_delivery_without_rows_or_without_good_ones_is_done(place):
         ("done", 0, 0, None), ("done", 2, 2, None), ("done", 0, 0, None), ("done", 0, 0, None)
     ]  # fmt: skip
     assert place.commits("ticks") == []
-    assert place.ingest().taken == []
+    assert place.ingest().loaded == []
 
 
 def test_a_feed_that_is_declared_no_more_is_told_before_anything_is_done(place):
@@ -325,7 +325,7 @@ def test_a_feed_that_is_declared_no_more_is_told_before_anything_is_done(place):
     with pytest.raises(InputError, match="declare it again"):
         place.recovered()
     place.settings = Settings(None, place.settings.root, feeds)
-    assert [taken.tuples for taken in place.recovered().taken] == [1]
+    assert [taken.tuples for taken in place.recovered().loaded] == [1]
 
 
 CELLS = st.sampled_from(

@@ -89,7 +89,7 @@ def test_the_same_marks_in_any_form_are_the_same_rows(place):
     place.land("b.jsonl", as_json_lines(left_out), "quotes")
     pq.write_table(pa.Table.from_pylist(rows), place.land("c.parquet", b"", "quotes"))
     place.left_alone(source_of(place) / "c.parquet", source_of(place))
-    assert [taken.tuples for taken in place.ingest().taken] == [4, 4, 4]
+    assert [taken.tuples for taken in place.ingest().loaded] == [4, 4, 4]
     whole = told(place)
     assert whole[:4] == whole[4:8] == whole[8:]
     assert [mark for _, _, mark in whole[:4]] == [True, None, None, True]
@@ -128,7 +128,7 @@ def test_rows_put_aside_for_their_marks_are_taken_up_once_the_column_means_nothi
     land(place, "a.csv", "true", "perhaps")
     place.ingest()
     place.declare("quotes", deleted=None)
-    assert [taken.tuples for taken in place.retry().taken] == [1]
+    assert [taken.tuples for taken in place.retry().loaded] == [1]
     assert told(place) == [("s0", 0.0, True), ("s1", 1.0, None)]
 
 
@@ -185,7 +185,7 @@ def test_however_a_delivery_is_cut_into_units_and_files_each_row_keeps_its_mark(
     path = place.land("a.parquet", b"", "quotes")
     pq.write_table(pa.table(columns), path, row_group_size=300)
     place.left_alone(path, source_of(place))
-    assert [taken.tuples for taken in place.ingest().taken] == [n]
+    assert [taken.tuples for taken in place.ingest().loaded] == [n]
     assert len(place.store.files("quotes")) > 4
     assert [mark for _, _, mark in told(place)] == [True if flag else None for flag in flags]
     for buckets in ((), (0, 2), (1, 3)):

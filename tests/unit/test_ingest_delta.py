@@ -45,13 +45,13 @@ def test_each_version_that_appends_is_one_delivery_in_order(place):
         append(place, rows(k, stream=f"s{k}"))
     report = place.ingest()
     assert prices(place) == [(k + 1, float(k)) for k in range(12)]
-    assert [taken.path for taken in report.taken][::11] == [
+    assert [taken.path for taken in report.loaded][::11] == [
         "_delta_log/00000000000000000000.json",
         "_delta_log/00000000000000000011.json",
     ]
-    assert place.ingest().taken == []
+    assert place.ingest().loaded == []
     append(place, rows(99))
-    assert [(taken.n, taken.tuples) for taken in place.ingest().taken] == [(13, 1)]
+    assert [(taken.n, taken.tuples) for taken in place.ingest().loaded] == [(13, 1)]
 
 
 def test_a_version_that_only_lays_rows_out_anew_is_passed_over(place):
@@ -72,10 +72,10 @@ def test_a_version_that_deletes_rows_stops_the_feed_until_the_user_says_what(pla
     assert [(each.n, each.reason) for each in report.refused] == [(2, "updates")]
     assert "--reason updates" in report.refused[0].detail
     again = place.ingest()
-    assert (again.taken, again.refused) == ([], [])
+    assert (again.loaded, again.refused) == ([], [])
     assert again.passed_over["ticks"][0].startswith("version 1 of ")
-    assert place.retry().taken == []
-    taken = place.retry(reasons=["updates"]).taken
+    assert place.retry().loaded == []
+    taken = place.retry(reasons=["updates"]).loaded
     assert [(each.path[-6:], each.tuples) for each in taken] == [("1.json", 1)]
     place.ingest()
     assert prices(place) == [(1, 1.0), (1, 2.0), (3, 2.0), (4, 3.0)]
@@ -128,7 +128,7 @@ def test_a_table_that_maps_columns_is_refused_with_words(place):
     assert mapped != log.read_text()
     log.write_text(mapped)
     report = place.ingest()
-    assert report.taken == []
+    assert report.loaded == []
     assert "column mapping name" in report.passed_over["ticks"][0]
 
 
@@ -170,7 +170,7 @@ def test_a_log_that_was_cleaned_up_between_is_told(place):
     DeltaTable(source(place)).create_checkpoint()
     (Path(source(place)) / "_delta_log" / f"{1:020d}.json").unlink()
     report = place.ingest()
-    assert report.taken == []
+    assert report.loaded == []
     assert "the log of version 1 is gone" in report.passed_over["ticks"][0]
 
 
@@ -205,6 +205,6 @@ def test_rows_turned_away_are_taken_up_from_the_version_that_brought_them(place)
     table = rows(1, 2).set_column(1, "ts", pa.array([far, far], pa.timestamp("us", "UTC")))
     append(place, table)
     place.ingest()
-    assert [taken.future for taken in place.retry().taken] == [2]
-    assert [taken.tuples for taken in place.retry(T0 + 2 * 86_400_000_000).taken] == [2]
+    assert [taken.future for taken in place.retry().loaded] == [2]
+    assert [taken.tuples for taken in place.retry(T0 + 2 * 86_400_000_000).loaded] == [2]
     assert prices(place) == [(3, 1.0), (3, 2.0)]

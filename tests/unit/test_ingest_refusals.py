@@ -95,7 +95,7 @@ def test_content_that_was_taken_meanwhile_is_not_taken_again_by_a_retry(tmp_path
     place.land("copy.csv", text)
     place.ingest()
     assert paths(place) == []
-    assert place.retry().taken == []
+    assert place.retry().loaded == []
     assert len(place.tuples()) == 1
 
 

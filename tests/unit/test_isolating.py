@@ -51,7 +51,7 @@ def test_a_file_that_kills_its_reader_is_refused_and_the_others_are_taken(
     store, settings = lake_with_files(tmp_path)
     runner = Deadly("b.csv", plainly=plainly)
     report = ingest(store, settings, runner, NOW)
-    assert [taken.path for taken in report.taken] == ["a.csv", "c.csv"]
+    assert [taken.path for taken in report.loaded] == ["a.csv", "c.csv"]
     (refused,) = report.refused
     assert (refused.path, refused.reason) == ("b.csv", "deadly")
     assert "Python worker exited unexpectedly (crashed)" in refused.detail

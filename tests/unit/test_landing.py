@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.times import DAY, SECOND
-from pipelines.ingest.landing import Found, Known, Looked, key_in_path, key_of_time, look
+from pipelines.ingest.landing import Known, Looked, NewDelivery, key_in_path, key_of_time, look
 from pipelines.ingest.landing import folder as landing_folder
 from pipelines.project.settings import Feed
 from tests.support.lakes.landing_folder import NOON, known, land, paths, refusals
@@ -38,7 +38,7 @@ def test_a_file_is_a_delivery_with_all_that_the_ledger_keeps_of_it(feed):
     content = hashlib.blake2b(b"rows", digest_size=20).hexdigest()
     assert look(feed, Known(), NOON) == Looked(
         found=[
-            Found(
+            NewDelivery(
                 feed="ticks",
                 path="a.csv",
                 files=("a.csv",),

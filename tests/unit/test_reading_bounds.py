@@ -207,12 +207,12 @@ def test_parquet_packed_once_more_is_unpacked_so_far_and_no_further(tmp_path, mo
 
 
 @pytest.mark.fault(64)
-@pytest.mark.parametrize("limit", ["MOST_HELD", "MOST_BYTES"])
+@pytest.mark.parametrize("limit", ["MOST_ROWS", "MOST_BYTES"])
 def test_a_delivery_larger_than_what_is_held_is_read_twice_and_taken_once(
     tmp_path, monkeypatch, limit
 ):
     monkeypatch.setattr(task, limit, 1)
     place = Place.make(tmp_path)
     place.land("a.csv", ticks(1, 2, 3))
-    assert [(each.rows, each.tuples) for each in place.ingest().taken] == [(3, 3)]
+    assert [(each.rows, each.tuples) for each in place.ingest().loaded] == [(3, 3)]
     assert [row["price"] for row in place.tuples()] == [1.0, 2.0, 3.0]

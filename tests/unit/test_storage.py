@@ -15,7 +15,7 @@ from pipelines.cli.errors import exit_code_of
 from pipelines.cli.exit_codes import Code
 from pipelines.disk.errors import storage_error, stored
 from pipelines.ingest.execute import answered
-from pipelines.ingest.units import Unit
+from pipelines.ingest.units import ReadUnit
 from pipelines.lake import data_files
 from pipelines.lake.append import append_once
 from pipelines.lake.checksums import SummedFile
@@ -149,7 +149,7 @@ def raises_full(task: str) -> str:
 @pytest.mark.fault(17)
 def test_a_delivery_read_while_the_disk_was_full_is_not_refused_as_deadly() -> None:
     runner = Full()
-    unit = Unit.__new__(Unit)
+    unit = ReadUnit.__new__(ReadUnit)
     object.__setattr__(unit, "to_json", lambda: "{}")
     with pytest.raises(StorageError, match=FULL):
         answered(runner, [unit])

@@ -165,7 +165,7 @@ def retry(
         )
     if as_json:
         told = {
-            "deliveries": [vars(each) for each in report.taken],
+            "deliveries": [vars(each) for each in report.loaded],
             "refused": [vars(each) for each in report.refused],
             "passed_over": report.passed_over,
         }
@@ -230,7 +230,7 @@ def _tell(report: "IngestReport") -> None:
     from fencepost.text import escaped
     from pipelines.cli import run_output
 
-    if report.taken:
+    if report.loaded:
         turned = report.malformed + report.future
         typer.echo(
             f"taken up   {counted(report.rows, 'row')} = {counted(report.tuples, 'tuple')} + "
@@ -238,7 +238,7 @@ def _tell(report: "IngestReport") -> None:
         )
     for line in run_output.refusals(report):
         typer.echo(line)
-    if not report.taken and not report.refused:
+    if not report.loaded and not report.refused:
         typer.echo("nothing to take up again")
     for of_feed, whys in report.passed_over.items():
         for why in whys:

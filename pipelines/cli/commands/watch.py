@@ -57,7 +57,7 @@ def watch(
         known = report.unanswered
         if as_json:
             print_json(run_output.report_json(report))
-        elif report.groups or ingested.taken or ingested.refused or is_more:
+        elif report.groups or ingested.loaded or ingested.refused or is_more:
             for line in run_output.lines(report):
                 typer.echo(f"{time.strftime('%H:%M:%S')} {line}")
         for note in (*run_output.ingest_notes(ingested), *run_output.rule_notes(report.unwatched)):

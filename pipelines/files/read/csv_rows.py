@@ -103,18 +103,18 @@ def split(window: Window, fields: int) -> Records:
     commas = np.flatnonzero(piece == COMMA)
     counts = np.searchsorted(commas, lines.ends) - np.searchsorted(commas, lines.begins)
     too_long = lines.ends - lines.begins > LONGEST_LINE
-    taken = (counts == fields - 1) & ~lines.strays & ~too_long
-    left = ~taken & (lines.ends > lines.begins)
+    accepted = (counts == fields - 1) & ~lines.strays & ~too_long
+    left = ~accepted & (lines.ends > lines.begins)
     next_begin = stop
     if content.find(b'"', 0, stop) >= 0:
         quoted = lines.marked(np.flatnonzero(piece == QUOTE)) & ~too_long
-        next_begin = max(stop, _take_quoted(lines, quoted, taken, left, fields))
+        next_begin = max(stop, _accept_quoted(lines, quoted, accepted, left, fields))
     faulty = [
         (line + row, detail, int(lines.begins[row]), int(lines.ends[row]))
         for row in np.flatnonzero(left).tolist()
         if (detail := _why(lines, row, fields)) is not None
     ]
-    rows = np.flatnonzero(taken)
+    rows = np.flatnonzero(accepted)
     return Records(lines.begins[rows], lines.ends[rows], rows + line, faulty, next_begin)
 
 
@@ -132,26 +132,28 @@ def _lines(content: bytes, piece: npt.NDArray[np.uint8], stop: int) -> _Lines:
     return lines
 
 
-def _take_quoted(lines: _Lines, quoted: Bools, taken: Bools, left: Bools, fields: int) -> int:
+def _accept_quoted(lines: _Lines, quoted: Bools, accepted: Bools, left: Bools, fields: int) -> int:
     """Match the records that begin in lines with quotation marks; say where the last one ends."""
     match = record_of(fields).match
     content, begins = lines.content, lines.begins
     alone = _alone(lines, np.flatnonzero(quoted), fields)
-    taken[alone], left[alone], quoted[alone] = True, False, False
+    accepted[alone], left[alone], quoted[alone] = True, False, False
     resume = 0
     for row, begin in zip(np.flatnonzero(quoted).tolist(), begins[quoted].tolist(), strict=True):
         if begin < resume:
             continue
         found = match(content, begin, begin + LONGEST_QUOTED)
-        taken[row] = found is not None and _is_whole(content, found.end(), begin + LONGEST_QUOTED)
-        left[row] = not taken[row]
+        accepted[row] = found is not None and _is_whole(
+            content, found.end(), begin + LONGEST_QUOTED
+        )
+        left[row] = not accepted[row]
         if found is None or left[row]:
             continue
         lines.ends[row] = found.end(1)
         if found.end() > lines.breaks[row] + 1:
             resume = found.end()
             beyond = np.searchsorted(begins, resume)
-            taken[row + 1 : beyond] = left[row + 1 : beyond] = False
+            accepted[row + 1 : beyond] = left[row + 1 : beyond] = False
     return resume
 
 
@@ -172,7 +174,7 @@ def _alone(lines: _Lines, rows: Int64s, fields: int) -> Int64s:
 
 
 def _is_whole(content: bytes, end: int, limit: int) -> bool:
-    """A record that stops where the pattern was told to stop has not been read to its end."""
+    """A record that ends at the pattern's limit has not been read to its end."""
     return end < limit or end == len(content) or content[end - 1] == LF
 
 
@@ -266,7 +268,7 @@ def _first_record(head: bytes) -> int:
 
 
 def rows(source: str, lines: Lines, axes: tuple[str, ...], declared: Declared) -> Iterator[RawRows]:
-    """Read a file piece by piece; the columns asked for, each as text."""
+    """Read a file piece by piece; the wanted columns, each as text."""
     first = lines.next()
     header = Header(source, _head(first))
     declared = replace(declared, axes=axes)

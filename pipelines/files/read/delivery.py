@@ -1,7 +1,7 @@
 """From a file to a delivery, whichever of the three forms it has.
 
-Law: what cannot be taken at all is said before a row of it is; the same rows in CSV, JSON lines or
-Parquet, packed or not, are the same delivery.
+Law: what cannot be read at all is refused before a row of it is; the same rows in CSV, JSON lines
+or Parquet, packed or not, are the same delivery.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ class DeliveryFile:
     axes     those that the file names; None where no row says (JSON lines without a good one)
     size     its bytes, as they are stored
     kept     the bytes of what can be read only once
-    ignored  columns that nobody asked for
+    ignored  columns of no use
     """
 
     source: str

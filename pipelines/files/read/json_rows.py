@@ -155,7 +155,7 @@ def named_columns(plain: io.BufferedReader, declared: Declared) -> tuple[str, ..
 
 
 def rows(lines: Lines, axes: tuple[str, ...], declared: Declared) -> Iterator[RawRows]:
-    """Read a file piece by piece; the columns asked for, each as text."""
+    """Read a file piece by piece; the wanted columns, each as text."""
     declared = replace(declared, axes=axes)
     while (found := lines.next()) is not None:
         if isinstance(found, LongLine):

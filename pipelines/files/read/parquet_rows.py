@@ -76,7 +76,7 @@ def read_whole(source: str, content: bytes) -> pa.Table:
 def coded_columns(file: pq.ParquetFile, stream_id: str) -> list[str]:
     """Name the columns to read as codes: stream ids, and texts that are long or that rows share.
 
-    A text of a megabyte that a million rows share is so held once. Others are quicker as texts.
+    A text of a megabyte that a million rows share is so kept once. Others are quicker as texts.
     """
     found = {stream_id}
     for group in range(file.num_row_groups):
@@ -218,7 +218,7 @@ def is_text(kind: pa.DataType) -> bool:
 def rows(
     source: str, file: pq.ParquetFile, declared: Declared, groups: range | None = None
 ) -> Iterator[RawRows]:
-    """Read a million rows at a time; the columns asked for, of the types that they have."""
+    """Read a million rows at a time; the wanted columns, of the types that they have."""
     groups = range(file.num_row_groups) if groups is None else groups
     stored = [name for name in declared.wanted if name not in declared.fixed]
     begin = sum(file.metadata.row_group(group).num_rows for group in range(groups.start))

@@ -135,14 +135,14 @@ class Declared:
         return tuple(column for column in columns if column not in own)
 
     def ignored_among(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Say which of a file's columns nobody asked for."""
-        asked = {*self.wanted, *self.axes_among(columns)}
-        return tuple(column for column in columns if column not in asked)
+        """Say which of a file's columns are of no use."""
+        wanted = {*self.wanted, *self.axes_among(columns)}
+        return tuple(column for column in columns if column not in wanted)
 
 
 @dataclass(frozen=True, eq=False)
 class RawRows:
-    """A piece of a file: m cells of each column asked for, and the rows that have no cells.
+    """A piece of a file: m cells of each wanted column, and the rows that have no cells.
 
     cells      by column: text, or what Parquet holds; null where there is nothing
     refused    by column: cells that the form itself refuses, null among `cells`
@@ -166,7 +166,7 @@ class RawRows:
         cells = dict.fromkeys(declared.wanted, empty)
         return cls(np.empty(0, np.int64), cells, Malformed.of(malformed), lambda _: empty, done)
 
-    def told(self, name: str, found: CellFaults) -> CellFaults:
+    def merged(self, name: str, found: CellFaults) -> CellFaults:
         """Add what was found in a column's cells to what the form had refused, which tells more."""
         refused = self.refused.get(name)
         if refused is None or not len(refused):
@@ -240,21 +240,21 @@ class TuplePiece:
         axes = declared.axes or ()
         stream_id = declared.stream_id
         ids, no_id = cells.stream_ids(rows.cells[stream_id], stream_id)
-        faults = [rows.told(stream_id, no_id)]
+        faults = [rows.merged(stream_id, no_id)]
         times = []
         for name in declared.needed[1:]:
             us, no_time = cells.instants(rows.cells[name], name, declared.ts_unit, declared.unit_by)
             times.append(us)
-            faults.append(rows.told(name, no_time))
+            faults.append(rows.merged(name, no_time))
         values = np.empty((len(axes), len(rows.line)))
         for place, name in enumerate(axes):
             values[place], no_number = cells.doubles(rows.cells[name], name)
-            faults.append(rows.told(name, no_number))
+            faults.append(rows.merged(name, no_number))
         spoilt = np.array([len(found) for found in faults[len(declared.needed) :]], np.int64)
         deleted = None
         if declared.deleted is not None:
             deleted, no_mark = cells.marks(rows.cells[declared.deleted], declared.deleted)
-            faults.append(rows.told(declared.deleted, no_mark))
+            faults.append(rows.merged(declared.deleted, no_mark))
         bad = CellFaults.by_row(faults)
         count = len(rows.line)
         piece = cls(

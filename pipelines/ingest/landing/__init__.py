@@ -6,9 +6,9 @@
 
 from pipelines.ingest.landing.known import Known, KnownFiles
 from pipelines.ingest.landing.look import (
-    Delivery,
-    Found,
+    LandedDelivery,
     Looked,
+    NewDelivery,
     Refusal,
     key_in_path,
     key_of_time,
@@ -16,11 +16,11 @@ from pipelines.ingest.landing.look import (
 )
 
 __all__ = [
-    "Delivery",
-    "Found",
     "Known",
     "KnownFiles",
+    "LandedDelivery",
     "Looked",
+    "NewDelivery",
     "Refusal",
     "key_in_path",
     "key_of_time",

@@ -76,7 +76,7 @@ def walk(
 
 @dataclass(frozen=True)
 class _Entry:
-    """A name in a folder, whose name can be taken."""
+    """An entry of a folder whose name can be read."""
 
     path: str
     status: os.stat_result
@@ -153,7 +153,7 @@ class _Walk:
         )
 
     def _entries(self, folder: str) -> Iterator[_Entry]:
-        """List what can be taken in a folder, in bytewise order; tell what cannot."""
+        """List what can be read in a folder, in bytewise order; pass over what cannot."""
         try:
             entries = sorted(self._listed(folder), key=lambda entry: os.fsencode(entry.name))
         except FileNotFoundError:

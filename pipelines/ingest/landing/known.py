@@ -1,6 +1,6 @@
-"""What came before: the files of a feed that were taken or refused, as the ledger tells.
+"""What came before: the files of a feed that were loaded or refused, by the ledger.
 
-Law: what is planned counts as taken, done or not. What `Known` was told of is never found again,
+Law: what is planned counts as loaded, done or not. What `Known` knows is never found again,
 unless it was refused for what stands in it, and has been touched since.
 """
 
@@ -25,15 +25,15 @@ COLUMNS = [
     *LISTS,
 ]
 IN_TURN = 200
-"""So many files that were taken are looked at again each time: one of them may have changed."""
+"""So many files that were loaded are checked again each time: one of them may have changed."""
 
 FOR_ITS_NAME = ("repeat", "changed")
-"""Refusals of a file for what was taken before it: to touch it does not help."""
+"""Refusals of a file for what was loaded before it: to touch it does not help."""
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
-    """A file that was taken: its hash, and the number of its delivery; None: just found."""
+class LoadedFile:
+    """A file that was loaded: its hash, and the number of its delivery; None: just found."""
 
     file: str
     hash: str
@@ -49,18 +49,18 @@ class Known:
     """The files of one feed that came before.
 
     seen        name, size and time of change of each: such a one is not even opened
-    by_name     those taken
-    by_content  those taken, by hash
-    refused     name and hash of those that were refused for what was taken before them
+    by_name     those loaded
+    by_content  those loaded, by hash
+    refused     name and hash of those that were refused for what was loaded before them
     """
 
     seen: set[tuple[str, int, int]] = field(default_factory=set)
-    by_name: dict[str, Taken] = field(default_factory=dict)
-    by_content: dict[str, Taken] = field(default_factory=dict)
+    by_name: dict[str, LoadedFile] = field(default_factory=dict)
+    by_content: dict[str, LoadedFile] = field(default_factory=dict)
     refused: set[tuple[str, str]] = field(default_factory=set)
     _unchanged: dict[str, None] = field(default_factory=dict)
     _keys: Counter[str] = field(default_factory=Counter)
-    _taken: set[int] = field(default_factory=set)
+    _loaded: set[int] = field(default_factory=set)
     _ended: dict[int, str] = field(default_factory=dict)
 
     @classmethod
@@ -72,7 +72,7 @@ class Known:
 
     @property
     def newest_key(self) -> str:
-        """The newest partition that a delivery was taken into. O(partitions)."""
+        """The newest partition that a delivery was loaded into. O(partitions)."""
         return max(self._keys, default="")
 
     def take(self, row: Row) -> None:
@@ -82,11 +82,11 @@ class Known:
         if row["state"] == REFUSED:
             self._refuse(row)
         elif n not in self._ended:
-            if n not in self._taken:
-                self._taken.add(n)
+            if n not in self._loaded:
+                self._loaded.add(n)
                 self._keys[row["partition_key"]] += 1
             for file, content in zip(files, row["hashes"] or (), strict=True):
-                self.by_name[file] = self.by_content[content] = Taken(file, content, n)
+                self.by_name[file] = self.by_content[content] = LoadedFile(file, content, n)
 
     def has(self, file: File) -> bool:
         """Whether a file was seen as it is."""
@@ -106,8 +106,8 @@ class Known:
     def _refuse(self, row: Row) -> None:
         n = row["n"]
         self._ended[n] = row["reason"]
-        if n in self._taken:
-            self._taken.discard(n)
+        if n in self._loaded:
+            self._loaded.discard(n)
             self._keys -= Counter([row["partition_key"]])
         for file, content in zip(row["files"] or (), row["hashes"] or (), strict=True):
             for known, name in ((self.by_name, file), (self.by_content, content)):
@@ -147,19 +147,19 @@ def naming(arrivals: pa.Table, names: Collection[str]) -> pa.Table:
     return pa.Table.from_batches(found, arrivals.schema)
 
 
-def seen_and_taken(
+def seen_and_loaded(
     arrivals: pa.Table, feed: str
 ) -> tuple[set[tuple[str, int, int]], set[tuple[str, int]]]:
-    """Give name, size and time of change of each file that was seen; name and size if taken."""
+    """Give name, size and time of change of each file that was seen; name and size if loaded."""
     rows = _of_feed(arrivals, feed)
     refused = set(rows.filter(pc.field("state") == "refused")["n"].to_pylist())
     seen: set[tuple[str, int, int]] = set()
-    taken: set[tuple[str, int]] = set()
+    loaded: set[tuple[str, int]] = set()
     for n, file, size, mtime, _ in _files(rows):
         seen.add((file, size, mtime))
         if n not in refused:
-            taken.add((file, size))
-    return seen, taken
+            loaded.add((file, size))
+    return seen, loaded
 
 
 def _of_feed(arrivals: pa.Table, feed: str) -> pa.Table:

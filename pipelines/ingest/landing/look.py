@@ -20,12 +20,12 @@ from datetime import date
 from fencepost.times import format_instant
 from pipelines.disk.errors import refuse_failing
 from pipelines.ingest.landing.folder import File, Landed, content_of, hash_of, walk
-from pipelines.ingest.landing.known import Known, Taken
+from pipelines.ingest.landing.known import Known, LoadedFile
 from pipelines.project.settings import Feed
 
 
 @dataclass(frozen=True)
-class Delivery:
+class LandedDelivery:
     """Files that arrived together; by column what the ledger `arrivals` keeps of them.
 
     path     the file or folder, below the feed's landing folder, parted by /
@@ -45,16 +45,16 @@ class Delivery:
 
 
 @dataclass(frozen=True)
-class Found(Delivery):
-    """A delivery that can be taken."""
+class NewDelivery(LandedDelivery):
+    """A delivery that can be loaded."""
 
 
 @dataclass(frozen=True)
-class Refusal(Delivery):
-    """A delivery that cannot be taken, and belongs to no partition.
+class Refusal(LandedDelivery):
+    """A delivery that cannot be loaded, and belongs to no partition.
 
-    reason  repeat: its content was taken under another name; changed: its name was taken with other
-            content; no_key: its path names no hour or day, where the feed declares that it does
+    reason  repeat: its content was loaded under another name; changed: its name was loaded with
+            other content; no_key: its path names no hour or day, as the feed declares it does
     """
 
     reason: str
@@ -65,11 +65,11 @@ class Refusal(Delivery):
 class Looked:
     """What a look into a landing folder found. Paths lie below that folder.
 
-    waiting      not complete yet, or not to be taken under this name
-    passed_over  what can never be taken, each with the reason, in words
+    waiting      not complete yet, or not to be loaded under this name
+    passed_over  what can never be loaded, each with the reason, in words
     """
 
-    found: list[Found] = field(default_factory=list)
+    found: list[NewDelivery] = field(default_factory=list)
     refused: list[Refusal] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
     passed_over: list[str] = field(default_factory=list)
@@ -105,7 +105,7 @@ def key_of_time(now: int, partition: str) -> str:
     return format_instant(now)[: 13 if partition == "hour" else 10]
 
 
-MOST_TOLD = 3
+MOST_LISTED = 3
 
 
 def look(feed: Feed, known: Known, now: int) -> Looked:
@@ -142,13 +142,13 @@ class _Judged:
 
 @dataclass(eq=False)
 class _Looking:
-    """A look on its way: what was found so far counts as taken for what comes after."""
+    """A look on its way: what was found so far counts as loaded for what comes after."""
 
     feed: Feed
     known: Known
     now: int
     looked: Looked = field(default_factory=Looked)
-    beside: dict[str, Taken] = field(default_factory=dict)
+    beside: dict[str, LoadedFile] = field(default_factory=dict)
 
     def take(self, landed: Landed) -> None:
         """Make deliveries of what is new and complete in one place."""
@@ -175,9 +175,9 @@ class _Looking:
 
     def _is_known(self, file: File, content: str) -> bool:
         """Whether it was touched, no more."""
-        taken = self.known.by_name.get(file.path)
-        is_taken = taken is not None and taken.hash == content
-        return is_taken or (file.path, content) in self.known.refused
+        loaded = self.known.by_name.get(file.path)
+        is_loaded = loaded is not None and loaded.hash == content
+        return is_loaded or (file.path, content) in self.known.refused
 
     def _judge(self, landed: Landed, file: File, content: str) -> _Judged:
         before = self.known.by_name.get(file.path)
@@ -193,7 +193,7 @@ class _Looking:
             wanted = IN_WORDS[self.feed.partition]
             detail = f"'{file.path}' does not name {wanted}, as partition_in_path says it does"
             return _Judged(file, content, reason="no_key", detail=detail)
-        self.beside[content] = Taken(file.path, content)
+        self.beside[content] = LoadedFile(file.path, content)
         return _Judged(file, content, key)
 
     def _key(self, place: str, file: str) -> str | None:
@@ -209,15 +209,15 @@ class _Looking:
         for key in sorted({each.key for each in judged}):
             own = [each for each in judged if each.key == key]
             path = landed.path if by_place else _folder_of(own)
-            self.looked.found.append(Found(self.feed.name, path, *_columns(own), key))
+            self.looked.found.append(NewDelivery(self.feed.name, path, *_columns(own), key))
 
     def _refuse(self, landed: Landed, judged: list[_Judged]) -> None:
         for reason in sorted({each.reason for each in judged}):
             own = [each for each in judged if each.reason == reason]
-            told = [each.detail for each in own[:MOST_TOLD]]
-            told += [f"and {len(own) - MOST_TOLD} more"] if len(own) > MOST_TOLD else []
+            details = [each.detail for each in own[:MOST_LISTED]]
+            details += [f"and {len(own) - MOST_LISTED} more"] if len(own) > MOST_LISTED else []
             columns = _columns(own)
-            refusal = Refusal(self.feed.name, landed.path, *columns, "", reason, "; ".join(told))
+            refusal = Refusal(self.feed.name, landed.path, *columns, "", reason, "; ".join(details))
             self.looked.refused.append(refusal)
 
 

@@ -1,4 +1,4 @@
-"""Whether anything new has landed, told without opening a file: what a sensor asks every minute.
+"""Whether anything new has landed, without opening a file: what a sensor checks every minute.
 
 Law: nothing is changed. The name of the news depends on the files alone, so whoever has acted on it
 knows it again, after any restart.
@@ -11,14 +11,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pipelines.ingest.landing.folder import File, walk
-from pipelines.ingest.landing.known import Known, naming, seen_and_taken
-from pipelines.ingest.landing.look import Found, key_in_path, key_of_time
+from pipelines.ingest.landing.known import Known, naming, seen_and_loaded
+from pipelines.ingest.landing.look import NewDelivery, key_in_path, key_of_time
 from pipelines.project.settings import Feed
 
 
 @dataclass(frozen=True)
 class News:
-    """What has landed, is complete, and was not taken.
+    """What has landed, is complete, and was not loaded.
 
     keys  the partitions that it seems to belong to, in order
     """
@@ -27,7 +27,7 @@ class News:
     keys: tuple[str, ...]
 
     @classmethod
-    def of_found(cls, found: Sequence[Found]) -> "News":
+    def of_found(cls, found: Sequence[NewDelivery]) -> "News":
         """Take what was found in the versions of a Delta table."""
         files = [
             File(file, size, mtime)
@@ -39,8 +39,8 @@ class News:
     @property
     def name(self) -> str:
         """Name the files as they are."""
-        told = "\n".join(f"{file.path}\t{file.size}\t{file.mtime}" for file in self.files)
-        return hashlib.blake2b(told.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+        names = "\n".join(f"{file.path}\t{file.size}\t{file.mtime}" for file in self.files)
+        return hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
 
 
 def news(feed: Feed, arrivals: pa.Table, now: int) -> News:
@@ -64,7 +64,7 @@ def news(feed: Feed, arrivals: pa.Table, now: int) -> News:
 
 @dataclass(frozen=True)
 class Outside:
-    """How many deliveries lie in a landing folder and are not taken in; some are still growing."""
+    """How many deliveries lie in a landing folder and are not loaded; some are still growing."""
 
     landed: int = 0
     growing: int = 0
@@ -74,17 +74,17 @@ def outside(feed: Feed, arrivals: pa.Table, now: int) -> Outside:
     """Count what has landed and the ledger does not know; `now` in µs. One stat a file.
 
     Not for feeds of the form delta. A file that was only touched (the name and the size of one that
-    was taken) is not counted, and none is opened to make sure.
+    was loaded) is not counted, and none is opened to make sure.
     """
     walked = walk(feed.source, feed.settle, now).landed
     names = {file.path for landed in walked for file in (*landed.complete, *landed.growing)}
-    seen, taken = seen_and_taken(naming(arrivals, names), feed.name)
+    seen, loaded = seen_and_loaded(naming(arrivals, names), feed.name)
 
     def is_new(file: File) -> bool:
         return (file.path, file.size, file.mtime) not in seen and (
             file.path,
             file.size,
-        ) not in taken
+        ) not in loaded
 
     landed_now = growing = 0
     for landed in walked:

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from fencepost.times import DAY, parse_instant
-from pipelines.ingest.landing import Delivery, Known, Looked, Refusal
+from pipelines.ingest.landing import Known, LandedDelivery, Looked, Refusal
 from pipelines.project.settings import Feed
 from schemas import all_tables
 from tests.support.lakes import builder
@@ -23,7 +23,7 @@ def land(feed: Feed, name: str, content: str | bytes | None = None, at: int = LO
     return builder.land(feed, name, name if content is None else content, at)
 
 
-def ledger(*batches: Sequence[Delivery], state: str = "done", first: int = 1) -> pa.Table:
+def ledger(*batches: Sequence[LandedDelivery], state: str = "done", first: int = 1) -> pa.Table:
     """The ledger once deliveries were planned, and then done; refusals are refused."""
     rows: list[dict[str, Any]] = []
     for n, delivery in enumerate((d for batch in batches for d in batch), first):
@@ -46,7 +46,7 @@ def known(feed: Feed, *looks: Looked, state: str = "done") -> Known:
     return Known.of(ledger(*([*one.found, *one.refused] for one in looks), state=state), feed.name)
 
 
-def paths(deliveries: Sequence[Delivery]) -> list[tuple[str, ...]]:
+def paths(deliveries: Sequence[LandedDelivery]) -> list[tuple[str, ...]]:
     return [delivery.files for delivery in deliveries]
 
 
