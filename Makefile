@@ -124,7 +124,7 @@ dev: $(READY)  ## Dagster's UI on this folder, at http://127.0.0.1:3000 (ARGS="-
 	@$(BIN)/fencepost init >/dev/null
 	@$(BIN)/fencepost ui $(ARGS)
 
-docs: $(READY)  ## write docs/configuration.md, cli.md and reliability.md anew, from what they describe
+docs: $(READY)  ## write docs/configuration.md, cli.md, api.md and reliability.md from what they describe
 	$(BIN)/python -m pipelines.cli.handbook
 	$(BIN)/python -m tests.faults.page
 

@@ -97,7 +97,7 @@ class Monitor:
     >>> at = lambda minute, x: [{"stream_id": "van 7", "ts": f"2026-11-18T08:{minute:02}:00Z",
     ...                          "x": x, "y": 2.0}]
     >>> monitor.push(at(0, 25.0))
-    <Result: 1 row read = 1 accepted + 0 rejected; nothing found>
+    <Result: 1 row read, 1 accepted, 0 rejected; nothing found>
     >>> monitor.push(at(1, 4.5)).events.select(["type", "query_id", "x", "prev_x"]).to_pylist()
     [{'type': 'I', 'query_id': 'yard', 'x': 4.5, 'prev_x': 25.0}]
     """

@@ -25,9 +25,9 @@ class Result:
     rejected      feed, row (from 0, in the table that was given), reason (malformed, duplicate,
                   conflict, late), detail
 
-    Law: rows read = accepted + newly waiting + rejected, and the tables do not depend on the order
-    in which streams stand in the input. `waiting` counts the tuples that wait for earlier ones
-    after the call; `notes` are sentences on what a person may have meant otherwise.
+    Law: rows read + tuples that waited before = accepted + waiting + rejected, exactly. `waiting`
+    counts the tuples that wait for earlier ones after the call; `notes` are sentences on what a
+    person may have meant otherwise.
 
     Cost: 60 to 200 bytes a row; ids are dictionary-coded. `table.to_pandas()` and
     `polars.from_arrow(table)` give data frames.
@@ -37,7 +37,7 @@ class Result:
     ...         for m, bar in enumerate([3.1, 6.4, 5.9, 2.8])]
     >>> result = fp.evaluate(rows, {"id": "high", "where": "bar > 6"})
     >>> result
-    <Result: 4 rows read = 4 accepted + 0 rejected; 2 events>
+    <Result: 4 rows read, 4 accepted, 0 rejected; 2 events>
     >>> result.events.select(["type", "stream_id", "bar"]).to_pylist()
     [{'type': 'I', 'stream_id': 'pump', 'bar': 6.4}, {'type': 'O', 'stream_id': 'pump', 'bar': 5.9}]
     """
@@ -55,11 +55,10 @@ class Result:
 
     def __repr__(self) -> str:
         """Say what was read and what was found, in a line."""
-        waiting = f" + {self.waiting:,} waiting" if self.waiting else ""
-        rows = counted(self.read, "row")
-        read = (
-            f"{rows} read = {self.accepted:,} accepted{waiting} + {len(self.rejected):,} rejected"
-        )
+        counts = {"accepted": self.accepted, "rejected": len(self.rejected)}
+        if self.waiting:
+            counts["waiting"] = self.waiting
+        read = [f"{counted(self.read, 'row')} read", *(f"{n:,} {k}" for k, n in counts.items())]
         named = {
             "event": self.events,
             "transition": self.transitions,
@@ -67,7 +66,7 @@ class Result:
             "pair": self.pairs,
             "band change": self.band_changes,
         }
-        return f"<Result: {read}; {_found(named)}>"
+        return f"<Result: {', '.join(read)}; {_found(named)}>"
 
 
 def _found(named: Mapping[str, pa.Table]) -> str:

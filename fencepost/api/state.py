@@ -9,6 +9,7 @@ import hashlib
 import io
 import json
 import zipfile
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -34,6 +35,17 @@ if TYPE_CHECKING:
     from fencepost.joins.state import SideState
 
 FORMAT = 1
+ABOUT = "state.json"
+DAMAGED = (
+    zipfile.BadZipFile,
+    zlib.error,
+    pa.ArrowException,
+    EOFError,
+    LookupError,
+    NotImplementedError,
+    ValueError,
+)
+"""What reading a damaged zip may raise."""
 Tables = dict[str, pa.Table]
 
 
@@ -57,10 +69,11 @@ class Saved:
             "joins": [_join_down(run, f"join{n}/", tables) for n, run in enumerate(joins.values())],
         }
         written = io.BytesIO()
-        with zipfile.ZipFile(written, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-            packed.writestr("state.json", json.dumps(about))
-            for name, table in tables.items():
-                packed.writestr(f"{name}.arrow", _arrow_bytes(table))
+        with zipfile.ZipFile(written, "w") as packed:
+            files = {f"{name}.arrow": _arrow_bytes(table) for name, table in tables.items()}
+            for name, content in {ABOUT: json.dumps(about).encode(), **files}.items():
+                entry = zipfile.ZipInfo(name)  # of no time: equal states are equal bytes
+                packed.writestr(entry, content, zipfile.ZIP_DEFLATED, compresslevel=1)
         return written.getvalue()
 
     @classmethod
@@ -71,7 +84,7 @@ class Saved:
         try:
             about, tables = _unpacked(content)
             return _restored(about, tables, bind)
-        except (zipfile.BadZipFile, KeyError, ValueError, pa.ArrowException) as why:
+        except DAMAGED as why:
             raise StateError(
                 f"this is no state that a Monitor saved, or it is damaged: {why}"
             ) from why
@@ -87,7 +100,7 @@ def _arrow_bytes(table: pa.Table) -> bytes:
 
 def _unpacked(content: bytes) -> tuple[dict[str, Any], Tables]:
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
-        about = json.loads(packed.read("state.json"))
+        about = json.loads(packed.read(ABOUT))
         if about["format"] != FORMAT:
             raise StateError(
                 f"the state has the format {about['format']}, this Fencepost reads {FORMAT}"
