@@ -65,7 +65,7 @@ def storage_error(
 
 
 def refuse_failing(fault: BaseException, place: Path | str | None = None) -> None:
-    """Raise the storage error that an exception is, so that it is not taken for a bad input."""
+    """Raise the storage error that an exception is, so that nobody mistakes it for bad input."""
     found = storage_error(fault, place)
     if found is not None:
         raise found from fault

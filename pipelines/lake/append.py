@@ -58,7 +58,7 @@ class Diverged(LakeError):
 def append_once(tables: Tables, name: str, evidence: Evidence, files: Files, since: int) -> bool:
     """Commit files to a table unless their evidence stands there; say whether it had to be done.
 
-    `since` is a version before which the commit cannot be. `files` is asked once, when needed.
+    `since` is a version before which the commit cannot be. `files` is called once, when needed.
     """
     written: Sequence[DataFile] | None = None
     for _ in range(TRIES):

@@ -17,14 +17,14 @@ _hooks: list[Callable[[str], None]] = []
 
 
 def point(name: str) -> None:
-    """Pass a named place; O(1) where nobody asked for a crash."""
+    """Pass a named place; O(1) where no crash is wanted."""
     for hook in _hooks:
         hook(name)
-    asked = os.environ.get(CRASH_AT)
-    if asked is None:
+    wanted = os.environ.get(CRASH_AT)
+    if wanted is None:
         return
     _passed[name] += 1
-    if asked == f"{name}:{_passed[name]}":
+    if wanted == f"{name}:{_passed[name]}":
         os.killpg(os.getpgrp(), signal.SIGKILL)
 
 

@@ -61,7 +61,7 @@ def refuse_other_axes(delta: DeltaTable, table: Table) -> None:
         of_lake, named = (_axes_among(names) for names in (has, declared))
         raise LakeError(
             f"the feed '{table.name}' is declared with the axes {named}, and this lake was made "
-            f"with {of_lake}. Queries and tuples are laid out by these: declare them so again, or "
+            f"with {of_lake}. Queries and tuples are stored by these: declare them so again, or "
             "declare the feed anew under another name"
         )
 

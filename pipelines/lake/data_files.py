@@ -146,7 +146,7 @@ def _write(
 
 
 class GrowingFile:
-    """A data file that is written piece by piece; about a row group of it is held at a time."""
+    """A data file that is written piece by piece; about a row group of it is in memory."""
 
     def __init__(self, folder: Path, table: Table, values: Mapping[str, str | None]) -> None:
         """Name the file; it comes into being with its first rows."""
@@ -155,7 +155,7 @@ class GrowingFile:
         names = [f"{name}={NULL_FOLDER if text is None else text}" for name, text in values.items()]
         self.path = "/".join([*names, f"part-{uuid.uuid4().hex}.parquet"])
         self._target = folder / self.path
-        self._held: list[pa.Table] = []
+        self._buffer: list[pa.Table] = []
         self._rows = self._size = 0
         self._schema = table.in_files
         self._file: SummedFile | None = None
@@ -184,7 +184,7 @@ class GrowingFile:
 
     def add(self, rows: pa.Table) -> None:
         """Put rows behind those that are there; the partition columns may be among theirs."""
-        self._held.append(_fitted(rows, self.table.in_files))
+        self._buffer.append(_fitted(rows, self.table.in_files))
         self._rows += rows.num_rows
         if self._rows >= ROW_GROUP // 2:
             self._flush()
@@ -196,7 +196,7 @@ class GrowingFile:
         return DataFile(self.path, self._size, metadata.num_rows, self.values, stats)
 
     def _finish(self) -> None:
-        """Write what is held and the footer; then the file's checksum is known, and its name."""
+        """Write the rest and the footer; then the file's checksum is known, and its name."""
         self._flush()
         if self._writer is None or self._file is None:
             return
@@ -218,10 +218,10 @@ class GrowingFile:
                 self._target.unlink(missing_ok=True)
 
     def _flush(self) -> None:
-        if not self._held:
+        if not self._buffer:
             return
-        rows = pa.concat_tables(self._held).unify_dictionaries()
-        self._held, self._rows = [], 0
+        rows = pa.concat_tables(self._buffer).unify_dictionaries()
+        self._buffer, self._rows = [], 0
         if self._writer is None:
             self._target.parent.mkdir(parents=True, exist_ok=True)
             self._schema = rows.schema

@@ -230,14 +230,14 @@ def _text(value: object) -> str | None:
 
 
 def _bounds(actions: pa.Table, table: Table) -> list[str]:
-    told: list[dict[str, dict[str, Any]]] = [
+    stats: list[dict[str, dict[str, Any]]] = [
         {side: {} for side in _SIDES} for _ in range(actions.num_rows)
     ]
     for column, side in (("min", _SIDES[0]), ("max", _SIDES[1])):
         if column in actions.column_names:
             for place, values in enumerate(actions[column].to_pylist()):
-                told[place][side] = _kept(values or {}, table)
-    return [json.dumps(each) for each in told]
+                stats[place][side] = _kept(values or {}, table)
+    return [json.dumps(each) for each in stats]
 
 
 def _kept(values: Mapping[str, Any], table: Table) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class Lock:
 def hold(root: Path, command: str, timeout: float = 30.0) -> Iterator[Lock]:
     """Hold the lock of a lake; LockedError if it is not to be had in `timeout` seconds.
 
-    `command` says to others in words what is being done. Not to be held twice by one thread.
+    `command` says to others in words what is being done. One thread cannot lock it twice.
     """
     front, lock = _acquired(root, command, timeout)
     try:

@@ -4,7 +4,7 @@ A number is taken by a `planned` row of `arrivals`, by compare-and-set, before a
 written; later a second row says what came of it, done or refused.
 
 Law: numbers are taken once and rise by one. Of one plan there is one conclusion, however often it
-is told.
+is made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +49,7 @@ def take_numbers(
     """Plan arrivals under the next numbers; give their rows as they stand in the ledger.
 
     `make` is given the first free number, lays out the rows of `arrivals` from there on, and is
-    asked again where another writer was first. What it reads of the ledger meanwhile is no older
+    called again where another writer was first. What it reads of the ledger meanwhile is no older
     than the number.
     """
     for _ in range(TRIES):
@@ -77,9 +77,9 @@ def conclude(
 
     `since` is a version of `arrivals` from before the plan.
     """
-    told = store.as_table(ARRIVALS, rows)
-    evidence = _evidence(DONE, plan, lane, told)
-    append_once(store, ARRIVALS, evidence, lambda: store.write(ARRIVALS, told), since)
+    table = store.as_table(ARRIVALS, rows)
+    evidence = _evidence(DONE, plan, lane, table)
+    append_once(store, ARRIVALS, evidence, lambda: store.write(ARRIVALS, table), since)
 
 
 def _evidence(what: str, plan: str, lane: str, rows: pa.Table) -> Evidence:

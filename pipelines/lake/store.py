@@ -54,7 +54,7 @@ F = TypeVar("F", bound=Fold)
 
 @dataclass
 class Folded:
-    """A fold, and the files whose rows it has taken."""
+    """A fold, and the files whose rows it has seen."""
 
     value: Any
     log: Log | None
@@ -63,7 +63,7 @@ class Folded:
 
     @classmethod
     def of(cls, value: Fold, log: Log | None) -> "Folded":
-        """Begin with a fold that has taken nothing."""
+        """Begin with a fold that has seen nothing."""
         return cls(value, log, set(), 0 if log is None else log.rearrangements)
 
     def keeps_up(self, files: Collection[str]) -> bool:
@@ -263,8 +263,8 @@ class Store:
 
     def some_columns(self, name: str, names: Sequence[str]) -> pa.Table:
         """Read a few columns of a table, and no more of its files than these; once a file."""
-        table, asked = self.tables[name], (name, *names)
-        known = {**self._some.get(asked, {}), **self._pieces.get(name, {})}
+        table, wanted = self.tables[name], (name, *names)
+        known = {**self._some.get(wanted, {}), **self._pieces.get(name, {})}
         schema = pa.schema([table.arrow.field(each) for each in names])
         pieces = {
             file.path: known[file.path].select(names)
@@ -272,7 +272,7 @@ class Store:
             else self._read(table, file, schema)
             for file in self.files(name)
         }
-        self._some[asked] = pieces
+        self._some[wanted] = pieces
         return pa.concat_tables([schema.empty_table(), *pieces.values()])
 
     def fold(self, name: str, begin: Callable[[], F]) -> F:

@@ -75,17 +75,17 @@ def _join() -> None:
     feeds, axes = ("warm", "warmer"), (("x",), ("x",))
     sides = {"left": feeds[0], "right": feeds[1]}
     known = dict(zip(feeds, axes, strict=True))
-    asked: list[dict[str, object]] = [
+    queries: list[dict[str, object]] = [
         {**sides, "kind": WINDOW_JOIN, "on": "left.x <= right.x + 1", "window": window}
         for window in (2, "5m")
     ]
-    asked += [
+    queries += [
         {"kind": BAND_JOIN, "left": "warm.x", "right": "warmer.x", "between": [-k / 4, k / 4]}
         for k in range(8)
     ]
     _, joins = parted(
         query
-        for n, each in enumerate(asked)
+        for n, each in enumerate(queries)
         if (query := check_query({"id": str(n), **each}, known)[0]) is not None
     )
     windows = WindowJoins.from_queries(feeds, axes, [q for q in joins if q.kind == WINDOW_JOIN])
@@ -100,7 +100,7 @@ def _join() -> None:
         given[1 - turn % 2] = given[1 - turn % 2].take(slice(0, 0))
         turns, newly = np.array([turn % 2], np.int8), np.arange(len(bands) if turn == 3 else 0)
         outcome = joined(state, (given[0], given[1]), turns, index, newly=newly)
-        _ = outcome.pairs, outcome.band_changes  # looked for when asked for
+        _ = outcome.pairs, outcome.band_changes  # computed on demand
         state = outcome.state
     some = np.arange(2 * BLOCK)
     ts, values = some * MINUTE, np.linspace(0.0, 6.0, len(some))[None]
@@ -119,16 +119,16 @@ def _queries(axes: tuple[str, ...], wheres: tuple[str, ...]) -> QuerySet:
         for whom in ({}, {"streams": ["s1"]})
         for first in ({}, {"on_first": "enter"})
     ]
-    asked = [
+    queries = [
         query_from_json({"id": str(n), "feed": "warm", "within": "2m", **kind}, {"warm": axes})
         for n, kind in enumerate(kinds)
     ]
-    return QuerySet.from_queries("warm", axes, asked)
+    return QuerySet.from_queries("warm", axes, queries)
 
 
 def _bands(axes: tuple[str, ...]) -> QuerySet:
     """Bands beside each other, each for every stream and for one."""
-    asked = [
+    queries = [
         query_from_json(
             {
                 "id": f"{k}-{len(whom)}",
@@ -142,7 +142,7 @@ def _bands(axes: tuple[str, ...]) -> QuerySet:
         for k in range(BANDS)
         for whom in ({}, {"streams": ["s1"]})
     ]
-    return QuerySet.from_queries("warm", axes, asked, MATCH)
+    return QuerySet.from_queries("warm", axes, queries, MATCH)
 
 
 def _batch(axes: tuple[str, ...], values: Doubles, begin: int) -> TupleBatch:
@@ -156,10 +156,10 @@ def _alone(folder: str | None) -> Iterator[None]:
     """Hold the cache's folder while we may write into it, where there is one."""
     import fcntl
 
-    with contextlib.ExitStack() as held:
+    with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
             Path(folder or "").mkdir(parents=True, exist_ok=True)
-            lock = held.enter_context((Path(folder or "") / ".lock").open("wb"))
+            lock = stack.enter_context((Path(folder or "") / ".lock").open("wb"))
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 

@@ -43,7 +43,7 @@ STOPPING = 20.0
 
 
 @dataclass(frozen=True, eq=False)
-class _Running:
+class _RunningSession:
     """The session of this process, its JVM, and the folder that goes when it ends."""
 
     session: "SparkSession"
@@ -52,7 +52,7 @@ class _Running:
     process: int
 
 
-_RUNNING: list[_Running] = []
+_RUNNING: list[_RunningSession] = []
 _TURN = threading.RLock()
 
 
@@ -101,7 +101,7 @@ def spark(
 
 def _begun(
     start: Callable[[Path], jvm.Jvm], settings: Callable[[Path], Mapping[str, str]]
-) -> _Running:
+) -> _RunningSession:
     """Start a JVM and a session in it, with a folder that goes when they do, or leave nothing."""
     _refuse_a_strangers()
     os.environ["TZ"] = "UTC"
@@ -110,7 +110,9 @@ def _begun(
     try:
         process = start(folder)
         try:
-            return _Running(_connected(process, settings(folder)), process, folder, os.getpid())
+            return _RunningSession(
+                _connected(process, settings(folder)), process, folder, os.getpid()
+            )
         except BaseException:
             _forget()
             process.end(STOPPING)
@@ -153,7 +155,7 @@ def ended(patience: float = 0.0) -> int | None:
         return None
 
 
-def _running() -> _Running | None:
+def _running() -> _RunningSession | None:
     """Return the session that runs; StateError in a fork, whose session is its parent's."""
     if not _RUNNING:
         return None
@@ -170,7 +172,7 @@ def _running() -> _Running | None:
     return running
 
 
-def _end(running: _Running, patience: float) -> None:
+def _end(running: _RunningSession, patience: float) -> None:
     _RUNNING.clear()
     _forget()
     running.jvm.end(patience)

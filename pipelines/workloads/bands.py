@@ -61,7 +61,7 @@ class PriceBands:
         share("named", self.named)
 
     def table(self) -> pa.Table:
-        """Return the columns id, each axis's _lo and _hi; within and streams where asked for."""
+        """Return the columns id, each axis's _lo and _hi; within and streams where wanted."""
         lo = np.stack([self._lower(axis) for axis in self.axes])
         scale = np.full(self.count, self.domain)
         ids = numbered("band-", self.count)

@@ -58,8 +58,8 @@ class Targets:
             jobs.append((self.roads, partial(write_roads, roads)))
         write_whole(jobs)
 
-    def told(self, tuples: TupleBatch, queries: pa.Table, realised: str) -> str:
-        """Say in two lines what was made."""
+    def summary(self, tuples: TupleBatch, queries: pa.Table, realised: str) -> str:
+        """Say in two lines what was written."""
         made = f"{len(tuples):,} tuples of {len(tuples.names):,} streams, {realised}"
         watching = (
             "no standing queries: --queries-out FILE writes them"

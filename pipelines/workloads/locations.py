@@ -69,7 +69,7 @@ class MovingObjects:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Return x, y and, where asked for, speed."""
+        """Return x, y and, where wanted, speed."""
         return ("x", "y", "speed") if self.speed else ("x", "y")
 
     @property

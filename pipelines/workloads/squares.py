@@ -47,7 +47,7 @@ class Squares:
         one_of("centres", self.centres, DISTRIBUTIONS)
 
     def table(self) -> pa.Table:
-        """Return the columns id, x_lo, x_hi, y_lo, y_hi, and within where asked for."""
+        """Return the columns id, x_lo, x_hi, y_lo, y_hi, and within where wanted."""
         middle = np.stack([self._middle(axis) for axis in AXES])
         widest = self.width if self.widest is None else self.widest
         width = Draws(self.seed, "squares width").between(self.width, widest, self.count)

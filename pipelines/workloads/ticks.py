@@ -76,9 +76,9 @@ class PriceWalks:
         """Return the streams: s0001 and so on."""
         return numbered("s", self.streams)
 
-    def bands(self, asked: PriceBands) -> PriceBands:
-        """Return the bands asked for, over these streams' domain and axes, and from their seed."""
-        return replace(asked, domain=self.domain, axes=self.axes, names=self.names, seed=self.seed)
+    def bands(self, wanted: PriceBands) -> PriceBands:
+        """Return the wanted bands, over these streams' domain and axes, and from their seed."""
+        return replace(wanted, domain=self.domain, axes=self.axes, names=self.names, seed=self.seed)
 
     def realised(self, tuples: TupleBatch) -> Doubles:
         """Return what FL came to, axis by axis."""
@@ -164,10 +164,10 @@ class Market:
         u = Draws(self.seed, "opening").uniform(self.symbols)
         return cents(2.0 + 898.0 * (u * u * u))
 
-    def bands(self, asked: PriceBands) -> PriceBands:
-        """Return the bands asked for; those that watch one symbol lie near its opening price."""
+    def bands(self, wanted: PriceBands) -> PriceBands:
+        """Return the wanted bands; those that watch one symbol lie near its opening price."""
         return replace(
-            asked,
+            wanted,
             domain=self.domain,
             axes=("price",),
             names=self.names,

@@ -319,7 +319,7 @@ def test_a_container_has_what_its_group_allows(tmp_path, monkeypatch):
         (tmp_path / file).write_text(word)
     (tmp_path / "memory.current").write_text(f"{GB // 2}\n")
     assert machine.cores() == 1
-    assert machine.memory() == machine.Memory(GB, GB // 2)
+    assert machine.memory() == machine.MachineMemory(GB, GB // 2)
     for file in ("cpu.max", "memory.max"):
         (tmp_path / file).write_text("max 100000" if file == "cpu.max" else "max")
     assert (machine.cores(), machine.memory().total) == (whole, everything.total)

@@ -176,7 +176,7 @@ def ticks(  # noqa: PLR0913 (options are many)
     if as_json:
         print_json(_as_json(targets, tuples, bands, realised))
     else:
-        typer.echo(targets.told(tuples, bands, _levels(realised)))
+        typer.echo(targets.summary(tuples, bands, _levels(realised)))
 
 
 @page(app, "locations")
@@ -259,7 +259,7 @@ def locations(  # noqa: PLR0913 (options are many)
     if as_json:
         print_json(_as_json(targets, tuples, fences, realised))
     else:
-        typer.echo(targets.told(tuples, fences, _levels(realised) + _speeds(tuples)))
+        typer.echo(targets.summary(tuples, fences, _levels(realised) + _speeds(tuples)))
 
 
 def _refuse_too_much(tuples: int, axes: int, queries: int) -> None:

@@ -53,8 +53,8 @@ def _key(  # noqa: PLR0913
     variable: str | None = None,
 ) -> Key[T]:
     """Declare a key that has a default, written as TOML."""
-    taken = read.take(tomllib.loads(f"default = {default}")["default"])
-    return Key(name, read, taken, default, brief, meaning, example or default, None, variable)
+    value = read.take(tomllib.loads(f"default = {default}")["default"])
+    return Key(name, read, value, default, brief, meaning, example or default, None, variable)
 
 
 def _may(

@@ -3,7 +3,7 @@
 The nearest file counts, from the working folder upward, unless FENCEPOST_CONFIG names another;
 paths in it begin at its own folder. The variables of `keys.py` stand over it.
 
-Law: settings that were loaded can be worked with. Whatever is wrong is told at once, each fault
+Law: settings that were loaded can be worked with. Whatever is wrong is reported at once, each fault
 with its place, and nothing is begun.
 """
 
@@ -23,7 +23,7 @@ from pipelines.project.settings import keys
 from pipelines.project.settings.declared import Feed, Settings
 from pipelines.project.settings.names import why_no_axis, why_no_feed, why_no_root
 from pipelines.project.settings.section import Key, Section
-from pipelines.project.settings.values import told, unlike
+from pipelines.project.settings.values import shown, unlike
 
 NOTHING_DONE = "nothing done"
 SECTIONS = ("lake", "run", "alerts", "feeds")
@@ -61,7 +61,7 @@ def understood(
         declared = tomllib.loads(text)
     except (ValueError, RecursionError) as why:
         raise _not_toml(file, text, str(why)) from None
-    reading = _Reading(file, lake, environment)
+    reading = _SettingsReader(file, lake, environment)
     settings = reading.settings(declared)
     if reading.faults:
         raise Faults(reading.faults, NOTHING_DONE)
@@ -103,7 +103,7 @@ def _not_toml(file: Path, text: str, why: str) -> Faults:
     return _refused(file, place[1], line=line, column=column, text=given.rstrip("\r"))
 
 
-class _Reading:
+class _SettingsReader:
     """A fencepost.toml being read: where it stands, and what is wrong so far."""
 
     def __init__(self, file: Path, lake: Path | None, environment: Mapping[str, str]) -> None:
@@ -117,7 +117,7 @@ class _Reading:
         for key in declared:
             if key not in SECTIONS:
                 hint = f"the tables are {TABLES}.{did_you_mean(key, SECTIONS)}"
-                self.faults.append(Fault(self.source, f"unknown key {told(key)}", hint=hint))
+                self.faults.append(Fault(self.source, f"unknown key {shown(key)}", hint=hint))
         lake = self._section("lake", declared)
         run = self._section("run", declared)
         alerts = self._section("alerts", declared)
@@ -245,7 +245,7 @@ def _wrong_columns(feed: Feed) -> Iterator[str]:
     for axis in feed.units:
         if axis not in feed.axes:
             near = did_you_mean(axis, feed.axes)
-            yield f"units: {told(axis)} is none of the axes {', '.join(feed.axes)}.{near}"
+            yield f"units: {shown(axis)} is none of the axes {', '.join(feed.axes)}.{near}"
     own = {"stream_column": feed.stream_column, "ts_column": feed.ts_column}
     may = {"clock_column": feed.clock_column, "deleted": feed.deleted}
     own |= {key: column for key, column in may.items() if column is not None}
@@ -253,7 +253,7 @@ def _wrong_columns(feed: Feed) -> Iterator[str]:
         also = [other for other, named in own.items() if named == column and other < key]
         also += ["axes"] if column in feed.axes else []
         if also:
-            yield f"{key}: {told(column)} is in {' and '.join(also)} too; each has its own column"
+            yield f"{key}: {shown(column)} is in {' and '.join(also)} too; each has its own column"
 
 
 def _wrong_joins(joins: Sequence[str], feeds: Mapping[str, Feed]) -> Iterator[str]:
@@ -261,15 +261,15 @@ def _wrong_joins(joins: Sequence[str], feeds: Mapping[str, Feed]) -> Iterator[st
         sides = sides_of(lane) or ()
         unknown = [name for name in sides if name not in feeds]
         if lane in joins[:place]:
-            yield f"{told(lane)} stands twice"
+            yield f"{shown(lane)} stands twice"
         elif unknown:
             near = did_you_mean(unknown[0], feeds)
-            yield f"{told(lane)}: no feed {told(unknown[0])} is declared.{near}"
+            yield f"{shown(lane)}: no feed {shown(unknown[0])} is declared.{near}"
         elif len({*sides}) == 1:
-            yield f"{told(lane)} joins a feed with itself, where two feeds were expected"
+            yield f"{shown(lane)} joins a feed with itself, where two feeds were expected"
         else:
             why = _why_apart(*(feeds[name] for name in sides))
-            yield from [] if why is None else [f"{told(lane)}: {why}"]
+            yield from [] if why is None else [f"{shown(lane)}: {why}"]
 
 
 def _why_apart(left: Feed, right: Feed) -> str | None:
@@ -278,7 +278,7 @@ def _why_apart(left: Feed, right: Feed) -> str | None:
         has = {feed.name: getattr(feed, key.name) for feed in (left, right)}
         if has[left.name] != has[right.name]:
             said = " and ".join(
-                f"{'not given' if value is None else told(value)} with {name}"
+                f"{'not given' if value is None else shown(value)} with {name}"
                 for name, value in has.items()
             )
             return f"{key.name} is {said}; both feeds must have the same partitions"

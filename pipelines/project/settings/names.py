@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fencepost.text import shortened
 from pipelines.lake.layout import READABLE
-from pipelines.project.settings.values import told
+from pipelines.project.settings.values import shown
 from schemas import RESERVED, all_tables
 
 VIEWS = (
@@ -37,7 +37,7 @@ MARTS = "marts"
 RAW_PREFIX = "raw_"
 """In a SQL session the tables as they lie in the lake have names that begin so."""
 
-TAKEN = (
+FEED_NAMES_IN_USE = (
     (RESERVED, "the name of a table of every lake"),
     (VIEWS, "the name of a view of every lake"),
     ((LANDING,), "where the deliveries of all feeds are"),
@@ -66,10 +66,10 @@ def why_no_root(root: Path) -> str | None:
 def why_no_feed(name: str) -> str | None:
     """Say why a feed cannot be called so; None where it can."""
     if not _NAME.fullmatch(name):
-        return f"{told(name)} is no name of a feed: {NAME_IN_WORDS}"
-    taken = next((whose for names, whose in TAKEN if name in names), None)
-    if taken is not None:
-        return f"'{name}' is {taken}: name the feed otherwise"
+        return f"{shown(name)} is no name of a feed: {NAME_IN_WORDS}"
+    use = next((whose for names, whose in FEED_NAMES_IN_USE if name in names), None)
+    if use is not None:
+        return f"'{name}' is {use}: name the feed otherwise"
     if name.startswith(RAW_PREFIX):
         return f"'{name}': names that begin with {RAW_PREFIX} are those of raw tables in SQL"
     return None
@@ -78,7 +78,7 @@ def why_no_feed(name: str) -> str | None:
 def why_no_axis(name: str) -> str | None:
     """Say why an axis cannot be called so; None where it can."""
     if not _NAME.fullmatch(name):
-        return f"{told(name)} is no name of an axis: {NAME_IN_WORDS}"
+        return f"{shown(name)} is no name of an axis: {NAME_IN_WORDS}"
     if name in KEYWORDS:
         return f"'{name}' means something else in `where`: name the axis otherwise"
     if name.startswith("prev_"):

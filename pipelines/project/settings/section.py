@@ -1,7 +1,7 @@
 """One table of a TOML file, read key by key; every fault is kept, none ends the reading.
 
 Law: a value is what its key takes, or there is a fault that says what was given, what was expected
-and under which key. A key that nobody asked for is a fault too.
+and under which key. An unknown key is a fault too.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from fencepost.errors import Fault
 from fencepost.text import did_you_mean
-from pipelines.project.settings.values import Read, told
+from pipelines.project.settings.values import Read, shown
 
 T = TypeVar("T")
 Of_co = TypeVar("Of_co", covariant=True)
@@ -53,20 +53,20 @@ class Section:
     given: Mapping[str, Any]
     faults: list[Fault]
     over: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    asked: list[str] = field(default_factory=list)
+    known: list[str] = field(default_factory=list)
 
     @classmethod
     def of(cls, source: str, name: str, given: object, faults: list[Fault]) -> "Section":
         """Take a table; whatever else stands in its place is a fault."""
         if isinstance(given, dict):
             return cls(source, name, given, faults)
-        message = f"{name} is {told(given)}, where a table [{name}] was expected"
+        message = f"{name} is {shown(given)}, where a table [{name}] was expected"
         faults.append(Fault(source, message))
         return cls(source, name, {}, faults)
 
     def value(self, key: Key[T]) -> T:
         """Read a key; its default where it is not there, or wrong."""
-        self.asked.append(key.name)
+        self.known.append(key.name)
         if key.missing is not None and key.name not in self.given:
             self.fault(f"{key.name} is missing", key.missing)
         try:
@@ -99,11 +99,11 @@ class Section:
         self.faults.append(Fault(self.source, f"[{self.name}] {message}", hint=hint))
 
     def end(self) -> None:
-        """Tell every key that nobody asked for."""
+        """Report every unknown key."""
         for key in self.given:
-            if key not in self.asked:
-                hint = f"the keys are: {', '.join(self.asked)}.{did_you_mean(key, self.asked)}"
-                self.fault(f"unknown key {told(key)}", hint)
+            if key not in self.known:
+                hint = f"the keys are: {', '.join(self.known)}.{did_you_mean(key, self.known)}"
+                self.fault(f"unknown key {shown(key)}", hint)
 
 
 def _begun(read: Read[Path | None], begin: Path) -> Read[Path]:
@@ -111,7 +111,7 @@ def _begun(read: Read[Path | None], begin: Path) -> Read[Path]:
         try:
             return (begin / (read.take(given) or Path()).expanduser()).resolve()
         except (OSError, RuntimeError) as why:  # a circle of links, a home that nobody has
-            raise ValueError(f"{told(given)} leads nowhere: {why}") from None
+            raise ValueError(f"{shown(given)} leads nowhere: {why}") from None
 
     return Read(read.expected, take)
 

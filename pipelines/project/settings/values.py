@@ -24,7 +24,7 @@ _SIZE = re.compile(r"[1-9][0-9]{0,5}[kmgt]", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Read(Generic[Of_co]):
-    """How a value is taken.
+    """How a value is read.
 
     expected  in words, what it takes
     take      from what TOML gives
@@ -34,7 +34,7 @@ class Read(Generic[Of_co]):
     take: Callable[[object], Of_co]
 
 
-def told(given: object) -> str:
+def shown(given: object) -> str:
     """Show a value as the file has it, cut to what a message can hold."""
     if isinstance(given, bool):
         return str(given).lower()
@@ -43,7 +43,7 @@ def told(given: object) -> str:
 
 def unlike(given: object, expected: str) -> ValueError:
     """Say that something else was expected."""
-    return ValueError(f"{told(given)} was given, where {expected} was expected")
+    return ValueError(f"{shown(given)} was given, where {expected} was expected")
 
 
 def whole(least: int, most: int | None = None) -> Read[int]:
@@ -106,7 +106,7 @@ def _owners(given: object) -> tuple[str, ...]:
         raise unlike(given, OWNERS.expected)
     for owner in given:
         if not isinstance(owner, str) or not _OWNER.fullmatch(owner):
-            raise ValueError(f'{told(owner)} is no owner like "name@example.com" or "team:desk"')
+            raise ValueError(f'{shown(owner)} is no owner like "name@example.com" or "team:desk"')
     return tuple(given)
 
 
@@ -115,7 +115,7 @@ def _pairs(given: object) -> tuple[str, ...]:
         raise unlike(given, PAIRS.expected)
     for pair in given:
         if not isinstance(pair, str) or not all(sides_of(pair) or ("",)):
-            raise ValueError(f'{told(pair)} is no pair of feeds like "bids~asks"')
+            raise ValueError(f'{shown(pair)} is no pair of feeds like "bids~asks"')
     return tuple(given)
 
 
@@ -125,7 +125,7 @@ def _units(given: object) -> Mapping[str, str]:
     for axis, unit in given.items():
         if not isinstance(unit, str) or not unit.isprintable() or not 0 < len(unit) <= LONGEST_UNIT:
             raise ValueError(
-                f"{told(unit)} was given for {told(axis)}, where a unit of 1 to {LONGEST_UNIT} "
+                f"{shown(unit)} was given for {shown(axis)}, where a unit of 1 to {LONGEST_UNIT} "
                 'printable characters was expected, like "USD"'
             )
     return given

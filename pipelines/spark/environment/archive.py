@@ -24,8 +24,8 @@ from pipelines.spark.environment.place import Place
 def path(place: Place, java: Java, class_path: Sequence[Path]) -> Path:
     """Say where the archive of this Java and these jars lies, or would."""
     stamps = [(str(jar), jar.stat().st_mtime_ns, jar.stat().st_size) for jar in class_path]
-    told = repr((java.version, str(java.home), jvm.SPARK_OPTIONS, stamps))
-    key = hashlib.sha256(told.encode()).hexdigest()[:12]
+    stamp = repr((java.version, str(java.home), jvm.SPARK_OPTIONS, stamps))
+    key = hashlib.sha256(stamp.encode()).hexdigest()[:12]
     return place.archives / f"java{java.major}-{key}.jsa"
 
 

@@ -155,10 +155,10 @@ def _by_hand(place: Place, wrong: Sequence[str], said: str) -> str:
         f"  {jar.coordinates}  {size_in_words(jar.size)}\n    sha256 {jar.sha256}" for jar in JARS
     )
     lines = [line.strip() for line in said.splitlines() if line.strip()]
-    telling = [line for line in lines if any(sign in line for sign in SIGNS)]
+    relevant = [line for line in lines if any(sign in line for sign in SIGNS)]
     return (
         f"the Delta jars could not be fetched: {'; '.join(wrong)}.\n"
-        f"Spark's resolver says: {(telling or lines or ['nothing'])[0]}\n"
+        f"Spark's resolver says: {(relevant or lines or ['nothing'])[0]}\n"
         "Behind a proxy, set HTTPS_PROXY, and SSL_CERT_FILE to the certificates it signs with, and "
         "try again.\n"
         "Or fetch the two files from any Maven repository by hand:\n"

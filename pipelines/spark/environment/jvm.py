@@ -129,9 +129,9 @@ def start(java: Java, options: Sequence[str], class_path: Sequence[Path], folder
         process.kill()
         process.wait()
         raise
-    with address.open("rb") as told:
-        port, size = struct.unpack(">ii", told.read(8))
-        return Jvm(process, port, told.read(size).decode())
+    with address.open("rb") as file:
+        port, size = struct.unpack(">ii", file.read(8))
+        return Jvm(process, port, file.read(size).decode())
 
 
 def _wait_for(process: "subprocess.Popen[bytes]", address: Path, java: Java) -> None:

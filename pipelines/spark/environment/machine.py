@@ -14,7 +14,7 @@ LEAST = 512 * 2**20  # Spark itself refuses less than 450 MiB
 
 
 @dataclass(frozen=True)
-class Memory:
+class MachineMemory:
     """Bytes: all that this process could have, and what is free of it now."""
 
     total: int
@@ -30,7 +30,7 @@ def cores() -> int:
     return may_use or 1
 
 
-def memory() -> Memory:
+def memory() -> MachineMemory:
     """Measure the memory of the machine, or of the container where that has less."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     free = total
@@ -42,23 +42,23 @@ def memory() -> Memory:
     if limit and used and limit[0].isdigit():
         total = min(total, int(limit[0]))
         free = min(free, max(0, total - int(used[0])))
-    return Memory(total, free)
+    return MachineMemory(total, free)
 
 
-def heap(asked: str | None, *, quick: bool) -> int:
+def heap(size: str | None, *, quick: bool) -> int:
     """Return the bytes that the JVM's heap may take.
 
     Without a wish 1 GiB for short work, else a quarter of the machine between 1 and 8 GiB: most of
     the memory belongs to the Python workers. InputError where the wish is no size or too small.
     """
-    if asked is None:
-        return UNITS["g"] if quick else min(8 * UNITS["g"], max(UNITS["g"], memory().total // 4))
-    size = re.fullmatch(r"([1-9][0-9]{0,9})([kmg])", asked.strip().lower())
     if size is None:
-        raise InputError(f"a memory of {asked!r}, expected a size like 512m or 4g")
-    wanted = int(size[1]) * UNITS[size[2]]
+        return UNITS["g"] if quick else min(8 * UNITS["g"], max(UNITS["g"], memory().total // 4))
+    found = re.fullmatch(r"([1-9][0-9]{0,9})([kmg])", size.strip().lower())
+    if found is None:
+        raise InputError(f"a memory of {size!r}, expected a size like 512m or 4g")
+    wanted = int(found[1]) * UNITS[found[2]]
     if wanted < LEAST:
-        raise InputError(f"a memory of {asked}, expected 512m or more: Spark starts with no less")
+        raise InputError(f"a memory of {size}, expected 512m or more: Spark starts with no less")
     return wanted
 
 

@@ -59,5 +59,5 @@ def _engine() -> str:
 
     root = Path(fencepost.__file__).parent
     stamps = [(str(f), f.stat().st_mtime_ns, f.stat().st_size) for f in sorted(root.rglob("*.py"))]
-    told = repr((sys.version, version("numba"), version("numpy"), stamps))
-    return hashlib.sha256(told.encode()).hexdigest()
+    stamp = repr((sys.version, version("numba"), version("numpy"), stamps))
+    return hashlib.sha256(stamp.encode()).hexdigest()
