@@ -12,7 +12,7 @@ TOP = """\
 
 Written by `make docs` from the docstrings; do not edit. Every example is run by the tests.
 
-```python
+```py
 import fencepost as fp
 
 result = fp.evaluate(ticks, "rules.jsonl")      # ticks: pandas, Polars, Arrow, DuckDB
@@ -66,7 +66,7 @@ def _signature(name: str, found: object) -> str:
     if len(call) > 88:
         call = call.replace("(", "(\n    ", 1).replace(", *, ", ", *,\n    ")
         call = re.sub(r"\)$", "\n)", call)
-    return f"```python\n{call}\n```"
+    return f"```py\n{call}\n```"
 
 
 def _text(docstring: str | None) -> str:
@@ -80,7 +80,7 @@ def _block(block: str) -> str:
     if block.startswith(">>> "):
         return f"```pycon\n{block}\n```"
     if block.startswith("    "):
-        return f"```python\n{dedent(block)}\n```"
+        return f"```py\n{dedent(block)}\n```"
     if re.search(r"^\w+(, \w+)*  +\S", block, re.MULTILINE):
         return f"```text\n{block}\n```"
     return block
