@@ -1,5 +1,5 @@
-# Fencepost. Python 3.11 to 3.13, git and make are all you need; uv is used where it is installed.
-# Everything that is made lives in .venv and .cache.
+# Fencepost. Python 3.11 to 3.13, git and make are all you need; uv is used if installed.
+# Everything it makes is in .venv and .cache.
 
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
@@ -20,7 +20,7 @@ PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=load
 FITS    := import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 
-# pip tells of each package it fetches: every 30th is told on, and when it goes on to unpack them.
+# pip prints a line for each package it fetches: show every 30th, and when it starts unpacking.
 HOW_FAR := /^Collecting / && ++n % 30 == 0 { print "  " n " packages fetched"; fflush() } \
   /^Installing / { print "  " n " packages fetched; unpacking them"; fflush() }
 
@@ -29,16 +29,16 @@ HOW_FAR := /^Collecting / && ++n % 30 == 0 { print "  " n " packages fetched"; f
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-setup: $(READY)  ## make .venv and what Spark needs (the other targets do so by themselves)
+setup: $(READY)  ## create .venv and what Spark needs (other targets do this by themselves)
 
-# A name on the PATH may be a shim that fails, so each Python is asked, not looked for.
+# A name on the PATH may be a shim that fails, so each Python is run, not just looked up.
 $(READY): requirements.lock pyproject.toml
 	@set -e; \
 	for p in $(PYTHON); do \
 	  if "$$p" -c '$(FITS)' >/dev/null 2>&1; then python=$$p; break; fi; \
 	done; \
 	if [ -z "$$python" ]; then \
-	  echo "Fencepost needs Python 3.11, 3.12 or 3.13, and none of these is one: $(PYTHON)." >&2; \
+	  echo "Fencepost needs Python 3.11, 3.12 or 3.13, but found none of: $(PYTHON)." >&2; \
 	  echo "Install one, or name yours: make $(or $(MAKECMDGOALS),setup) PYTHON=/path/to/python3.12" >&2; \
 	  exit 1; \
 	fi; \
@@ -62,7 +62,7 @@ $(READY): requirements.lock pyproject.toml
 	$(BIN)/python -m pipelines.spark.environment
 	@touch $@
 
-check: lint test  ## what a change must pass: lint, then test
+check: lint test  ## what every change must pass: lint, then test
 
 lint: $(READY)  ## ruff, mypy strict, import rules
 	$(BIN)/python -m ruff check .
@@ -70,7 +70,7 @@ lint: $(READY)  ## ruff, mypy strict, import rules
 	$(BIN)/python -m mypy
 	$(BIN)/lint-imports --no-logo --cache-dir .cache/import-linter
 
-format: $(READY)  ## lay the code out, and mend what ruff can mend
+format: $(READY)  ## format the code and apply ruff's fixes
 	$(BIN)/python -m ruff check --fix .
 	$(BIN)/python -m ruff format .
 
@@ -90,7 +90,7 @@ test-all: $(READY)
 	$(PYTEST) -m "" $(ARGS)
 endif
 
-soak: $(READY)  ## one lake grows old in one process: EPOCHS runs (10000), each an epoch of three lanes
+soak: $(READY)  ## age one lake in one process: EPOCHS runs (10000), each an epoch of three lanes
 	FENCEPOST_SOAK=$(EPOCHS) $(PYTEST) -n0 -s -m "" tests/e2e/test_age.py -k it_cost $(ARGS)
 
 bench-engine: $(READY)  ## the engine's benchmarks, each line with its ratio
@@ -111,7 +111,7 @@ bench-guard: $(READY)  ## is a benchmark slower than at BASE (a commit)? ARGS="e
 trace: $(READY)  ## how many files and rooms lie on the way of a row, a rule, a question
 	$(BIN)/python -m tests.support.trace $(ARGS)
 
-simulate: $(READY)  ## many seeds of the simulated lake (SEEDS=1000000 MINUTES=60: begin none after that)
+simulate: $(READY)  ## many seeds of the simulated lake (SEEDS=1000000 MINUTES=60: start none after that)
 	$(BIN)/python -m tests.simulated $(FIRST)-$$(($(FIRST) + $(SEEDS) - 1)) --minutes $(MINUTES)
 
 mutants: $(READY)  ## break the kernels one sign at a time: do the tests notice?
@@ -128,17 +128,17 @@ docs: $(READY)  ## write docs/configuration.md, cli.md, api.md and reliability.m
 	$(BIN)/python -m pipelines.cli.handbook
 	$(BIN)/python -m tests.faults.page
 
-images: $(READY)  ## take the pictures of the docs anew (needs chromium)
+images: $(READY)  ## retake the screenshots of the docs (needs chromium)
 	$(BIN)/python docs/images.py $(ARGS)
 
 release: $(READY)  ## build the wheel and the sdist into dist/ and check both
 	$(BIN)/python -m tests.release $(ARGS)
 
-lock:  ## choose versions anew within pyproject.toml (needs uv; ARGS=--upgrade for the newest)
+lock:  ## resolve versions again within pyproject.toml (needs uv; ARGS=--upgrade for the newest)
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv; setup and tests do not." >&2; exit 1; }
 	uv pip compile -q --universal --generate-hashes --python-version 3.11 --group dev \
 	  --custom-compile-command "make lock" -o requirements.lock $(ARGS) pyproject.toml
 
-clean:  ## throw away what make made; the lake, its files and Dagster's history stay
+clean:  ## delete what make made, but not the lake, its files or Dagster's history
 	rm -rf $(VENV) .cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""The fault matrix: what may go wrong with a lake, and what Fencepost promises then.
+"""The fault matrix: what may go wrong with a lake, and what Fencepost guarantees then.
 
 Tests name the rows that they prove: `@pytest.mark.fault(13, 14)`. docs/reliability.md is made from
 this page and from those marks (`make docs`). A row without a test says why there is none.
@@ -33,7 +33,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             2,
             "kill -9 after the plan, before the first rows",
-            "That plan is carried out as it stands, even if more has landed since.",
+            "That plan is carried out unchanged, even if more has landed since.",
         ),
         Row(
             3,
@@ -44,7 +44,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             4,
             "kill -9 after events are committed, before transitions",
-            "The commit of the events is found and its row hash compared. The rest is written.",
+            "The commit of the events is recognised by its row hash. The rest is written.",
         ),
         Row(
             5,
@@ -60,19 +60,19 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             7,
             "killed again during recovery, once or several times",
-            "Recovery may be killed like any run, and ends with the same rows.",
+            "Recovery can be killed like any run, and ends with the same rows.",
         ),
         Row(
             8,
             "the JVM is killed, Python lives",
-            "The run fails in words and frees the lock. The next one starts a new JVM and "
+            "The run fails with a message and frees the lock. The next one starts a new JVM and "
             "finishes.",
         ),
         Row(
             9,
             "a Python worker of Spark dies in a task",
             "Spark repeats the task. After three deaths the run fails without a partial commit; a "
-            "delivery that kills its reader each time is refused and the others go on.",
+            "delivery that kills its reader each time is refused and the others continue.",
         ),
         Row(
             10,
@@ -83,11 +83,11 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             11,
             "a commit succeeded, but the caller saw an error",
-            "The log is read again. What stands there is found, and nothing is deleted.",
+            "The log is read again. The commit is recognised, and nothing is deleted.",
         ),
         Row(
             12,
-            "evaluating again gives other rows",
+            "re-evaluation gives other rows",
             "The row hashes differ: the run stops, names both counts, and writes nothing.",
         ),
     ),
@@ -100,7 +100,8 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             14,
             "the last commit is torn or garbage",
-            "Refused at start, with table and version. Moved away, what it held is made again.",
+            "Refused at start, with table and version. Once it is moved away, its rows are written "
+            "again.",
         ),
         Row(
             15,
@@ -122,7 +123,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             18,
             "a system call fails (ENOSPC, EIO, EINTR, a short write), any of them",
-            "A commit is made or is not. After the next run all tables are as if nothing failed.",
+            "A commit is made or not. After the next run all tables are as if nothing had failed.",
             NOT_YET,
         ),
         Row(
@@ -173,13 +174,12 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             27,
             "the ledger of epochs is lost, the tables are kept",
-            "Refused: nothing is evaluated a second time into tables that hold the rows already.",
+            "Refused: nothing is evaluated twice into tables that already have the rows.",
         ),
         Row(
             28,
-            "a plan is made anew under an old identity",
-            "Commits are told apart by the plan's own random id, never by a number that starts "
-            "again.",
+            "a plan is made again under an old identity",
+            "The plan's random id identifies its commits, never a number that starts again.",
         ),
         Row(
             29,
@@ -189,25 +189,25 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         ),
         Row(
             30,
-            "a table is restored to an older version, dropped or made anew",
+            "a table is restored to an older version, dropped or recreated",
             "Refused, by the table's id or by the commit that restored it.",
         ),
         Row(
             31,
             "an upgrade in mid-stream",
-            "An older lake gets what it lacks and goes on, with the rows of an uninterrupted one.",
+            "An older lake is upgraded and continues, with the rows of an uninterrupted one.",
         ),
     ),
     "Tuples": (
         Row(
             32,
             "the same tuple again: in a delivery, later, after a restart",
-            "Evaluated once, counted as `duplicate` where the feed orders its tuples so.",
+            "Evaluated once, counted as `duplicate` if the feed orders its tuples so.",
         ),
         Row(
             33,
             "the same stream and time with another value",
-            "The first taken wins, the other is quarantined as `conflict`.",
+            "The first one is kept, the other quarantined as `conflict`.",
         ),
         Row(34, "out of order within the allowed lateness", "Waits, and is evaluated in order."),
         Row(35, "later than allowed", "Quarantined as `late`. No event changes."),
@@ -219,7 +219,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             37,
             "times that are null, negative, out of range or in the wrong unit",
-            "Quarantined as `malformed`, in words.",
+            "Quarantined as `malformed`, with an explanation.",
         ),
         Row(
             38,
@@ -229,14 +229,14 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             39,
             "integers beyond 2⁵³, decimals",
-            "Exact or refused. Never rounded over a border without a word.",
+            "Exact or refused. Never silently rounded across a border.",
         ),
         Row(
             40,
             "values on a border, empty, equal and identical ranges, no rule, one rule",
             "lo ≤ v < hi, everywhere. An empty range is refused at registration.",
         ),
-        Row(41, "a range leapt over in one step", "No event."),
+        Row(41, "a range jumped over in one step", "No event."),
         Row(
             42,
             "entering by a corner or an edge, several axes in one step",
@@ -247,7 +247,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             43,
             "a rule is registered while streams are inside, removed, or its id used again",
-            "No entry for who is inside already, no exit on removal, a new version counts anew.",
+            "No entry for streams already inside, no exit on removal; a new version starts afresh.",
         ),
         Row(
             44,
@@ -257,7 +257,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             45,
             "malformed CSV or JSON, BOM, cut-off gzip, mixed encodings",
-            "The row is quarantined with its raw bytes, line and reason. The rest goes on.",
+            "The row is quarantined with its raw bytes, line and reason. The rest is loaded.",
         ),
         Row(
             46,
@@ -267,7 +267,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             47,
             "a file that kills its reader every time",
-            "Isolated and refused whole. The others are taken.",
+            "Isolated and refused whole. Other files are loaded.",
         ),
     ),
     "Load and time": (
@@ -315,7 +315,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             57,
             "a cached index or query set is missing, torn, wrong or outdated",
-            "Made again from the registry. Its fingerprint is checked when it is opened.",
+            "Rebuilt from the registry. Its fingerprint is checked when it is opened.",
         ),
         Row(
             58,
@@ -325,7 +325,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             59,
             "a source or reader falls weeks behind and files were vacuumed",
-            "An error that says so, never missing rows.",
+            "An error, never missing rows.",
         ),
     ),
     "Hostile input": (
@@ -354,7 +354,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             65,
             "Dagster's UI is reachable",
-            "Loopback only, unless told otherwise twice. Runs accept no paths, SQL or code.",
+            "Loopback only, unless two options say otherwise. Runs accept no paths, SQL or code.",
         ),
         Row(
             66,
@@ -370,7 +370,7 @@ SECTIONS: dict[str, tuple[Row, ...]] = {
         Row(
             69,
             "too many rules, terms or levels",
-            "Refused with the limit. The registry stays as it was.",
+            "Refused, naming the limit. The registry is unchanged.",
         ),
         Row(
             70,

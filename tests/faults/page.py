@@ -1,6 +1,6 @@
-"""docs/reliability.md: the fault matrix, and which tests prove each row.
+"""docs/reliability.md: the fault matrix. docs/reliability-tests.md: the tests that prove each row.
 
-    python -m tests.faults.page      writes the page; `make docs` calls it
+    python -m tests.faults.page      writes both; `make docs` calls it
 
 Tests are found by reading their source, not by importing it: a second for all of them, and no
 Spark. A mark counts on a function, in a parameter, or on a whole file (`pytestmark`).
@@ -15,43 +15,50 @@ from tests.faults.matrix import NOT_YET, ROWS, SECTIONS, Row
 
 HOUSE = Path(__file__).resolve().parents[2]
 PAGE = HOUSE / "docs" / "reliability.md"
+TESTS = HOUSE / "docs" / "reliability-tests.md"
 HEAD = """\
-# What happens when something goes wrong
+# Reliability
 
-Whatever ends a process, and whenever, the next run ends with the rows of a run that was not
-interrupted: each event, transition, match, pair and rejected row is there exactly once. Bad input
-is rejected with its reason and changes nothing else. What is damaged on disk is refused by name,
-never read as something else.
+Whenever and however a process ends, the next run gives the same rows as an uninterrupted one: each
+event, transition, match, pair and rejected row is there exactly once. Bad input is rejected with a
+reason and affects nothing else. Damage on disk is reported by file, never read as data.
 
-That holds across killed processes, several writers, lost answers of the disk, and restarts of
-everything. **Not promised:**
+This covers killed processes, several writers, disks that lose answers, and restarts.
+**Not covered:**
 
 {not_promised}
 
 ## The matrix
-{rows} faults, what holds when they happen, and the tests that prove it: {short} in the short set
-(`make test`), {long} in the long set (`make test-all`, marked ◆). A test's name is its sentence
-with underscores: `make test-all ARGS="-k killed_ten_times"`. [The long set](../tests/README.md)
-also counts its kills, seeds and epochs, and prints them. This page is made by `make docs` from
-`tests/faults/matrix.py` and the tests' marks.
+{rows} faults, what holds under each, and how many tests prove it: {short} in the short set
+(`make test`), {long} in the long set (`make test-all`, marked ◆). The numbers link to
+[the tests](reliability-tests.md). [The long set](../tests/README.md) also prints how many kills,
+seeds and epochs it ran. `make docs` writes this page from `tests/faults/matrix.py` and the tests'
+marks.
+"""
+TESTS_HEAD = """\
+# Reliability: the tests
+
+The tests that prove each row of [the fault matrix](reliability.md); ◆ marks the long set. A test's
+name is its sentence with underscores: `make test-all ARGS="-k killed_ten_times"`. Written by
+`make docs`.
 """
 NOT_PROMISED = (
     (
-        "**Power loss**, unless `[lake] fsync = true` is set. A killed process loses nothing. A "
+        "**Power loss**, unless `[lake] fsync = true` is set. A killed process loses nothing; a "
         "power cut can: by default commits are written and renamed, not flushed to the disk. An "
-        "empty or torn last commit is named at the next start."
+        "empty or torn last commit is reported at the next start."
     ),
     (
         "**Shared file systems.** The lock is a POSIX record lock, a commit an atomic link or "
-        "rename. Both hold on a local disk; on NFS and its like they are as good as the server's."
+        "rename. Both hold on a local disk; on NFS and the like they are as good as the server."
     ),
     (
-        "**Other writers.** Any program may read the tables. One that deletes or rewrites rows in "
-        "them is noticed by `fencepost check`, not prevented."
+        "**Other writers.** Any program may read the tables. `fencepost check` detects one that "
+        "deletes or rewrites rows, but nothing prevents it."
     ),
     "**A machine that computes wrongly.** Data files and commits carry checksums; memory does not.",
 )
-TABLE = "| | fault | what holds | proved by |\n| --- | --- | --- | --- |\n"
+TABLE = "| | fault | what holds | tests |\n| --- | --- | --- | --- |\n"
 
 
 @dataclass(frozen=True, order=True)
@@ -106,33 +113,39 @@ def _is_slow(node: ast.expr) -> bool:
     return any(ast.unparse(part) == "pytest.mark.slow" for part in parts)
 
 
-def written() -> str:
-    """Write the page."""
+def written() -> dict[Path, str]:
+    """Give both pages."""
     every = proofs()
     by_row = {number: [p for p in every if number in p.rows] for number in ROWS}
     long = sum(proof.is_long for proof in every)
-    head = HEAD.format(
+    matrix = HEAD.format(
         not_promised="\n".join(f"- {each}" for each in NOT_PROMISED),
         rows=len(ROWS),
         short=len(every) - long,
         long=long,
     )
-    parts = [head]
+    tests = TESTS_HEAD
     for title, rows in SECTIONS.items():
-        parts += [
-            f"\n### {title}\n",
-            "| | fault | what holds | proved by |\n| --- | --- | --- | --- |\n",
-        ]
-        parts += [_line(row, by_row[row.number]) for row in rows]
-    return "".join(parts)
+        matrix += f"\n### {title}\n{TABLE}"
+        matrix += "".join(_line(row, by_row[row.number]) for row in rows)
+        tests += f"\n## {title}\n"
+        tests += "".join(_section(row, by_row[row.number]) for row in rows)
+    return {PAGE: matrix, TESTS: tests}
 
 
-def _line(row: Row, found: list[Proof]) -> str:
-    told = [str(proof) for proof in found]
-    if row.limit and (row.limit != NOT_YET or not found):
-        told.append(f"*{row.limit}*")
-    return f"| {row.number} | {row.fault} | {row.promise} | {'<br>'.join(told)} |\n"
+def _line(row: Row, proving: list[Proof]) -> str:
+    long = sum(proof.is_long for proof in proving)
+    counts = [str(len(proving) - long)] * (len(proving) > long) + [f"{long} ◆"] * (long > 0)
+    link = f"[{' + '.join(counts)}]({TESTS.name}#row-{row.number})" if counts else ""
+    limit = f" *{row.limit}*" if row.limit and (row.limit != NOT_YET or not proving) else ""
+    return f"| {row.number} | {row.fault} | {row.promise}{limit} | {link} |\n"
+
+
+def _section(row: Row, proving: list[Proof]) -> str:
+    tests = "".join(f"- {proof}\n" for proof in proving) or "- none\n"
+    return f'\n<a id="row-{row.number}"></a>**{row.number}. {row.fault}**\n{tests}'
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(), encoding="utf-8")
+    for page, text in written().items():
+        page.write_text(text, encoding="utf-8")
