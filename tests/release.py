@@ -31,15 +31,17 @@ REPOSITORY = Path(__file__).resolve().parent.parent
 PACKAGE = "fencepost"
 IN_WHEEL = (
     "fencepost/engine.py",
+    "fencepost/py.typed",
     "fencepost/_app/pipelines/cli/app.py",
     "fencepost/_app/pipelines/project/templates/workspace.yaml",
     "fencepost/_app/pipelines/serve/report/parts/page.css",
     "fencepost/_app/assets/definitions.py",
 )
 IN_SDIST = ("pyproject.toml", "hatch_build.py", "README.md", "LICENSE", "CHANGELOG.md", "Makefile")
-NEVER = re.compile(
-    r"(^|/)(__pycache__|\.venv|\.cache|\.git|\.dagster|\.hypothesis|lake)(/|$)|\.pyc$"
-)
+NEVER = re.compile(r"(^|/)(__pycache__|\.venv|\.cache|\.git|\.dagster|\.hypothesis)/|\.pyc$")
+MADE = re.compile(r"^[^/]+/(lake|landing|reports|rules|dist)/")
+"""Folders at the top of an sdist that a project here would leave."""
+
 RELEASED = re.compile(r"^## \[(\d+\.\d+\.\d+)\] - (\d{4}-\d{2}-\d{2})$", re.MULTILINE)
 
 
@@ -87,6 +89,7 @@ def sdist_faults(sdist: Path, project: Mapping[str, object]) -> Iterator[str]:
         yield f"{sdist.name} unpacks beside {root}: {', '.join(sorted(top))}"
     yield from _missing(sdist, members, [f"{root}/{name}" for name in IN_SDIST])
     yield from _strays(sdist, members)
+    yield from (f"{sdist.name} carries {name}" for name in sorted(members) if MADE.search(name))
     yield from (f"{sdist.name}: {fault}" for fault in metadata_faults(text, project))
 
 
@@ -140,7 +143,7 @@ def _digest(data: bytes) -> str:
 def build(source: Path, target: str, folder: Path) -> Path:
     """Build one archive of a source tree with hatchling."""
     command = [sys.executable, "-m", "hatchling", "build", "-t", target, "-d", str(folder)]
-    subprocess.run(command, cwd=source, check=True, stdout=subprocess.PIPE)
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
     (built,) = folder.glob("*.whl" if target == "wheel" else "*.tar.gz")
     return built
 
