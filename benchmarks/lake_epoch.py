@@ -15,10 +15,10 @@ from benchmarks.lake_times import Times, clocked, divided, in_turns
 from benchmarks.report import Line
 from fencepost.crossings import BorderIndex
 from fencepost.engine import FeedState, step
+from fencepost.hashing import content_hash
 from pipelines.epochs.drive import Lake, answers_of, chain_of, job_of, plan
 from pipelines.epochs.partitions import rows_of
 from pipelines.execute.task import NOT_HASHED
-from pipelines.lake.data_files import content_hash
 from pipelines.planning.chain import Epoch
 
 if TYPE_CHECKING:

@@ -1,7 +1,7 @@
-"""The order of the rows of a table.
+"""Arrow's columns for NumPy: distinct values and their codes, names by codes, and orders of rows.
 
-Law: it depends on the rows alone, not on how they came about. Text is in the order of its bytes in
-UTF-8, which is the order of its code points on every machine.
+Law: an order depends on the rows alone, not on how they came about. Text is in the order of its
+bytes in UTF-8, which is the order of its code points on every machine.
 """
 
 from collections.abc import Sequence
@@ -10,26 +10,74 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.tuples import Int64s
+from fencepost.arrays import Codes, Int32s, Int64s
+
+
+def dictionary_of(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
+    """Code a column by its distinct values, in one piece with one dictionary. O(n)."""
+    if not pa.types.is_dictionary(column.type):
+        column = pc.dictionary_encode(column)
+    if isinstance(column, pa.ChunkedArray):
+        column = column.unify_dictionaries().combine_chunks()
+    return column
+
+
+def texts_of(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
+    """Code a column of texts likewise; the dictionary is of Arrow's plain strings."""
+    coded = dictionary_of(column)
+    return pa.DictionaryArray.from_arrays(coded.indices, coded.dictionary.cast(pa.string()))
+
+
+def codes_of(column: pa.Array | pa.ChunkedArray) -> Int64s:
+    """Number the distinct values of a column, which has no nulls."""
+    codes: Int64s = dictionary_of(column).indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return codes
+
+
+def codes_in(names: pa.StringArray, known: pa.StringArray) -> Int32s:
+    """Return the place of each name among the known ones, -1 where it is not there."""
+    found = pc.fill_null(pc.index_in(names, value_set=known), -1)
+    codes: Int32s = found.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return codes
+
+
+def by_code(names: pa.StringArray, codes: Codes) -> pa.DictionaryArray:
+    """Give names by their codes; a few rows do not carry all names along."""
+    if len(codes) < len(names):
+        return pc.dictionary_encode(names.take(pa.array(codes)))
+    return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32, copy=False)), names)
+
+
+def ranks_of(column: pa.Array | pa.ChunkedArray) -> Int64s:
+    """Rank the rows of a column by their values: O(n + k log k) for k distinct ones."""
+    coded = dictionary_of(column)
+    ranks: Int64s = _rank(coded.dictionary)[coded.indices.to_numpy(zero_copy_only=False)]
+    return ranks
+
+
+def ranks_by_code(names: pa.StringArray, codes: Codes) -> Int64s:
+    """Rank rows by the names of their codes: O(n + k log k) over the names that occur."""
+    used, place = np.unique(codes, return_inverse=True)
+    return _rank(names.take(pa.array(used)))[place]
+
+
+def _rank(values: pa.Array) -> Int64s:
+    rank = np.empty(len(values), np.int64)
+    rank[pc.array_sort_indices(values).to_numpy()] = np.arange(len(values))
+    return rank
 
 
 def ordered(table: pa.Table, keys: Sequence[str]) -> pa.Table:
     """Sort by these columns, the first one first: O(n log n) on integers, each text ranked once."""
     if not len(table):
         return table
-    columns = [_ranks(table.column(key)) for key in reversed(keys)]
+    columns = [_sortable(table.column(key)) for key in reversed(keys)]
     return table.take(pa.array(np.lexsort(columns)))
 
 
-def _ranks(column: pa.ChunkedArray) -> Int64s:
+def _sortable(column: pa.ChunkedArray) -> Int64s:
     """Give integers in the order of the cells."""
-    if pa.types.is_string(column.type):
-        column = pc.dictionary_encode(column)
-    if not pa.types.is_dictionary(column.type):
-        integers: Int64s = column.cast(pa.int64()).to_numpy()
-        return integers
-    coded = column.unify_dictionaries().combine_chunks()
-    rank = np.empty(len(coded.dictionary), np.int64)
-    rank[pc.array_sort_indices(coded.dictionary).to_numpy()] = np.arange(len(rank))
-    ranks: Int64s = rank[coded.indices.to_numpy()]
-    return ranks
+    if pa.types.is_string(column.type) or pa.types.is_dictionary(column.type):
+        return ranks_of(column)
+    integers: Int64s = column.cast(pa.int64()).to_numpy()
+    return integers

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from fencepost.arrow import by_code, codes_in
 from fencepost.crossings.choose import Chosen, Method, cross
 from fencepost.crossings.columns import Events
 from fencepost.crossings.difference import Difference
@@ -26,7 +26,7 @@ from fencepost.matches.result import ProbeResult
 from fencepost.order import NEVER, REASONS, Past, Rejected, admit, recoded
 from fencepost.queries import QuerySet
 from fencepost.transitions import KINDS, Crossed, Pending, Transitions, decide
-from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
+from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
 
 TYPES = ("O", "I")
 FIRST_PIECE = 1 << 12  # tuples matched before it is known how many matches they have
@@ -158,21 +158,14 @@ class FeedOutcome:
         point = found.points
         table = pa.table(
             {
-                "query_id": _coded(of.ids, found.ids),
+                "query_id": by_code(of.ids, found.ids),
                 "query_version": pa.array(of.versions[found.ids]),
-                "stream_id": _coded(self.names, stream[point]),
+                "stream_id": by_code(self.names, stream[point]),
                 "ts": pa.array(path.ts[at][point]),
                 "delivery": pa.array(path.delivery[at][point]),
             }
         )
         return table, len(at)
-
-
-def _coded(names: pa.StringArray, codes: Int32s) -> pa.DictionaryArray:
-    """Give names by their codes; a few rows do not carry all names along."""
-    if len(codes) < len(names):
-        return pc.dictionary_encode(names.take(pa.array(codes)))
-    return pa.DictionaryArray.from_arrays(pa.array(codes), names)
 
 
 def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by name

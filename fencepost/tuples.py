@@ -9,18 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import Bools, Doubles, Int8s, Int32s, Int64s
+from fencepost.arrow import codes_in, dictionary_of
 from fencepost.errors import InputError
 from fencepost.times import EARLIEST, LATEST
 
-Int8s = npt.NDArray[np.int8]
-Int32s = npt.NDArray[np.int32]
-Int64s = npt.NDArray[np.int64]
-Doubles = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+__all__ = ["Bools", "Doubles", "Int8s", "Int32s", "Int64s", "TupleBatch"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,9 +48,7 @@ class TupleBatch:
         delivery: Int32s | int = 0,
     ) -> "TupleBatch":
         """Take columns as they were read, in O(n); refuse what is not well-formed."""
-        coded = ids if pa.types.is_dictionary(ids.type) else pc.dictionary_encode(ids)
-        if isinstance(coded, pa.ChunkedArray):
-            coded = coded.unify_dictionaries().combine_chunks()
+        coded = dictionary_of(ids)
         names = pc.cast(coded.dictionary, pa.string())
         if coded.null_count or names.null_count:
             raise InputError(f"feed '{feed}': a tuple has no stream id")
@@ -141,10 +136,3 @@ class TupleBatch:
             np.concatenate([b.values for b in batches], axis=1),
             np.concatenate([b.delivery for b in batches]),
         )
-
-
-def codes_in(names: pa.StringArray, known: pa.StringArray) -> Int32s:
-    """Return the place of each name among the known ones, -1 where it is not there."""
-    found = pc.fill_null(pc.index_in(names, value_set=known), -1)
-    codes: Int32s = found.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    return codes

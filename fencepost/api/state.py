@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 
 from fencepost.api.evaluation import Evaluation, FeedRun
 from fencepost.api.inputs import TupleColumns
+from fencepost.arrow import codes_in
 from fencepost.crossings.state import Heads
 from fencepost.engine import FeedState
 from fencepost.errors import StateError
@@ -28,7 +29,7 @@ from fencepost.queries.fingerprint import hashes_of
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.queries.query_set import QuerySet
 from fencepost.transitions import Pending
-from fencepost.tuples import Int64s, TupleBatch, codes_in
+from fencepost.tuples import Int64s, TupleBatch
 
 if TYPE_CHECKING:
     from fencepost.api.join_run import JoinRun

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrow import codes_in
 from fencepost.errors import StateError
-from fencepost.tuples import Doubles, Int32s, Int64s, codes_in
+from fencepost.tuples import Doubles, Int32s, Int64s
 
 UNKNOWN = -1
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from fencepost.arrow import codes_in
 from fencepost.crossings import twins
 from fencepost.crossings.columns import Events, Posts, Stripes
 from fencepost.crossings.index import REMOVED, BorderIndex
@@ -19,7 +20,7 @@ from fencepost.crossings.path import Path
 from fencepost.crossings.posts import PostList
 from fencepost.crossings.state import UNKNOWN
 from fencepost.parallel import in_parallel
-from fencepost.tuples import Int32s, codes_in
+from fencepost.tuples import Int32s
 
 WHOLE = Stripes(0, 0.0, 1.0, 1)
 COMPILE_FROM = 5_000  # places from which the compiled kernels are worth loading

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from fencepost.joins.names import ranks
+from fencepost.arrow import codes_in, ranks_by_code
 from fencepost.joins.state import SideState
 from fencepost.order import NEVER, Admission, Past, Rejected, admit
-from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s, TupleBatch, codes_in
+from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s, TupleBatch
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,7 +177,7 @@ def _in_order(
         its = arrived.stream[rows], arrived.ts[rows], values, arrived.delivery[rows], gone[rows]
         return TakenTuples(*its), np.empty(0, np.bool_)
     out, waits = admission.released, admission.waiting
-    tie = ranks(waited.names, out.stream)
+    tie = ranks_by_code(waited.names, out.stream)
     flags = np.zeros(len(out.ts) + len(waits), np.bool_)
     if lateness == 0 or gone.any() or state.waiting_gone.any():
         source = _sources(waited, arrived.take(rows), out.stream, out.ts, waits)

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrow import by_code, ranks_by_code
 from fencepost.joins.admission import Turns
-from fencepost.joins.names import coded, ranks
 from fencepost.joins.state import SideState
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.tuples import Doubles, Int8s, Int32s, Int64s
@@ -88,13 +88,13 @@ def _together(parts: Sequence[Tuples], order: Int64s) -> Tuples:
 def pairs_laid(queries: WindowJoins, sides: Sides, taken: Turns, found: Joined) -> pa.Table:
     """Lay pairs out, each with both tuples: 45 + 8 d bytes a pair, d axes of both, ids coded."""
     columns: dict[str, pa.Array] = {
-        "query_id": coded(queries.ids, found.query),
+        "query_id": by_code(queries.ids, found.query),
         "query_version": pa.array(queries.versions[found.query]),
         "ts": pa.array(taken.ts[found.turn]),
     }
     named = zip(("left", "right"), sides, (found.left, found.right), strict=True)
     for name, its, (stream, ts, values) in named:
-        columns[f"{name}_stream_id"] = coded(its.names, stream)
+        columns[f"{name}_stream_id"] = by_code(its.names, stream)
         columns[f"{name}_ts"] = pa.array(ts)
         columns |= {f"{name}_{a}": pa.array(v) for a, v in zip(its.axes, values, strict=True)}
     columns["delivery"] = pa.array(taken.delivery[found.turn])
@@ -113,8 +113,8 @@ def changes_laid(
 ) -> BandPiece:
     """Put changes in order and lay them out: 45 bytes a change, ids coded."""
     keys = (
-        ranks(sides[1].names, found.right),
-        ranks(sides[0].names, found.left),
+        ranks_by_code(sides[1].names, found.right),
+        ranks_by_code(sides[0].names, found.left),
         found.query,
         found.change,
         found.turn,
@@ -128,11 +128,11 @@ def changes_laid(
         ts, delivery = pa.array(taken.ts[found.turn]), taken.delivery[found.turn]
     changes = pa.table(
         {
-            "query_id": coded(queries.ids, found.query),
+            "query_id": by_code(queries.ids, found.query),
             "query_version": pa.array(queries.versions[found.query]),
             "change": pa.array(found.change),
-            "left_stream_id": coded(sides[0].names, found.left),
-            "right_stream_id": coded(sides[1].names, found.right),
+            "left_stream_id": by_code(sides[0].names, found.left),
+            "right_stream_id": by_code(sides[1].names, found.right),
             "left_value": pa.array(found.left_value),
             "right_value": pa.array(found.right_value),
             "ts": ts,
@@ -155,10 +155,10 @@ def _affected(queries: BandJoins, sides: Sides, taken: Turns, found: Changed) ->
     names = pa.concat_arrays([each.names for each in sides])
     return pa.table(
         {
-            "query_id": coded(queries.ids, query),
+            "query_id": by_code(queries.ids, query),
             "query_version": pa.array(queries.versions[query]),
-            "feed": coded(pa.array([queries.left, queries.right]), side),
-            "stream_id": coded(names, stream),
+            "feed": by_code(pa.array([queries.left, queries.right]), side),
+            "stream_id": by_code(names, stream),
             "ts": pa.array(taken.ts[turn]),
             "delivery": pa.array(taken.delivery[turn]),
         }

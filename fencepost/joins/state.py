@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrow import codes_in
 from fencepost.errors import StateError
 from fencepost.joins.windows import Live
 from fencepost.lanes import lane_of
-from fencepost.tuples import Bools, Doubles, Int32s, Int64s, TupleBatch, codes_in
+from fencepost.tuples import Bools, Doubles, Int32s, Int64s, TupleBatch
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrow import codes_in
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.auto import AUTO, IndexChoice, choose
 from fencepost.matches.boxes import Boxes
@@ -27,7 +28,7 @@ from fencepost.queries import QuerySet
 from fencepost.queries.stream_boxes import StreamBoxes
 from fencepost.ragged import members
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
-from fencepost.tuples import Bools, Doubles, Int32s, Int64s, codes_in
+from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 REBUILD_SHARE = 8  # rebuilt when an eighth of the first part has come or gone
 REBUILD_FLOOR = 4096

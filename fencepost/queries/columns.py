@@ -12,14 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fencepost.arrays import Bools, Doubles, Int32s, Int64s
 from fencepost.doubles import LARGEST
 from fencepost.errors import BrokenIndex
 from fencepost.queries.condition import OPS
-from fencepost.queries.strings import Int64s, no_ids, repeated
-
-Bools = npt.NDArray[np.bool_]
-Doubles = npt.NDArray[np.float64]
-Int32s = npt.NDArray[np.int32]
+from fencepost.queries.ids import no_ids, repeated
 
 CROSSING, MATCH = "crossing", "match"
 

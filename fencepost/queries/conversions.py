@@ -10,9 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from fencepost.arrays import Bools, Int64s
 from fencepost.doubles import EXACT_UP_TO
-from fencepost.queries.columns import Bools
-from fencepost.queries.strings import Int64s
 from fencepost.times import PER_UNIT
 
 

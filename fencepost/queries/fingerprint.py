@@ -14,8 +14,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fencepost.queries.columns import CROSSING, Int32s, QueryColumns
-from fencepost.queries.strings import Int64s, UInt64s, finish, mix, mix_strings, seeded
+from fencepost.arrays import Int32s, Int64s, UInt64s
+from fencepost.hashing import finish, mix, mix_strings, seeded
+from fencepost.queries.columns import CROSSING, QueryColumns
 
 Sums = tuple[int, int]
 

@@ -15,23 +15,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import Bools, Doubles, Int32s, Int64s
 from fencepost.doubles import LARGEST
 from fencepost.errors import Fault, Faults, InputError
-from fencepost.queries.columns import (
-    CROSSING,
-    MATCH,
-    Bools,
-    Doubles,
-    Int32s,
-    QueryColumns,
-    check_columns,
-    no_tests,
-)
+from fencepost.queries.columns import CROSSING, MATCH, QueryColumns, check_columns, no_tests
 from fencepost.queries.condition import OPS
 from fencepost.queries.conversions import or_absent
 from fencepost.queries.fingerprint import Sums, fingerprint_of, minus, plus, sums_of
+from fencepost.queries.ids import repeated
 from fencepost.queries.query import StandingQuery
-from fencepost.queries.strings import Int64s, repeated
 from fencepost.queries.table import columns_of
 from fencepost.ragged import members, ptr_of
 from fencepost.text import shortened, the_query

@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.queries.columns import Bools
+from fencepost.arrays import Bools, Int64s
 from fencepost.queries.query_set import QuerySet
-from fencepost.queries.strings import Int64s
 
 
 @dataclass(frozen=True, eq=False)

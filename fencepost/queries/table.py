@@ -25,13 +25,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import Bools, Doubles, Int64s
 from fencepost.doubles import LARGEST
 from fencepost.errors import Fault, Faults
-from fencepost.queries.columns import CROSSING, MATCH, Bools, Doubles, QueryColumns, no_tests
+from fencepost.queries.columns import CROSSING, MATCH, QueryColumns, no_tests
 from fencepost.queries.conversions import inexact, is_text, microseconds, nulls_of
+from fencepost.queries.ids import no_ids, repeated
 from fencepost.queries.joins.query import JOINS
 from fencepost.queries.query import NO_EVENTS, ON_FIRST
-from fencepost.queries.strings import Int64s, no_ids, repeated
 from fencepost.ragged import distinct_members
 from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import (

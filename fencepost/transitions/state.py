@@ -6,9 +6,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrow import codes_in
 from fencepost.errors import StateError
 from fencepost.queries import QuerySet
-from fencepost.tuples import Int8s, Int32s, Int64s, codes_in
+from fencepost.tuples import Int8s, Int32s, Int64s
 
 COLUMNS = ("query_id", "query_version", "stream_id", "type", "ts")
 

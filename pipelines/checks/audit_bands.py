@@ -22,7 +22,7 @@ from pipelines.project.settings import Settings
 if TYPE_CHECKING:
     import duckdb
 
-    from fencepost.queries.columns import Doubles
+    from fencepost.arrays import Doubles
 
 STREAMS = 64
 QUERIES = 100

@@ -30,7 +30,7 @@ from pipelines.project.settings import Settings
 if TYPE_CHECKING:
     import duckdb
 
-    from fencepost.queries.columns import Doubles
+    from fencepost.arrays import Doubles
 
 TUPLES = 40
 STRETCH = 50_000

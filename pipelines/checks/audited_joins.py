@@ -8,8 +8,8 @@ on the registry alone.
 
 from typing import TYPE_CHECKING
 
+from fencepost.arrays import Int64s
 from fencepost.queries.joins import JoinQuery
-from fencepost.queries.strings import Int64s
 from pipelines.checks.scope import Scope
 from pipelines.project.settings import Settings
 from pipelines.registry.joins import joins_of

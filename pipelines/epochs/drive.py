@@ -14,12 +14,12 @@ from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
 from fencepost.errors import LakeError
+from fencepost.hashing import content_hash
 from pipelines.epochs.lost import refuse_lost_plans
 from pipelines.execute.job import EPOCHS, Job
 from pipelines.execute.share import Answer
 from pipelines.lake.append import Conflict, Unknown, committed
 from pipelines.lake.crash_points import point
-from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.errors import InputError
+from fencepost.hashing import added, content_hash
 from fencepost.lanes import feeds_of, sides_of
 from fencepost.text import did_you_mean
 from pipelines.epochs.drive import (
@@ -29,7 +30,6 @@ from pipelines.epochs.drive import (
 from pipelines.execute.share import Answer
 from pipelines.execute.task import NOT_HASHED
 from pipelines.ingest.landing import key_in_path
-from pipelines.lake.data_files import added, content_hash
 from pipelines.lanes.lane import lanes, targets
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Delivery

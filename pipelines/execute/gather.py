@@ -9,10 +9,9 @@ from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from fencepost.arrow import dictionary_of, ranks_of
 from fencepost.times import DAY
-from fencepost.tuples import Int64s
 from pipelines.lake.buckets import MIXED, buckets_of
 from schemas import Table, all_tables
 
@@ -97,8 +96,7 @@ class Gathering:
         """Part many rows of a log by bucket; few go into one file of all buckets."""
         if "bucket" not in table.partitioned_by or rows.num_rows < FEW:
             return rows
-        coded = pc.dictionary_encode(rows["stream_id"]).unify_dictionaries().combine_chunks()
-        coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+        coded = dictionary_of(rows["stream_id"])
         bucket = buckets_of(coded.dictionary, self._all_buckets)[coded.indices.to_numpy()]
         place = rows.column_names.index("bucket")
         return rows.set_column(place, rows.schema.field("bucket"), pa.array(bucket, pa.int32()))
@@ -122,17 +120,8 @@ def in_table_order(rows: pa.Table, table: Table) -> pa.Table:
     for name in reversed(table.sorted_by):
         column = rows[name]
         if column.type == pa.string():
-            keys.append(_ranks(column))
+            keys.append(ranks_of(column))
         else:
             keys.append(column.cast(pa.int64()).to_numpy())
     order = np.lexsort(keys)
     return rows if (np.diff(order) > 0).all() else rows.take(pa.array(order))
-
-
-def _ranks(column: pa.ChunkedArray) -> Int64s:
-    coded = pc.dictionary_encode(column).unify_dictionaries().combine_chunks()
-    coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
-    rank = np.empty(len(coded.dictionary), np.int64)
-    rank[pc.sort_indices(coded.dictionary).to_numpy()] = np.arange(len(rank))
-    ranks: Int64s = rank[coded.indices.to_numpy()]
-    return ranks

@@ -14,12 +14,13 @@ from functools import partial
 from typing import ClassVar, Protocol
 
 from fencepost.errors import LakeError
+from fencepost.hashing import added, content_hash
 from pipelines.execute.choices import together
 from pipelines.execute.logs import AsOf
 from pipelines.execute.share import LOGS, Answer, Share, Step
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
-from pipelines.lake.data_files import DataFile, added, content_hash
+from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.planning.chain import Chain, Epoch

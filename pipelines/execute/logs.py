@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrow import codes_of
 from fencepost.tuples import Bools, Int64s
 from pipelines.lake.data_files import DataFile
 
@@ -89,14 +90,3 @@ def newest(rows: pa.Table, keys: Sequence[str]) -> pa.Table:
 def _one(rows: pa.Table) -> dict[str, int]:
     first = rows["epoch"][0].as_py()
     return {"min": first, "max": first}
-
-
-def codes_of(column: pa.ChunkedArray) -> Int64s:
-    """Number the distinct values of a column."""
-    if not pa.types.is_dictionary(column.type):
-        column = pc.dictionary_encode(column)
-    whole = column.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else whole.type.wrap_array([])
-    codes: Int64s = whole.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    return codes

@@ -14,11 +14,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrow import texts_of
 from pipelines.execute.file_cache import kept
 from pipelines.execute.logs import newest
 from pipelines.execute.row_order import RowOrder
 from pipelines.execute.share import Share
-from pipelines.execute.tuples import ORIGIN, Tuples, coded
+from pipelines.execute.tuples import ORIGIN, Tuples
 from pipelines.lake.buckets import buckets_of
 from pipelines.lake.data_files import lost_file, open_verified
 from schemas import Table, all_tables
@@ -145,7 +146,7 @@ def kept_columns(share: Reads, table: Table, path: str, columns: Sequence[str]) 
     def read() -> pa.Table:
         rows = columns_of(share, table, path, columns).combine_chunks()
         place = rows.column_names.index("stream_id")
-        return rows.set_column(place, rows.field(place), coded(rows["stream_id"]))
+        return rows.set_column(place, rows.field(place), texts_of(rows["stream_id"]))
 
     return kept((share.root, table.name, path, *columns), read)
 
@@ -154,7 +155,7 @@ def _of_streams(rows: pa.Table, names: pa.StringArray) -> pa.Table:
     """Keep the rows of some streams; their ids get codes of their own, as few as they are."""
     if rows.num_rows == 0:
         return rows
-    ids = coded(rows["stream_id"])
+    ids = texts_of(rows["stream_id"])
     mine = pc.is_in(ids.dictionary, value_set=names).to_numpy(zero_copy_only=False)
     at = pa.array(np.flatnonzero(mine[ids.indices.to_numpy(zero_copy_only=False)]))
     place = rows.column_names.index("stream_id")
@@ -201,7 +202,7 @@ def of_share(rows: pa.Table, share: Reads) -> pa.Table:
     """Keep the rows of the share's buckets: a mixed file holds those of all."""
     if share.buckets is None or rows.num_rows == 0:
         return rows
-    column = coded(rows["stream_id"])
+    column = texts_of(rows["stream_id"])
     bucket = buckets_of(column.dictionary, share.all_buckets)
     mine = np.isin(bucket, share.buckets)
     if mine.all():

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from fencepost.arrow import ranks_of
 from fencepost.tuples import Bools, Int32s, Int64s
 from schemas.tuples import DELETED
 
@@ -48,7 +48,7 @@ class RowOrder:
     def _ranks(self, rows: pa.Table, streams: pa.DictionaryArray) -> Int64s:
         """Number rows by (ts, axis values, mark, stream id); those alike in all, as they stood."""
         ts = rows["ts"].cast(pa.int64()).to_numpy()
-        stream = _by_bytes(streams)
+        stream = ranks_of(streams)
         whose = stream if self.each_stream else np.zeros(len(ts), np.int64)
         order = np.lexsort((ts, whose))
         same = (np.diff(ts[order]) == 0) & (np.diff(whose[order]) == 0)
@@ -64,11 +64,3 @@ class RowOrder:
         ranks = np.empty(len(order), np.int64)
         ranks[order] = np.arange(len(order))
         return ranks
-
-
-def _by_bytes(streams: pa.DictionaryArray) -> Int64s:
-    """Give each row the rank of its stream id."""
-    rank = np.empty(len(streams.dictionary), np.int64)
-    rank[pc.array_sort_indices(streams.dictionary).to_numpy()] = np.arange(len(rank))
-    ranks: Int64s = rank[streams.indices.to_numpy(zero_copy_only=False)]
-    return ranks

@@ -13,19 +13,20 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrow import codes_in, texts_of
 from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.state import Heads
 from fencepost.engine import FeedOutcome, FeedState, step
+from fencepost.hashing import added, content_hash
 from fencepost.matches.matcher import Matcher
 from fencepost.queries import QuerySet
 from fencepost.transitions import Pending
-from fencepost.tuples import TupleBatch, codes_in
+from fencepost.tuples import TupleBatch
 from pipelines.execute import write as outputs
 from pipelines.execute.choices import Choice, choice_of
 from pipelines.execute.read import Rows, read
 from pipelines.execute.share import Answer, Share, Step
-from pipelines.execute.tuples import coded
-from pipelines.lake.data_files import added, content_hash, write_files
+from pipelines.lake.data_files import write_files
 from pipelines.registry.compiled import load_queries
 from schemas import all_tables
 from schemas.epochs import COUNTS
@@ -192,7 +193,7 @@ def _waiting(feed: str, axes: tuple[str, ...], rows: pa.Table) -> TupleBatch:
         return TupleBatch.empty(feed, axes)
     values = np.stack([rows[axis].to_numpy() for axis in axes])
     ts = rows["ts"].cast(pa.int64()).to_numpy()
-    batch = TupleBatch.from_columns(feed, axes, coded(rows["stream_id"]), ts, values)
+    batch = TupleBatch.from_columns(feed, axes, texts_of(rows["stream_id"]), ts, values)
     return batch.take(np.lexsort((batch.ts, batch.stream)))
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrow import texts_of
 from fencepost.order import deal
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
 from pipelines.execute.row_order import RowOrder
@@ -42,7 +43,7 @@ class Tuples:
         The rows hold the columns of `ORIGIN`, stream_id as codes, ts and the axes; and `deleted`,
         where it was read.
         """
-        column = coded(rows["stream_id"])
+        column = texts_of(rows["stream_id"])
         codes = column.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         place = _places(rows["arrival"], arrivals)
         order = _order(codes, place, *order_of.keys(rows, column))
@@ -79,14 +80,6 @@ class Tuples:
     def origin(self, chosen: Int64s) -> pa.Table:
         """Give the rows that some of the tuples were read from."""
         return self.rows.take(pa.array(self.order[chosen]))
-
-
-def coded(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    """Give a column of codes in one piece, with one dictionary of text."""
-    whole = column.unify_dictionaries().combine_chunks()
-    if isinstance(whole, pa.ChunkedArray):
-        whole = whole.chunk(0) if whole.num_chunks else column.type.wrap_array(pa.array([]))
-    return pa.DictionaryArray.from_arrays(whole.indices, whole.dictionary.cast(pa.string()))
 
 
 def _marks(rows: pa.Table, order: Int64s) -> Bools | None:

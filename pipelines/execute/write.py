@@ -10,12 +10,13 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrow import codes_in
 from fencepost.engine import FeedOutcome, FeedState
 from fencepost.order import REASONS, rejection_details
 from fencepost.queries import QuerySet
 from fencepost.times import format_instant
 from fencepost.transitions import KINDS, Pending
-from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch, codes_in
+from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
 from pipelines.execute.gather import Gathering, every
 from pipelines.execute.share import Share, Step
 from pipelines.execute.tuples import Tuples

@@ -12,9 +12,9 @@ from typing import Any, Self
 
 import pyarrow as pa
 
+from fencepost.hashing import added
 from fencepost.times import to_microseconds
 from pipelines.ingest.landing import LandedDelivery, Refusal
-from pipelines.lake.data_files import added
 from pipelines.planning.deliveries import Arrivals
 from schemas.arrivals import DELIVERY, DONE, PLANNED, REFUSED
 from schemas.table import TIME

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fencepost.errors import FencepostError, InputError, WorkerError
+from fencepost.hashing import added
 from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
 from pipelines.ingest.deliveries import REWRITTEN, VANISHED, Outcome, Planned, Rejection
@@ -22,7 +23,7 @@ from pipelines.ingest.task import UnitResult, work
 from pipelines.ingest.units import FilePart, ReadJob, ReadUnit, cut
 from pipelines.lake.append import Diverged, append_once
 from pipelines.lake.crash_points import point
-from pipelines.lake.data_files import DataFile, added
+from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.sequence import ARRIVALS, conclude
 from pipelines.lake.store import Store

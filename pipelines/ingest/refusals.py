@@ -17,12 +17,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import InputError
+from fencepost.hashing import content_hash
 from fencepost.text import did_you_mean, shortened
 from fencepost.times import format_instant, to_microseconds
 from pipelines.ingest.deliveries import UPDATES, instant
 from pipelines.ingest.landing.known import naming
 from pipelines.lake.append import append_once
-from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store

@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Faults, FencepostError, StorageError
+from fencepost.hashing import content_hash
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s
 from pipelines.disk.errors import refuse_failing
@@ -29,7 +30,7 @@ from pipelines.files.read.rows import Declared, Malformed, TuplePiece
 from pipelines.ingest.deliveries import REWRITTEN, UNREADABLE, VANISHED, Outcome, Rejection, Runs
 from pipelines.ingest.units import DeliveryPart, FilePart, ReadUnit
 from pipelines.ingest.write import TupleFiles
-from pipelines.lake.data_files import DataFile, GrowingFile, content_hash
+from pipelines.lake.data_files import DataFile, GrowingFile
 from pipelines.project.settings import Feed
 from schemas import Table
 from schemas.quarantine import QUARANTINE

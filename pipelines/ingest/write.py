@@ -12,6 +12,7 @@ from typing import Self
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrow import dictionary_of
 from pipelines.lake.buckets import MIXED, buckets_of
 from pipelines.lake.data_files import DataFile, GrowingFile
 from schemas import Table
@@ -75,8 +76,7 @@ class TupleFiles:
 
     def _part(self, rows: pa.Table) -> None:
         """Add each row to the file of its bucket; each file gets only the names of its own."""
-        coded = rows["stream_id"].unify_dictionaries().combine_chunks()
-        coded = coded.chunk(0) if isinstance(coded, pa.ChunkedArray) else coded
+        coded = dictionary_of(rows["stream_id"])
         names = coded.dictionary.cast(pa.string())
         bucket = buckets_of(names, self.buckets).astype(np.uint16)
         codes = coded.indices.to_numpy(zero_copy_only=False)

@@ -3,7 +3,7 @@
 import numpy as np
 import pyarrow as pa
 
-from fencepost.queries.strings import finish, mix_strings, seeded
+from fencepost.hashing import finish, mix_strings, seeded
 from fencepost.tuples import Int32s
 
 MIXED = -1

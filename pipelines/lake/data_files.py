@@ -16,13 +16,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from fencepost.errors import FencepostError, LakeError
-from fencepost.queries.strings import UInt64s, finish, mix, mix_strings, seeded
 from pipelines.disk.errors import naming, storage_error
 from pipelines.lake.checksums import SummedFile, named, verify
 from schemas.table import TIME, Table
@@ -30,8 +28,6 @@ from schemas.table import TIME, Table
 ROW_GROUP = 1 << 17
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
 LONGEST = 1 << 10  # no longer text is worth a statistic
-CHUNK = 1 << 14  # rows that stay in the cache while they are hashed
-NULL = np.uint64(0xA5A5_5A5A_0F0F_F0F1)
 
 
 @dataclass(frozen=True)
@@ -316,46 +312,3 @@ def _stat(value: object, *, up: bool) -> object:
     if isinstance(value, (str, int, float)):
         return value
     return str(value)
-
-
-def content_hash(rows: pa.Table, leave_out: tuple[str, ...] = ()) -> int:
-    """Hash rows to 64 bits, whatever their order and that of the columns. O(n), 3 ns a cell."""
-    words = [_words(rows[name]) for name in sorted(set(rows.column_names) - set(leave_out))]
-    total = 0
-    for begin in range(0, rows.num_rows, CHUNK):
-        hashes = seeded(min(CHUNK, rows.num_rows - begin))
-        for column in words:
-            mix(hashes, column[begin : begin + CHUNK])
-        finish(hashes)
-        total = added(total, int(hashes[0].sum()))
-    return total
-
-
-def added(one: int, other: int) -> int:
-    """Put the hashes of two sets of rows together."""
-    return (one + other) % 2**64
-
-
-def _words(column: pa.ChunkedArray) -> UInt64s:
-    """Give each cell as one word; null is a word that no number is likely to be."""
-    kind = column.type
-    if pa.types.is_list(kind):
-        column = pc.binary_join(column.cast(pa.list_(pa.string())), ",")
-    if pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_string(kind):
-        coded = column if pa.types.is_dictionary(kind) else pc.dictionary_encode(column)
-        array = coded.unify_dictionaries().combine_chunks()
-        array = array.chunk(0) if isinstance(array, pa.ChunkedArray) else array
-        names = array.dictionary.cast(pa.string())
-        hashes = seeded(len(names))
-        mix_strings(hashes, names)
-        finish(hashes)
-        codes = array.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
-        words: UInt64s = np.append(hashes[0], NULL)[codes.astype(np.int64)]
-        return words
-    missing = column.is_null().to_numpy() if column.null_count else None
-    if pa.types.is_floating(kind):
-        words = column.fill_null(0).to_numpy().astype(np.float64).view(np.uint64)
-    else:
-        whole = column.cast(pa.int32()) if pa.types.is_date(kind) else column
-        words = whole.cast(pa.int64()).fill_null(0).to_numpy().view(np.uint64)
-    return words if missing is None else np.where(missing, NULL, words)

@@ -15,11 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import Bools, Int64s
 from fencepost.errors import LakeError
-from fencepost.queries.columns import Bools
 from fencepost.queries.fingerprint import hashes_of
 from fencepost.queries.joins import JOINS, Conjunct
-from fencepost.queries.strings import Int64s
 from pipelines.registry.joins import joins_of
 from pipelines.registry.queries import DEFINITION, OF_JOINS, Axes, query_set_of
 

@@ -20,10 +20,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults, InputError, LakeError
+from fencepost.hashing import content_hash
 from fencepost.text import did_you_mean, escaped
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
-from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.sequence import ARRIVALS, conclude, take_numbers
 from pipelines.lake.store import Store

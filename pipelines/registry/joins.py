@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import Int64s
 from fencepost.errors import LakeError, QueryFault
 from fencepost.lanes import sides_of
 from fencepost.queries.joins import (
@@ -25,7 +26,6 @@ from fencepost.queries.joins import (
     WindowJoins,
 )
 from fencepost.queries.joins.on import parse_join
-from fencepost.queries.strings import Int64s
 from fencepost.text import shortened
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store

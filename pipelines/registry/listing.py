@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import Bools
 from fencepost.errors import InputError
 from fencepost.lanes import sides_of
-from fencepost.queries.columns import CROSSING, Bools
+from fencepost.queries.columns import CROSSING
 from fencepost.queries.joins import BAND_JOIN, JOINS, WINDOW_JOIN
 from fencepost.text import escaped
 from pipelines.lake.sequence import ARRIVALS

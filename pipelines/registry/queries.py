@@ -22,13 +22,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import Int32s, Int64s
 from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of
 from fencepost.queries import Query, QuerySet, StandingQuery, parted
-from fencepost.queries.columns import CROSSING, Int32s, no_tests
+from fencepost.queries.columns import CROSSING, no_tests
 from fencepost.queries.condition import OPS
 from fencepost.queries.joins import JoinQuery
-from fencepost.queries.strings import Int64s
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store

@@ -14,14 +14,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import Bools
 from fencepost.doubles import NUMBER
 from fencepost.errors import Fault, Faults, InputError, refuse
 from fencepost.queries import CROSSING, MATCH, check_query, read_queries_jsonl
-from fencepost.queries.columns import Bools
 from fencepost.queries.conversions import is_text
 from fencepost.queries.fields import InexactNumber
 from fencepost.queries.files import FEED, QueryFile, collected, read_queries
-from fencepost.queries.strings import repeated
+from fencepost.queries.ids import repeated
 from fencepost.text import did_you_mean, shortened
 from pipelines.files.read.content import PARQUET, whole
 from pipelines.project.settings import Settings

@@ -14,11 +14,11 @@ from functools import partial
 
 from deltalake import DeltaTable
 
+from fencepost.hashing import content_hash
 from pipelines.epochs.drive import chain_of, code_version
 from pipelines.execute.job import EPOCHS
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
-from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import CACHE
 from pipelines.lake.store import Store

@@ -12,11 +12,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from fencepost.errors import LakeError
+from fencepost.hashing import content_hash
 from pipelines.files.read.delivery import DeliveryFile, look_at
 from pipelines.files.read.rows import Declared
 from pipelines.ingest import task, units
 from pipelines.ingest.deliveries import Planned
-from pipelines.lake.data_files import content_hash
 from pipelines.project.settings import Feed
 from tests.support.crashes import Killed, killed_at
 from tests.support.lakes.landing_place import AT, HEAD, T0, Place, ticks

@@ -11,11 +11,11 @@ import pytest
 from deltalake import write_deltalake
 
 from fencepost.errors import LakeError
+from fencepost.hashing import content_hash
 from pipelines.execute.logs import AsOf
 from pipelines.execute.read import in_order, tuples_of
 from pipelines.execute.share import Share, Step
 from pipelines.ingest import units, write
-from pipelines.lake.data_files import content_hash
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.project.settings import Feed

@@ -168,7 +168,7 @@ def test_matplotlib_is_imported_only_when_something_is_drawn():
 
 @pytest.mark.parametrize("draw", ALL)
 def test_an_unknown_feed_is_refused(lake, draw):
-    with pytest.raises(InputError, match=r"no feed 'tick'.*Did you mean 'ticks'"):
+    with pytest.raises(InputError, match=r"unknown feed 'tick'.*Did you mean 'ticks'"):
         draw(lake, "tick")
 
 

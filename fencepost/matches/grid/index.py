@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 import numpy.typing as npt
 
+from fencepost.arrays import UInt64s
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.grid.plan import plan_levels
@@ -24,7 +25,6 @@ from fencepost.matches.index import Parameter
 from fencepost.matches.ladder.ruler import PIECE_BITS, Ruler
 from fencepost.matches.parameters import only, real
 from fencepost.matches.result import ProbeResult, gathered
-from fencepost.queries.strings import UInt64s
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 Array = npt.NDArray[Any]

@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from fencepost.arrays import UInt64s
 from fencepost.crossings.prefetch import prefetch
 from fencepost.matches.ladder.kernels import COPY, copy, position
 from fencepost.matches.ladder.lane_kernels import LANES, keep_steps
 from fencepost.matches.ladder.ruler import Marks
-from fencepost.queries.strings import UInt64s
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 U = np.uint64

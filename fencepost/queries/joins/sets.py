@@ -14,13 +14,12 @@ from itertools import chain
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrays import Doubles, Int32s, Int64s
 from fencepost.errors import InputError
 from fencepost.lanes import lane_of
-from fencepost.queries.columns import Doubles, Int32s
 from fencepost.queries.condition import OPS
 from fencepost.queries.conversions import or_absent
 from fencepost.queries.joins.query import BAND_JOIN, WINDOW_JOIN, JoinQuery
-from fencepost.queries.strings import Int64s
 from fencepost.ragged import members, ptr_of
 from fencepost.text import the_query
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO

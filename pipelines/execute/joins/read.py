@@ -13,13 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrow import texts_of
 from fencepost.joins.state import LaneState, SideState
 from fencepost.tuples import Bools, TupleBatch
 from pipelines.execute.joins.share import JoinShare
 from pipelines.execute.logs import newest
 from pipelines.execute.read import empty, kept_columns, tuples_of
 from pipelines.execute.row_order import RowOrder
-from pipelines.execute.tuples import coded
 from schemas import Table, all_tables
 from schemas.tuples import DELETED
 
@@ -92,12 +92,12 @@ def _side(share: JoinShare, tables: Mapping[str, Table], feed: str) -> Side:
     place = by_number[np.searchsorted(numbers[by_number], rows["arrival"].to_numpy())]
     axes = share.axes[feed]
     row_order = RowOrder(axes, share.unordered, each_stream=False)
-    file, line = row_order.keys(rows, coded(rows["stream_id"]))
+    file, line = row_order.keys(rows, texts_of(rows["stream_id"]))
     order = np.lexsort((line, file, place))
     rows = rows.take(pa.array(order)) if (np.diff(order) != 1).any() else rows
     values = np.stack([rows[axis].to_numpy() for axis in axes])
     ts = rows["ts"].cast(pa.int64()).to_numpy()
-    ids = coded(rows["stream_id"])
+    ids = texts_of(rows["stream_id"])
     batch = TupleBatch.from_columns(feed, axes, ids, ts, values, place[order].astype(np.int32))
     return Side(batch, _flags(rows[DELETED.name]))
 
@@ -146,7 +146,7 @@ def _waiting(feed: str, axes: tuple[str, ...], rows: pa.Table) -> tuple[TupleBat
         return TupleBatch.empty(feed, axes), np.empty(0, np.bool_)
     values = np.stack([rows[axis].to_numpy() for axis in axes])
     ts = rows["ts"].to_numpy()
-    batch = TupleBatch.from_columns(feed, axes, coded(rows["stream_id"]), ts, values)
+    batch = TupleBatch.from_columns(feed, axes, texts_of(rows["stream_id"]), ts, values)
     order = np.lexsort((batch.ts, batch.stream))
     return batch.take(order), _flags(rows[DELETED.name])[order]
 

@@ -9,10 +9,11 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrow import codes_in
 from fencepost.joins.engine import JoinOutcome
 from fencepost.joins.state import LaneState, SideState
 from fencepost.queries.joins import BandJoins
-from fencepost.tuples import Int64s, codes_in
+from fencepost.tuples import Int64s
 from pipelines.execute.gather import Gathering
 from pipelines.execute.joins.share import JoinShare, JoinStep
 from schemas.table import TIME

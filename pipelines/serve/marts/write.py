@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
-from pipelines.lake.data_files import DataFile, GrowingFile, added, content_hash
+from fencepost.hashing import added, content_hash
+from pipelines.lake.data_files import DataFile, GrowingFile
 from pipelines.lake.layout import active_files
 from schemas import Table
 

@@ -1,0 +1,129 @@
+"""Hashes of content: of words and strings a million at a time, of tables, and of a few bytes.
+
+Law: a hash is that of the content alone. It is the same on every machine, in every process and
+whatever slice of a column a value is in; that of a table does not depend on the order of its rows
+and columns. It is no defence against someone who looks for two contents with one hash.
+"""
+
+import hashlib
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from fencepost.arrays import Bytes, Int32s, UInt64s
+from fencepost.arrow import dictionary_of
+
+# Two lanes of 64 bits: they begin apart and multiply by different odd numbers, so that what
+# collides in the one does not in the other.
+_SEEDS = np.array([[0x9E3779B97F4A7C15], [0xD1B54A32D192ED03]], np.uint64)
+_ODD = np.array([[0xBF58476D1CE4E5B9], [0xC2B2AE3D27D4EB4F]], np.uint64)
+_ODD_AGAIN = np.array([[0x94D049BB133111EB], [0x165667B19E3779F9]], np.uint64)
+_FIRST_BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], np.uint64)
+_SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
+_NULL = np.uint64(0xA5A5_5A5A_0F0F_F0F1)  # a word that no number is likely to be
+CHUNK = 1 << 14  # rows that stay in the cache while they are hashed
+
+
+def digest(content: str | bytes, size: int = 16) -> str:
+    """Hash a few bytes: 2 `size` hex digits. What no UTF-8 can say is hashed all the same."""
+    raw = content.encode("utf-8", "surrogatepass") if isinstance(content, str) else content
+    return hashlib.blake2b(raw, digest_size=size).hexdigest()
+
+
+def seeded(n: int) -> UInt64s:
+    """Begin n hashes of two lanes: uint64[2, n]."""
+    return np.repeat(_SEEDS, n, axis=1)
+
+
+def mix(hashes: UInt64s, words: UInt64s) -> None:
+    """Stir a word into each hash; the order of the words counts."""
+    hashes ^= words
+    hashes *= _ODD
+    hashes ^= hashes >> _SHIFT
+
+
+def finish(hashes: UInt64s) -> None:
+    """Spread every bit over all others, so that hashes may be added up."""
+    hashes ^= hashes >> _LAST_SHIFT
+    hashes *= _ODD_AGAIN
+    hashes ^= hashes >> _SHIFT
+    hashes *= _ODD
+    hashes ^= hashes >> _LAST_SHIFT
+
+
+def mix_strings(hashes: UInt64s, strings: pa.StringArray) -> None:
+    """Stir a string into each hash, eight bytes at a time, in O(bytes)."""
+    offsets, data = bytes_of(strings)
+    lengths = np.diff(offsets)
+    mix(hashes, lengths.astype(np.uint64))
+    padded = np.zeros(len(data) + 8, np.uint8)
+    padded[: len(data)] = data
+    # Words begin at any byte: a view of stride 1 gathers them, np.take would copy all of it
+    # eightfold first.
+    words = np.ndarray((len(data) + 1,), "<u8", padded.data, 0, (1,))
+    rows, starts = np.arange(len(strings)), offsets[:-1].astype(np.int64)
+    while len(rows):
+        going = lengths > 0
+        if not going.all():
+            rows, starts, lengths = rows[going], starts[going], lengths[going]
+        word = words[starts] & _FIRST_BYTES[np.minimum(lengths, 8)]
+        if len(rows) == len(strings):
+            mix(hashes, word)
+        else:
+            some = hashes[:, rows]
+            mix(some, word)
+            hashes[:, rows] = some
+        starts, lengths = starts + 8, lengths - 8
+
+
+def bytes_of(strings: pa.StringArray) -> tuple[Int32s, Bytes]:
+    """View a column without nulls as its bytes, and where in them each string begins and ends."""
+    _, offsets, data = strings.buffers()
+    if len(strings) == 0:
+        return np.zeros(1, np.int32), np.empty(0, np.uint8)
+    places = np.frombuffer(offsets, np.int32)[strings.offset : strings.offset + len(strings) + 1]
+    begin, end = int(places[0]), int(places[-1])
+    content = np.frombuffer(data, np.uint8)[begin:end] if end > begin else np.empty(0, np.uint8)
+    return places - np.int32(begin), content
+
+
+def content_hash(rows: pa.Table, leave_out: tuple[str, ...] = ()) -> int:
+    """Hash rows to 64 bits, whatever their order and that of the columns. O(n), 3 ns a cell."""
+    words = [_words(rows[name]) for name in sorted(set(rows.column_names) - set(leave_out))]
+    total = 0
+    for begin in range(0, rows.num_rows, CHUNK):
+        hashes = seeded(min(CHUNK, rows.num_rows - begin))
+        for column in words:
+            mix(hashes, column[begin : begin + CHUNK])
+        finish(hashes)
+        total = added(total, int(hashes[0].sum()))
+    return total
+
+
+def added(one: int, other: int) -> int:
+    """Put the hashes of two sets of rows together."""
+    return (one + other) % 2**64
+
+
+def _words(column: pa.ChunkedArray) -> UInt64s:
+    """Give each cell as one word."""
+    kind = column.type
+    if pa.types.is_list(kind):
+        column = pc.binary_join(column.cast(pa.list_(pa.string())), ",")
+    if pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_string(kind):
+        coded = dictionary_of(column)
+        names = coded.dictionary.cast(pa.string())
+        hashes = seeded(len(names))
+        mix_strings(hashes, names)
+        finish(hashes)
+        codes = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+        words: UInt64s = np.append(hashes[0], _NULL)[codes.astype(np.int64)]
+        return words
+    missing = column.is_null().to_numpy() if column.null_count else None
+    if pa.types.is_floating(kind):
+        words = column.fill_null(0).to_numpy().astype(np.float64).view(np.uint64)
+    else:
+        whole = column.cast(pa.int32()) if pa.types.is_date(kind) else column
+        words = whole.cast(pa.int64()).fill_null(0).to_numpy().view(np.uint64)
+    return words if missing is None else np.where(missing, _NULL, words)
