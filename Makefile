@@ -136,7 +136,7 @@ release: $(READY)  ## build the wheel and the sdist into dist/ and check both
 
 lock:  ## resolve versions again within pyproject.toml (needs uv; ARGS=--upgrade for the newest)
 	@uv --version >/dev/null 2>&1 || { echo "make lock needs uv; setup and tests do not." >&2; exit 1; }
-	uv pip compile -q --universal --generate-hashes --python-version 3.11 --group dev \
+	uv pip compile -q --universal --generate-hashes --python-version 3.11 --group dev --all-extras \
 	  --custom-compile-command "make lock" -o requirements.lock $(ARGS) pyproject.toml
 
 clean:  ## delete what make made, but not the lake, its files or Dagster's history

@@ -48,7 +48,12 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'fencepost' has no attribute '{name}'")
     from importlib import import_module
 
-    found = getattr(import_module(f"fencepost.{_HOMES[name]}"), name)
+    try:
+        found = getattr(import_module(f"fencepost.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as fault:
+        from fencepost.extras import missing_extra
+
+        raise (missing_extra(fault) or fault) from None
     globals()[name] = found
     return found
 

@@ -7,6 +7,7 @@
     ├── StateError      a state that does not fit the feed it is given for
     ├── LakeError       a lake that cannot be used as it stands, and what to do about it
     │   └── Diverged    a commit that stands has other rows than the same work gave now
+    ├── MissingExtra    an optional package is not installed, and how to get it
     ├── SetupError      what Spark needs is not there, and how to get it (pipelines/spark)
     ├── StorageError    a disk that is full, fails or cannot be written to (pipelines/disk)
     ├── SparkError      Spark's Java ended in the middle of the work
@@ -118,6 +119,10 @@ class InputError(FencepostError):
 
 class StateError(FencepostError):
     """A state that does not belong to the feed, the axes or the index it is given with."""
+
+
+class MissingExtra(FencepostError, ImportError):
+    """A package of an extra that is not installed."""
 
 
 class LakeError(FencepostError):

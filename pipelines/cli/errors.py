@@ -21,6 +21,7 @@ import typer
 from typer.exceptions import TyperException
 
 from fencepost.errors import BrokenIndex, Faults, FencepostError, LockedError, StorageError
+from fencepost.extras import missing_extra
 from fencepost.text import counted
 from pipelines.cli.exit_codes import Code
 from pipelines.disk.errors import storage_error
@@ -83,6 +84,7 @@ def exit_code_of(command: Callable[[], object], *, debug: bool) -> int:
 def _report(fault: BaseException, *, debug: bool) -> int:
     """Print what went wrong, and what to do about it."""
     code = Code.REFUSED
+    fault = missing_extra(fault) or fault
     failed = storage_error(fault)
     if failed is not None:
         return _print(_of_a_disk(fault, failed), Code.STORAGE)

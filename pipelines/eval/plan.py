@@ -19,8 +19,8 @@ from pipelines.eval.quarantine import NAME
 from pipelines.eval.request import NOTHING_WRITTEN, EvalRequest, Given
 from pipelines.files.read.content import Form
 from pipelines.files.read.delivery import DeliveryFile, look_at
+from pipelines.files.read.query_file import open_queries
 from pipelines.files.write.folder import OutFolder
-from pipelines.registry.query_files import open_queries
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,20 +23,9 @@ from fencepost.queries.fields import InexactNumber
 from fencepost.queries.files import FEED, QueryFile, collected, read_queries
 from fencepost.queries.ids import repeated
 from fencepost.text import did_you_mean, shortened
-from pipelines.files.read.content import PARQUET, whole
+from pipelines.files.read.query_file import open_queries
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import DEFINITION, FREE, Axes, rows_of, rows_of_each
-
-
-def open_queries(source: str) -> QueryFile:
-    """Read all of a file; what its queries say is for fencepost.queries.files to find."""
-    content = whole(source)
-    if not content.startswith(PARQUET):
-        return QueryFile(source, content)
-    from pipelines.files.read.parquet_rows import read_whole
-
-    return QueryFile.of_table(source, read_whole(source, content))
-
 
 KIND = "kind"
 NOTHING_IMPORTED = "nothing imported"

@@ -21,12 +21,12 @@ from fencepost.matches import IndexChoice, Matcher
 from fencepost.queries import QuerySet
 from fencepost.queries.files import StandingQueries, read_queries
 from fencepost.queries.joins import BandJoins, WindowJoins
+from pipelines.files.read.query_file import open_queries
 from pipelines.lake.store import Store
 from pipelines.lanes.lane import lanes as all_lanes
 from pipelines.project.settings import Settings
 from pipelines.registry import joins
 from pipelines.registry.queries import newest_version, query_set
-from pipelines.registry.query_files import open_queries
 from schemas.arrivals import DONE
 
 LAST = 3

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from fencepost.errors import LakeError
 from fencepost.queries import QuerySet, parse_where
 from fencepost.queries.files import read_queries
+from pipelines.files.read.query_file import open_queries
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.registry.changes import Changes, compare, not_named
 from pipelines.registry.compiled import compiled_queries, load_queries
@@ -24,7 +25,7 @@ from pipelines.registry.queries import (
     standing_rows,
     version_at,
 )
-from pipelines.registry.query_files import given_one, open_queries, read_given
+from pipelines.registry.query_files import given_one, read_given
 from schemas.queries import QUERIES
 from tests.support.commands.files import written
 from tests.support.lakes.registry_lake import AXES, Lake, Row, lines_of, query, said

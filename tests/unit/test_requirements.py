@@ -2,10 +2,13 @@
 
 import re
 import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+
+from fencepost.extras import MODULES
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 LOCK = (REPOSITORY / "requirements.lock").read_text()
@@ -37,9 +40,28 @@ def test_no_entry_says_where_a_package_is_to_be_fetched_from():
 @pytest.mark.fault(71)
 def test_what_is_asked_for_is_in_the_lock_at_a_version_that_fits():
     project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
-    asked = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    extras = project["project"]["optional-dependencies"]
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    wanted += [one for extra in extras.values() for one in extra]
     found = entries()
-    for requirement in map(Requirement, asked):
+    for requirement in map(Requirement, wanted):
+        if requirement.name == "fencepost":  # an extra that has all of another
+            assert requirement.extras <= {*extras}
+            continue
         pinned = PINNED.match(found[requirement.name])
         assert pinned is not None, requirement
         assert requirement.specifier.contains(pinned[2]), requirement
+
+
+def test_an_extra_is_named_for_every_module_that_its_packages_bring():
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())
+    named = {name: {*modules} for name, modules in MODULES.items()}
+    brought: dict[str, set[str]] = {}
+    for module, distributions in packages_distributions().items():
+        for distribution in distributions:
+            brought.setdefault(distribution.lower().replace("_", "-"), set()).add(module)
+    for extra, requirements in project["project"]["optional-dependencies"].items():
+        for requirement in map(Requirement, requirements):
+            if requirement.name != "fencepost":
+                assert brought[requirement.name] & named[extra], requirement
+    assert not named.keys() - project["project"]["optional-dependencies"].keys()

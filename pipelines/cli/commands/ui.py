@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from fencepost.errors import InputError
+from fencepost.extras import require
 from pipelines.cli.options import AsJson, Config, print_json
 
 UNGUARDED = (
@@ -52,6 +53,7 @@ def ui(
       fencepost ui --port 3001 --config other/fencepost.toml
       fencepost ui --host 0.0.0.0 --expose
     """  # noqa: D301  \b is a character: the lines after it stay lines
+    require("dagster")
     from pipelines.lake.layout import Note
     from pipelines.project.settings import load
     from pipelines.serve.ui.server import Address, serve
