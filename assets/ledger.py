@@ -8,7 +8,6 @@ Law: a partition is reported if Dagster shows it differently from the ledgers, a
 whatever the cursor has forgotten.
 """
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ from assets.partitions import of_feed, shown
 from assets.refusals import readability
 from assets.registry import unreported
 from assets.resources import LakeAccess, plain_failures
+from fencepost.hashing import digest
 from pipelines.epochs.accounts import Account, accounts
 from pipelines.project.settings import Settings
 
@@ -106,7 +106,7 @@ def _days(settings: Settings, known: Mapping[str, Sequence[Account]]) -> Days:
 def _hash(some: Sequence[Account]) -> str:
     """Hash what the ledgers say of partitions."""
     lines = "\n".join(f"{each.key} {each.arrived} {each.evaluated} {each.stale}" for each in some)
-    return hashlib.blake2b(lines.encode(), digest_size=8).hexdigest()
+    return digest(lines, 8)
 
 
 def _differs(seen: Mapping[str, str], day: tuple[str, str], some: Sequence[Account]) -> bool:

@@ -7,7 +7,7 @@ Pure and deterministic. Law: any grouping of the same deliveries into steps give
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
@@ -205,7 +205,7 @@ def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by n
         lateness=lateness,
         marks=marks,
     )
-    released, waiting = admission.released, _compact(admission.waiting)
+    released, waiting = admission.released, admission.waiting.compacted()
     rejected, watermarks = admission.rejected, admission.watermarks
     heads = state.heads.known_to(index.base)
     path = Path.lay(heads, names, released.stream, released.ts, released.values, released.delivery)
@@ -325,16 +325,3 @@ def _places_among(path: Path, known: int) -> Int32s:
     place = path.stream.astype(np.int32, copy=True)
     place[fresh] = known + np.arange(int(fresh.sum()), dtype=np.int32)
     return place
-
-
-def _compact(waiting: TupleBatch) -> TupleBatch:
-    """Keep only the names of streams that wait."""
-    if len(waiting) == 0:
-        return TupleBatch.empty(waiting.feed, waiting.axes)  # not a view of what was released
-    used, stream = np.unique(waiting.stream, return_inverse=True)
-    return replace(
-        waiting,
-        names=waiting.names.take(pa.array(used)),
-        stream=stream.astype(np.int32),
-        delivery=np.zeros(len(waiting), np.int32),
-    )

@@ -118,6 +118,18 @@ class TupleBatch:
         """Return the same tuples as those of one delivery."""
         return replace(self, delivery=np.full(len(self), delivery, np.int32))
 
+    def compacted(self) -> "TupleBatch":
+        """Return the same tuples as those of delivery 0, with the names of their streams only."""
+        if len(self) == 0:
+            return TupleBatch.empty(self.feed, self.axes)  # no view of a larger batch
+        used, stream = np.unique(self.stream, return_inverse=True)
+        return replace(
+            self,
+            names=self.names.take(pa.array(used)),
+            stream=stream.astype(np.int32),
+            delivery=np.zeros(len(self), np.int32),
+        )
+
     @classmethod
     def concat(cls, batches: Sequence["TupleBatch"]) -> "TupleBatch":
         """Put batches of one feed behind each other, in O(tuples + distinct ids)."""

@@ -5,7 +5,6 @@ still the same: the hash of what it says. So a state is read under any rules.
 """
 
 import dataclasses
-import hashlib
 import io
 import json
 import zipfile
@@ -24,6 +23,7 @@ from fencepost.arrow import codes_in
 from fencepost.crossings.state import Heads
 from fencepost.engine import FeedState
 from fencepost.errors import StateError
+from fencepost.hashing import digest
 from fencepost.queries.files import StandingQueries
 from fencepost.queries.fingerprint import hashes_of
 from fencepost.queries.joins import BandJoins, WindowJoins
@@ -291,7 +291,7 @@ def _join_definitions(joins: WindowJoins | BandJoins) -> list[str]:
     for row in range(len(joins)):
         one = joins.take(np.array([row]))
         said = [_bytes_of(getattr(one, name)) for name in named]
-        definitions.append(hashlib.blake2b(b"\0".join(said), digest_size=16).hexdigest())
+        definitions.append(digest(b"\0".join(said)))
     return definitions
 
 

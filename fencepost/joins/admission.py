@@ -134,7 +134,7 @@ def take(
     mark = int(watermarks[-1]) if deliveries else before
     after = replace(
         after,
-        waiting=_compact(admission.waiting),
+        waiting=admission.waiting.compacted(),
         waiting_gone=waiting_gone,
         taken=state.taken + len(taken),
         watermark=None if mark == NEVER else mark,
@@ -233,16 +233,3 @@ def _headed(
         member=member,
     )
     return after, replace(taken, stream=place[taken.stream]), at
-
-
-def _compact(waiting: TupleBatch) -> TupleBatch:
-    """Keep only the names of streams that wait."""
-    if len(waiting) == 0:
-        return TupleBatch.empty(waiting.feed, waiting.axes)
-    used, stream = np.unique(waiting.stream, return_inverse=True)
-    return replace(
-        waiting,
-        names=waiting.names.take(pa.array(used)),
-        stream=stream.astype(np.int32),
-        delivery=np.zeros(len(waiting), np.int32),
-    )

@@ -9,13 +9,12 @@ each query being its id, version, set of boxes with the tests of each, set of st
 on_first. (Measured) a million one-axis queries: 0.07 s.
 """
 
-import hashlib
 from collections.abc import Iterator
 
 import numpy as np
 
 from fencepost.arrays import Int32s, Int64s, UInt64s
-from fencepost.hashing import finish, mix, mix_strings, seeded
+from fencepost.hashing import digest, finish, mix, mix_strings, seeded
 from fencepost.queries.columns import CROSSING, QueryColumns
 
 Sums = tuple[int, int]
@@ -56,7 +55,7 @@ def fingerprint_of(
     """Name the content: 32 hex digits."""
     what = "queries" if kind == CROSSING else f"{kind} queries"
     content = repr((what, feed, axes, n, sums))
-    return hashlib.blake2b(content.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    return digest(content)
 
 
 def _by_chunk(queries: QueryColumns) -> Iterator[tuple[slice, UInt64s]]:

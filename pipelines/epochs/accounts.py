@@ -7,11 +7,11 @@ Law: an account depends on the ledgers alone; two accounts with the same `arrive
 describe the same rows.
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from fencepost.hashing import digest
 from pipelines.epochs.drive import arrivals_of, chain_of
 from pipelines.epochs.partitions import stale_in
 from pipelines.lake.store import Store
@@ -41,7 +41,7 @@ class Account:
     def arrived(self) -> str:
         """Name what arrived: the same name, the same rows."""
         numbers = ",".join(str(delivery.n) for delivery in self.deliveries)
-        return hashlib.blake2b(numbers.encode(), digest_size=8).hexdigest() if numbers else "none"
+        return digest(numbers, 8) if numbers else "none"
 
     @property
     def evaluated(self) -> str:

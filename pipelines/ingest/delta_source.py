@@ -8,7 +8,6 @@ Law: versions are loaded in order, each once. Data files of a Delta table never 
 known by its entry in the log.
 """
 
-import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
@@ -23,6 +22,7 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
+from fencepost.hashing import digest
 from pipelines.ingest.deliveries import UNREADABLE, UPDATES, VANISHED, Planned, Rejection
 from pipelines.ingest.landing import (
     Known,
@@ -82,10 +82,7 @@ class Version:
     def delivery(self, feed: Feed, key: str) -> LandedDelivery:
         """Describe the version as a delivery; a file's hash is that of its entry."""
         entries = [(path, add["size"], add["modificationTime"]) for path, add in self.added.items()]
-        hashes = tuple(
-            hashlib.blake2b(json.dumps(entry).encode(), digest_size=BYTES).hexdigest()
-            for entry in entries
-        )
+        hashes = tuple(digest(json.dumps(entry), BYTES) for entry in entries)
         return LandedDelivery(
             feed.name,
             path_of(self.number),

@@ -12,7 +12,6 @@ Law: what `refresh` gives is the newest version for every reader. Of two who com
 one succeeds, and the other has Conflict. A log that does not add up to its seal is refused.
 """
 
-import hashlib
 import json
 import time
 import uuid
@@ -26,6 +25,7 @@ from urllib.parse import unquote
 from deltalake import DeltaTable
 
 from fencepost.errors import LakeError
+from fencepost.hashing import digest
 from pipelines.disk.atomic import create_text
 from pipelines.disk.errors import stored
 from pipelines.disk.flush import flushed
@@ -265,7 +265,7 @@ def _digest(file: DataFile) -> int:
 
 def _digest_of(said: object) -> int:
     text = json.dumps(said, sort_keys=True).encode()
-    return int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big")
+    return int(digest(text, 8), 16)
 
 
 def _changes_data(action: Action) -> bool:

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
+from fencepost.hashing import digest
 from fencepost.text import shortened, wrong_with_id
 from pipelines.disk.errors import refuse_failing
 
@@ -249,4 +250,4 @@ def content_of(hashes: Sequence[str]) -> str:
     """Make one hash of those of several files, in their order; that of a single one is its own."""
     if len(hashes) == 1:
         return hashes[0]
-    return hashlib.blake2b("\n".join(hashes).encode(), digest_size=BYTES).hexdigest()
+    return digest("\n".join(hashes), BYTES)

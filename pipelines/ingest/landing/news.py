@@ -4,12 +4,12 @@ Law: nothing is changed. The name of the news depends on the files alone, so who
 knows it again, after any restart.
 """
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
+from fencepost.hashing import digest
 from pipelines.ingest.landing.folder import File, walk
 from pipelines.ingest.landing.known import Known, naming, seen_and_loaded
 from pipelines.ingest.landing.look import NewDelivery, key_in_path, key_of_time
@@ -40,7 +40,7 @@ class News:
     def name(self) -> str:
         """Name the files as they are."""
         names = "\n".join(f"{file.path}\t{file.size}\t{file.mtime}" for file in self.files)
-        return hashlib.blake2b(names.encode("utf-8", "surrogateescape"), digest_size=8).hexdigest()
+        return digest(names.encode("utf-8", "surrogateescape"), 8)
 
 
 def news(feed: Feed, arrivals: pa.Table, now: int) -> News:
