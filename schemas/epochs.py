@@ -1,10 +1,10 @@
-"""The epochs: what was planned together, and what came of it."""
+"""The epochs: what was planned together, and its results."""
 
 from schemas.table import Column, Table
 
 COUNTS: dict[str, str] = {
     "rows": "rows read by its deliveries",
-    "accepted": "tuples taken: of its deliveries, and of those that waited before",
+    "accepted": "accepted tuples: of its deliveries, and of those that waited before",
     "waiting": "tuples that wait for the watermark when it is done",
     "malformed": "rows of its deliveries that are no tuples",
     "future": "rows of its deliveries too far ahead of the clock",
@@ -30,8 +30,12 @@ EPOCHS = Table(
     (
         Column("lane", "string", "the feed, or the ordered pair of feeds: left~right"),
         Column("epoch", "long", "counts the lane's epochs from 1, without gaps"),
-        Column("generation", "integer", "counts how often the lane was evaluated anew, from 1"),
-        Column("state", "string", "planned, done, or horizon: older states are gone"),
+        Column(
+            "generation",
+            "integer",
+            "1, and one more for each re-evaluation",
+        ),
+        Column("state", "string", "planned, done, or horizon: older states are deleted"),
         Column("plan", "string", "names the plan; epochs of one group share it"),
         Column("first", "long", "the first epoch of its group"),
         Column("last", "long", "the last epoch of its group; they are committed together"),

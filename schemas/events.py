@@ -1,12 +1,12 @@
-"""What was found: the crossings, what became of them, and the matches."""
+"""The results of a feed: crossings, what became of them, and matches."""
 
 from schemas.logs import EPOCH, FEED, Axes
 from schemas.table import Column, Table, axis_columns
 from schemas.tuples import ARRIVAL
 
 RAW = (
-    " This raw table also holds rows of epochs that are not done or were evaluated anew; the view "
-    "of the same name does not."
+    " This raw table also has rows of epochs that are unfinished or superseded; the view of the "
+    "same name does not."
 )
 WHO = (
     Column("query_id", "string", "the query"),
@@ -25,9 +25,9 @@ def events(axes: Axes) -> Table:
             FEED,
             Column("type", "string", "I: entered, O: left"),
             *WHO,
-            Column("ts", "timestamp", "of the tuple that crossed"),
+            Column("ts", "timestamp", "time of the crossing tuple"),
             *axis_columns(axes),
-            Column("prev_ts", "timestamp", "of the tuple before; null at first sight", True),
+            Column("prev_ts", "timestamp", "of the tuple before; null for a first one", True),
             *axis_columns(axes, "prev_"),
             ARRIVAL,
             *EPOCH,
@@ -49,9 +49,9 @@ def transitions() -> Table:
             FEED,
             Column("type", "string", ", ".join(kinds)),
             *WHO,
-            Column("ts", "timestamp", "when it was settled"),
-            Column("from_ts", "timestamp", "of the crossing that began it"),
-            Column("to_ts", "timestamp", "of the crossing that answered; null: none did", True),
+            Column("ts", "timestamp", "when it was decided"),
+            Column("from_ts", "timestamp", "time of the first crossing"),
+            Column("to_ts", "timestamp", "of the crossing that answered it; null: none", True),
             ARRIVAL,
             *EPOCH,
             DAY,
@@ -70,7 +70,7 @@ def matches() -> Table:
         (
             FEED,
             *WHO,
-            Column("ts", "timestamp", "of the tuple"),
+            Column("ts", "timestamp", "time of the tuple"),
             ARRIVAL,
             *EPOCH,
             DAY,

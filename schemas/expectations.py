@@ -108,7 +108,7 @@ def _tuples(feed: str, axes: tuple[str, ...]) -> Contract:
             _id("stream_id", "stream"),
             _in_years("a tuple"),
             *_finite(axes),
-            _unique("one_row_each", "No row of a file was taken twice.", "arrival", "file", "line"),
+            _unique("one_row_each", "No row is loaded twice.", "arrival", "file", "line"),
             _from_one("line", "Rows of a file are counted from 1."),
         ),
         {
@@ -126,16 +126,14 @@ def _quarantine() -> Contract:
         (
             _in_set(
                 "reason_fits_its_finder",
-                "Ingest turns away what is malformed or future, evaluation what is late, duplicate "
+                "Ingest rejects what is malformed or future, evaluation what is late, duplicate "
                 "or in conflict.",
                 "found_by",
                 values,
             ),
-            _text("detail_says_why", "Every row says in words why it was not taken.", "detail"),
+            _text("detail_says_why", "Every row says why it was rejected.", "detail"),
             _text("path_is_named", "Every row names the file that it came from.", "path"),
-            _unique(
-                "one_row_each", "No row of a file was turned away twice.", "arrival", "file", "line"
-            ),
+            _unique("one_row_each", "No row is rejected twice.", "arrival", "file", "line"),
         ),
         {**_FOUND_BY, **_lengths("detail", "path")},
     )
@@ -196,7 +194,7 @@ def _transitions() -> Contract:
         (
             _in_set(
                 "type_fits_the_answer",
-                "A pass-through and a short absence were answered at their very ts, a stay and a "
+                "A pass-through and a short absence were answered at their own ts, a stay and a "
                 "departure never.",
                 "answer",
                 values,
@@ -208,7 +206,7 @@ def _transitions() -> Contract:
             _in_its_day(),
             _between(
                 "settled_after_it_began",
-                "What became of a crossing was settled when it had happened, not before.",
+                "A transition is decided after its crossing, never before.",
                 "us_until_settled",
                 least=0,
             ),
@@ -344,7 +342,7 @@ def _from_one(column: str, means: str) -> Expectation:
 
 def _in_years(of: str) -> Expectation:
     means = f"The time of {of} lies in the years {YEARS[0]} to {YEARS[1]}."
-    return _between("ts_is_of_our_times", means, "year_of_ts", least=YEARS[0], most=YEARS[1])
+    return _between("ts_between_1900_and_2200", means, "year_of_ts", least=YEARS[0], most=YEARS[1])
 
 
 def _in_its_day() -> Expectation:

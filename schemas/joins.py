@@ -1,4 +1,4 @@
-"""What joins found, and what they remember between epochs: windows, and the members of the sets."""
+"""The results of joins, and their state between epochs: windows, and members of the sets."""
 
 from schemas.events import DAY
 from schemas.logs import EPOCH, SNAPSHOT, STREAM, Axes
@@ -7,10 +7,10 @@ from schemas.tuples import ARRIVAL
 
 LANE = Column("lane", "string", "the ordered pair of feeds: left~right")
 FOUND = (
-    " This raw table also holds rows of epochs that are not done or were evaluated anew; the view "
-    "of the same name does not."
+    " This raw table also has rows of epochs that are unfinished or superseded; the view of the "
+    "same name does not."
 )
-LOG = " A raw log, with rows of epochs not done or evaluated anew; see the views."
+LOG = " A raw log, with rows of unfinished or superseded epochs; see the views."
 QUERY = (
     Column("query_id", "string", "the query"),
     Column("query_version", "integer", "its version"),
@@ -26,12 +26,12 @@ def pairs(axes: Axes) -> Table:
         (
             LANE,
             *QUERY,
-            Column("ts", "timestamp", "of the one that was taken later, and made the pair"),
+            Column("ts", "timestamp", "of the tuple that was processed later"),
             Column("left_stream_id", "string", "the stream of the left feed"),
-            Column("left_ts", "timestamp", "of its tuple"),
+            Column("left_ts", "timestamp", "time of its tuple"),
             *axis_columns(axes, "left_"),
             Column("right_stream_id", "string", "the stream of the right feed"),
-            Column("right_ts", "timestamp", "of its tuple"),
+            Column("right_ts", "timestamp", "time of its tuple"),
             *axis_columns(axes, "right_"),
             ARRIVAL,
             *EPOCH,
@@ -46,17 +46,17 @@ def band_changes() -> Table:
     """Declare the changes of the results of band joins."""
     return Table(
         "band_changes",
-        "Changes of the results of band joins: a pair of streams came in (+1) or went out (-1); "
+        "Changes of the results of band joins: a pair of streams entered (+1) or left (-1); "
         "their sum is the result." + FOUND,
         (
             LANE,
             *QUERY,
-            Column("change", "integer", "+1: the pair came in, -1: it went out"),
+            Column("change", "integer", "+1: the pair entered, -1: it left"),
             Column("left_stream_id", "string", "the stream of the left feed"),
             Column("right_stream_id", "string", "the stream of the right feed"),
-            Column("left_value", "double", "the left value with which it is, or was, in"),
-            Column("right_value", "double", "the right value likewise"),
-            Column("ts", "timestamp", "of the tuple that changed it, or of the registration"),
+            Column("left_value", "double", "the left value of the pair while it is, or was, in"),
+            Column("right_value", "double", "the right value of the pair"),
+            Column("ts", "timestamp", "time of the tuple that changed it, or of the registration"),
             Column("arrival", "long", "the delivery or registry commit that did it: arrivals.n"),
             *EPOCH,
             DAY,
@@ -76,11 +76,16 @@ def live_windows(axes: Axes) -> Table:
             LANE,
             FEED,
             STREAM,
-            Column("ts", "timestamp", "of the tuple"),
+            Column("ts", "timestamp", "time of the tuple"),
             *axis_columns(axes),
-            Column("place", "long", "rises as its feed's tuples are taken; null: it waits", True),
-            Column("registry", "long", "the registry version in force when it was taken"),
-            Column("deleted", "boolean", "true: it takes its stream out of the sets", True),
+            Column(
+                "place",
+                "long",
+                "order of processing in its feed; null: it waits",
+                True,
+            ),
+            Column("registry", "long", "the registry version in force when it was processed"),
+            Column("deleted", "boolean", "true: it removes its stream from the sets", True),
             *EPOCH,
             SNAPSHOT,
         ),
@@ -97,9 +102,9 @@ def set_members(axes: Axes) -> Table:
             LANE,
             FEED,
             STREAM,
-            Column("ts", "timestamp", "of its last tuple"),
+            Column("ts", "timestamp", "time of its last tuple"),
             *axis_columns(axes),
-            Column("member", "boolean", "false: its last tuple took it out of the sets"),
+            Column("member", "boolean", "false: its last tuple removed it from the sets"),
             *EPOCH,
             SNAPSHOT,
         ),

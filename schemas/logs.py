@@ -17,7 +17,7 @@ EPOCH = (
 )
 SNAPSHOT = Column("snapshot", "boolean", "true: a row of the whole state as of this epoch")
 GONE = Column("gone", "boolean", "true: from this epoch on it is no more")
-RAW = " A raw log, with rows of epochs not done or evaluated anew; see the views."
+RAW = " A raw log, with rows of unfinished or superseded epochs; see the views."
 
 Axes = Mapping[str, tuple[str, ...]]
 
@@ -30,7 +30,7 @@ def stream_state(axes: Axes) -> Table:
         (
             FEED,
             STREAM,
-            Column("ts", "timestamp", "of its last tuple"),
+            Column("ts", "timestamp", "time of its last tuple"),
             *axis_columns(axes),
             Column("place", "array<integer>", "per axis: begins and ends at or below the value"),
             Column("index", "string", "the index that `place` belongs to, by fingerprint"),
@@ -51,7 +51,7 @@ def reorder(axes: Axes) -> Table:
         (
             FEED,
             STREAM,
-            Column("ts", "timestamp", "of the tuple"),
+            Column("ts", "timestamp", "time of the tuple"),
             *axis_columns(axes),
             GONE,
             *EPOCH,

@@ -30,7 +30,12 @@ VISITS = Table(
     "Each stay of a stream inside a query: from an I to an O, or to the query's end.",
     (
         *PAIR,
-        Column("entered_ts", "timestamp", "of the I; null: nobody saw it enter", nullable=True),
+        Column(
+            "entered_ts",
+            "timestamp",
+            "time of the I; null: it was not seen entering",
+            nullable=True,
+        ),
         Column("left_ts", "timestamp", "when it ended; null: it is inside", nullable=True),
         Column("ended_by", "string", "crossing, removal, valid_to; null: inside", nullable=True),
         Column("duration", "double", "seconds; null: either end is not known", nullable=True),

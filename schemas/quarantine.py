@@ -6,9 +6,9 @@ REASONS = ("malformed", "future", "late", "duplicate", "conflict")
 
 QUARANTINE = Table(
     "quarantine",
-    "Rows that were not taken. Malformed and future ones are found at ingest (epoch null), late, "
-    "duplicate and conflict at evaluation. This raw table also holds rows of epochs that are not "
-    "done or were evaluated anew; the view `quarantine` does not.",
+    "Rejected rows. Malformed and future ones are rejected at ingest (epoch null), late, duplicate "
+    "and conflict at evaluation. This raw table also has rows of epochs that are unfinished or "
+    "superseded; the view `quarantine` does not.",
     (
         Column("feed", "string", "the feed it was delivered to"),
         Column("arrival", "long", "the delivery that brought it: arrivals.n"),
@@ -17,8 +17,8 @@ QUARANTINE = Table(
         Column("path", "string", "the file, below the landing folder of its feed"),
         Column("file", "integer", "which file of the delivery, from 0"),
         Column("line", "long", "which row of the file, from 1"),
-        Column("raw", "string", "the record as it stood; of an evaluated tuple, its values"),
-        Column("epoch", "long", "the epoch that turned it away; null: ingest did", nullable=True),
+        Column("raw", "string", "the record, verbatim; of an evaluated tuple, its values"),
+        Column("epoch", "long", "the epoch that rejected it; null: ingest did", nullable=True),
         Column("generation", "integer", "of that epoch", nullable=True),
     ),
     partitioned_by=("feed",),

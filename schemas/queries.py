@@ -4,16 +4,16 @@ from schemas.table import Column, Table
 
 QUERIES = Table(
     "queries",
-    "The registry, a log: one row for each change of a query. The newest row of an id tells; "
-    "`removed` there means that it no longer stands.",
+    "The registry, a log: one row for each change of a query. The newest row of an id counts; "
+    "`removed` there means that it is no longer active.",
     (
-        Column("n", "long", "its registry commit's place in the sequence: arrivals.n"),
+        Column("n", "long", "the registry commit's place in the sequence: arrivals.n"),
         Column("registry_version", "long", "the registry commits, counted from 1"),
         Column("id", "string", "the query's id, verbatim"),
         Column("feed", "string", "the feed it watches; of a join its lane: left~right"),
         Column("kind", "string", "crossing, match, window_join or band_join"),
         Column("version", "integer", "counts the changes of what is evaluated, from 1"),
-        Column("removed", "boolean", "true: from here on it does not stand"),
+        Column("removed", "boolean", "true: from here on it is not active"),
         Column(
             "where",
             "string",
@@ -38,8 +38,8 @@ QUERIES = Table(
         Column("on_first", "string", "silent or enter"),
         Column("valid_from", "timestamp", "evaluated from here on; null: always", nullable=True),
         Column("valid_to", "timestamp", "evaluated before this; null: always", nullable=True),
-        Column("owner", "string", "whose it is", nullable=True),
-        Column("tags", "array<string>", "free words", nullable=True),
+        Column("owner", "string", "owner", nullable=True),
+        Column("tags", "array<string>", "tags", nullable=True),
         Column("note", "string", "free text", nullable=True),
         Column("joined_on", "string", "the `on` of a window join as written", nullable=True),
         Column("window_us", "long", "its window, µs; null: it is a count", nullable=True),

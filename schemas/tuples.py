@@ -5,24 +5,24 @@ from schemas.table import Column, Table
 BUCKET = Column(
     "bucket",
     "integer",
-    "which share of the streams this is, by a hash of stream_id; -1: a small file of all shares",
+    "share of the streams, by a hash of stream_id; -1: a small file of all shares",
 )
 ARRIVAL = Column("arrival", "long", "the delivery that brought it: arrivals.n")
 DELETED = Column(
     "deleted",
     "boolean",
-    "true: this row takes its stream out of the sets of band joins; null: it does not",
+    "true: this row removes its stream from the sets of band joins; null: it does not",
     nullable=True,
 )
-"""Stands last, where a table that was made without it gets it."""
+"""Last, where a table that was created without it gets it."""
 
 
 def tuples(feed: str, axes: tuple[str, ...]) -> Table:
     """Declare the tuple table of a feed."""
     return Table(
         feed,
-        f"Tuples of the feed {feed} as they arrived, well-formed ones only. Some may since have "
-        "been turned away as late, duplicate or conflict: see quarantine.",
+        f"Tuples of the feed {feed} as they arrived, well-formed ones only. Some may "
+        "since have been rejected as late, duplicate or conflict: see quarantine.",
         (
             Column("stream_id", "string", "whose tuple: a ticker, a device, a vehicle"),
             Column("ts", "timestamp", "when it happened, UTC"),

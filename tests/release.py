@@ -207,11 +207,10 @@ def main(arguments: list[str] | None = None) -> int:
             return 1
         out.mkdir(parents=True, exist_ok=True)
         for archive in (sdist, wheel):
-            target = out / archive.name
-            target.write_bytes(archive.read_bytes())
-            _print(
-                f"{target}  {target.stat().st_size / 1e6:.1f} MB  {_digest(archive.read_bytes())}"
-            )
+            data = archive.read_bytes()
+            (out / archive.name).write_bytes(data)
+            digest = hashlib.sha256(data).hexdigest()
+            _print(f"{out / archive.name}  {len(data) / 1e6:.1f} MB  sha256 {digest}")
     return 0
 
 

@@ -84,7 +84,7 @@ def _quarantine(table: Table) -> View:
 WHERE t.epoch IS NULL AND t.arrival IN ({DELIVERED})
 UNION ALL
 {of_epochs(table)}"""
-    comment = "Rows that were not taken, and why; nothing that arrived is lost."
+    comment = "Rejected rows, and why; nothing that arrived is lost."
     return View("quarantine", comment, table.columns, sql)
 
 
