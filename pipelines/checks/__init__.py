@@ -12,10 +12,10 @@ feeds that are joined. `Moment` makes any of them, unless it passed and nothing 
 Law: a check reads what is published, of one moment, and changes nothing in the lake.
 """
 
-from pipelines.checks.checked import Checked
 from pipelines.checks.contracts import contract_checks
 from pipelines.checks.moment import Moment
 from pipelines.checks.own import OF_JOINS, OWN, OwnCheck, own_checks, own_checks_of
+from pipelines.checks.results import Checked
 
 __all__ = [
     "OF_JOINS",

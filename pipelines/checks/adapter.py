@@ -10,7 +10,7 @@ their names.
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from pipelines.checks.checked import Checked
+from pipelines.checks.results import Checked
 from pipelines.checks.site import Run
 from schemas.expectations import Contract, Expectation
 

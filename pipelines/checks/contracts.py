@@ -1,4 +1,4 @@
-"""The promises of `schemas.expectations`, held against rows of the published views.
+"""The promises of `schemas.expectations`, checked on rows of the published views.
 
 DuckDB evaluates them, all of a table in one pass (one_pass.py), and Great Expectations documents
 them: `docs.py` keeps what was found and makes pages of it.
@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fencepost.lanes import sides_of
-from pipelines.checks.checked import Checked
 from pipelines.checks.one_pass import Tally, tallies
-from pipelines.checks.scope import Scope
+from pipelines.checks.results import Checked
+from pipelines.checks.scope import CheckScope
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
@@ -30,21 +30,23 @@ def contract_checks(
     tables: Sequence[str] | None = None,
 ) -> list[Checked]:
     """Hold a lane's tables, or some of them, against their contracts; None: all epochs."""
-    scope = Scope.of(settings, lane, epochs)
+    scope = CheckScope.of(settings, lane, epochs)
     session = duckdb_session(settings.root, settings.tables)
     try:
         return [
             checked
             for name, contract in contracts(lane, settings.axes).items()
             if tables is None or name in tables
-            for checked in held(session, scope, contract)
+            for checked in verified(session, scope, contract)
         ]
     finally:
         session.close()
 
 
-def held(session: "duckdb.DuckDBPyConnection", scope: Scope, contract: Contract) -> list[Checked]:
-    """Hold the rows of a table against its contract; the seconds are shared evenly."""
+def verified(
+    session: "duckdb.DuckDBPyConnection", scope: CheckScope, contract: Contract
+) -> list[Checked]:
+    """Check the rows of a table against its contract; the seconds are shared evenly."""
     started = time.perf_counter()
     found = tallies(session, contract, _rows_of(scope, contract.table))
     each = (time.perf_counter() - started) / len(found)
@@ -64,7 +66,7 @@ def _checked(contract: Contract, promise: Expectation, tally: Tally, seconds: fl
     )
 
 
-def _rows_of(scope: Scope, table: str) -> str:
+def _rows_of(scope: CheckScope, table: str) -> str:
     """Write as SQL which rows of a table are looked at."""
     if sides_of(scope.lane):
         return f"t.lane = '{scope.lane}' AND {scope.epochs('t.epoch')}"

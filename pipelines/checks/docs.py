@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from pipelines.checks.adapter import result_of, suite_of
 from pipelines.checks.site import PAGE, Run, Site
-from pipelines.checks.styling import PLUGINS
+from pipelines.checks.style import PLUGINS
 from pipelines.project.settings import Settings
 from schemas.expectations import Contract
 

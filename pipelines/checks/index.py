@@ -11,8 +11,8 @@ from html import escape
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from pipelines.checks.checked import Checked
-from pipelines.checks.styling import STYLE
+from pipelines.checks.results import Checked
+from pipelines.checks.style import STYLE
 
 if TYPE_CHECKING:
     from pipelines.checks.site import Run, Site

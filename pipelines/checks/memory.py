@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from pipelines.checks.checked import Checked
+from pipelines.checks.results import Checked
 from pipelines.disk.atomic import replace_text
 from pipelines.lake.layout import CACHE
 
@@ -30,7 +30,7 @@ class Passed:
     checks: tuple[Checked, ...]
 
 
-class Memory:
+class PassedChecks:
     """What passed of one lane."""
 
     def __init__(self, root: Path, lane: str) -> None:
@@ -63,10 +63,10 @@ class Memory:
 
     def _read(self) -> dict[str, Passed]:
         try:
-            told: dict[str, Any] = json.loads(self._path.read_text())
-            if told["format"] != FORMAT:
+            record: dict[str, Any] = json.loads(self._path.read_text())
+            if record["format"] != FORMAT:
                 return {}
-            return {unit: _passed(fields) for unit, fields in told["units"].items()}
+            return {unit: _passed(fields) for unit, fields in record["units"].items()}
         except (OSError, ValueError, KeyError, TypeError, AttributeError):
             return {}
 

@@ -13,12 +13,12 @@ from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from pipelines.checks.checked import Checked
-from pipelines.checks.contracts import held
+from pipelines.checks.contracts import verified
 from pipelines.checks.fingerprint import fingerprint
-from pipelines.checks.memory import Memory
+from pipelines.checks.memory import PassedChecks
 from pipelines.checks.own import OwnCheck, made, own_checks_of
-from pipelines.checks.scope import Scope
+from pipelines.checks.results import Checked
+from pipelines.checks.scope import CheckScope
 from pipelines.checks.site import Site
 from pipelines.lake.store import Store
 from pipelines.planning.chain import Epoch
@@ -44,9 +44,9 @@ class Moment:
         store = Store.to_read(settings.root, settings.tables)
         self._keys = {}
         for lane in lanes:
-            Scope.of(settings, lane, None)
+            CheckScope.of(settings, lane, None)
             self._keys[lane] = fingerprint(store, settings, lane)
-        self._memories = {lane: Memory(settings.root, lane) for lane in self._keys}
+        self._memories = {lane: PassedChecks(settings.root, lane) for lane in self._keys}
 
     def __enter__(self) -> Self:
         return self
@@ -70,7 +70,7 @@ class Moment:
         names: Collection[str] | None = None,
     ) -> Iterator[Checked]:
         """Make our own checks of a lane, or those of these names; over some epochs, or all."""
-        scope = Scope.of(self._settings, lane, epochs)
+        scope = CheckScope.of(self._settings, lane, epochs)
         for check in own_checks_of(lane):
             if names is None or check.name in names:
                 yield from self._unit(scope, f"own {check.name}", self._own(scope, check))
@@ -82,10 +82,10 @@ class Moment:
         names: Collection[str] | None = None,
     ) -> Iterator[Checked]:
         """Hold a lane's tables, or those of these names, against their contracts."""
-        scope = Scope.of(self._settings, lane, epochs)
+        scope = CheckScope.of(self._settings, lane, epochs)
         for name, contract in contracts(lane, self._settings.axes).items():
             if names is None or name in names:
-                found = self._unit(scope, f"contract {name}", self._held(scope, contract))
+                found = self._unit(scope, f"contract {name}", self._contract(scope, contract))
                 yield from self._site.record(scope, name, found, self._at)
 
     @cached_property
@@ -94,7 +94,9 @@ class Moment:
 
         return duckdb_session(self._settings.root, self._settings.tables)
 
-    def _unit(self, scope: Scope, name: str, make: Callable[[], list[Checked]]) -> list[Checked]:
+    def _unit(
+        self, scope: CheckScope, name: str, make: Callable[[], list[Checked]]
+    ) -> list[Checked]:
         """Make the checks of a unit, unless they passed and nothing has changed since."""
         memory = self._memories[scope.lane]
         unit = f"{name}, {'all' if scope.runs is None else 'a run'}"
@@ -105,8 +107,8 @@ class Moment:
             memory.note(unit, key, self._at, found)
         return found
 
-    def _held(self, scope: Scope, contract: Contract) -> Callable[[], list[Checked]]:
-        return lambda: held(self._session, scope, contract)
+    def _contract(self, scope: CheckScope, contract: Contract) -> Callable[[], list[Checked]]:
+        return lambda: verified(self._session, scope, contract)
 
-    def _own(self, scope: Scope, check: OwnCheck) -> Callable[[], list[Checked]]:
+    def _own(self, scope: CheckScope, check: OwnCheck) -> Callable[[], list[Checked]]:
         return lambda: [made(check, self._session, self._settings, scope)]

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import duckdb
 
-from pipelines.checks.checked import LONGEST_SAMPLE, SAMPLES
+from pipelines.checks.results import LONGEST_SAMPLE, SAMPLES
 from pipelines.serve.views.cells import cell
 from schemas.expectations import Contract, Expectation
 
@@ -85,8 +85,8 @@ def _rows(contract: Contract, condition: str) -> _Rows:
 def _found(
     session: "DuckDBPyConnection", promises: Sequence[Expectation], rows: _Rows
 ) -> Iterator[tuple[Expectation, Tally]]:
-    asked = ", ".join(part for each in promises for part in _parts(each, rows.columns(each)))
-    counted, *each = session.execute(f"SELECT COUNT(*), {asked} FROM {rows.sql}").fetchall()[0]
+    columns = ", ".join(part for each in promises for part in _parts(each, rows.columns(each)))
+    counted, *each = session.execute(f"SELECT COUNT(*), {columns} FROM {rows.sql}").fetchall()[0]
     for promise, given, found in zip(promises, each[::2], each[1::2], strict=True):
         missing, faults = counted - given, found
         if promise.kind == "unique" and found:

@@ -17,18 +17,10 @@ import duckdb
 from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of, sides_of
 from fencepost.text import escaped
-from pipelines.checks import (
-    accounts,
-    audit_bands,
-    audit_crossings,
-    audit_matches,
-    audit_pairs,
-    audit_transitions,
-    joined,
-    standing,
-)
-from pipelines.checks.checked import LONGEST_SAMPLE, SAMPLES, Checked, Found
-from pipelines.checks.scope import Scope, chain_in, deliveries_in
+from pipelines.checks import feed_sql, join_sql
+from pipelines.checks.audits import bands, crossings, matches, pairs, transitions
+from pipelines.checks.results import LONGEST_SAMPLE, SAMPLES, Checked, FaultCount
+from pipelines.checks.scope import CheckScope, chain_in, deliveries_in
 from pipelines.epochs.partitions import stale_in
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
@@ -41,7 +33,7 @@ READABLE_MEANS = (
     "dismissed."
 )
 
-Ask = Callable[["duckdb.DuckDBPyConnection", Settings, Scope], Found]
+RunCheck = Callable[["duckdb.DuckDBPyConnection", Settings, CheckScope], FaultCount]
 
 
 @dataclass(frozen=True)
@@ -55,7 +47,7 @@ class OwnCheck:
     name: str
     table: str | None
     description: str
-    ask: Ask
+    run: RunCheck
     blocking: bool = False
     severity: Severity = "error"
 
@@ -67,7 +59,7 @@ def own_checks(
     names: Sequence[str] | None = None,
 ) -> list[Checked]:
     """Make our own checks of a lane, or those of these names; over some epochs, or all of them."""
-    scope = Scope.of(settings, lane, epochs)
+    scope = CheckScope.of(settings, lane, epochs)
     session = duckdb_session(settings.root, settings.tables)
     try:
         own = own_checks_of(lane)
@@ -83,14 +75,14 @@ def own_checks_of(lane: str) -> "tuple[OwnCheck, ...]":
 
 
 def made(
-    check: OwnCheck, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope
+    check: OwnCheck, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
 ) -> Checked:
     """Make one of our own checks."""
     started = time.perf_counter()
     try:
-        found = check.ask(session, settings, scope)
+        found = check.run(session, settings, scope)
     except (LakeError, duckdb.Error) as why:
-        found = Found(0, 1, [f"could not be made: {why}"])
+        found = FaultCount(0, 1, [f"could not be made: {why}"])
     return Checked(
         table=check.table or scope.feed,
         name=check.name,
@@ -103,35 +95,37 @@ def made(
     )
 
 
-def _asked(sql: Callable[[Scope, Sequence[str]], str]) -> Ask:
-    """Ask in SQL: a row for each thing looked at, in words what is wrong with it."""
+def _in_sql(sql: Callable[[CheckScope, Sequence[str]], str]) -> RunCheck:
+    """Check in SQL: a row for each thing checked, in words what is wrong with it."""
 
-    def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+    def run(
+        session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
+    ) -> FaultCount:
         axes = dict.fromkeys(axis for feed in feeds_of(scope.lane) for axis in settings.axes[feed])
         return _found(session, sql(scope, tuple(axes)))
 
-    return ask
+    return run
 
 
-def _found(session: "duckdb.DuckDBPyConnection", each: str) -> Found:
+def _found(session: "duckdb.DuckDBPyConnection", each: str) -> FaultCount:
     rows, faults, samples = session.execute(
         f"SELECT COUNT(*), COUNT(w.said), MIN(w.said, {SAMPLES:d}) FROM ({each}) w"
     ).fetchall()[0]
-    return Found(rows, faults, samples or ())
+    return FaultCount(rows, faults, samples or ())
 
 
 def _newest_members(
-    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope
-) -> Found:
-    return _found(session, joined.newest(scope, settings))
+    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
+) -> FaultCount:
+    return _found(session, join_sql.newest(scope, settings))
 
 
-def _stale(session: "duckdb.DuckDBPyConnection", _: Settings, scope: Scope) -> Found:
+def _stale(session: "duckdb.DuckDBPyConnection", _: Settings, scope: CheckScope) -> FaultCount:
     """Hold the epochs against the deliveries that there are now."""
     chain = chain_in(session, scope.lane)
     keys = {epoch.key for epoch in (*chain.epochs, *chain.replaced)}
     stale = stale_in(chain, deliveries_in(session, scope))
-    return Found(len(keys), len(stale), [f"partition {key}" for key in stale])
+    return FaultCount(len(keys), len(stale), [f"partition {key}" for key in stale])
 
 
 def _of_ledgers(state: str) -> tuple[OwnCheck, ...]:
@@ -142,7 +136,7 @@ def _of_ledgers(state: str) -> tuple[OwnCheck, ...]:
             state,
             "Epochs are counted from 1 without gaps, the watermark never falls, every delivery was "
             "taken once; no number of the lake's sequence is missing.",
-            _asked(accounts.ledger),
+            _in_sql(feed_sql.ledger),
         ),
         OwnCheck(
             "nothing_is_stale",
@@ -158,28 +152,28 @@ OWN: tuple[OwnCheck, ...] = (
         "deliveries_are_accounted_for",
         None,
         "Of every delivery: rows read = tuples + malformed + future, and so many are there.",
-        _asked(accounts.deliveries),
+        _in_sql(feed_sql.deliveries),
         blocking=True,
     ),
     OwnCheck(
         READABLE,
         None,
         READABLE_MEANS,
-        _asked(accounts.readable),
+        _in_sql(feed_sql.readable),
     ),
     OwnCheck(
         "epochs_are_accounted_for",
         "events",
         "Of every epoch: rows read and waiting before = accepted + waiting + quarantined, and its "
         "counts are those of the rows that are there.",
-        _asked(accounts.epochs),
+        _in_sql(feed_sql.epochs),
         blocking=True,
     ),
     OwnCheck(
         "crossings_alternate",
         "events",
         "Of every query, version and stream an I is followed by an O and an O by an I.",
-        _asked(standing.alternation),
+        _in_sql(feed_sql.alternation),
         blocking=True,
     ),
     OwnCheck(
@@ -187,33 +181,33 @@ OWN: tuple[OwnCheck, ...] = (
         "events",
         "An audit: for some steps of some streams every standing query is looked at, before and "
         "after; what crossed is in events, and nothing else.",
-        audit_crossings.ask,
+        crossings.run,
     ),
     OwnCheck(
         "transitions_follow",
         "transitions",
         "An audit: for some pairs of query and stream what became of every crossing is worked out "
         "anew from events and watermarks; that is in transitions, and nothing else.",
-        _asked(audit_transitions.followed),
+        _in_sql(transitions.followed),
     ),
     OwnCheck(
         "matches_are_those_of_the_queries",
         "matches",
         "An audit: for some tuples every `match` query is looked at; those that hold are in "
         "matches, and nothing else.",
-        audit_matches.ask,
+        matches.run,
     ),
     OwnCheck(
         "matches_are_of_tuples_taken",
         "matches",
         "Every match is of a tuple of its stream that was taken.",
-        _asked(audit_matches.of_accepted),
+        _in_sql(matches.of_accepted),
     ),
     OwnCheck(
         "state_is_the_newest",
         "stream_state",
         "Every stream stands at its newest tuple that was taken.",
-        _asked(standing.newest),
+        _in_sql(feed_sql.newest),
     ),
     *_of_ledgers("stream_state"),
 )
@@ -224,7 +218,7 @@ OF_JOINS: tuple[OwnCheck, ...] = (
         "pairs_are_accounted_for",
         "pairs",
         "Of every epoch: as many pairs as it counted are there.",
-        _asked(joined.paired),
+        _in_sql(join_sql.paired),
         blocking=True,
     ),
     OwnCheck(
@@ -232,13 +226,13 @@ OF_JOINS: tuple[OwnCheck, ...] = (
         "pairs",
         "An audit: for some of the newest tuples every window join, or some of very many, is held "
         "against the tuples taken before; the pairs are in pairs, and nothing else.",
-        audit_pairs.ask,
+        pairs.run,
     ),
     OwnCheck(
         "changes_are_accounted_for",
         "band_changes",
         "Of every epoch: as many changes as it counted are there, +1 and -1.",
-        _asked(joined.changed),
+        _in_sql(join_sql.changed),
         blocking=True,
     ),
     OwnCheck(
@@ -246,7 +240,7 @@ OF_JOINS: tuple[OwnCheck, ...] = (
         "band_changes",
         "Of every query, version and pair a +1 comes first and is followed by a -1, and that by a "
         "+1: their sum is 0 or 1.",
-        _asked(joined.alternation),
+        _in_sql(join_sql.alternation),
         blocking=True,
     ),
     OwnCheck(
@@ -254,14 +248,14 @@ OF_JOINS: tuple[OwnCheck, ...] = (
         "band_changes",
         "An audit: for some left streams and some band joins the difference to every right member "
         "is taken; who is in the band is who the changes say is in.",
-        audit_bands.ask,
+        bands.run,
     ),
     OwnCheck(
         "epochs_are_accounted_for",
         "set_members",
         "Of every epoch: rows read and waiting before = accepted + waiting + turned away, and the "
         "rows are those of its deliveries.",
-        _asked(joined.epochs),
+        _in_sql(join_sql.epochs),
         blocking=True,
     ),
     OwnCheck(

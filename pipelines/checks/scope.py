@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Scope:
+class CheckScope:
     """A lane, and runs of its epochs: (first, last); None: all of it."""
 
     lane: str
     runs: tuple[tuple[int, int], ...] | None = None
 
     @classmethod
-    def of(cls, settings: Settings, lane: str, epochs: Sequence[Epoch] | None) -> "Scope":
+    def of(cls, settings: Settings, lane: str, epochs: Sequence[Epoch] | None) -> "CheckScope":
         """Take the epochs of a run; refuse a lane of feeds that are not declared."""
         for feed in feeds_of(lane):
             if feed not in settings.feeds:
@@ -85,7 +85,7 @@ def chain_in(session: "duckdb.DuckDBPyConnection", lane: str) -> Chain:
     return Chain.of(lane, map(Epoch.of_row, rows.to_pylist()))
 
 
-def deliveries_in(session: "duckdb.DuckDBPyConnection", scope: Scope) -> Sequence[Delivery]:
+def deliveries_in(session: "duckdb.DuckDBPyConnection", scope: CheckScope) -> Sequence[Delivery]:
     """Read the deliveries of a lane as a session sees them."""
     rows = session.execute(f"SELECT * FROM raw_arrivals a WHERE {scope.of_lane('a.lane')}")
     return Arrivals.of(rows.to_arrow_table().to_pylist()).deliveries(scope.lane)

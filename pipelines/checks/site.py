@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.lanes import feeds_of
-from pipelines.checks.checked import Checked
-from pipelines.checks.scope import Scope
+from pipelines.checks.results import Checked
+from pipelines.checks.scope import CheckScope
 from pipelines.disk.atomic import replace_text
 from pipelines.project.settings import Settings
 from schemas.expectations import Contract, contracts
@@ -101,7 +101,7 @@ class Site:
         return self.root / INDEX
 
     def record(
-        self, scope: Scope, table: str, found: Sequence[Checked], at: str
+        self, scope: CheckScope, table: str, found: Sequence[Checked], at: str
     ) -> Iterator[Checked]:
         """Keep what a contract found, unless it is there; name the page that tells it."""
         run = Run(scope.lane, table, scope.words, found[0].since or at, tuple(found))

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from fencepost.errors import FencepostError
 from fencepost.text import escaped
-from pipelines.checks.checked import LONGEST_SAMPLE, SAMPLES, Checked
+from pipelines.checks.results import LONGEST_SAMPLE, SAMPLES, Checked
 from pipelines.lake import layout
 from pipelines.lake.checksums import Damaged, verify
 from pipelines.lake.data_files import DataFile, lost_file, open_verified
@@ -130,5 +130,5 @@ def _in_bounds(values: pa.ChunkedArray, least: Any, most: Any) -> bool:  # noqa:
     """Say whether values lie where the log has them; whole numbers, and the names of lanes."""
     if least is None or most is None:
         return True
-    held = pc.min_max(values).as_py()
-    return bool(held["min"] is None or (least <= held["min"] and held["max"] <= most))
+    found = pc.min_max(values).as_py()
+    return bool(found["min"] is None or (least <= found["min"] and found["max"] <= most))

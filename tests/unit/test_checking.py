@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 
 from fencepost.errors import InputError
 from pipelines.checks import OWN, own_checks
-from pipelines.checks.scope import Scope, latest_run
+from pipelines.checks.scope import CheckScope, latest_run
 from pipelines.epochs.drive import chain_of
 from pipelines.planning.plan import Limits
 from pipelines.spark.runner import HereRunner
@@ -59,9 +59,13 @@ def refused_delivery(ledger: Ledger) -> None:
 
 
 FAULTS = [
-    ("deliveries_are_accounted_for", alter("arrivals", {"rows": 5}, n=2), "5 rows read, 4 told of"),
+    (
+        "deliveries_are_accounted_for",
+        alter("arrivals", {"rows": 5}, n=2),
+        "5 rows read, 4 reported",
+    ),
     ("deliveries_are_accounted_for", lose("ticks", line=2), "3 tuples, 1 malformed"),
-    ("deliveries_are_accounted_for", lose("quarantine", reason="malformed"), "3, 0 and 0 are"),
+    ("deliveries_are_accounted_for", lose("quarantine", reason="malformed"), "3, 0 and 0 found"),
     ("epochs_are_accounted_for", alter("epochs", {"late": 0}, epoch=2), "are not the sum"),
     ("epochs_are_accounted_for", alter("epochs", {"entered": 2}, epoch=1), "entered 2 and 1 there"),
     ("epochs_are_accounted_for", lose("quarantine", reason="late"), "late 1 and 0 there"),
@@ -223,9 +227,9 @@ def test_the_latest_run_is_what_was_committed_together(tmp_path):
     chain = chain_of(sound().written(tmp_path / "lake"), "ticks")
     assert [epoch.epoch for epoch in latest_run(chain)] == [2]
     assert latest_run(chain.upto(0)) == ()
-    runs = Scope.of(sound_settings(tmp_path), "ticks", chain.epochs)
+    runs = CheckScope.of(sound_settings(tmp_path), "ticks", chain.epochs)
     assert runs.runs == ((1, 2),)
-    assert Scope.of(sound_settings(tmp_path), "ticks", ()).epochs("e") == "(FALSE)"
+    assert CheckScope.of(sound_settings(tmp_path), "ticks", ()).epochs("e") == "(FALSE)"
 
 
 def test_an_unknown_feed_is_refused_in_words(tmp_path):

@@ -10,7 +10,7 @@ import pytest
 from pipelines.checks import Moment
 from pipelines.checks.docs import alone, bring_up_to_date
 from pipelines.checks.site import KEPT, Site
-from pipelines.checks.styling import STYLE
+from pipelines.checks.style import STYLE
 from pipelines.project.settings import Settings
 from tests.support.lakes.sound_feed import sound, sound_settings, spoilt
 

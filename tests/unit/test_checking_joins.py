@@ -199,7 +199,7 @@ def test_a_sound_lane_of_joins_passes_and_says_what_was_looked_at(tmp_path):
 
 
 def test_an_audit_reaches_back_to_what_the_other_feed_delivered_last(tmp_path, monkeypatch):
-    monkeypatch.setattr("pipelines.checks.audit_pairs.STRETCH", 1)
+    monkeypatch.setattr("pipelines.checks.audits.pairs.STRETCH", 1)
     ledger = sound()
     lose("pairs", epoch=2)(ledger)
     lose("pairs", epoch=1)(ledger)  # of a tuple that is older than what is looked at

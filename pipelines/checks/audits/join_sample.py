@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from fencepost.arrays import Int64s
 from fencepost.queries.joins import JoinQuery
-from pipelines.checks.scope import Scope
+from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
 from pipelines.registry.joins import joins_of
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def audited_joins(
     session: "duckdb.DuckDBPyConnection",
     settings: Settings,
-    scope: Scope,
+    scope: CheckScope,
     kind: str,
     registry: int,
     most: int,

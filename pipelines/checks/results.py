@@ -12,7 +12,7 @@ SAMPLES = 5
 LONGEST_SAMPLE = 200
 
 
-class Found(NamedTuple):
+class FaultCount(NamedTuple):
     """What there was to look at, and what was wrong with it."""
 
     rows: int

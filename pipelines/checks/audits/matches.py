@@ -17,10 +17,10 @@ from fencepost.queries import MATCH, QuerySet
 from fencepost.queries.condition import OPS
 from fencepost.times import format_instant
 from fencepost.tuples import Bools
-from pipelines.checks.checked import Found
-from pipelines.checks.sample import Audit, Step, any_of, asked, inside
-from pipelines.checks.scope import Scope
-from pipelines.checks.standing import ACCEPTED
+from pipelines.checks.audits.sample import Audit, SampledStep, any_of, covered, inside
+from pipelines.checks.feed_sql import ACCEPTED
+from pipelines.checks.results import FaultCount
+from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ class Matched(NamedTuple):
         return f"{self.query} v{self.version} by {self.stream} at {format_instant(self.ts)}"
 
 
-def matches(queries: QuerySet, step: Step) -> Iterator[Matched]:
+def matches(queries: QuerySet, step: SampledStep) -> Iterator[Matched]:
     """Give what a tuple matches, by looking at every query. O(boxes + tests)."""
     boxes = inside(queries, step.after)
     if not boxes.any():
         return
-    held = any_of(queries, boxes & ~_failed(queries, step.after))
-    for q in np.flatnonzero(held & asked(queries, step)).tolist():
+    matched = any_of(queries, boxes & ~_failed(queries, step.after))
+    for q in np.flatnonzero(matched & covered(queries, step)).tolist():
         version = int(queries.versions[q])
         yield Matched(queries.ids[q].as_py(), version, step.stream, step.ts)
 
@@ -70,12 +70,12 @@ def _failed(queries: QuerySet, point: Sequence[float]) -> Bools:
 AUDIT = Audit(MATCH, "matches", ("query_id", "query_version"), Matched, matches)
 
 
-def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope) -> FaultCount:
     """Hold the matches of the sample against those of all queries; O(tuples · boxes)."""
-    return AUDIT.ask(session, settings, scope)
+    return AUDIT.run(session, settings, scope)
 
 
-def of_accepted(scope: Scope, _: Sequence[str]) -> str:
+def of_accepted(scope: CheckScope, _: Sequence[str]) -> str:
     """Hold each match against the tuples that were taken; a row for each, as in `accounting`."""
     among = f"""t.stream_id IN (
         SELECT i.stream_id FROM matches i

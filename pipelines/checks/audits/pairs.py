@@ -19,11 +19,11 @@ from fencepost.queries.joins import WINDOW_JOIN
 from fencepost.queries.joins.query import Conjunct, JoinQuery, JoinTest
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s
-from pipelines.checks.audit_matches import COMPARES
-from pipelines.checks.audited_joins import audited_joins
-from pipelines.checks.checked import SAMPLES, Found
-from pipelines.checks.scope import Scope
-from pipelines.checks.taken import deliveries, tuples
+from pipelines.checks.audits.join_sample import audited_joins
+from pipelines.checks.audits.matches import COMPARES
+from pipelines.checks.join_sql import deliveries, tuples
+from pipelines.checks.results import SAMPLES, FaultCount
+from pipelines.checks.scope import CheckScope
 from pipelines.ingest import delta_source
 from pipelines.project.settings import Settings
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 TUPLES = 40
 STRETCH = 50_000
 QUERIES = 200
-HELD = 200_000_000
+MOST_COMPARED = 200_000_000
 """At most so many tuples are audited, held against those of the last deliveries (so many of them,
 and of both feeds), for so many joins, and so many times in all."""
 
@@ -43,7 +43,7 @@ REGISTRIES = 3
 """Versions of the registry that are looked at: the newest ones of the tuples."""
 
 
-class Delivery(NamedTuple):
+class JoinDelivery(NamedTuple):
     """A delivery of the lane; `mark` is the lane's watermark before it, µs."""
 
     place: int
@@ -66,7 +66,7 @@ class Paired(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
+class StretchSide:
     """The tuples of a side that were taken in the stretch, in the order in which they were."""
 
     names: list[str]
@@ -84,14 +84,14 @@ class Side:
 class Stretch:
     """The newest deliveries: by place, and what was taken of either side with them."""
 
-    by_place: Mapping[int, Delivery]
-    sides: tuple[Side, Side]
+    by_place: Mapping[int, JoinDelivery]
+    sides: tuple[StretchSide, StretchSide]
     whole: bool
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
-    """A tuple, and what it is held against.
+class ProbeTuple:
+    """A tuple, and what it is compared with.
 
     before  so many of the other side's tuples were taken before its delivery: the first ones
     apart   how far from each of these it is for a window of time, in µs
@@ -104,7 +104,7 @@ class Held:
     apart: Int64s
 
     @classmethod
-    def of(cls, stretch: Stretch, side: int, k: int) -> "Held":
+    def of(cls, stretch: Stretch, side: int, k: int) -> "ProbeTuple":
         """Measure; the watermark counts too."""
         own, other = stretch.sides[side], stretch.sides[1 - side]
         before = int(np.searchsorted(other.release, own.release[k]))
@@ -116,7 +116,7 @@ class Held:
         return cls(stretch, side, k, before, apart)
 
 
-def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope) -> FaultCount:
     """Hold the pairs of the sample against all joins; O(tuples · stretch · joins)."""
     session.execute(
         "CREATE OR REPLACE TEMP TABLE lane_deliveries AS "
@@ -127,26 +127,28 @@ def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) 
     sample = _sample(session, scope, stretch)
     for registry in sorted(sample, reverse=True)[:REGISTRIES]:
         mine = sample[registry]
-        held = len(mine) * max(1, *(len(side.us) for side in stretch.sides))
-        most = min(QUERIES, max(1, HELD // REGISTRIES // held))
+        compared = len(mine) * max(1, *(len(side.us) for side in stretch.sides))
+        most = min(QUERIES, max(1, MOST_COMPARED // REGISTRIES // compared))
         queries, since = audited_joins(session, settings, scope, WINDOW_JOIN, registry, most)
         if not queries:
             continue
         expected = {
             pair
             for side, k in mine
-            for against in [Held.of(stretch, side, k)]
+            for probe in [ProbeTuple.of(stretch, side, k)]
             for query, first in zip(queries, since.tolist(), strict=True)
-            for pair in _pairs(query, first, against)
+            for pair in _pairs(query, first, probe)
         }
         found = _found(session, settings, scope, stretch, mine)
         looked += len(mine)
         wrong += [f"missing: {each}" for each in sorted(expected - found)]
         wrong += [f"not a pair: {each}" for each in sorted(found - expected)]
-    return Found(looked, len(wrong), wrong[:SAMPLES])
+    return FaultCount(looked, len(wrong), wrong[:SAMPLES])
 
 
-def _stretch(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Stretch:
+def _stretch(
+    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
+) -> Stretch:
     """Read the newest deliveries of the scope that feeds have judged, and their tuples."""
     rows = session.execute(
         "SELECT d.place, d.registry_version, "
@@ -161,7 +163,7 @@ def _stretch(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Sc
     while first and (sum(many) < STRETCH or not all(many)):
         first -= 1
         many[rows[first][5]] += rows[first][6]
-    some = [Delivery(*row[:3]) for row in rows[first:beyond]]
+    some = [JoinDelivery(*row[:3]) for row in rows[first:beyond]]
     left, right = (_side(session, settings, scope, side, (first + 1, beyond)) for side in (0, 1))
     return Stretch({each.place: each for each in some}, (left, right), first == 0)
 
@@ -169,10 +171,10 @@ def _stretch(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Sc
 def _side(
     session: "duckdb.DuckDBPyConnection",
     settings: Settings,
-    scope: Scope,
+    scope: CheckScope,
     side: int,
     places: tuple[int, int],
-) -> Side:
+) -> StretchSide:
     """Read what was taken at some places, and lay it down as the table `stretch_0` or 1."""
     feed = settings.feeds[scope.sides[side]]
     marked = "marked AS (SELECT * FROM lane_deliveries)"
@@ -186,7 +188,7 @@ FROM ({tuples(scope, side, feed.axes)}) x JOIN lane_deliveries d ON d.place = x.
 WHERE x.release BETWEEN {places[0]:d} AND {places[1]:d}""")
     rows = session.execute(f"SELECT s.* FROM stretch_{side} s ORDER BY s.nth").to_arrow_table()
     values = [rows[f"v{i}"].to_numpy() for i in range(len(feed.axes))]
-    return Side(
+    return StretchSide(
         rows["stream_id"].to_pylist(),
         rows["us"].to_numpy(),
         rows["release"].to_numpy(),
@@ -196,7 +198,7 @@ WHERE x.release BETWEEN {places[0]:d} AND {places[1]:d}""")
 
 
 def _sample(
-    session: "duckdb.DuckDBPyConnection", scope: Scope, stretch: Stretch
+    session: "duckdb.DuckDBPyConnection", scope: CheckScope, stretch: Stretch
 ) -> dict[int, list[tuple[int, int]]]:
     """Choose tuples of the scope's epochs, as far apart as can be: by registry, (side, which)."""
     inside = {
@@ -206,27 +208,27 @@ def _sample(
         ).fetchall()
     }
     chosen: dict[int, list[tuple[int, int]]] = {}
-    for side, taken in enumerate(stretch.sides):
-        mine = np.flatnonzero(np.isin(taken.release, list(inside)))
+    for side, of_side in enumerate(stretch.sides):
+        mine = np.flatnonzero(np.isin(of_side.release, list(inside)))
         if len(mine) == 0:
             continue
         spread = np.unique(np.linspace(0, len(mine) - 1, TUPLES // 2).astype(np.int64))
         for k in mine[spread].tolist():
-            chosen.setdefault(int(taken.registry[k]), []).append((side, k))
+            chosen.setdefault(int(of_side.registry[k]), []).append((side, k))
     return chosen
 
 
-def _pairs(query: JoinQuery, since: int, held: Held) -> Iterator[Paired]:
+def _pairs(query: JoinQuery, since: int, probe: ProbeTuple) -> Iterator[Paired]:
     """Give the pairs of a tuple with those of the other side that were taken before."""
-    side, k, before = held.side, held.k, held.before
-    own, other = held.stretch.sides[side], held.stretch.sides[1 - side]
+    side, k, before = probe.side, probe.k, probe.before
+    own, other = probe.stretch.sides[side], probe.stretch.sides[1 - side]
     us = int(own.us[k])
     begun = query.valid_from is None or query.valid_from <= us
     if not begun or (query.valid_to is not None and query.valid_to <= us):
         return
     within = other.registry[:before] >= since
     if query.window is not None:
-        within &= held.apart <= query.window
+        within &= probe.apart <= query.window
     if query.last is not None:
         within[: max(0, before - query.last)] = False
     earlier = np.flatnonzero(within)
@@ -242,12 +244,12 @@ def _satisfied(conjuncts: Sequence[Conjunct], values: "Doubles") -> Bools:
     """Say which columns of values satisfy one of the conjuncts."""
     satisfied = np.zeros(values.shape[1], np.bool_)
     for box, tests in conjuncts:
-        held = np.ones(values.shape[1], np.bool_)
+        passing = np.ones(values.shape[1], np.bool_)
         for (lo, hi), axis in zip(box, values, strict=True):
-            held &= (lo <= axis) & (axis < hi)
+            passing &= (lo <= axis) & (axis < hi)
         for test in tests:
-            held &= _passed(test, values)
-        satisfied |= held
+            passing &= _passed(test, values)
+        satisfied |= passing
     return satisfied
 
 
@@ -260,7 +262,7 @@ def _passed(test: JoinTest, values: "Doubles") -> Bools:
 def _found(
     session: "duckdb.DuckDBPyConnection",
     settings: Settings,
-    scope: Scope,
+    scope: CheckScope,
     stretch: Stretch,
     mine: Sequence[tuple[int, int]],
 ) -> set[Paired]:

@@ -9,13 +9,13 @@ delivery was past e's time; else e times out, if a watermark got past it while t
 
 from collections.abc import Sequence
 
-from pipelines.checks.scope import Scope
+from pipelines.checks.scope import CheckScope
 
 PAIRS = 2_000
 """Pairs of query and stream that are looked at: those whose hashes are the smallest."""
 
 
-def followed(scope: Scope, _: Sequence[str]) -> str:
+def followed(scope: CheckScope, _: Sequence[str]) -> str:
     """Give a row for each crossing and transition of the pairs, as in `accounting`.
 
     Versions that stood, did not and stood again along the epochs are left out.

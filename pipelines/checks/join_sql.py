@@ -1,57 +1,112 @@
-"""Of joins: do counts tell of the rows there are, do changes alternate, are members the newest?
+"""Checks of a lane of joins, in SQL: do counts add up and changes alternate, are members newest?
 
-Each function gives a SELECT with one column `said`, as in `accounting`.
+Each function gives a SELECT with one column `said`, as in `feed_sql`. A lane joins what its feeds
+have accepted; what they rejected is in quarantine. A delivery that a feed has not evaluated yet is
+judged by nobody, and left out.
+
+Law: the engine's state is never read; when a tuple was joined follows from deliveries and tuples.
 """
 
 # ruff: noqa: S608  names of feeds and axes are declared, all else are numbers
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.checks.scope import Scope
-from pipelines.checks.taken import deliveries, tuples
+from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
 
+SIDES = ("left", "right")
 
-def paired(scope: Scope, _: Sequence[str]) -> str:
-    """Hold the pairs that each epoch counted against those that are there."""
+
+def deliveries(scope: CheckScope, settings: Settings) -> str:
+    """Write as CTEs, the last is `marked`: the lane's deliveries, and the watermarks after each.
+
+    place   counts them from 1, in the order in which the lane joined them
+    judged  whether their own feed has evaluated them
+    """
+    late = {
+        side: settings.feeds[feed].allowed_lateness
+        for side, feed in zip(SIDES, scope.sides, strict=True)
+    }
+    marks = ", ".join(
+        f"MAX(CASE WHEN p.side = {number} THEN p.top - {late[side]:d} END) OVER w AS {side}_mark"
+        for number, side in enumerate(SIDES)
+    )
+    return f"""unfolded AS (
+    SELECT d.epoch, d.registry_version, UNNEST(d.arrivals) AS n,
+        UNNEST(RANGE(LEN(d.arrivals))) AS nth
+    FROM done_epochs d WHERE d.lane = '{scope.lane}'
+), evaluated AS (
+    SELECT UNNEST(f.arrivals) AS n FROM done_epochs f WHERE {scope.of_lane("f.lane")}
+), placed AS (
+    SELECT u.n, u.epoch, u.registry_version, a.tuples, UNIX_MICROS(a.max_ts) AS top,
+        CASE WHEN a.lane = '{scope.sides[0]}' THEN 0 ELSE 1 END AS side,
+        ROW_NUMBER() OVER (ORDER BY u.epoch, u.nth) AS place, e.n IS NOT NULL AS judged
+    FROM unfolded u JOIN arrivals a ON a.n = u.n LEFT JOIN evaluated e ON e.n = u.n
+), marked AS (
+    SELECT p.*, {marks} FROM placed p WINDOW w AS (ORDER BY p.place)
+)"""
+
+
+def tuples(scope: CheckScope, side: int, axes: Sequence[str], condition: str = "TRUE") -> str:
+    """Write as SELECT: the joined tuples of a side, `release` being where.
+
+    Values are v0, v1 and so on; `marked` is there. The condition is on the row `t`.
+    """
+    feed, mark = scope.sides[side], f"{SIDES[side]}_mark"
+    values = "".join(f", t.{axis} AS v{i}" for i, axis in enumerate(axes))
+    return f"""SELECT t.stream_id, UNIX_MICROS(t.ts) AS us, COALESCE(t.deleted, FALSE) AS gone,
+        t.file, t.line, GREATEST(a.place, r.place) AS release{values}
+    FROM "{feed}" t JOIN marked a ON a.n = t.arrival
+    ASOF JOIN (
+        SELECT m.{mark} AS mark, MIN(m.place) AS place FROM marked m
+        WHERE m.{mark} IS NOT NULL GROUP BY m.{mark}
+    ) r ON UNIX_MICROS(t.ts) <= r.mark
+    WHERE {condition} AND NOT EXISTS (
+        SELECT 1 FROM quarantine q WHERE q.feed = '{feed}' AND q.epoch IS NOT NULL
+            AND q.arrival = t.arrival AND q.file = t.file AND q.line = t.line
+    )"""
+
+
+def paired(scope: CheckScope, _: Sequence[str]) -> str:
+    """Compare the pairs that each epoch counted with those that are there."""
     return _counted(scope, "pairs", {"paired": "COUNT(*)"})
 
 
-def changed(scope: Scope, _: Sequence[str]) -> str:
-    """Hold the changes that each epoch counted against those that are there."""
+def changed(scope: CheckScope, _: Sequence[str]) -> str:
+    """Compare the changes that each epoch counted with those that are there."""
     each = {"came_in": 1, "went_out": -1}
     counts = {name: f"COUNT(CASE WHEN e.change = {sign} THEN 1 END)" for name, sign in each.items()}
     return _counted(scope, "band_changes", counts)
 
 
-def _counted(scope: Scope, table: str, counts: Mapping[str, str]) -> str:
-    told = ", ".join(f"d.{name}" for name in counts)
+def _counted(scope: CheckScope, table: str, counts: Mapping[str, str]) -> str:
+    columns = ", ".join(f"d.{name}" for name in counts)
     made = ", ".join(f"{count} AS {name}" for name, count in counts.items())
     unlike = " || ".join(
         f"CASE WHEN COALESCE(r.{name}, 0) <> COALESCE(h.{name}, 0) THEN ', {name} ' "
         f"|| COALESCE(h.{name}, 0) || ' and ' || COALESCE(r.{name}, 0) || ' there' ELSE '' END"
         for name in counts
     )
-    return f"""WITH held AS (
-    SELECT d.epoch, {told} FROM done_epochs d
+    return f"""WITH ledger AS (
+    SELECT d.epoch, {columns} FROM done_epochs d
     WHERE d.lane = '{scope.lane}' AND {scope.epochs("d.epoch")}
 ), there AS (
     SELECT e.epoch, {made} FROM {table} e
     WHERE e.lane = '{scope.lane}' AND {scope.epochs("e.epoch")} GROUP BY e.epoch
-), told AS (
-    SELECT h.epoch, {unlike} AS wrong FROM held h LEFT JOIN there r ON r.epoch = h.epoch
+), compared AS (
+    SELECT h.epoch, {unlike} AS wrong FROM ledger h LEFT JOIN there r ON r.epoch = h.epoch
 )
 SELECT CASE WHEN t.wrong <> '' THEN 'epoch ' || t.epoch || ':' || SUBSTRING(t.wrong, 2) END AS said
-FROM told t"""
+FROM compared t"""
 
 
-def epochs(scope: Scope, _: Sequence[str]) -> str:
-    """Hold the rows that each epoch counted against each other, and against its deliveries."""
+def epochs(scope: CheckScope, _: Sequence[str]) -> str:
+    """Compare the rows that each epoch counted with each other, and with its deliveries."""
     mine = f"'{scope.lane}'"
-    return f"""WITH each_taken AS (
+    return f"""WITH each_delivery AS (
     SELECT d.epoch, EXPLODE(d.arrivals) AS n FROM done_epochs d WHERE d.lane = {mine}
 ), brought AS (
-    SELECT t.epoch, SUM(a.rows) AS rows FROM each_taken t JOIN arrivals a ON a.n = t.n
+    SELECT t.epoch, SUM(a.rows) AS rows FROM each_delivery t JOIN arrivals a ON a.n = t.n
     GROUP BY t.epoch
 )
 SELECT CASE
@@ -64,8 +119,8 @@ FROM epoch_accounting b LEFT JOIN brought n ON n.epoch = b.epoch
 WHERE b.lane = {mine} AND {scope.epochs("b.epoch")}"""
 
 
-def alternation(scope: Scope, _: Sequence[str]) -> str:
-    """Hold each change in the scope against the one before of its (query, version, pair).
+def alternation(scope: CheckScope, _: Sequence[str]) -> str:
+    """Compare each change in the scope with the one before of its (query, version, pair).
 
     Of an epoch, those of a registration come first, then those of its deliveries in order; of a
     delivery a stream has one tuple at a time.
@@ -95,8 +150,8 @@ SELECT CASE WHEN s.change = s.before THEN s.query_id || ' v' || s.query_version 
 FROM steps s WHERE {scope.epochs("s.epoch")}"""
 
 
-def newest(scope: Scope, settings: Settings) -> str:
-    """Hold each member against the newest tuple of its stream that was taken.
+def newest(scope: CheckScope, settings: Settings) -> str:
+    """Compare each member with the newest joined tuple of its stream.
 
     Of streams with tuples that their feed has not judged yet nothing is said.
     """
@@ -104,7 +159,7 @@ def newest(scope: Scope, settings: Settings) -> str:
     return f"WITH {deliveries(scope, settings)}\n{' UNION ALL '.join(halves)}"
 
 
-def _newest_of(scope: Scope, side: int, axes: Sequence[str]) -> str:
+def _newest_of(scope: CheckScope, side: int, axes: Sequence[str]) -> str:
     feed = scope.sides[side]
     mine = f"s.lane = '{scope.lane}' AND s.feed = '{feed}'"
     among = f"""{{0}}.stream_id NOT IN (

@@ -1,7 +1,7 @@
 """An audit of crossings: every standing query looked at, for a bounded sample of steps.
 
 The engine finds crossings by an index that never looks at the queries; here each box of each query
-is held against the two points of a step, in plain NumPy, and what comes of it against the events.
+is compared with the two points of a step, in plain NumPy, and what comes of it against the events.
 
 Law: no index, kernel or state of the engine is asked; what a step is, is read from the tuples.
 """
@@ -14,9 +14,9 @@ import numpy as np
 from fencepost.queries import CROSSING, QuerySet
 from fencepost.times import format_instant
 from fencepost.tuples import Bools
-from pipelines.checks.checked import Found
-from pipelines.checks.sample import Audit, Step, any_of, asked, inside
-from pipelines.checks.scope import Scope
+from pipelines.checks.audits.sample import Audit, SampledStep, any_of, covered, inside
+from pipelines.checks.results import FaultCount
+from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
 
 if TYPE_CHECKING:
@@ -40,17 +40,17 @@ class Crossing(NamedTuple):
         )
 
 
-def crossings(queries: QuerySet, step: Step) -> Iterator[Crossing]:
+def crossings(queries: QuerySet, step: SampledStep) -> Iterator[Crossing]:
     """Give what a step crosses, by looking at every query. O(boxes)."""
-    holds = _holds(queries, step.after)
+    is_inside = _holds(queries, step.after)
     if step.before is None:
-        entered, left = holds & queries.enters_on_first, np.zeros_like(holds)
+        entered, left = is_inside & queries.enters_on_first, np.zeros_like(is_inside)
     else:
-        held = _holds(queries, step.before)
-        entered, left = holds & ~held, held & ~holds
+        was_inside = _holds(queries, step.before)
+        entered, left = is_inside & ~was_inside, was_inside & ~is_inside
     if not (entered | left).any():
         return
-    of_them = asked(queries, step)
+    of_them = covered(queries, step)
     for type_, crossed in (("I", entered), ("O", left)):
         for q in np.flatnonzero(crossed & of_them).tolist():
             version = int(queries.versions[q])
@@ -65,6 +65,6 @@ def _holds(queries: QuerySet, point: Sequence[float]) -> Bools:
 AUDIT = Audit(CROSSING, "events", ("type", "query_id", "query_version"), Crossing, crossings)
 
 
-def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope) -> FaultCount:
     """Hold the crossings of the sample against those of all queries; O(steps · boxes)."""
-    return AUDIT.ask(session, settings, scope)
+    return AUDIT.run(session, settings, scope)

@@ -15,9 +15,9 @@ import pyarrow.compute as pc
 
 from fencepost.queries import QuerySet
 from fencepost.tuples import Bools
-from pipelines.checks.checked import SAMPLES, Found
-from pipelines.checks.scope import Scope
-from pipelines.checks.standing import ACCEPTED
+from pipelines.checks.feed_sql import ACCEPTED
+from pipelines.checks.results import SAMPLES, FaultCount
+from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import query_set_of, standing_rows
 from pipelines.serve.views.registry import DONE_COMMITS
@@ -37,7 +37,7 @@ REGISTRIES = 3
 T = TypeVar("T", bound=tuple[Any, ...])
 
 
-class Step(NamedTuple):
+class SampledStep(NamedTuple):
     """A tuple of a stream and the one before; `before` is None where there is none. Times in µs."""
 
     stream: str
@@ -60,9 +60,11 @@ class Audit(Generic[T]):
     table: str
     columns: tuple[str, ...]
     row: Callable[..., T]
-    expected: Callable[[QuerySet, Step], Iterator[T]]
+    expected: Callable[[QuerySet, SampledStep], Iterator[T]]
 
-    def ask(self, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+    def run(
+        self, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
+    ) -> FaultCount:
         """Hold the rows of the sample against what all queries yield; O(steps · boxes)."""
         looked, faults = 0, list[str]()
         for queries, steps in sampled(session, settings, scope, self.kind):
@@ -72,10 +74,10 @@ class Audit(Generic[T]):
             looked += len(steps)
             faults += [f"missing: {each}" for each in sorted(expected - found)]
             faults += [f"not a {self.kind}: {each}" for each in sorted(found - expected)]
-        return Found(looked, len(faults), faults[:SAMPLES])
+        return FaultCount(looked, len(faults), faults[:SAMPLES])
 
     def _found(
-        self, session: "duckdb.DuckDBPyConnection", scope: Scope, steps: set[tuple[str, int]]
+        self, session: "duckdb.DuckDBPyConnection", scope: CheckScope, steps: set[tuple[str, int]]
     ) -> set[T]:
         """Read the rows of steps."""
         columns = ", ".join(f"e.{column}" for column in self.columns)
@@ -88,8 +90,8 @@ class Audit(Generic[T]):
 
 
 def sampled(
-    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope, kind: str
-) -> Iterator[tuple[QuerySet, list[Step]]]:
+    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope, kind: str
+) -> Iterator[tuple[QuerySet, list[SampledStep]]]:
     """Give the steps of the sample with the queries of a kind that stood then.
 
     They are in the session's table `audited` too, by stream and ts.
@@ -118,7 +120,7 @@ def any_of(queries: QuerySet, boxes: Bools) -> Bools:
     return np.logical_or.reduceat(boxes, queries.box_ptr[:-1])
 
 
-def asked(queries: QuerySet, step: Step) -> Bools:
+def covered(queries: QuerySet, step: SampledStep) -> Bools:
     """Say which queries watch a step's stream and are valid at its time."""
     named = np.flatnonzero(pc.equal(queries.streams, step.stream).to_numpy(zero_copy_only=False))
     covers: Bools = queries.everywhere.copy()
@@ -126,7 +128,7 @@ def asked(queries: QuerySet, step: Step) -> Bools:
     return covers & (queries.valid_from <= step.ts) & (step.ts < queries.valid_to)
 
 
-def _steps(scope: Scope, axes: Sequence[str]) -> str:
+def _steps(scope: CheckScope, axes: Sequence[str]) -> str:
     """Write as SQL: a sample of steps, and the epoch that their tuple arrived with."""
     arrived = f"""SELECT d.epoch, EXPLODE(d.arrivals) AS n FROM done_epochs d
         WHERE d.lane = '{scope.feed}'"""
@@ -148,8 +150,8 @@ ORDER BY HASH(m.stream_id, m.us) LIMIT {STEPS:d}"""
 
 
 def _by_registry(
-    session: "duckdb.DuckDBPyConnection", scope: Scope, axes: int
-) -> dict[int, list[Step]]:
+    session: "duckdb.DuckDBPyConnection", scope: CheckScope, axes: int
+) -> dict[int, list[SampledStep]]:
     """Read the steps, by the registry of the epoch that took them: their own, or a later one."""
     epochs = session.execute(
         "SELECT d.epoch, UNIX_MICROS(d.watermark), d.registry_version FROM done_epochs d "
@@ -161,15 +163,16 @@ def _by_registry(
         f"SELECT m.stream_id, m.us, m.epoch, m.is_first, {after}, {before} FROM audited m "
         "ORDER BY HASH(m.stream_id, m.us)"
     ).fetchall()
-    steps: dict[int, list[Step]] = {}
+    steps: dict[int, list[SampledStep]] = {}
     for stream, ts, arrived, is_first, *values in rows:
-        held = None if is_first else tuple(values[axes:])
+        point_before = None if is_first else tuple(values[axes:])
         registry = next(
             registry
             for epoch, watermark, registry in epochs
             if epoch >= arrived and watermark is not None and watermark >= ts
         )
-        steps.setdefault(registry, []).append(Step(stream, ts, tuple(values[:axes]), held))
+        step = SampledStep(stream, ts, tuple(values[:axes]), point_before)
+        steps.setdefault(registry, []).append(step)
     return steps
 
 

@@ -14,9 +14,9 @@ import numpy as np
 
 from fencepost.queries.joins import BAND_JOIN
 from fencepost.queries.joins.query import JoinQuery
-from pipelines.checks.audited_joins import audited_joins
-from pipelines.checks.checked import SAMPLES, Found
-from pipelines.checks.scope import Scope
+from pipelines.checks.audits.join_sample import audited_joins
+from pipelines.checks.results import SAMPLES, FaultCount
+from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
 
 if TYPE_CHECKING:
@@ -33,26 +33,26 @@ BandPair = tuple[str, int, str, str]
 """Query and version, left stream, right stream."""
 
 
-def ask(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope) -> Found:
+def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope) -> FaultCount:
     """Hold the results of the sample against the members; O(left streams · members · queries)."""
     registry, right_members = _stands(session, scope)
     most = min(QUERIES, max(1, DIFFERENCES // max(1, STREAMS * right_members)))
     queries, _ = audited_joins(session, settings, scope, BAND_JOIN, registry, most)
     if not queries:
-        return Found(0, 0, [])
+        return FaultCount(0, 0, [])
     session.execute(f"CREATE OR REPLACE TEMP TABLE audited AS {_left_streams(scope)}")
     expected = _in_bands(session, settings, scope, queries)
     found = _added_up(session, scope)
-    wrong = [f"missing: {_told(each)}" for each in sorted(expected - found.keys())]
+    wrong = [f"missing: {_in_words(each)}" for each in sorted(expected - found.keys())]
     for pair, total in sorted(found.items()):
         if pair not in expected:
-            wrong.append(f"not in the band: {_told(pair)}")
+            wrong.append(f"not in the band: {_in_words(pair)}")
         elif total != 1:
-            wrong.append(f"in it {total} times: {_told(pair)}")
-    return Found(len(expected | found.keys()), len(wrong), wrong[:SAMPLES])
+            wrong.append(f"in it {total} times: {_in_words(pair)}")
+    return FaultCount(len(expected | found.keys()), len(wrong), wrong[:SAMPLES])
 
 
-def _stands(session: "duckdb.DuckDBPyConnection", scope: Scope) -> tuple[int, int]:
+def _stands(session: "duckdb.DuckDBPyConnection", scope: CheckScope) -> tuple[int, int]:
     """Give the registry of the lane's last epoch, and how many right members there are."""
     registry, members = session.execute(f"""SELECT
     (SELECT COALESCE(ARG_MAX(d.registry_version, d.epoch), 0) FROM done_epochs d
@@ -62,7 +62,7 @@ def _stands(session: "duckdb.DuckDBPyConnection", scope: Scope) -> tuple[int, in
     return int(registry), int(members)
 
 
-def _left_streams(scope: Scope) -> str:
+def _left_streams(scope: CheckScope) -> str:
     """Write as SQL: some of the left streams that are members, or that changes speak of."""
     return f"""SELECT s.stream_id FROM (
     SELECT m.stream_id FROM set_members m
@@ -77,7 +77,7 @@ def _left_streams(scope: Scope) -> str:
 def _in_bands(
     session: "duckdb.DuckDBPyConnection",
     settings: Settings,
-    scope: Scope,
+    scope: CheckScope,
     queries: list[JoinQuery],
 ) -> set[BandPair]:
     """Take every difference, and say which lie in a band."""
@@ -97,7 +97,11 @@ def _in_bands(
 
 
 def _members(
-    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: Scope, side: int, among: str
+    session: "duckdb.DuckDBPyConnection",
+    settings: Settings,
+    scope: CheckScope,
+    side: int,
+    among: str,
 ) -> tuple[list[str], "Doubles"]:
     """Read members of a side: their names, and a row of values for each."""
     feed = scope.sides[side]
@@ -110,7 +114,7 @@ def _members(
     return rows["stream_id"].to_pylist(), np.stack(columns, axis=1)
 
 
-def _added_up(session: "duckdb.DuckDBPyConnection", scope: Scope) -> dict[BandPair, int]:
+def _added_up(session: "duckdb.DuckDBPyConnection", scope: CheckScope) -> dict[BandPair, int]:
     """Add the changes of the sample up; what adds up to nothing is left out."""
     by = "c.query_id, c.query_version, c.left_stream_id, c.right_stream_id"
     rows = session.execute(f"""SELECT {by}, CAST(SUM(c.change) AS BIGINT) FROM band_changes c
@@ -120,6 +124,6 @@ WHERE c.lane = '{scope.lane}' GROUP BY {by} HAVING SUM(c.change) <> 0""").fetcha
     return {(query, version, left, right): total for query, version, left, right, total in rows}
 
 
-def _told(pair: BandPair) -> str:
+def _in_words(pair: BandPair) -> str:
     query, version, left, right = pair
     return f"{left} and {right} in {query} v{version}"
