@@ -2,6 +2,7 @@
 
 import random
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from tests.support.crashes import Killed, watched
 LEAST = 40
 FOUND = ("events", "transitions", "matches", "pending")
 JOINED = ("pairs", "band_changes", "set_members", "live_windows")
-PAIRS = 4
+PAIRS, MANY_PAIRS = 2, 12
 
 
 @dataclass
@@ -68,26 +69,63 @@ def test_the_story_passes_every_point_and_leaves_rows_in_every_table(uncut) -> N
         assert f"'{reason}'" in "".join(rows["quarantine"])
 
 
+def crashed_and_begun_again(uncut: Uncut, folder: Path, stage: str, k: int) -> None:
+    """Crash at the k-th point that a stage passes, do it again, and compare the rows."""
+    project = uncut.before(stage, folder / "project")
+    passed: list[str] = []
+    with watched(passed, k), pytest.raises(Killed):
+        do(project, stage)
+    assert passed == uncut.points[stage][:k]
+    do(project, stage)
+    assert differing(rows_of(project), uncut.rows[stage]) == [], passed[-1]
+
+
+def once_each(points: Sequence[str], *, last: bool) -> list[int]:
+    """Say when each named point is passed: for the first time, or for the last; from 1."""
+    numbered = list(enumerate(points, 1))
+    times = {name: k for k, name in (numbered if last else reversed(numbered))}
+    return sorted(times.values())
+
+
 @pytest.mark.parametrize("stage", STAGES)
 @pytest.mark.fault(1, 2, 4, 5)
 def test_a_crash_at_any_point_changes_no_row(uncut, tmp_path, stage, record_property) -> None:
+    times = once_each(uncut.points[stage], last=stage == "late")
+    assert {uncut.points[stage][k - 1] for k in times} == {*uncut.points[stage]}
+    for k in times:
+        crashed_and_begun_again(uncut, tmp_path, stage, k)
+    record_property("crashes", len(times))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.fault(1, 2, 4, 5)
+def test_a_crash_whenever_a_point_is_passed_changes_no_row(
+    uncut, tmp_path, stage, record_property
+) -> None:
     for k in range(1, len(uncut.points[stage]) + 1):
-        project = uncut.before(stage, tmp_path / "project")
-        passed: list[str] = []
-        with watched(passed, k), pytest.raises(Killed):
-            do(project, stage)
-        assert passed == uncut.points[stage][:k]
-        do(project, stage)
-        assert differing(rows_of(project), uncut.rows[stage]) == [], passed[-1]
+        crashed_and_begun_again(uncut, tmp_path, stage, k)
     record_property("crashes", len(uncut.points[stage]))
 
 
 @pytest.mark.parametrize("stage", STAGES[:4])
 @pytest.mark.fault(7)
 def test_a_crash_in_the_recovery_of_a_crash_changes_no_row(uncut, tmp_path, stage) -> None:
+    crash_in_recovery(uncut, tmp_path, stage, PAIRS)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES[:4])
+@pytest.mark.fault(7)
+def test_many_crashes_in_the_recovery_of_a_crash_change_no_row(uncut, tmp_path, stage) -> None:
+    crash_in_recovery(uncut, tmp_path, stage, MANY_PAIRS)
+
+
+def crash_in_recovery(uncut: Uncut, tmp_path: Path, stage: str, pairs: int) -> None:
+    """Crash, crash twice more on the way back, and compare the rows in the end."""
     draw = random.Random(stage)  # noqa: S311  the same pairs each time
     crashes = 0
-    for _ in range(PAIRS):
+    for _ in range(pairs):
         project = uncut.before(stage, tmp_path / "project")
         first = draw.randint(1, len(uncut.points[stage]) - 1)
         for k in (first, draw.randint(1, min(first + 1, 4)), 1):
@@ -98,7 +136,7 @@ def test_a_crash_in_the_recovery_of_a_crash_changes_no_row(uncut, tmp_path, stag
                 crashes += 1
         do(project, stage)
         assert differing(rows_of(project), uncut.rows[stage]) == []
-    assert crashes > PAIRS
+    assert crashes > pairs
 
 
 @pytest.mark.fault(7)

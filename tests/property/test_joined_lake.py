@@ -20,6 +20,7 @@ from pipelines.epochs.drive import advance
 from pipelines.epochs.partitions import keys_of, partitions
 from pipelines.lanes.lane import lanes
 from pipelines.planning.plan import Limits
+from tests.support.examples import FEW, MANY
 from tests.support.lakes.join_story_lake import (
     AXES,
     FEEDS,
@@ -59,9 +60,21 @@ ways = st.builds(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=FEW)
 @given(join_stories(), ways)
 def test_a_lake_joins_as_the_reference_does(story: JoinStory, way: JoinWay) -> None:
+    joins_as_the_reference_does(story, way)
+
+
+@pytest.mark.slow
+@settings(max_examples=MANY)
+@given(join_stories(), ways)
+def test_a_lake_joins_as_the_reference_does_in_many_stories(story: JoinStory, way: JoinWay) -> None:
+    joins_as_the_reference_does(story, way)
+
+
+def joins_as_the_reference_does(story: JoinStory, way: JoinWay) -> None:
+    """Play a story on a lake, and compare."""
     script = written(with_a_delivery(story.script), story.axes)
     expected = run_joins(story.axes, script, story.lateness)
     with tempfile.TemporaryDirectory() as folder:
@@ -78,11 +91,28 @@ def test_a_lake_joins_as_the_reference_does(story: JoinStory, way: JoinWay) -> N
 DAYS = tuple(f"2026-01-0{day}" for day in range(1, 5))
 
 
-@settings(max_examples=15)
-@given(join_stories(), ways, st.lists(st.sampled_from(DAYS), min_size=12, max_size=12))
+days_drawn = st.lists(st.sampled_from(DAYS), min_size=12, max_size=12)
+
+
+@settings(max_examples=FEW)
+@given(join_stories(), ways, days_drawn)
 def test_whatever_day_deliveries_belong_to_they_are_joined_in_its_order(
     story: JoinStory, way: JoinWay, days: list[str]
 ) -> None:
+    joins_in_the_order_of_days(story, way, days)
+
+
+@pytest.mark.slow
+@settings(max_examples=MANY)
+@given(join_stories(), ways, days_drawn)
+def test_in_many_stories_deliveries_are_joined_in_the_order_of_their_days(
+    story: JoinStory, way: JoinWay, days: list[str]
+) -> None:
+    joins_in_the_order_of_days(story, way, days)
+
+
+def joins_in_the_order_of_days(story: JoinStory, way: JoinWay, days: list[str]) -> None:
+    """Play a story whose deliveries belong to days, compare, and evaluate the days again."""
     script = written(with_a_delivery(story.script), story.axes)
     expected = run_joins(story.axes, in_order_of_days(script, days), story.lateness)
     with tempfile.TemporaryDirectory() as folder:

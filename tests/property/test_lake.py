@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from fencepost.reference import run
 from pipelines.planning.plan import Limits
+from tests.support.examples import FEW, MANY
 from tests.support.lakes.story_lake import LakeWay, lake_of, play
 from tests.support.oracles.oracles import assert_same_rows
 from tests.support.stories.strategies import FEED, Story, stories
@@ -39,10 +40,23 @@ ways = st.builds(
 )
 
 
-@settings(max_examples=25)
+@settings(max_examples=FEW)
 @given(stories(), ways)
 @pytest.mark.fault(32, 35)
 def test_a_lake_gives_the_rows_of_the_reference(story: Story, way: LakeWay) -> None:
+    gives_the_rows_of_the_reference(story, way)
+
+
+@pytest.mark.slow
+@settings(max_examples=MANY)
+@given(stories(), ways)
+@pytest.mark.fault(32, 35)
+def test_a_lake_gives_the_rows_of_the_reference_in_many_stories(story: Story, way: LakeWay) -> None:
+    gives_the_rows_of_the_reference(story, way)
+
+
+def gives_the_rows_of_the_reference(story: Story, way: LakeWay) -> None:
+    """Play a story on a lake, and compare."""
     with tempfile.TemporaryDirectory() as folder:
         lake = lake_of(Path(folder), story, way)
         expected = run(FEED, story.axes, story.script, story.lateness)

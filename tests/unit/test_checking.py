@@ -12,6 +12,7 @@ from pipelines.checks.scope import CheckScope, latest_run
 from pipelines.epochs.drive import chain_of
 from pipelines.planning.plan import Limits
 from pipelines.spark.runner import HereRunner
+from tests.support.examples import FEW, MANY
 from tests.support.lakes.ledger import Ledger, at
 from tests.support.lakes.sound_feed import failed, sound, sound_settings
 from tests.support.lakes.story_lake import LakeWay, lake_of, play
@@ -157,9 +158,21 @@ def test_what_the_engine_made_of_a_day_passes(tmp_path, lateness):
     assert looked["matches_are_of_tuples_taken"] > 100
 
 
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=FEW // 2, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(stories())
 def test_whatever_happens_to_a_lake_our_own_checks_hold(tmp_path_factory, story: Story):
+    own_checks_hold(tmp_path_factory, story)
+
+
+@pytest.mark.slow
+@settings(max_examples=MANY, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(stories())
+def test_our_own_checks_hold_in_many_stories(tmp_path_factory, story: Story):
+    own_checks_hold(tmp_path_factory, story)
+
+
+def own_checks_hold(tmp_path_factory: pytest.TempPathFactory, story: Story) -> None:
+    """Play a story on a lake, and check it."""
     way = LakeWay(at_once=2, limits=Limits(epoch_deliveries=1))
     lake = lake_of(tmp_path_factory.mktemp("lake"), story, way)
     play(lake, story, way)

@@ -20,6 +20,7 @@ from pipelines.planning.plan import Limits
 from pipelines.project.settings import Settings
 from schemas import all_tables
 from schemas.expectations import contracts
+from tests.support.examples import FEW, MANY
 from tests.support.lakes.join_story_lake import (
     FEEDS,
     JoinWay,
@@ -242,9 +243,21 @@ def advanced(folder: Path, story: JoinStory, way: JoinWay) -> Lake:
 WAY = JoinWay(at_once=2, limits=Limits(epoch_deliveries=1, snapshot_every=3))
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=FEW, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(join_stories())
 def test_whatever_two_feeds_do_the_checks_of_their_joins_hold(tmp_path_factory, story: JoinStory):
+    checks_of_joins_hold(tmp_path_factory, story)
+
+
+@pytest.mark.slow
+@settings(max_examples=MANY, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(join_stories())
+def test_the_checks_of_joins_hold_in_many_stories(tmp_path_factory, story: JoinStory):
+    checks_of_joins_hold(tmp_path_factory, story)
+
+
+def checks_of_joins_hold(tmp_path_factory: pytest.TempPathFactory, story: JoinStory) -> None:
+    """Play a story on a lake, and check it."""
     lake = advanced(tmp_path_factory.mktemp("lake"), story, WAY)
     assert failed(own_checks(lake.settings, LANE)) == []
 
