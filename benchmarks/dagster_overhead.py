@@ -29,7 +29,7 @@ from pipelines.epochs.accounts import accounts
 from pipelines.epochs.partitions import partitions
 from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings
-from pipelines.registry.changes import Changes
+from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import register
 from pipelines.registry.queries import rows_of
 from pipelines.runs.run import runner_of, take_in, writing
@@ -71,7 +71,7 @@ class Template:
         land(feed.source / f"{KEY}.parquet", walks.tuples())
         store = Store.create(settings.root, settings.tables, buckets=settings.buckets)
         given = rows_of(QuerySet.from_table(FEED, AXES, PriceBands(count=BANDS).table()), {})
-        register(store, settings, Changes(given, pa.array([], pa.string())), now())
+        register(store, settings, QueryChanges(given, pa.array([], pa.string())), now())
         return cls(folder, settings)
 
     def copied(self, name: str) -> Settings:

@@ -26,7 +26,7 @@ from pipelines.epochs.drive import Lake, advance
 from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
-from pipelines.registry.changes import Changes
+from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import register
 from pipelines.registry.queries import rows_of, rows_of_each
 from pipelines.spark.runner import SparkRunner
@@ -82,7 +82,7 @@ def _made(folder: Path, updates: int, bands: int) -> Lake:
     store = Store.create(settings.root, settings.tables, buckets=settings.buckets)
     crossing = QuerySet.from_table(TICKS, ("price",), PriceBands(count=QUERIES).table())
     given = pa.concat_tables([rows_of(crossing, {}), rows_of_each(_bands(bands))])
-    register(store, settings, Changes(given, pa.array([], pa.string())), now())
+    register(store, settings, QueryChanges(given, pa.array([], pa.string())), now())
     runner = SparkRunner(lambda: spark(quick=False))
     for part in ("first", "updates"):
         for name, walk in walks.items():

@@ -20,7 +20,7 @@ from pipelines.epochs.drive import Lake
 from pipelines.ingest import IngestReport
 from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings
-from pipelines.registry.changes import Changes
+from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import register
 from pipelines.registry.queries import rows_of
 from pipelines.spark.runner import SparkRunner
@@ -85,7 +85,7 @@ class Bench:
         """Make a lake with the queries and no tuples."""
         store = Store.create(settings.root, settings.tables, buckets=settings.buckets)
         given = rows_of(self.queries, {})
-        register(store, settings, Changes(given, pa.array([], pa.string())), now())
+        register(store, settings, QueryChanges(given, pa.array([], pa.string())), now())
         return store
 
     def take_in(self, store: Store, settings: Settings) -> IngestReport:

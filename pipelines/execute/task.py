@@ -27,7 +27,7 @@ from pipelines.execute.choices import Choice, choice_of
 from pipelines.execute.read import Rows, read
 from pipelines.execute.share import Answer, Share, Step
 from pipelines.lake.data_files import write_files
-from pipelines.registry.compiled import load_queries
+from pipelines.registry.cache import load_queries
 from schemas import all_tables
 from schemas.epochs import COUNTS
 

@@ -21,7 +21,7 @@ from pipelines.planning.deliveries import Arrivals, Delivery
 from pipelines.planning.plan import Context
 from pipelines.project.settings import Settings
 from pipelines.registry import joins
-from pipelines.registry.compiled import (
+from pipelines.registry.cache import (
     compiled_joins,
     compiled_queries,
     joins_fingerprint,

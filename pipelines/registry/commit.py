@@ -30,7 +30,14 @@ from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
 from pipelines.project.lake import PATIENCE, open_to_write
 from pipelines.project.settings import Settings
-from pipelines.registry.changes import Changes, Compared, by_feed_and_id, compare, not_named, places
+from pipelines.registry.changes import (
+    Compared,
+    QueryChanges,
+    by_feed_and_id,
+    compare,
+    not_named,
+    places,
+)
 from pipelines.registry.queries import DEFINITION, QUERIES, newest, newest_version, standing
 from schemas.arrivals import DONE, PLANNED, REFUSED, REGISTRY
 
@@ -53,7 +60,7 @@ class Registered:
     removed: int
 
 
-def register(store: Store, settings: Settings, changes: Changes, now: int) -> Registered:
+def register(store: Store, settings: Settings, changes: QueryChanges, now: int) -> Registered:
     """Register what was given; the caller has locked the lake and recovered it. `now` is in µs.
 
     (Measured) a million queries given where a million are active: 2 s from here to the end.
@@ -165,7 +172,7 @@ def change(
         ids = gone(store)
         if agreed is not None and set(ids.to_pylist()) != set(agreed.to_pylist()):
             raise InputError("the queries changed while you were asked: nothing done")
-        return register(store, settings, Changes(given, ids), time.time_ns() // 1000)
+        return register(store, settings, QueryChanges(given, ids), time.time_ns() // 1000)
 
 
 def put(settings: Settings, command: str, given: pa.Table) -> Registered:

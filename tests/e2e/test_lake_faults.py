@@ -100,11 +100,11 @@ def test_one_tuple_that_crosses_every_border_is_many_events_and_nothing_else(lak
     )
     from fencepost.queries import QuerySet
     from pipelines.registry import commit
-    from pipelines.registry.changes import Changes
+    from pipelines.registry.changes import QueryChanges
     from pipelines.registry.queries import rows_of
 
     queries = QuerySet.from_table("ticks", ("price", "volume"), table)
-    commit.register(lake.store, lake.settings, Changes(rows_of(queries, {})), NOW)
+    commit.register(lake.store, lake.settings, QueryChanges(rows_of(queries, {})), NOW)
     evaluated(lake, "a.csv", f"a,{instant(BEGIN)},0,1", f"a,{instant(BEGIN + SECOND)},1e9,1")
     assert chain_of(lake.store, "ticks").epochs[-1].counts["entered"] == many
     (row,) = asked(lake, "select count(*) n, count(distinct query_id) d from events")

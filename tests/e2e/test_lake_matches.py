@@ -12,7 +12,7 @@ from pipelines.execute import job
 from pipelines.execute.job import TARGETS
 from pipelines.lake.layout import CACHE
 from pipelines.lanes import lane
-from pipelines.registry.compiled import compiled_queries, load_queries
+from pipelines.registry.cache import compiled_queries, load_queries
 from pipelines.runs.maintain import SETS_KEPT, maintain
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.builder import SECOND, ingest, register

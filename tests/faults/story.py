@@ -24,8 +24,8 @@ from pipelines.execute import task
 from pipelines.execute.joins import task as joined
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings, load
-from pipelines.registry import compiled
-from pipelines.registry.changes import Changes
+from pipelines.registry import cache
+from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import register
 from pipelines.registry.query_files import given_one
 from pipelines.runs.maintain import maintain
@@ -161,7 +161,7 @@ def told_in(settings: Settings) -> Story:
 
 def do(folder: Path, stage: str) -> None:
     """Do a stage, as a process of its own would: nothing is left over from before."""
-    compiled._checked.clear()
+    cache._checked.clear()
     for built in (task._indexes, task._matchers, joined._indexes):
         built.clear()
     settings, runner = load(folder), HereRunner()
@@ -173,7 +173,7 @@ def do(folder: Path, stage: str) -> None:
             given_one({"id": name, **fields}, "test", settings.axes)
             for name, fields in rules.items()
         ]
-        changes = Changes(pa.concat_tables(rows), pa.array(gone, pa.string()))
+        changes = QueryChanges(pa.concat_tables(rows), pa.array(gone, pa.string()))
         with writing(settings, "test", runner) as (lake, _):
             register(lake.store, settings, changes, NOW)
     elif stage == "maintained":

@@ -14,7 +14,7 @@ import pytest
 
 from pipelines.lake.layout import Note
 from pipelines.project.settings import load
-from pipelines.registry.changes import Changes
+from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import register
 from pipelines.registry.query_files import given_one
 from pipelines.runs.run import run, writing
@@ -49,7 +49,7 @@ def go_on(folder: Path) -> None:
     run(settings, runner)
     rules = {**story.rules_of(max(story.FORMATS)), **story.CHANGED}
     rows = [given_one({"id": name, **rule}, "test", settings.axes) for name, rule in rules.items()]
-    changes = Changes(pa.concat_tables(rows), pa.array(["high"], pa.string()))
+    changes = QueryChanges(pa.concat_tables(rows), pa.array(["high"], pa.string()))
     with writing(settings, "test", runner) as (lake, _):
         register(lake.store, settings, changes, NOW)
     story.land(folder, *story.LATER)

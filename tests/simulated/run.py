@@ -32,7 +32,7 @@ from pipelines.lanes import lane
 from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
 from pipelines.registry import commit as registry
-from pipelines.registry.changes import Changes, Compared
+from pipelines.registry.changes import Compared, QueryChanges
 from schemas.arrivals import DONE
 from tests.simulated.checks import Checks
 from tests.simulated.processes import Process, Scheduler
@@ -189,7 +189,7 @@ class World:
         """Register the next query. It holds the lock."""
         me.alone = True
         name = self.draw.choice(self.unregistered())
-        changes = Changes(gone=pa.array([name]))
+        changes = QueryChanges(gone=pa.array([name]))
         registry.register(lake.store, self.settings, changes, NOW)
         me.alone = False
 
@@ -253,7 +253,7 @@ def registered(disk: Disk) -> set[str]:
     return {row["id"] for row in disk.rows("queries") if row["registry_version"] in done}
 
 
-def compared(held: set[str], changes: Changes, _: object) -> Compared:
+def compared(held: set[str], changes: QueryChanges, _: object) -> Compared:
     """Stands in for the comparison of queries: one is new, or stands already."""
     rows = [{"id": name} for name in changes.gone.to_pylist() if name not in held]
     return Compared(Laid({"id": pa.string()}, rows), len(rows), 0, 0, 0, 0)

@@ -23,7 +23,7 @@ from pipelines.spark.environment.faults import SetupError
 from pipelines.spark.environment.jars import Jar
 from pipelines.spark.environment.java import Java
 from pipelines.spark.environment.place import Place
-from pipelines.spark.environment.preparing import prepare
+from pipelines.spark.environment.prepare import prepare
 from tests.support.commands.commands import python
 
 GB = 2**30

@@ -23,7 +23,7 @@ from pipelines.lake.store import Store
 from pipelines.lanes.lane import lanes
 from pipelines.project.settings import Settings, load
 from pipelines.registry import commit
-from pipelines.registry.changes import Changes
+from pipelines.registry.changes import QueryChanges
 from pipelines.registry.queries import standing
 from pipelines.runs.watch import Watch
 from pipelines.serve.views.duckdb import duckdb_session
@@ -246,7 +246,7 @@ def test_who_is_asked_before_removing_and_says_no_leaves_a_lake_of_format_1_so(s
         raise PermissionError
 
     with pytest.raises(PermissionError):
-        commit.replace(settings, "a test", Changes().given, None, no)
+        commit.replace(settings, "a test", QueryChanges().given, None, no)
     assert files_of(settings.root) == before
 
 
@@ -275,7 +275,7 @@ def test_of_writers_at_once_one_upgrades_and_the_others_find_it_done(settings):
 
     def registered() -> int:
         begun.wait()
-        return commit.put(settings, "a test", Changes().given).registry_version
+        return commit.put(settings, "a test", QueryChanges().given).registry_version
 
     with ThreadPoolExecutor(4) as pool:
         watching = [pool.submit(watched) for _ in range(2)]

@@ -14,8 +14,8 @@ from fencepost.queries import QuerySet, parse_where
 from fencepost.queries.files import read_queries
 from pipelines.files.read.query_file import open_queries
 from pipelines.lake.sequence import ARRIVALS
-from pipelines.registry.changes import Changes, compare, not_named
-from pipelines.registry.compiled import compiled_queries, load_queries
+from pipelines.registry.cache import compiled_queries, load_queries
+from pipelines.registry.changes import QueryChanges, compare, not_named
 from pipelines.registry.queries import (
     DEFINITION,
     newest_rows,
@@ -339,7 +339,7 @@ def test_versions_are_those_of_the_rules_read_one_query_at_a_time(steps):
             for id, fields in queries.items()
         ]
         given = pa.concat_tables([DEFINITION.empty_table(), *tables])
-        changes = Changes(given, pa.array(sorted(gone), pa.string()))
+        changes = QueryChanges(given, pa.array(sorted(gone), pa.string()))
         found = compare(newest_rows(log), changes, AXES)
         assert {name: getattr(found, name) for name in wanted} == wanted
         numbers = pa.repeat(pa.scalar(n), found.rows.num_rows)

@@ -9,7 +9,7 @@ import pytest
 from fencepost.errors import LakeError
 from pipelines.lake.sequence import ARRIVALS, conclude, latest, take_numbers
 from pipelines.lake.store import F, Store
-from pipelines.registry.changes import Changes
+from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import recover, register
 from pipelines.registry.queries import version_at
 from pipelines.registry.query_files import given_one
@@ -127,7 +127,7 @@ def test_who_comes_too_late_registers_nothing(lake):
 
     raced.first = first
     with pytest.raises(LakeError, match=r"at the same time; nothing was registered"):
-        register(raced, lake.settings, Changes(given), NOW)
+        register(raced, lake.settings, QueryChanges(given), NOW)
     (row,) = lake.standing()
     assert row["note"] == "first"
 

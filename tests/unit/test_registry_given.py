@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from fencepost.errors import Faults
+from pipelines.registry.cache import compiled_queries, load_queries
 from pipelines.registry.commit import Registered
-from pipelines.registry.compiled import compiled_queries, load_queries
 from pipelines.registry.queries import standing
 from pipelines.registry.query_files import given_line, read_given
 from pipelines.registry.text import json_lines

@@ -12,7 +12,7 @@ from fencepost.errors import Faults, LakeError
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.queries.joins.on import parse_join
 from pipelines.project.settings import Feed, Settings
-from pipelines.registry.compiled import compiled_joins, joins_fingerprint, load_joins
+from pipelines.registry.cache import compiled_joins, joins_fingerprint, load_joins
 from pipelines.registry.joins import join_sets, joins_of
 from pipelines.registry.listing import QueryFilter, list_queries
 from pipelines.registry.queries import standing

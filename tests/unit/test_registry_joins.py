@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from fencepost.queries import check_query, parted, read_queries_jsonl
 from fencepost.queries.joins import FOREVER, JoinQuery
-from pipelines.registry.compiled import compiled_joins, joins_fingerprint
+from pipelines.registry.cache import compiled_joins, joins_fingerprint
 from pipelines.registry.joins import join_sets, joins_of, lanes
 from pipelines.registry.listing import QueryFilter, describe, list_queries
 from pipelines.registry.queries import rows_of_each, standing

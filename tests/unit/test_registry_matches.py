@@ -12,7 +12,7 @@ from fencepost.errors import Faults
 from fencepost.queries import MATCH, QuerySet, StandingQuery, parted, read_queries_jsonl
 from fencepost.queries.files import read_queries
 from pipelines.files.read.query_file import open_queries
-from pipelines.registry.compiled import compiled_queries, load_queries
+from pipelines.registry.cache import compiled_queries, load_queries
 from pipelines.registry.queries import query_set_of, rows_of, rows_of_each, standing
 from pipelines.registry.query_files import read_given
 from pipelines.registry.text import json_lines

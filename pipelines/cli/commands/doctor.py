@@ -46,7 +46,7 @@ def doctor(
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.spark.environment.diagnosis import Mark, findings, started
     from pipelines.spark.environment.place import Place
-    from pipelines.spark.environment.preparing import prepare as make_ready
+    from pipelines.spark.environment.prepare import prepare as make_ready
 
     if prepare:
         make_ready(Place.of_this_python(), lambda line: typer.echo(line, err=True))

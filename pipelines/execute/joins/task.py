@@ -20,7 +20,7 @@ from pipelines.execute.joins.share import JoinShare
 from pipelines.execute.joins.write import JoinGathered
 from pipelines.execute.share import Answer
 from pipelines.execute.task import Made, built, key_of
-from pipelines.registry.compiled import load_joins
+from pipelines.registry.cache import load_joins
 
 _indexes: dict[str, LaneIndex] = {}
 

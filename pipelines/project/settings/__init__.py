@@ -5,9 +5,9 @@ docs/configuration.md all come from there. `declared.py` is what is read, `loadi
 `names.py` says what may be called how.
 """
 
-from pipelines.project.settings.declared import Feed, Settings
 from pipelines.project.settings.keys import ENVIRONMENT, FILE
 from pipelines.project.settings.loading import load, understood
+from pipelines.project.settings.model import Feed, Settings
 from pipelines.project.settings.names import VIEWS
 
 __all__ = ["ENVIRONMENT", "FILE", "VIEWS", "Feed", "Settings", "load", "understood"]

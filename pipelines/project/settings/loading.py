@@ -20,7 +20,7 @@ from fencepost.lanes import sides_of
 from fencepost.text import did_you_mean, shortened
 from fencepost.times import format_instant, parse_instant
 from pipelines.project.settings import keys
-from pipelines.project.settings.declared import Feed, Settings
+from pipelines.project.settings.model import Feed, Settings
 from pipelines.project.settings.names import why_no_axis, why_no_feed, why_no_root
 from pipelines.project.settings.section import Key, Section
 from pipelines.project.settings.values import shown, unlike

@@ -4,7 +4,7 @@ import sys
 
 from fencepost.errors import FencepostError
 from pipelines.spark.environment.place import Place
-from pipelines.spark.environment.preparing import prepare
+from pipelines.spark.environment.prepare import prepare
 
 
 def say(sentence: str) -> None:

@@ -18,7 +18,7 @@ from fencepost.text import size_in_words
 from pipelines.spark.environment import archive, jars, java, jvm, machine
 from pipelines.spark.environment.faults import SetupError
 from pipelines.spark.environment.place import Place
-from pipelines.spark.environment.preparing import compiled
+from pipelines.spark.environment.prepare import compiled
 
 GB = 10**9
 PAIR = {"pyspark": "4.1.", "delta-spark": "4.4."}

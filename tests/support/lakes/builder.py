@@ -28,7 +28,7 @@ from pipelines.ingest import IngestReport
 from pipelines.lake.store import Store
 from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
-from pipelines.registry.changes import Changes
+from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import Registered
 from pipelines.registry.commit import register as commit
 from pipelines.registry.query_files import given_line
@@ -97,8 +97,10 @@ def register(
 ) -> Registered:
     """Register rules, and remove some by their ids, in one commit."""
     rows = [given_line(json.dumps(rule), "rules", lake.settings.axes) for rule in rules]
-    given = pa.concat_tables(rows) if rows else Changes().given
-    return commit(lake.store, lake.settings, Changes(given, pa.array(removed, pa.string())), now)
+    given = pa.concat_tables(rows) if rows else QueryChanges().given
+    return commit(
+        lake.store, lake.settings, QueryChanges(given, pa.array(removed, pa.string())), now
+    )
 
 
 def land(feed: Feed, name: str, content: str | bytes, at: int) -> Path:

@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from fencepost.queries import QuerySet
 from pipelines.lake.store import Store
-from pipelines.registry.changes import Changes
+from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import Registered, recover, register
 from pipelines.registry.queries import query_set, standing
 from pipelines.registry.query_files import given_one
@@ -37,11 +37,11 @@ class Lake:
 
     def put(self, *queries: Row, gone: tuple[str, ...] = ()) -> Registered:
         tables = [given_one({"feed": "ticks"} | query, "test", AXES) for query in queries]
-        given = pa.concat_tables(tables) if tables else Changes().given
+        given = pa.concat_tables(tables) if tables else QueryChanges().given
         return self.register(given, gone)
 
     def register(self, given: pa.Table, gone: tuple[str, ...] = ()) -> Registered:
-        changes = Changes(given, pa.array(gone, pa.string()))
+        changes = QueryChanges(given, pa.array(gone, pa.string()))
         return register(self.store, self.settings, changes, NOW)
 
     def anew(self) -> "Lake":
