@@ -16,8 +16,9 @@ from typing import Any
 import dagster as dg
 
 from assets.graph import key
-from assets.lanes import Lane, lanes
+from assets.lanes import group_of
 from assets.ledger import IN_PROGRESS, RUN_LIMIT
+from pipelines.lanes import Lane, declared_lanes
 from pipelines.project.settings import Settings
 
 JOB = "check"
@@ -40,7 +41,7 @@ def sensor(
     settings: Settings, definitions: Sequence[dg.AssetChecksDefinition]
 ) -> dg.SensorDefinition:
     """Give the sensor."""
-    shown = {lane.lane: lane for lane in lanes(settings)}
+    shown = {lane.name: lane for lane in declared_lanes(settings)}
     every = [check for each in definitions for check in each.check_keys]
 
     @dg.sensor(
@@ -66,7 +67,7 @@ def sensor(
         }
         if not due:
             return dg.SkipReason("everything shown is checked, or its checks are requested")
-        groups = {shown[name].name for name in due}
+        groups = {group_of(shown[name]) for name in due}
         wanted = [check for check in every if check.asset_key.path[0] in groups]
         named = ",".join(f"{name} {each['of']} {each['tries']}" for name, each in due.items())
         request = dg.RunRequest(run_key=f"{JOB} {named}", asset_check_keys=wanted)
@@ -79,7 +80,7 @@ def _attempt(
     instance: dg.DagsterInstance, lane: Lane, before: Mapping[str, Any], now: float
 ) -> dict[str, Any] | None:
     """Number the attempt at a lane's checks that is due; None: none is."""
-    asset = key(lane, lane.state)
+    asset = key(lane, lane.logs[0].name)
     newest = instance.fetch_materializations(asset, limit=1).records
     if not newest or _is_checked(instance, asset, newest[0]):
         return None

@@ -18,7 +18,7 @@ import dagster as dg
 
 from assets.check_history import forget_planned
 from assets.graph import key
-from assets.lanes import Lane, lanes
+from assets.lanes import group_of
 from assets.metadata import NOTHING_IS_STALE, shows_partitions, staleness
 from assets.resources import LakeAccess, plain_failures
 from fencepost.text import counted
@@ -26,6 +26,7 @@ from pipelines.checks import Checked, Moment, OwnCheck, own_checks_of
 from pipelines.checks.scope import latest_run
 from pipelines.epochs.accounts import accounts
 from pipelines.epochs.drive import chain_of
+from pipelines.lanes import Lane, declared_lanes
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from pipelines.serve.report.links import link
@@ -38,14 +39,14 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
     """Give every check of every lane that is shown."""
     return [
         definition
-        for lane in lanes(settings)
+        for lane in declared_lanes(settings)
         for definition in (*_blocking(lane), _staleness(lane), *_others(settings, lane))
     ]
 
 
 def _own(lane: Lane, *, blocking: bool) -> list[tuple[str, OwnCheck]]:
     """List our own checks that block, or those that do not, each with its table."""
-    own = [c for c in own_checks_of(lane.lane) if c.name != NOTHING_IS_STALE]
+    own = [c for c in own_checks_of(lane) if c.name != NOTHING_IS_STALE]
     return [(c.table or lane.name, c) for c in own if c.blocking == blocking]
 
 
@@ -62,7 +63,7 @@ def _blocking(lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
     for table, check in _own(lane, blocking=True):
         by_table.setdefault(table, []).append(_spec(lane, table, check))
     for table, specs in by_table.items():
-        yield _step(lane, f"check_{lane.name}_{table}_blocking", specs)
+        yield _step(lane, f"check_{group_of(lane)}_{table}_blocking", specs)
 
 
 def _others(settings: Settings, lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
@@ -70,11 +71,11 @@ def _others(settings: Settings, lane: Lane) -> Iterator[dg.AssetChecksDefinition
     specs: dict[str, list[dg.AssetCheckSpec]] = {"arrivals": [], "evaluated": []}
     for table, check in _own(lane, blocking=False):
         specs[_made_by(lane, table)].append(_spec(lane, table, check))
-    for contract in contracts(lane.lane, settings.axes).values():
+    for contract in contracts(lane.name, settings.axes).values():
         specs[_made_by(lane, contract.table)] += _promises(lane, contract)
     for step, some in specs.items():
         if some:
-            yield _step(lane, f"check_{lane.name}_{step}", some)
+            yield _step(lane, f"check_{group_of(lane)}_{step}", some)
 
 
 def _made_by(lane: Lane, table: str) -> str:
@@ -95,7 +96,7 @@ def _promises(lane: Lane, contract: Contract) -> Iterator[dg.AssetCheckSpec]:
 
 
 def _step(lane: Lane, name: str, specs: Sequence[dg.AssetCheckSpec]) -> dg.AssetChecksDefinition:
-    ours = {check.name for check in own_checks_of(lane.lane)}
+    ours = {check.name for check in own_checks_of(lane)}
 
     @dg.multi_asset_check(name=name, specs=specs, can_subset=True)
     def execute(
@@ -105,12 +106,12 @@ def _step(lane: Lane, name: str, specs: Sequence[dg.AssetCheckSpec]) -> dg.Asset
         chosen = context.selected_asset_check_keys
         with plain_failures():
             epochs = _epochs(lake, lane)
-            with Moment(lake.settings, [lane.lane]) as moment:
+            with Moment(lake.settings, [lane]) as moment:
                 names = [each.name for each in chosen if each.name in ours]
                 tables = [each.asset_key.path[-1] for each in chosen if each.name not in ours]
                 results = [
-                    *moment.own(lane.lane, epochs, names),
-                    *moment.contracts(lane.lane, epochs, tables),
+                    *moment.own(lane, epochs, names),
+                    *moment.contracts(lane, epochs, tables),
                 ]
         yield from _results(context, lake.settings, lane, results)
 
@@ -119,19 +120,19 @@ def _step(lane: Lane, name: str, specs: Sequence[dg.AssetCheckSpec]) -> dg.Asset
 
 def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
     """Check once whether partitions are stale, and report it on every asset that shows them."""
-    (check,) = (c for c in own_checks_of(lane.lane) if c.name == NOTHING_IS_STALE)
+    (check,) = (c for c in own_checks_of(lane) if c.name == NOTHING_IS_STALE)
     specs = [
         dg.AssetCheckSpec(NOTHING_IS_STALE, asset=asset, description=check.description)
         for asset in shows_partitions(lane)
     ]
 
-    @dg.multi_asset_check(name=f"check_{lane.name}_staleness", specs=specs, can_subset=True)
+    @dg.multi_asset_check(name=f"check_{group_of(lane)}_staleness", specs=specs, can_subset=True)
     def compare(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterable[dg.AssetCheckResult]:
         """Compare the epochs with the deliveries as they are now."""
         with plain_failures():
-            known = accounts(lake.store(), lane.lane).values()
+            known = accounts(lake.store(), lane.name).values()
         forget_planned(context.instance, context.run.run_id, context.selected_asset_check_keys)
         for each in staleness(lane, known):
             if each.asset_check_key in context.selected_asset_check_keys:
@@ -148,7 +149,7 @@ def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
 
 
 def _epochs(lake: LakeAccess, lane: Lane) -> tuple[Epoch, ...]:
-    return latest_run(chain_of(lake.store(), lane.lane))
+    return latest_run(chain_of(lake.store(), lane.name))
 
 
 def _results(
@@ -159,7 +160,7 @@ def _results(
 ) -> Iterator[dg.AssetCheckResult]:
     """Give the results of the checks that are to be executed, in Dagster's terms."""
     seconds = sum(checked.seconds for checked in results)
-    context.log.info(f"{counted(len(results), 'check')} of {lane.lane} in {seconds:.2f} s")
+    context.log.info(f"{counted(len(results), 'check')} of {lane} in {seconds:.2f} s")
     executed = context.selected_asset_check_keys
     forget_planned(context.instance, context.run.run_id, executed)
     for checked in results:

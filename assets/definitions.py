@@ -8,14 +8,14 @@ import dagster as dg
 
 from assets import alerts, automation, check_runs, feeds, graph, jobs, marts, registry
 from assets.checks import checks
-from assets.lanes import joined
+from assets.lanes import pairs_of
 from assets.resources import LakeAccess
 from pipelines.project.settings import Settings, load
 
 
 def definitions(settings: Settings) -> dg.Definitions:
     """Put together what a project has: a group for each feed and each pair, and what has none."""
-    each, pairs = settings.feeds.values(), joined(settings)
+    each, pairs = settings.feeds.values(), pairs_of(settings)
     asserted = checks(settings)
     return dg.Definitions(
         assets=[
@@ -29,7 +29,7 @@ def definitions(settings: Settings) -> dg.Definitions:
         asset_checks=asserted,
         jobs=[
             *(jobs.of_feed(settings, feed) for feed in each),
-            *(jobs.of_joins(lane) for lane in pairs),
+            *(jobs.of_joins(settings, lane) for lane in pairs),
             *jobs.jobs(),
             check_runs.job(asserted),
         ],

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import dagster as dg
 
 from assets.graph import evaluated, ingested, key
-from assets.lanes import Lane
+from assets.lanes import group_of
 from assets.metadata import (
     Metadata,
     evaluated_metadata,
@@ -19,13 +19,12 @@ from assets.metadata import (
     seconds_of,
 )
 from assets.resources import LakeAccess, plain_failures
-from fencepost.lanes import sides_of
 from fencepost.text import counted
 from pipelines.epochs.accounts import Account, accounts, without_deliveries
 from pipelines.epochs.drive import Lake
 from pipelines.epochs.partitions import PartitionReport, partitions
 from pipelines.ingest import IngestReport
-from pipelines.lanes.lane import lanes as all_lanes
+from pipelines.lanes import Lane, lane_named
 from pipelines.project.settings import Feed, Settings
 from pipelines.runs.run import take_in
 
@@ -36,11 +35,6 @@ AGAIN = dg.RetryPolicy(
     max_retries=2, delay=5, backoff=dg.Backoff.EXPONENTIAL, jitter=dg.Jitter.PLUS_MINUS
 )
 """A step may be repeated at any time: what it committed is recognised, and no row comes twice."""
-
-
-OF_FEED = {"I": "entered", "O": "left", "matches": "matched"}
-OF_JOINS = {"pairs": "paired", "+1": "came_in", "-1": "went_out"}
-"""What is logged of a partition: the count's name, by what it is called."""
 
 
 class Evaluate(dg.Config):
@@ -58,13 +52,13 @@ AFTER_FEEDS = {"dagster/priority": "-1"}
 
 def of_feed(settings: Settings, feed: Feed) -> list[dg.AssetsDefinition]:
     """Give both steps of a feed."""
-    lane = Lane.of_feed(feed)
-    return [_ingest(settings, feed), _evaluate(settings, lane, f"crossings_of_{lane.name}")]
+    lane = lane_named(settings, feed.name)
+    return [_ingest(settings, feed), _evaluate(settings, lane, f"crossings_of_{feed.name}")]
 
 
 def of_joins(settings: Settings, lane: Lane) -> dg.AssetsDefinition:
     """Give the step of a pair of feeds."""
-    return _evaluate(settings, lane, f"joins_of_{lane.name}", AFTER_FEEDS)
+    return _evaluate(settings, lane, f"joins_of_{group_of(lane)}", AFTER_FEEDS)
 
 
 def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
@@ -89,7 +83,7 @@ def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
             _describe(context, name, ingest_metadata(feed, account))
         changed = _keys_loaded(report, known.values()) - set(requested)
         others = [known[name] for name in sorted(changed)]
-        _log_changed(context, Lane.of_feed(feed), others, context.selected_asset_keys)
+        _log_changed(context, lane_named(settings, feed.name), others, context.selected_asset_keys)
         yield from (dg.MaterializeResult(spec.key) for spec in ingested(settings, feed))
 
     return ingest
@@ -116,7 +110,7 @@ def _evaluate(
         mine = context.selected_asset_keys
         done: list[str] = []
         with plain_failures(), lake.writing(context.job_name) as opened:
-            before = accounts(opened.store, lane.lane)
+            before = accounts(opened.store, lane.name)
             try:
                 for report in _reports(context, opened, lane, again=config.again):
                     _log_partition(context, report)
@@ -125,9 +119,9 @@ def _evaluate(
                 done_before = _these(opened, lane, done)
                 yield from _changed(context, lane, done_before, [*mine, *quarantine])
                 raise
-            now = accounts(opened.store, lane.lane)
+            now = accounts(opened.store, lane.name)
         for name in done:
-            account = now.get(name, without_deliveries(lane.lane, name))
+            account = now.get(name, without_deliveries(lane.name, name))
             _describe(context, name, evaluated_metadata(lane, account))
         _log_changed(context, lane, [now[name] for name in done if name in now], quarantine)
         changed = [a for name, a in now.items() if a != before.get(name) and name not in done]
@@ -143,16 +137,16 @@ def _reports(
 ) -> Iterator[PartitionReport]:
     """Evaluate the requested partitions; none, while no query joins the feeds."""
     keys = context.partition_keys
-    if lane.lane in all_lanes(opened.store, opened.settings):
-        yield from partitions(opened, lane.lane, keys, again=again)
+    if lane in opened.lanes():
+        yield from partitions(opened, lane, keys, again=again)
         return
-    context.log.info(f"no query joins {lane.lane} yet: nothing to evaluate")
+    context.log.info(f"no query joins {lane} yet: nothing to evaluate")
     for name in sorted(keys):
-        yield PartitionReport(lane.lane, name, (), changed=False, proved=False, groups=())
+        yield PartitionReport(lane, name, (), changed=False, proved=False, groups=())
 
 
 def _these(opened: Lake, lane: Lane, names: Sequence[str]) -> list[Account]:
-    known = accounts(opened.store, lane.lane)
+    known = accounts(opened.store, lane.name)
     return [known[name] for name in names if name in known]
 
 
@@ -214,8 +208,7 @@ def _log_partition(context: dg.AssetExecutionContext, report: PartitionReport) -
     if report.proved:
         what = "evaluated again, the same rows"
     counts = report.counts
-    names = OF_JOINS if sides_of(report.lane) else OF_FEED
-    totals = " · ".join(f"{words} {counts[name]:,}" for words, name in names.items())
-    context.log.info(f"{report.key}: {what}: {counted(counts['accepted'], 'tuple')} → {totals}")
+    results = f"{counted(counts['accepted'], 'tuple')} → {report.lane.summary(counts)}"
+    context.log.info(f"{report.key}: {what}: {results}")
     for group in report.groups if report.changed else ():
         context.log.info(f"{report.key}: {dict(seconds_of(group.seconds, len(group.epochs)))}")

@@ -13,12 +13,13 @@ graph, and no code.
 
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 
 import dagster as dg
 
-from assets.lanes import JOINED, Lane
+from assets.lanes import assets_of, group_of, owners_of
 from assets.partitions import of_feed
+from pipelines.lanes import Lane, lane_named
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.views import views
 from pipelines.serve.views.of_feeds import EACH, name_of, own_columns
@@ -40,22 +41,14 @@ SHORTEST = timedelta(minutes=1)
 SPARK, DUCKDB = {"spark", "deltalake"}, {"duckdb", "deltalake"}
 
 
-class AssetGroup(Protocol):
-    """A feed, or a lane: what a group of the graph is called by."""
-
-    @property
-    def name(self) -> str:
-        """The first part of its assets' keys."""
-
-
 def landing_key(feed: Feed) -> dg.AssetKey:
     """Name the folder, or the Delta table, that a feed's deliveries land in."""
     return dg.AssetKey([LANDING, feed.name])
 
 
-def key(of: AssetGroup, table: str) -> dg.AssetKey:
+def key(of: Feed | Lane, table: str) -> dg.AssetKey:
     """Name a feed's part of a table, or a lane's."""
-    return dg.AssetKey([of.name, table])
+    return dg.AssetKey([group_of(of) if isinstance(of, Lane) else of.name, table])
 
 
 def landing(feed: Feed) -> dg.AssetSpec:
@@ -73,7 +66,7 @@ def landing(feed: Feed) -> dg.AssetSpec:
 def ingested(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
     """Declare what deliveries are loaded into: tuples and quarantine."""
     landed = {"stream_id": feed.stream_column, "ts": feed.ts_column, **dict.fromkeys(feed.axes)}
-    lane = Lane.of_feed(feed)
+    lane = lane_named(settings, feed.name)
     return [
         _spec(settings, lane, feed.name, [landing_key(feed)], landed),
         _spec(settings, lane, "quarantine", [landing_key(feed)]),
@@ -84,7 +77,7 @@ def evaluated(settings: Settings, lane: Lane) -> list[dg.AssetSpec]:
     """Declare what an epoch writes; the state is made from the state as of the partition before."""
     tuples = [key(feed, feed.name) for feed in lane.feeds]
     deps = _deps_of_joins(lane, tuples) if lane.joins else _deps_of_feed(lane, tuples)
-    return [_spec(settings, lane, table, deps[table]) for table in lane.tables]
+    return [_spec(settings, lane, table, deps[table]) for table in assets_of(lane)]
 
 
 def _deps_of_feed(lane: Lane, tuples: list[dg.AssetKey]) -> Mapping[str, list[Any]]:
@@ -99,9 +92,10 @@ def _deps_of_feed(lane: Lane, tuples: list[dg.AssetKey]) -> Mapping[str, list[An
 
 
 def _deps_of_joins(lane: Lane, tuples: list[dg.AssetKey]) -> Mapping[str, list[Any]]:
-    states = ("set_members", "live_windows")
+    states = [table.name for table in lane.logs]
     return {
-        table: [*tuples, _before(lane, table) if table in states else QUERIES] for table in JOINED
+        table: [*tuples, _before(lane, table) if table in states else QUERIES]
+        for table in assets_of(lane)
     }
 
 
@@ -137,13 +131,13 @@ def _spec(
         key(lane, table),
         deps=deps,
         description=declared.comment,
-        group_name=lane.name,
+        group_name=group_of(lane),
         kinds=SPARK,
-        owners=lane.owners,
+        owners=owners_of(lane),
         partitions_def=of_feed(settings, lane.feeds[0]),
         freshness_policy=freshness(lane.feeds[0]) if table == "events" else None,
         metadata={
-            "dagster/table_name": name_of(lane.name, table) if table in EACH else table,
+            "dagster/table_name": name_of(group_of(lane), table) if table in EACH else table,
             "dagster/uri": f"file://{settings.root / table}",
             "dagster/column_schema": columns(shown),
             **lineage(settings, parents, shown, landed, prefixes),

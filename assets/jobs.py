@@ -14,7 +14,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 
 from assets.feeds import AGAIN, WRITER
 from assets.graph import key
-from assets.lanes import Lane, joins_of, lanes
+from assets.lanes import assets_of, group_of, pairs_of
 from assets.metadata import materializations, staleness, table_of
 from assets.partitions import of_feed as partitions_of_feed
 from assets.partitions import shown
@@ -23,7 +23,7 @@ from assets.resources import LakeAccess, plain_failures
 from fencepost.text import counted
 from pipelines.epochs.accounts import Account, accounts
 from pipelines.epochs.partitions import partitions, stale_keys
-from pipelines.lanes.lane import lanes as all_lanes
+from pipelines.lanes import Lane, declared_lanes, lane_named
 from pipelines.progress import Progress
 from pipelines.project.settings import Feed, Settings
 from pipelines.runs.maintain import maintain as maintained
@@ -34,33 +34,34 @@ Accounts = Mapping[str, Mapping[str, Account]]
 
 def of_feed(settings: Settings, feed: Feed) -> UnresolvedAssetJobDefinition:
     """Give the job that a feed's schedule and sensor start; its joins go with it."""
-    joins = joins_of(settings, feed)
-    behind = f" Then evaluate {' and '.join(lane.lane for lane in joins)}." if joins else ""
+    joins = pairs_of(settings, feed)
+    behind = f" Then evaluate {' and '.join(lane.name for lane in joins)}." if joins else ""
     return dg.define_asset_job(
         f"evaluate_{feed.name}",
-        selection=dg.AssetSelection.assets(*_of_feeds([feed]), *_of_lanes(joins)),
+        selection=dg.AssetSelection.assets(*_of_feed(settings, feed), *_of_lanes(joins)),
         description=f"Load what has landed for {feed.name} and evaluate its partitions.{behind}",
     )
 
 
-def of_joins(lane: Lane) -> UnresolvedAssetJobDefinition:
+def of_joins(settings: Settings, lane: Lane) -> UnresolvedAssetJobDefinition:
     """Give the job that evaluates both feeds of a pair, and their joins."""
     left, right = lane.feeds
+    both = [*_of_feed(settings, left), *_of_feed(settings, right)]
     return dg.define_asset_job(
-        f"evaluate_{lane.name}",
-        selection=dg.AssetSelection.assets(*_of_feeds(lane.feeds), *_of_lanes([lane])),
+        f"evaluate_{group_of(lane)}",
+        selection=dg.AssetSelection.assets(*both, *_of_lanes([lane])),
         description=f"Load what has landed for {left.name} and {right.name} and evaluate "
         "the partitions of both and of their joins.",
     )
 
 
-def _of_feeds(feeds: Sequence[Feed]) -> list[dg.AssetKey]:
-    landed = [key(feed, table) for feed in feeds for table in (feed.name, "quarantine")]
-    return [*landed, *_of_lanes([Lane.of_feed(feed) for feed in feeds])]
+def _of_feed(settings: Settings, feed: Feed) -> list[dg.AssetKey]:
+    landed = [key(feed, table) for table in (feed.name, "quarantine")]
+    return [*landed, *_of_lanes([lane_named(settings, feed.name)])]
 
 
 def _of_lanes(some: Sequence[Lane]) -> list[dg.AssetKey]:
-    return [key(lane, table) for lane in some for table in lane.tables]
+    return [key(lane, table) for lane in some for table in assets_of(lane)]
 
 
 def jobs() -> list[dg.JobDefinition]:
@@ -107,10 +108,10 @@ def evaluate_stale(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAc
         before = _known(lake)
     done: list[tuple[str, str]] = []
     with plain_failures(), lake.writing("reevaluate") as opened:
-        for name in all_lanes(opened.store, lake.settings):
-            for report in partitions(opened, name, stale_keys(opened, name)):
-                context.log.info(f"{name} {report.key}: re-evaluated")
-                done.append((name, report.key))
+        for lane in opened.lanes():
+            for report in partitions(opened, lane, stale_keys(opened, lane)):
+                context.log.info(f"{lane} {report.key}: re-evaluated")
+                done.append((lane.name, report.key))
     _report_changes(context, lake.settings, before, _known(lake))
     context.add_output_metadata({"re-evaluated": table_of(("feed, or joins", "partition"), done)})
 
@@ -150,19 +151,19 @@ def maintain() -> None:
 
 def _known(lake: LakeAccess) -> Accounts:
     store = lake.store()
-    return {lane.lane: accounts(store, lane.lane) for lane in lanes(lake.settings)}
+    return {lane.name: accounts(store, lane.name) for lane in declared_lanes(lake.settings)}
 
 
 def _report_changes(
     context: dg.OpExecutionContext, settings: Settings, before: Accounts, now: Accounts
 ) -> None:
     """Report the partitions that changed."""
-    for lane in lanes(settings):
-        known = now[lane.lane]
-        if before[lane.lane] == known:
+    for lane in declared_lanes(settings):
+        known = now[lane.name]
+        if before[lane.name] == known:
             continue
         definition = partitions_of_feed(settings, lane.feeds[0])
-        here = [each for each in changed(before[lane.lane], known) if shown(definition, each.key)]
+        here = [each for each in changed(before[lane.name], known) if shown(definition, each.key)]
         for materialization in materializations(lane, here):
             context.log_event(materialization)
         for each in staleness(lane, known.values()):

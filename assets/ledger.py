@@ -15,7 +15,6 @@ from datetime import UTC, datetime, timedelta
 
 import dagster as dg
 
-from assets.lanes import Lane, lanes
 from assets.metadata import FINGERPRINT, materializations, staleness
 from assets.partitions import of_feed, shown
 from assets.refusals import readability
@@ -23,6 +22,7 @@ from assets.registry import unreported
 from assets.resources import LakeAccess, plain_failures
 from fencepost.hashing import digest
 from pipelines.epochs.accounts import Account, accounts
+from pipelines.lanes import Lane, declared_lanes
 from pipelines.project.settings import Settings
 
 MOST = 100
@@ -43,7 +43,7 @@ Days = Mapping[tuple[str, str], Sequence[Account]]
 
 def ledger(settings: Settings) -> dg.SensorDefinition:
     """Give the sensor."""
-    shown_lanes = {lane.lane: lane for lane in lanes(settings)}
+    shown_lanes = {lane.name: lane for lane in declared_lanes(settings)}
 
     @dg.sensor(
         name="ledger",
@@ -95,11 +95,11 @@ def ledger(settings: Settings) -> dg.SensorDefinition:
 def _days(settings: Settings, known: Mapping[str, Sequence[Account]]) -> Days:
     """Group the partitions by day, the newest first."""
     days: dict[tuple[str, str], list[Account]] = defaultdict(list)
-    for lane in lanes(settings):
+    for lane in declared_lanes(settings):
         definition = of_feed(settings, lane.feeds[0])
-        for account in known[lane.lane]:
+        for account in known[lane.name]:
             if shown(definition, account.key):
-                days[lane.lane, account.key[:10]].append(account)
+                days[lane.name, account.key[:10]].append(account)
     return dict(sorted(days.items(), key=lambda item: item[0][1], reverse=True))
 
 

@@ -12,9 +12,11 @@ from typing import Any
 import dagster as dg
 
 from assets.graph import MARTS, key
-from assets.lanes import Lane
+from assets.lanes import assets_of
 from pipelines.epochs.accounts import Account
+from pipelines.lanes import Lane
 from pipelines.project.settings import Feed
+from schemas.events import TRANSITIONS
 
 FINGERPRINT = "fencepost/stands"
 """The entry that says which rows are shown: the same value, the same rows."""
@@ -25,7 +27,6 @@ TO_DO_ALL = "the job `reevaluate` evaluates them again"
 MOST = 50
 """Stale partitions that are listed."""
 
-TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
 REJECTED = ("late", "duplicate", "conflict")
 PHASES = ("read", "sort", "evaluate", "write", "commit")
 
@@ -63,7 +64,7 @@ def evaluated_metadata(lane: Lane, account: Account) -> Mapping[dg.AssetKey, Met
     if account.epochs:
         common["generation"] = account.epochs[-1].generation
     by_table = (_of_joins if lane.joins else _of_feed)(account.counts, common)
-    return {key(lane, table): by_table[table] for table in lane.tables}
+    return {key(lane, table): by_table[table] for table in assets_of(lane)}
 
 
 def _of_feed(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metadata]:
@@ -131,7 +132,7 @@ def materializations(
 def shows_partitions(lane: Lane) -> list[dg.AssetKey]:
     """List the assets that show a lane's results: wrong wherever a partition is stale."""
     more = () if lane.joins else ("quarantine", *MARTS)
-    return [key(lane, table) for table in (*lane.tables, *more)]
+    return [key(lane, table) for table in (*assets_of(lane), *more)]
 
 
 def staleness(lane: Lane, known: Iterable[Account]) -> list[dg.AssetCheckEvaluation]:

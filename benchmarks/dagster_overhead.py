@@ -87,7 +87,7 @@ def bare(settings: Settings, _: dg.DagsterInstance) -> Work:
     def work() -> None:
         with writing(settings, "bench", runner_of(settings, quick=True)) as (lake, _):
             take_in(lake.store, settings, lake.runner)
-            for report in partitions(lake, FEED, [KEY]):
+            for report in partitions(lake, lake.lane(FEED), [KEY]):
                 assert report.changed
 
     return work

@@ -50,7 +50,7 @@ def epochs(scale: Scale) -> Iterator[Line]:
         lake = _made(Path(folder), updates, bands)
         one_each = replace(lake, limits=Limits(epoch_deliveries=1, group=1, snapshot_every=1))
         for lane in UPDATES:
-            for _ in advance(one_each, lane):
+            for _ in advance(one_each, one_each.lane(lane)):
                 pass
         joined = partial(_evaluated, lake, LANE, updates)
         crossed = partial(_evaluated, lake, TICKS, updates)

@@ -16,7 +16,7 @@ from benchmarks.report import Line
 from fencepost.crossings import BorderIndex
 from fencepost.engine import FeedState, step
 from fencepost.hashing import content_hash
-from pipelines.epochs.drive import Lake, answers_of, chain_of, job_of, plan
+from pipelines.epochs.drive import Lake, arrivals_of, chain_of, plan
 from pipelines.epochs.partitions import rows_of
 from pipelines.execute.task import NOT_HASHED
 from pipelines.planning.chain import Epoch
@@ -64,11 +64,13 @@ def carried_out(
 ) -> tuple[float, Evaluated]:
     """Plan the next group and carry it out as `drive.execute` does, with a watch at each stage."""
     clock = [time.perf_counter()]
-    group = plan(lake, lane, again_from=again_from)
+    wanted = lake.lane(lane)
+    group = plan(lake, wanted, again_from=again_from)
     clock.append(time.perf_counter())
-    job = job_of(lake, chain_of(lake.store, lane), group)
+    chain, arrivals = chain_of(lake.store, lane), arrivals_of(lake.store)
+    job = wanted.job(lake.store, lake.runner.slots, chain, group, arrivals)
     clock.append(time.perf_counter())
-    answers = answers_of(lake, job)
+    answers = job.answers(lake.settings, lake.runner)
     clock.append(time.perf_counter())
     (epoch,) = job.commit(answers, {})
     clock.append(time.perf_counter())

@@ -34,7 +34,7 @@ def micro(bench: Bench) -> list[Line]:
     first = PriceWalks(streams=streams, length=1).tuples()
     _deliver(bench, lake, first, "first")
     whole = replace(lake, limits=Limits(snapshot_every=1))
-    assert [group.counts["accepted"] for group in advance(whole, FEED)] == [streams]
+    assert [group.counts["accepted"] for group in advance(whole, whole.lane(FEED))] == [streams]
     draws = np.random.default_rng(1)
 
     def ours() -> tuple[float, Evaluated]:

@@ -1,5 +1,7 @@
 """What a lane is called: a feed has its own name, an ordered pair of feeds `left~right`.
 
+Names are put together and taken apart here alone, in Python and in SQL.
+
 Law: no feed has a name like a pair's.
 """
 
@@ -17,6 +19,26 @@ def sides_of(lane: str) -> tuple[str, str] | None:
     return (left, right) if parted else None
 
 
+def pair_of(lane: str) -> tuple[str, str]:
+    """Give the left and the right feed of a lane that is known to be a pair."""
+    left, _, right = lane.partition(_BETWEEN)
+    return left, right
+
+
 def feeds_of(lane: str) -> tuple[str, ...]:
     """Give the feeds of any lane: one, or the two that are joined."""
     return sides_of(lane) or (lane,)
+
+
+def feed_of_lane_sql(feed: str, lane: str) -> str:
+    """Write in SQL that a feed is one of a lane's; both are expressions."""
+    return f"{feed} IN ({_part_sql(lane, 1)}, {_part_sql(lane, 2)})"
+
+
+def left_of_lane_sql(feed: str, lane: str) -> str:
+    """Write in SQL that a feed is the left one of a pair, or the feed itself."""
+    return f"{feed} = {_part_sql(lane, 1)}"
+
+
+def _part_sql(lane: str, part: int) -> str:
+    return f"SPLIT_PART({lane}, '{_BETWEEN}', {part:d})"

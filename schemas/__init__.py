@@ -1,6 +1,6 @@
 """The tables of the lake, one declaration each: columns with comments, constraints, layout."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from schemas.arrivals import ARRIVALS
 from schemas.dismissals import DISMISSALS
@@ -10,38 +10,20 @@ from schemas.joins import band_changes, live_windows, pairs, set_members
 from schemas.logs import pending, reorder, stream_state
 from schemas.quarantine import QUARANTINE
 from schemas.queries import QUERIES
-from schemas.table import Column, Table
+from schemas.table import Column, Owner, Table
 from schemas.tuples import tuples
 
-__all__ = ["FORMAT", "RESERVED", "Column", "Table", "all_tables"]
+__all__ = ["FORMAT", "RESERVED", "Column", "Table", "all_tables", "logs_of", "written_by"]
 
-FORMAT = 4
+FORMAT = 5
 """The version of this layout; a lake of a newer one is refused.
 
 2   matches: the table, the column `tests` of `queries`, `matched` and `choice` of `epochs`
 3   joins: their four tables, what `queries` keeps of them, their counts in `epochs`, and
     `deleted` in the tables of tuples
 4   dismissals: refused deliveries that somebody dismissed
+5   band_changes: the column `side`
 """
-
-RESERVED = (
-    "arrivals",
-    "band_changes",
-    "dismissals",
-    "epochs",
-    "events",
-    "live_windows",
-    "matches",
-    "pairs",
-    "pending",
-    "quarantine",
-    "queries",
-    "reorder",
-    "set_members",
-    "stream_state",
-    "transitions",
-)
-"""Names of tables that no feed may have."""
 
 
 def all_tables(axes: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
@@ -60,8 +42,27 @@ def all_tables(axes: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
         matches(),
         pairs(axes),
         band_changes(),
-        live_windows(axes),
         set_members(axes),
+        live_windows(axes),
         *(tuples(feed, own) for feed, own in axes.items()),
     )
     return {table.name: table for table in declared}
+
+
+def written_by(owner: Owner, tables: Iterable[Table]) -> list[Table]:
+    """Give the tables that a lane's epochs are committed to, in the order of the commits.
+
+    What was found goes first. Of the logs, the one that says where each stream stands is declared
+    first and committed last.
+    """
+    mine = [table for table in tables if table.owner == owner]
+    return [*(table for table in mine if table.role == "found"), *logs_of(owner, mine)[::-1]]
+
+
+def logs_of(owner: Owner, tables: Iterable[Table]) -> list[Table]:
+    """Give the logs of a lane; the first says where each stream stands."""
+    return [table for table in tables if table.owner == owner and table.role == "log"]
+
+
+RESERVED = tuple(sorted(all_tables({})))
+"""Names of tables that no feed may have."""

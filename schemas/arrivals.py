@@ -41,6 +41,9 @@ ARRIVALS = Table(
         Column("reason", "string", "why it was refused, in a word", nullable=True),
         Column("detail", "string", "why it was refused, in words", nullable=True),
     ),
+    role="ledger",
+    owner="lake",
+    key=("n",),
     checks={
         "a_number_is_positive": "n > 0",
         "kind_is_known": "kind = 'delivery' OR kind = 'registry'",

@@ -13,5 +13,8 @@ DISMISSALS = Table(
         Column("note", "string", "why it was dismissed, as it was given", nullable=True),
         Column("dismissed_at", "timestamp", "when it was dismissed"),
     ),
+    role="ledger",
+    owner="lake",
+    key=("n",),
     checks={"a_number_is_positive": "n > 0"},
 )

@@ -60,6 +60,9 @@ EPOCHS = Table(
             nullable=True,
         ),
     ),
+    role="ledger",
+    owner="lake",
+    key=("epoch", "generation"),
     checks={
         "an_epoch_is_not_negative": "epoch >= 0",
         "state_is_known": "state = 'planned' OR state = 'done' OR state = 'horizon'",

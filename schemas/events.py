@@ -13,6 +13,9 @@ WHO = (
     Column("query_version", "integer", "its version"),
     Column("stream_id", "string", "the stream"),
 )
+BY = tuple(column.name for column in WHO)
+TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
+"""The types of transitions."""
 DAY = Column("day", "date", "the day of ts, UTC")
 
 
@@ -33,21 +36,24 @@ def events(axes: Axes) -> Table:
             *EPOCH,
             DAY,
         ),
+        role="found",
+        owner="feed",
+        key=(*BY, "ts"),
         partitioned_by=("feed", "day"),
         sorted_by=("query_id", "stream_id", "ts"),
+        clustered_by=("query_id", "stream_id"),
         checks={"type_is_known": "type = 'I' OR type = 'O'"},
     )
 
 
 def transitions() -> Table:
     """Declare what became of the crossings of queries with `within`."""
-    kinds = ("pass_through", "short_absence", "stay", "departure")
     return Table(
         "transitions",
         "What a crossing turned into within the time t of its query." + RAW,
         (
             FEED,
-            Column("type", "string", ", ".join(kinds)),
+            Column("type", "string", ", ".join(TRANSITIONS)),
             *WHO,
             Column("ts", "timestamp", "when it was decided"),
             Column("from_ts", "timestamp", "time of the first crossing"),
@@ -56,9 +62,13 @@ def transitions() -> Table:
             *EPOCH,
             DAY,
         ),
+        role="found",
+        owner="feed",
+        key=(*BY, "from_ts"),
         partitioned_by=("feed", "day"),
         sorted_by=("query_id", "stream_id", "ts"),
-        checks={"type_is_known": " OR ".join(f"type = '{kind}'" for kind in kinds)},
+        clustered_by=("query_id", "stream_id"),
+        checks={"type_is_known": " OR ".join(f"type = '{kind}'" for kind in TRANSITIONS)},
     )
 
 
@@ -75,6 +85,10 @@ def matches() -> Table:
             *EPOCH,
             DAY,
         ),
+        role="found",
+        owner="feed",
+        key=(*BY, "ts"),
         partitioned_by=("feed", "day"),
         sorted_by=("query_id", "stream_id", "ts"),
+        clustered_by=("query_id", "stream_id"),
     )

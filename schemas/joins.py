@@ -15,7 +15,17 @@ QUERY = (
     Column("query_id", "string", "the query"),
     Column("query_version", "integer", "its version"),
 )
+BY = tuple(column.name for column in QUERY)
+CLUSTERED = ("query_id", "left_stream_id", "right_stream_id")
 FEED = Column("feed", "string", "the feed, one of the lane's two")
+LEFT, RIGHT, REGISTRATION = "left", "right", "registration"
+SIDE = Column(
+    "side",
+    "string",
+    "what changed it: a tuple of the left or the right feed, or a registration; null: not recorded",
+    nullable=True,
+)
+"""Stands last, where a table that was made without it gets it."""
 
 
 def pairs(axes: Axes) -> Table:
@@ -37,8 +47,12 @@ def pairs(axes: Axes) -> Table:
             *EPOCH,
             DAY,
         ),
+        role="found",
+        owner="join",
+        key=(*BY, "left_stream_id", "left_ts", "right_stream_id", "right_ts"),
         partitioned_by=("day",),  # delta-rs finds no file below a folder named left~right
         sorted_by=("query_id", "ts"),
+        clustered_by=CLUSTERED,
     )
 
 
@@ -60,10 +74,37 @@ def band_changes() -> Table:
             Column("arrival", "long", "the delivery or registry commit that did it: arrivals.n"),
             *EPOCH,
             DAY,
+            SIDE,
         ),
+        role="found",
+        owner="join",
+        key=(*BY, "left_stream_id", "right_stream_id", "ts", "arrival"),
         partitioned_by=("day",),
         sorted_by=("query_id", "ts"),
+        clustered_by=CLUSTERED,
         checks={"change_is_known": "change = 1 OR change = -1"},
+    )
+
+
+def set_members(axes: Axes) -> Table:
+    """Declare the log of each stream's last tuple: the dynamic sets of band joins."""
+    return Table(
+        "set_members",
+        "The current value of every stream of a lane's feeds: what band joins join." + LOG,
+        (
+            LANE,
+            FEED,
+            STREAM,
+            Column("ts", "timestamp", "time of its last tuple"),
+            *axis_columns(axes),
+            Column("member", "boolean", "false: its last tuple removed it from the sets"),
+            *EPOCH,
+            SNAPSHOT,
+        ),
+        role="log",
+        owner="join",
+        key=("feed", "stream_id"),
+        sorted_by=("epoch",),
     )
 
 
@@ -89,24 +130,8 @@ def live_windows(axes: Axes) -> Table:
             *EPOCH,
             SNAPSHOT,
         ),
-        sorted_by=("epoch",),
-    )
-
-
-def set_members(axes: Axes) -> Table:
-    """Declare the log of each stream's last tuple: the dynamic sets of band joins."""
-    return Table(
-        "set_members",
-        "The current value of every stream of a lane's feeds: what band joins join." + LOG,
-        (
-            LANE,
-            FEED,
-            STREAM,
-            Column("ts", "timestamp", "time of its last tuple"),
-            *axis_columns(axes),
-            Column("member", "boolean", "false: its last tuple removed it from the sets"),
-            *EPOCH,
-            SNAPSHOT,
-        ),
+        role="log",
+        owner="join",
+        key=("feed", "stream_id", "ts"),
         sorted_by=("epoch",),
     )

@@ -6,6 +6,7 @@ no session of ours, and no knowledge of epochs. A view has the columns of its ma
 Law: a mart's rows of a feed are those that the view showed at one moment, all of them.
 """
 
+from schemas.events import TRANSITIONS
 from schemas.table import Column, Table
 
 PAIR = (
@@ -14,13 +15,16 @@ PAIR = (
     Column("query_version", "integer", "its version"),
     Column("stream_id", "string", "the stream"),
 )
-TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
+MEMBER = ("query_id", "query_version", "stream_id")
 AS_OF = " As of the last refresh: its commit says at which epoch that was."
 
 INSIDE_NOW = Table(
     "inside_now",
     "Which stream is inside which query at the lane's watermark, of those that were seen entering.",
     (*PAIR, Column("since", "timestamp", "when it entered")),
+    role="mart",
+    owner="lake",
+    key=MEMBER,
     partitioned_by=("feed",),
     sorted_by=("query_id", "query_version", "stream_id"),
 )
@@ -40,6 +44,9 @@ VISITS = Table(
         Column("ended_by", "string", "crossing, removal, valid_to; null: inside", nullable=True),
         Column("duration", "double", "seconds; null: either end is not known", nullable=True),
     ),
+    role="mart",
+    owner="lake",
+    key=(*MEMBER, "entered_ts", "left_ts"),
     partitioned_by=("feed",),
     sorted_by=("query_id", "query_version", "stream_id", "entered_ts", "left_ts"),
 )
@@ -61,6 +68,9 @@ DAILY_SUMMARY = Table(
         Column("longest_duration", "double", "seconds, of those; null: not known", True),
         Column("inside", "long", "streams inside at the day's end, or now if that is to come"),
     ),
+    role="mart",
+    owner="lake",
+    key=("day", "query_id", "query_version"),
     partitioned_by=("feed",),
     sorted_by=("day", "query_id", "query_version"),
 )

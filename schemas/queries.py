@@ -49,6 +49,9 @@ QUERIES = Table(
         Column("at_least", "double", "the least left - right; null: an open end", nullable=True),
         Column("at_most", "double", "the largest left - right; null: an open end", nullable=True),
     ),
+    role="ledger",
+    owner="lake",
+    key=("id",),
     sorted_by=("feed", "id"),
     checks={
         "on_first_is_known": "on_first = 'silent' OR on_first = 'enter'",

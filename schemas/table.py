@@ -7,10 +7,18 @@ declaration. Every time is UTC in microseconds, every value a finite double.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Literal
 
 import pyarrow as pa
 
 TIME = pa.timestamp("us", "UTC")
+
+Role = Literal["tuples", "found", "log", "ledger", "mart"]
+"""What a table is for: the tuples of one feed; what epochs found; what they remember; what was
+planned, done or registered; what is written down for readers without a session."""
+
+Owner = Literal["feed", "join", "lake"]
+"""Who writes it: the lane of a feed, the lane of two feeds that are joined, or no lane at all."""
 
 KINDS: Mapping[str, pa.DataType] = {
     "string": pa.string(),
@@ -47,16 +55,23 @@ class Column:
 class Table:
     """A table of the lake.
 
+    key             what identifies a row within its lane; of a key of a log or a ledger the newest
+                    row tells
     partitioned_by  columns that name folders; the others stand in the files
     sorted_by       the order of the rows within a file, so that row groups can be passed over
+    clustered_by    what maintenance arranges the rows of all files by: a query reads few of them
     checks          SQL conditions by name that every row meets, in any engine that writes
     """
 
     name: str
     comment: str
     columns: tuple[Column, ...]
+    role: Role
+    owner: Owner
+    key: tuple[str, ...]
     partitioned_by: tuple[str, ...] = ()
     sorted_by: tuple[str, ...] = ()
+    clustered_by: tuple[str, ...] = ()
     checks: Mapping[str, str] = field(default_factory=dict)
 
     @cached_property
@@ -65,8 +80,8 @@ class Table:
         return pa.schema([column.arrow for column in self.columns])
 
     @property
-    def whose(self) -> str | None:
-        """The column that names the lane a row belongs to; None where no lane writes rows."""
+    def lane_column(self) -> str | None:
+        """The column that names the lane of a row; None where rows are of no lane."""
         names = [column.name for column in self.columns]
         return next((name for name in ("lane", "feed") if name in names), None)
 

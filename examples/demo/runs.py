@@ -20,13 +20,14 @@ from dagster._core.storage.asset_check_execution_record import (
 
 from assets.definitions import definitions
 from assets.graph import MARTS, QUERIES, REPORT, key
-from assets.lanes import EVALUATED
+from assets.lanes import assets_of
 from assets.partitions import range_tags
 from assets.resources import LakeAccess
 from examples.demo.place import FEEDS, KEPT
 from fencepost.errors import StateError
 from pipelines.epochs.accounts import accounts
 from pipelines.lake.store import Store
+from pipelines.lanes import lane_named
 from pipelines.progress import Progress
 from pipelines.project.settings import Settings
 
@@ -72,7 +73,7 @@ class Runs:
     def has_told(self, name: str, hours: Sequence[str]) -> bool:
         """Say whether the history has every hour of a feed, and every check of it."""
         feed = self.settings.feeds[name]
-        tables = (key(feed, table) for table in (feed.name, *EVALUATED))
+        tables = (key(feed, each) for each in (name, *assets_of(lane_named(self.settings, name))))
         return all(
             set(hours) <= self.instance.get_materialized_partitions(table) for table in tables
         ) and all(self.checks(name).values())

@@ -10,10 +10,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from fencepost.lanes import sides_of
 from pipelines.checks.one_pass import Tally, tallies
 from pipelines.checks.results import Checked
 from pipelines.checks.scope import CheckScope
+from pipelines.lanes import lane_named
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 
 def contract_checks(
     settings: Settings,
-    lane: str,
+    name: str,
     epochs: Sequence[Epoch] | None = None,
     tables: Sequence[str] | None = None,
 ) -> list[Checked]:
     """Hold a lane's tables, or some of them, against their contracts; None: all epochs."""
-    scope = CheckScope.of(settings, lane, epochs)
+    scope = CheckScope.of(lane_named(settings, name), epochs)
     session = duckdb_session(settings.root, settings.tables)
     try:
         return [
             checked
-            for name, contract in contracts(lane, settings.axes).items()
-            if tables is None or name in tables
+            for table, contract in contracts(name, settings.axes).items()
+            if tables is None or table in tables
             for checked in verified(session, scope, contract)
         ]
     finally:
@@ -68,7 +68,7 @@ def _checked(contract: Contract, promise: Expectation, tally: Tally, seconds: fl
 
 def _rows_of(scope: CheckScope, table: str) -> str:
     """Write as SQL which rows of a table are looked at."""
-    if sides_of(scope.lane):
+    if scope.lane.joins:
         return f"t.lane = '{scope.lane}' AND {scope.epochs('t.epoch')}"
     if table == scope.feed:
         return scope.deliveries("t.arrival")

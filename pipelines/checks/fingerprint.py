@@ -15,10 +15,9 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 import schemas
-from fencepost.lanes import feeds_of, sides_of
 from pipelines import checks
 from pipelines.lake.store import Store
-from pipelines.project.settings import Settings
+from pipelines.lanes import Lane
 from pipelines.serve import views
 from schemas import Table
 
@@ -27,15 +26,16 @@ REGISTRY = "queries"
 """The lane of registry commits, in the sequence."""
 
 
-def fingerprint(store: Store, settings: Settings, lane: str) -> str:
+def fingerprint(store: Store, lane: Lane) -> str:
     """Give the fingerprint of a lane; 10 µs a data file, and what reading the ledgers takes."""
+    axes = lane.settings.axes
     said = blake2b(_code().encode(), digest_size=16)
-    said.update(repr([(feed, settings.axes.get(feed)) for feed in feeds_of(lane)]).encode())
-    said.update(repr((store.buckets, sorted(settings.axes))).encode())
+    said.update(repr([(feed, axes.get(feed)) for feed in lane.feed_names]).encode())
+    said.update(repr((store.buckets, sorted(axes))).encode())
     for name, table in store.tables.items():
         if name in LEDGERS:
             parts = _rows(store, name, lane)
-        elif _reads(table, lane, settings):
+        elif _reads(table, lane):
             parts = _files(store, table, lane)
         else:
             continue
@@ -44,28 +44,32 @@ def fingerprint(store: Store, settings: Settings, lane: str) -> str:
     return said.hexdigest()
 
 
-def _rows(store: Store, ledger: str, lane: str) -> Iterator[str]:
+def _rows(store: Store, ledger: str, lane: Lane) -> Iterator[str]:
     """Give a lane's rows of a ledger, and those of the registry."""
     rows = store.rows(ledger)
-    mine = pc.is_in(rows["lane"], pc.cast([lane, *feeds_of(lane), REGISTRY], rows["lane"].type))
+    wanted = [lane.name, *lane.feed_names, REGISTRY]
+    mine = pc.is_in(rows["lane"], pc.cast(wanted, rows["lane"].type))
     return (repr(row) for row in rows.filter(mine).to_pylist())
 
 
-def _files(store: Store, table: Table, lane: str) -> Iterator[str]:
+def _files(store: Store, table: Table, lane: Lane) -> Iterator[str]:
     """Give the data files that may hold rows of a lane, each with its size and time of change."""
-    of_lane = {lane, *feeds_of(lane)}
+    of_lane = {lane.name, *lane.feed_names}
     folder = store.folder(table.name)
     for file in store.files(table.name):
-        if table.whose in table.partitioned_by and file.partition[table.whose] not in of_lane:
+        if (
+            table.lane_column in table.partitioned_by
+            and file.partition[table.lane_column] not in of_lane
+        ):
             continue
         yield f"{file.path} {_stands(folder / file.path)}"
 
 
-def _reads(table: Table, lane: str, settings: Settings) -> bool:
+def _reads(table: Table, lane: Lane) -> bool:
     """Say whether a lane's checks read a table: not the tuples of others, nor joins for a feed."""
-    if table.name in settings.axes:
-        return table.name in feeds_of(lane)
-    return table.whose != "lane" or sides_of(lane) is not None
+    if table.role == "tuples":
+        return table.name in lane.feed_names
+    return table.owner != "join" or lane.joins
 
 
 def _stands(path: Path) -> str:

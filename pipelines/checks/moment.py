@@ -21,6 +21,7 @@ from pipelines.checks.results import Checked
 from pipelines.checks.scope import CheckScope
 from pipelines.checks.site import Site
 from pipelines.lake.store import Store
+from pipelines.lanes import Lane
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from schemas.expectations import Contract, contracts
@@ -35,7 +36,7 @@ class Moment:
     again  look at everything, whatever passed before
     """
 
-    def __init__(self, settings: Settings, lanes: Iterable[str], *, again: bool = False) -> None:
+    def __init__(self, settings: Settings, lanes: Iterable[Lane], *, again: bool = False) -> None:
         """Take the fingerprints; refuse a lane of feeds that are not declared."""
         self._settings = settings
         self._again = again
@@ -44,9 +45,9 @@ class Moment:
         store = Store.to_read(settings.root, settings.tables)
         self._keys = {}
         for lane in lanes:
-            CheckScope.of(settings, lane, None)
-            self._keys[lane] = fingerprint(store, settings, lane)
-        self._memories = {lane: PassedChecks(settings.root, lane) for lane in self._keys}
+            CheckScope.of(lane, None)
+            self._keys[lane] = fingerprint(store, lane)
+        self._memories = {lane: PassedChecks(settings.root, lane.name) for lane in self._keys}
 
     def __enter__(self) -> Self:
         return self
@@ -65,25 +66,25 @@ class Moment:
 
     def own(
         self,
-        lane: str,
+        lane: Lane,
         epochs: Sequence[Epoch] | None = None,
         names: Collection[str] | None = None,
     ) -> Iterator[Checked]:
         """Make our own checks of a lane, or those of these names; over some epochs, or all."""
-        scope = CheckScope.of(self._settings, lane, epochs)
+        scope = CheckScope.of(lane, epochs)
         for check in own_checks_of(lane):
             if names is None or check.name in names:
                 yield from self._unit(scope, f"own {check.name}", self._own(scope, check))
 
     def contracts(
         self,
-        lane: str,
+        lane: Lane,
         epochs: Sequence[Epoch] | None = None,
         names: Collection[str] | None = None,
     ) -> Iterator[Checked]:
         """Hold a lane's tables, or those of these names, against their contracts."""
-        scope = CheckScope.of(self._settings, lane, epochs)
-        for name, contract in contracts(lane, self._settings.axes).items():
+        scope = CheckScope.of(lane, epochs)
+        for name, contract in contracts(lane.name, self._settings.axes).items():
             if names is None or name in names:
                 found = self._unit(scope, f"contract {name}", self._contract(scope, contract))
                 yield from self._site.record(scope, name, found, self._at)

@@ -15,13 +15,13 @@ from dataclasses import dataclass
 import duckdb
 
 from fencepost.errors import LakeError
-from fencepost.lanes import feeds_of, sides_of
 from fencepost.text import escaped
 from pipelines.checks import feed_sql, join_sql
 from pipelines.checks.audits import bands, crossings, matches, pairs, transitions
 from pipelines.checks.results import LONGEST_SAMPLE, SAMPLES, Checked, FaultCount
 from pipelines.checks.scope import CheckScope, chain_in, deliveries_in
 from pipelines.epochs.partitions import stale_in
+from pipelines.lanes import Lane, lane_named
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
@@ -54,12 +54,13 @@ class OwnCheck:
 
 def own_checks(
     settings: Settings,
-    lane: str,
+    name: str,
     epochs: Sequence[Epoch] | None = None,
     names: Sequence[str] | None = None,
 ) -> list[Checked]:
     """Make our own checks of a lane, or those of these names; over some epochs, or all of them."""
-    scope = CheckScope.of(settings, lane, epochs)
+    lane = lane_named(settings, name)
+    scope = CheckScope.of(lane, epochs)
     session = duckdb_session(settings.root, settings.tables)
     try:
         own = own_checks_of(lane)
@@ -69,9 +70,9 @@ def own_checks(
         session.close()
 
 
-def own_checks_of(lane: str) -> "tuple[OwnCheck, ...]":
-    """Give our own checks for a feed, or those for a pair of feeds that are joined."""
-    return OWN if sides_of(lane) is None else OF_JOINS
+def own_checks_of(lane: Lane) -> "tuple[OwnCheck, ...]":
+    """Give our own checks of a lane."""
+    return OF_JOINS if lane.joins else OWN
 
 
 def made(
@@ -101,7 +102,7 @@ def _in_sql(sql: Callable[[CheckScope, Sequence[str]], str]) -> RunCheck:
     def run(
         session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
     ) -> FaultCount:
-        axes = dict.fromkeys(axis for feed in feeds_of(scope.lane) for axis in settings.axes[feed])
+        axes = dict.fromkeys(axis for feed in scope.sides for axis in settings.axes[feed])
         return _found(session, sql(scope, tuple(axes)))
 
     return run
@@ -122,7 +123,7 @@ def _newest_members(
 
 def _stale(session: "duckdb.DuckDBPyConnection", _: Settings, scope: CheckScope) -> FaultCount:
     """Hold the epochs against the deliveries that there are now."""
-    chain = chain_in(session, scope.lane)
+    chain = chain_in(session, scope.lane.name)
     keys = {epoch.key for epoch in (*chain.epochs, *chain.replaced)}
     stale = stale_in(chain, deliveries_in(session, scope))
     return FaultCount(len(keys), len(stale), [f"partition {key}" for key in stale])

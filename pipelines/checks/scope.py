@@ -12,11 +12,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fencepost.errors import InputError
-from fencepost.lanes import feeds_of, sides_of
 from fencepost.text import did_you_mean
+from pipelines.lanes import Lane
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Arrivals, Delivery
-from pipelines.project.settings import Settings
 
 if TYPE_CHECKING:
     import duckdb
@@ -26,34 +25,31 @@ if TYPE_CHECKING:
 class CheckScope:
     """A lane, and runs of its epochs: (first, last); None: all of it."""
 
-    lane: str
+    lane: Lane
     runs: tuple[tuple[int, int], ...] | None = None
 
     @classmethod
-    def of(cls, settings: Settings, lane: str, epochs: Sequence[Epoch] | None) -> "CheckScope":
+    def of(cls, lane: Lane, epochs: Sequence[Epoch] | None) -> "CheckScope":
         """Take the epochs of a run; refuse a lane of feeds that are not declared."""
-        for feed in feeds_of(lane):
-            if feed not in settings.feeds:
-                near = did_you_mean(feed, settings.feeds)
-                raise InputError(
-                    f"there is no feed '{feed}'; there are: {', '.join(settings.feeds)}.{near}"
-                )
+        declared = lane.settings.feeds
+        for feed in lane.missing:
+            near = did_you_mean(feed, declared)
+            raise InputError(f"there is no feed '{feed}'; there are: {', '.join(declared)}.{near}")
         return cls(lane, None if epochs is None else tuple(_runs(epochs)))
 
     @property
     def feed(self) -> str:
         """The feed, whose lane has its name."""
-        return self.lane
+        return self.lane.name
 
     @property
-    def sides(self) -> tuple[str, str]:
-        """The feeds of a lane of joins, the left one first."""
-        left, right = sides_of(self.lane) or ("", "")
-        return left, right
+    def sides(self) -> tuple[str, ...]:
+        """The feeds of the lane, the left one first."""
+        return self.lane.feed_names
 
     def of_lane(self, column: str) -> str:
         """Write as SQL: this column holds a feed of the lane."""
-        feeds = "', '".join(feeds_of(self.lane))
+        feeds = "', '".join(self.lane.feed_names)
         return f"{column} IN ('{feeds}')"
 
     @property
@@ -88,7 +84,7 @@ def chain_in(session: "duckdb.DuckDBPyConnection", lane: str) -> Chain:
 def deliveries_in(session: "duckdb.DuckDBPyConnection", scope: CheckScope) -> Sequence[Delivery]:
     """Read the deliveries of a lane as a session sees them."""
     rows = session.execute(f"SELECT * FROM raw_arrivals a WHERE {scope.of_lane('a.lane')}")
-    return Arrivals.of(rows.to_arrow_table().to_pylist()).deliveries(scope.lane)
+    return Arrivals.of(rows.to_arrow_table().to_pylist()).deliveries(scope.lane.name)
 
 
 def latest_run(chain: Chain) -> tuple[Epoch, ...]:

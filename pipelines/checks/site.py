@@ -104,7 +104,7 @@ class Site:
         self, scope: CheckScope, table: str, found: Sequence[Checked], at: str
     ) -> Iterator[Checked]:
         """Keep what a contract found, unless it is there; name the page that tells it."""
-        run = Run(scope.lane, table, scope.words, found[0].since or at, tuple(found))
+        run = Run(scope.lane.name, table, scope.words, found[0].since or at, tuple(found))
         if not (self.root / run.file).exists():
             self._new.append(run)
         has_page = not run.passed or (self.root / run.page).exists()

@@ -95,10 +95,10 @@ def query_ids(ctx: typer.Context) -> Iterable[str]:
 @offered
 def lanes(ctx: typer.Context) -> Iterable[str]:
     """Name the lanes: the feeds, and the pairs of feeds that are joined."""
-    from pipelines.lanes.lane import lanes as all_lanes
+    from pipelines.lanes import lanes_of
 
     settings = _settings(ctx)
-    return all_lanes(_store(settings), settings)
+    return [lane.name for lane in lanes_of(_store(settings), settings)]
 
 
 @offered

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fencepost.lanes import sides_of
 from fencepost.text import counted, escaped
 from pipelines.cli.exit_codes import Code
 from pipelines.ingest.refusals import Unanswered
@@ -17,6 +16,7 @@ from pipelines.ingest.refusals import Unanswered
 if TYPE_CHECKING:
     from pipelines.epochs.drive import GroupReport
     from pipelines.ingest.report import IngestReport
+    from pipelines.lanes import Lane
     from pipelines.runs.run import RunReport
 
 MOST_SHOWN = 5
@@ -88,18 +88,9 @@ def group_line(group: "GroupReport") -> str:
     return f"{text}   {spent:.1f} s"
 
 
-def found(lane: str, counts: Mapping[str, int]) -> str:
-    """Say what a lane's epochs took, and what was found in them."""
-    text = f"{counted(counts['accepted'], 'tuple')} → "
-    if sides_of(lane):
-        text += f"pairs {counts['paired']:,}"
-        if counts["came_in"] or counts["went_out"]:
-            text += f" · band pairs +{counts['came_in']:,} −{counts['went_out']:,}"
-        return text
-    transitions = sum(counts[k] for k in ("pass_through", "short_absence", "stay", "departure"))
-    text += f"I {counts['entered']:,} · O {counts['left']:,}"
-    text += f" · transitions {transitions:,}" if transitions else ""
-    return text + (f" · matches {counts['matched']:,}" if counts["matched"] else "")
+def found(lane: "Lane", counts: Mapping[str, int]) -> str:
+    """Say how many tuples a lane's epochs accepted, and what was found in them."""
+    return f"{counted(counts['accepted'], 'tuple')} → {lane.summary(counts)}"
 
 
 def notes(report: "RunReport") -> Iterator[str]:
@@ -156,7 +147,7 @@ def report_json(report: "RunReport") -> dict[str, Any]:
         "unwatched": report.unwatched,
         "groups": [
             {
-                "lane": group.lane,
+                "lane": group.lane.name,
                 "first": group.epochs[0].epoch,
                 "last": group.epochs[-1].epoch,
                 "generation": group.epochs[0].generation,

@@ -22,15 +22,15 @@ from schemas.epochs import COUNTS
 
 @dataclass(frozen=True)
 class Account:
-    """A partition of a feed as it stands.
+    """A partition of a lane.
 
-    deliveries  those taken in
+    deliveries  those loaded
     epochs      those in force, in order
-    missing     deliveries that no epoch in force has taken yet
+    missing     how many deliveries no epoch in force has evaluated yet
     stale       it was evaluated, and its input or that of an earlier partition has changed since
     """
 
-    feed: str
+    lane: str
     key: str
     deliveries: tuple[Delivery, ...]
     epochs: tuple[Epoch, ...]
@@ -69,32 +69,32 @@ class Account:
         return self.epochs[-1].watermark if self.epochs else None
 
 
-def accounts(store: Store, feed: str) -> Mapping[str, Account]:
+def accounts(store: Store, lane: str) -> Mapping[str, Account]:
     """Give the account of every partition that has deliveries, in order. O(rows of the ledgers)."""
-    chain = chain_of(store, feed)
-    deliveries = arrivals_of(store).deliveries(feed)
+    chain = chain_of(store, lane)
+    deliveries = arrivals_of(store).deliveries(lane)
     epochs: dict[str, list[Epoch]] = defaultdict(list)
     for epoch in chain.epochs:
         if epoch.done:
             epochs[epoch.key].append(epoch)
-    taken = {n for epoch in chain.epochs if epoch.done for n in epoch.arrivals}
+    evaluated = {n for epoch in chain.epochs if epoch.done for n in epoch.arrivals}
     arrived: dict[str, list[Delivery]] = defaultdict(list)
     for delivery in deliveries:
         arrived[delivery.key].append(delivery)
     stale = set(stale_in(chain, deliveries))
     return {
         key: Account(
-            feed,
+            lane,
             key,
             tuple(arrived[key]),
             tuple(epochs[key]),
-            sum(delivery.n not in taken for delivery in arrived[key]),
+            sum(delivery.n not in evaluated for delivery in arrived[key]),
             key in stale,
         )
         for key in sorted({*arrived, *epochs})
     }
 
 
-def without_deliveries(feed: str, key: str) -> Account:
+def without_deliveries(lane: str, key: str) -> Account:
     """Give the account of a partition of which nothing has arrived."""
-    return Account(feed, key, (), (), 0, stale=False)
+    return Account(lane, key, (), (), 0, stale=False)

@@ -16,15 +16,13 @@ from importlib.metadata import PackageNotFoundError, version
 from fencepost.errors import LakeError
 from fencepost.hashing import content_hash
 from pipelines.epochs.lost import refuse_lost_plans
-from pipelines.execute.job import EPOCHS, Job
-from pipelines.execute.share import Answer
 from pipelines.lake.append import Conflict, Unknown, committed
 from pipelines.lake.crash_points import point
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
-from pipelines.lanes import lane as lanes
-from pipelines.planning.chain import Chain, Chains, Epoch
+from pipelines.lanes import Lane, lane_named, lanes_of
+from pipelines.planning.chain import EPOCHS, Chain, Chains, Epoch
 from pipelines.planning.deliveries import Arrivals
 from pipelines.planning.plan import Limits, next_group
 from pipelines.project.settings import Settings
@@ -48,18 +46,22 @@ class Lake:
         limits = Limits(settings.epoch_rows, settings.group, None, settings.snapshot_every)
         return cls(store, settings, runner, limits)
 
+    def lanes(self) -> list[Lane]:
+        """List its lanes."""
+        return lanes_of(self.store, self.settings)
+
+    def lane(self, name: str) -> Lane:
+        """Give the lane of a name, whether the lake has it or not."""
+        return lane_named(self.settings, name)
+
 
 @dataclass(frozen=True)
 class GroupReport:
     """A group that was committed: its epochs with their counts, and how the time divides."""
 
+    lane: Lane
     epochs: tuple[Epoch, ...]
     seconds: Mapping[str, float]
-
-    @property
-    def lane(self) -> str:
-        """The feed, or the ordered pair of feeds."""
-        return self.epochs[0].lane
 
     @property
     def counts(self) -> dict[str, int]:
@@ -83,16 +85,16 @@ def arrivals_of(store: Store) -> Arrivals:
     return store.fold(ARRIVALS, Arrivals)
 
 
-def finish(lake: Lake, lane: str) -> GroupReport | None:
-    """Carry the plan out that was made and is not done, where there is one."""
-    chain = chain_of(lake.store, lane)
+def finish(lake: Lake, lane: Lane) -> GroupReport | None:
+    """Carry out the plan that is not done, if there is one."""
+    chain = chain_of(lake.store, lane.name)
     if not chain.open:
         return None
-    return execute(lake, chain, chain.open)
+    return execute(lake, lane, chain, chain.open)
 
 
-def advance(lake: Lake, lane: str, until: str | None = None) -> Iterator[GroupReport]:
-    """Bring a lane up to date, up to the partition `until`: group after group."""
+def advance(lake: Lake, lane: Lane, until: str | None = None) -> Iterator[GroupReport]:
+    """Bring a lane up to date, up to the partition `until`, group after group."""
     begun = finish(lake, lane)
     if begun is not None:
         yield begun
@@ -102,43 +104,41 @@ def advance(lake: Lake, lane: str, until: str | None = None) -> Iterator[GroupRe
         if not group:
             return
         planned = time.perf_counter() - started
-        yield execute(lake, chain_of(lake.store, lane), group, planned)
+        yield execute(lake, lane, chain_of(lake.store, lane.name), group, planned)
 
 
 def plan(
-    lake: Lake, lane: str, until: str | None = None, again_from: int | None = None
+    lake: Lake, lane: Lane, until: str | None = None, again_from: int | None = None
 ) -> tuple[Epoch, ...]:
     """Plan the next group, durably, before anything is evaluated; empty if nothing is to be done.
 
-    `again_from` is an epoch from which on all is to be evaluated anew.
+    `again_from` is the epoch from which on all is evaluated again.
     """
     name = uuid.uuid4().hex
     store = lake.store
     while True:
         arrivals = arrivals_of(store)
-        deliveries = arrivals.deliveries(lane)
-        context = lanes.context_of(
-            store, lake.settings, lane, arrivals, deliveries, name, code_version()
-        )
-        chain = chain_of(store, lane)
+        deliveries = arrivals.deliveries(lane.name)
+        context = lane.context(store, arrivals, deliveries, name, code_version())
+        chain = chain_of(store, lane.name)
         group = next_group(chain, deliveries, context, lake.limits, until, again_from)
         if not group:
             return ()
-        refuse_lost_plans(store, chain, lanes.targets(lane), context.bases)
+        refuse_lost_plans(store, chain, lane.tables, context.bases)
         at = datetime.now(UTC)
-        told = store.as_table(EPOCHS, [epoch.as_row(PLANNED, at) for epoch in group])
+        rows = store.as_table(EPOCHS, [epoch.as_row(PLANNED, at) for epoch in group])
         evidence = Evidence(
             "plan",
             name,
-            lane,
+            lane.name,
             group[0].epoch,
             group[-1].epoch,
             group[0].generation,
-            told.num_rows,
-            content_hash(told),
+            rows.num_rows,
+            content_hash(rows),
         )
         try:
-            store.append(EPOCHS, context.bases[EPOCHS], store.write(EPOCHS, told), evidence)
+            store.append(EPOCHS, context.bases[EPOCHS], store.write(EPOCHS, rows), evidence)
         except (Conflict, Unknown):
             if not committed(store, EPOCHS, evidence, context.bases[EPOCHS]):
                 continue
@@ -146,36 +146,27 @@ def plan(
         return tuple(group)
 
 
-def execute(lake: Lake, chain: Chain, group: Sequence[Epoch], planned: float = 0.0) -> GroupReport:
+def execute(
+    lake: Lake, lane: Lane, chain: Chain, group: Sequence[Epoch], planned: float = 0.0
+) -> GroupReport:
     """Evaluate a planned group and commit it."""
     started = time.perf_counter()
     if tuple(chain.epochs[group[0].epoch - 1 : group[-1].epoch]) != tuple(group):
         raise LakeError(
-            f"the plan for epoch {group[0].epoch} of '{group[0].lane}' was replaced by another "
+            f"the plan for epoch {group[0].epoch} of '{lane}' was replaced by another "
             "writer's before it was carried out: run again"
         )
-    job = job_of(lake, chain, group)
+    job = lane.job(lake.store, lake.runner.slots, chain, group, arrivals_of(lake.store))
     seconds = {"plan": planned, "prepare": time.perf_counter() - started}
     started = time.perf_counter()
-    answers = answers_of(lake, job)
+    answers = job.answers(lake.settings, lake.runner)
     seconds["job"] = time.perf_counter() - started
     for name in ("read", "sort", "evaluate", "write"):
         seconds[name] = sum(answer.seconds.get(name, 0.0) for answer in answers)
     started = time.perf_counter()
     done = job.commit(answers, {name: round(s, 4) for name, s in seconds.items()})
     seconds["commit"] = time.perf_counter() - started
-    return GroupReport(tuple(done), seconds)
-
-
-def job_of(lake: Lake, chain: Chain, group: Sequence[Epoch]) -> Job:
-    """Gather what a group needs."""
-    slots, arrivals = lake.runner.slots, arrivals_of(lake.store)
-    return lanes.job_of(lake.store, lake.settings, slots, chain, group, arrivals)
-
-
-def answers_of(lake: Lake, job: Job, *, snapshot: bool | None = None) -> list[Answer]:
-    """Have the tasks of a job done."""
-    return lanes.answers_of(lake.settings, lake.store, lake.runner, job, snapshot=snapshot)
+    return GroupReport(lane, tuple(done), seconds)
 
 
 def code_version() -> str:

@@ -10,15 +10,15 @@ plan needs it (`keep_history`), so a missing one is no fault; what it would have
 from collections.abc import Mapping, Sequence
 
 from fencepost.errors import LakeError
-from pipelines.execute.job import EPOCHS
 from pipelines.lake.store import Store
-from pipelines.planning.chain import Chain
+from pipelines.planning.chain import EPOCHS, Chain
+from schemas import Table
 
 NO_PLAN = -1
 
 
 def refuse_lost_plans(
-    store: Store, chain: Chain, targets: Sequence[str], bases: Mapping[str, int]
+    store: Store, chain: Chain, targets: Sequence[Table], bases: Mapping[str, int]
 ) -> None:
     """Refuse to plan where a table holds rows of a plan of the lane that its ledger lacks.
 
@@ -26,7 +26,7 @@ def refuse_lost_plans(
     is at work, and the plan that is about to be made will not be committed.
     """
     last = chain.epochs[-1] if chain.epochs else None
-    for name in targets:
+    for name in (table.name for table in targets):
         since = NO_PLAN if last is None else last.bases.get(name, NO_PLAN)
         for said in store.evidence(name, store.kept_since(name, since)):
             if (said.what, said.lane) != ("evaluate", chain.lane):

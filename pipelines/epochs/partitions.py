@@ -13,24 +13,21 @@ import pyarrow as pa
 
 from fencepost.errors import InputError
 from fencepost.hashing import added, content_hash
-from fencepost.lanes import feeds_of, sides_of
 from fencepost.text import did_you_mean
 from pipelines.epochs.drive import (
     GroupReport,
     Lake,
     advance,
-    answers_of,
     arrivals_of,
     chain_of,
     execute,
     finish,
-    job_of,
     plan,
 )
 from pipelines.execute.share import Answer
 from pipelines.execute.task import NOT_HASHED
 from pipelines.ingest.landing import key_in_path
-from pipelines.lanes.lane import lanes, targets
+from pipelines.lanes import Lane
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Delivery
 from pipelines.planning.plan import first_difference
@@ -46,7 +43,7 @@ class PartitionReport:
     proved   it was evaluated again just now, and gave the very rows that stood there
     """
 
-    lane: str
+    lane: Lane
     key: str
     epochs: tuple[Epoch, ...]
     changed: bool
@@ -61,7 +58,7 @@ class PartitionReport:
 
 
 def partitions(
-    lake: Lake, lane: str, keys: Sequence[str], *, again: bool = False
+    lake: Lake, lane: Lane, keys: Sequence[str], *, again: bool = False
 ) -> Iterator[PartitionReport]:
     """Evaluate partitions of a lane, and before them whatever earlier one is not up to date.
 
@@ -74,14 +71,14 @@ def partitions(
     return _once_more(lake, lane, ordered) if again else _up_to_date(lake, lane, ordered)
 
 
-def _up_to_date(lake: Lake, lane: str, keys: Sequence[str]) -> Iterator[PartitionReport]:
+def _up_to_date(lake: Lake, lane: Lane, keys: Sequence[str]) -> Iterator[PartitionReport]:
     """Evaluate what is missing, as many partitions in a group as the limits allow."""
-    before = chain_of(lake.store, lane)
+    before = chain_of(lake.store, lane.name)
     groups: list[GroupReport] = []
     told = 0
 
     def report(key: str) -> PartitionReport:
-        now = _of(chain_of(lake.store, lane), key)
+        now = _of(chain_of(lake.store, lane.name), key)
         mine = tuple(group for group in groups if key in {epoch.key for epoch in group.epochs})
         return PartitionReport(lane, key, now, now != _of(before, key), proved=False, groups=mine)
 
@@ -94,7 +91,7 @@ def _up_to_date(lake: Lake, lane: str, keys: Sequence[str]) -> Iterator[Partitio
         yield report(key)
 
 
-def _once_more(lake: Lake, lane: str, keys: Sequence[str]) -> Iterator[PartitionReport]:
+def _once_more(lake: Lake, lane: Lane, keys: Sequence[str]) -> Iterator[PartitionReport]:
     """Evaluate each partition, also where it is up to date."""
     for key in keys:
         (report,) = _up_to_date(lake, lane, [key])
@@ -104,19 +101,19 @@ def _once_more(lake: Lake, lane: str, keys: Sequence[str]) -> Iterator[Partition
             yield replace(report, proved=True)
         else:
             groups = (*report.groups, *_anew(lake, lane, report.epochs[0], key))
-            now = _of(chain_of(lake.store, lane), key)
+            now = _of(chain_of(lake.store, lane.name), key)
             yield replace(report, epochs=now, changed=True, groups=groups)
 
 
-def keys_of(lake: Lake, lane: str) -> list[str]:
+def keys_of(lake: Lake, lane: Lane) -> list[str]:
     """List the partitions of a lane that have deliveries."""
     _refuse_unknown(lake, lane)
-    return sorted({delivery.key for delivery in arrivals_of(lake.store).deliveries(lane)})
+    return sorted({delivery.key for delivery in arrivals_of(lake.store).deliveries(lane.name)})
 
 
-def stale_keys(lake: Lake, lane: str) -> list[str]:
+def stale_keys(lake: Lake, lane: Lane) -> list[str]:
     """List the partitions whose epochs no longer stand: their input or an earlier one changed."""
-    return stale_in(chain_of(lake.store, lane), arrivals_of(lake.store).deliveries(lane))
+    return stale_in(chain_of(lake.store, lane.name), arrivals_of(lake.store).deliveries(lane.name))
 
 
 def stale_in(chain: Chain, deliveries: Sequence[Delivery]) -> list[str]:
@@ -126,13 +123,14 @@ def stale_in(chain: Chain, deliveries: Sequence[Delivery]) -> list[str]:
     return sorted(stale)
 
 
-def is_proved(lake: Lake, lane: str, epochs: Sequence[Epoch]) -> bool:
+def is_proved(lake: Lake, lane: Lane, epochs: Sequence[Epoch]) -> bool:
     """Evaluate epochs once more, and say whether that gives the very rows that stand there."""
-    chain = chain_of(lake.store, lane)
-    job = job_of(lake, chain, epochs)
-    answers = answers_of(lake, job, snapshot=False)
+    chain = chain_of(lake.store, lane.name)
+    arrivals = arrivals_of(lake.store)
+    job = lane.job(lake.store, lake.runner.slots, chain, epochs, arrivals)
+    answers = job.answers(lake.settings, lake.runner, snapshot=False)
     try:
-        return all(_same(lake, name, chain, epochs, answers) for name in targets(lane))
+        return all(_same(lake, table.name, chain, epochs, answers) for table in lane.tables)
     finally:
         for answer in answers:
             for name, files in answer.files.items():
@@ -157,7 +155,9 @@ def rows_of(lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch]) -> pa.
     rows = lake.store.rows_between(name, chain.lane, "epoch", first, last)
     number = rows["epoch"].fill_null(-1).to_numpy()
     generation = rows["generation"].fill_null(-1).to_numpy()
-    mine = rows[lake.store.tables[name].whose or ""].to_numpy(zero_copy_only=False) == chain.lane
+    mine = (
+        rows[lake.store.tables[name].lane_column or ""].to_numpy(zero_copy_only=False) == chain.lane
+    )
     force = np.zeros(len(number), np.bool_)
     for epoch in epochs:
         force |= (number == epoch.epoch) & (generation == epoch.generation)
@@ -166,7 +166,7 @@ def rows_of(lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch]) -> pa.
     return rows.filter(pa.array(mine & force))
 
 
-def _anew(lake: Lake, lane: str, first: Epoch, key: str) -> list[GroupReport]:
+def _anew(lake: Lake, lane: Lane, first: Epoch, key: str) -> list[GroupReport]:
     """Evaluate a partition again under the next generation, whatever stands there."""
     groups = []
     begun = finish(lake, lane)
@@ -174,7 +174,7 @@ def _anew(lake: Lake, lane: str, first: Epoch, key: str) -> list[GroupReport]:
         groups.append(begun)
     group = plan(lake, lane, key, again_from=first.epoch)
     if group:
-        groups.append(execute(lake, chain_of(lake.store, lane), group))
+        groups.append(execute(lake, lane, chain_of(lake.store, lane.name), group))
     return [*groups, *advance(lake, lane, until=key)]
 
 
@@ -182,17 +182,18 @@ def _of(chain: Chain, key: str) -> tuple[Epoch, ...]:
     return tuple(epoch for epoch in chain.epochs if epoch.key == key and epoch.done)
 
 
-def _refuse_unknown(lake: Lake, lane: str) -> None:
-    known = lanes(lake.store, lake.settings)
+def _refuse_unknown(lake: Lake, lane: Lane) -> None:
+    known = lake.lanes()
     if lane not in known:
-        near = did_you_mean(lane, known)
-        what = "feed" if sides_of(lane) is None else "join over"
-        raise InputError(f"there is no {what} '{lane}'; there are: {', '.join(known)}.{near}")
+        names = [each.name for each in known]
+        near = did_you_mean(lane.name, names)
+        what = "join over" if lane.joins else "feed"
+        raise InputError(f"there is no {what} '{lane}'; there are: {', '.join(names)}.{near}")
 
 
-def _refuse_bad(lake: Lake, lane: str, keys: Sequence[str]) -> None:
+def _refuse_bad(lake: Lake, lane: Lane, keys: Sequence[str]) -> None:
     _refuse_unknown(lake, lane)
-    units = {lake.settings.feeds[feed].partition for feed in feeds_of(lane)}
+    units = {feed.partition for feed in lane.feeds}
     like = {"day": "2026-11-18", "hour": "2026-11-18T09"}
     for key in keys:
         if all(key_in_path(key, unit) != key for unit in units):

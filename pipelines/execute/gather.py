@@ -68,7 +68,7 @@ class Gathering:
             return
         n, table = rows.num_rows, self.declared[name]
         own: dict[str, pa.Array] = {
-            table.whose or "": pa.repeat(self.lane, n),
+            table.lane_column or "": pa.repeat(self.lane, n),
             "epoch": pa.repeat(pa.scalar(at.epoch, pa.int64()), n),
             "generation": pa.repeat(pa.scalar(at.generation, pa.int32()), n),
         }

@@ -3,11 +3,11 @@
 What was found and the logs are committed table by table, each with its evidence, and only then the
 group is done. Until then no view shows a row of it; after a crash anywhere the same plan is carried
 out again, and what stands already is found and left alone. `Job` does so for any lane; a feed's own
-is a `FeedJob`, that of two feeds a `joined.job.JoinJob`.
+is a `FeedJob`, that of two feeds a `joins.job.JoinJob`.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -17,21 +17,20 @@ from fencepost.errors import LakeError
 from fencepost.hashing import added, content_hash
 from pipelines.execute.choices import together
 from pipelines.execute.logs import AsOf
-from pipelines.execute.share import LOGS, Answer, Share, Step
+from pipelines.execute.share import Answer, Share, Step
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
-from pipelines.planning.chain import Chain, Epoch
+from pipelines.planning.chain import EPOCHS, Chain, Epoch
 from pipelines.planning.deliveries import Delivery
+from pipelines.project.settings import Settings
+from pipelines.spark.runner import Runner
+from schemas import Table, logs_of, written_by
 from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
-
-EPOCHS = "epochs"
-FOUND = ("quarantine", "events", "transitions", "matches", "pending", "reorder")
-TARGETS = (*FOUND, "stream_state")
-"""The tables that an epoch is committed to, in this order; the state comes last."""
+from schemas.table import Owner
 
 TASK_ROWS = 2_500_000
 ONE_TASK = 200_000
@@ -61,8 +60,13 @@ class Job(ABC):
     deliveries: Mapping[int, Delivery]
     slots: int
 
-    targets: ClassVar[tuple[str, ...]]
-    """The tables that it commits to, in this order; what is remembered comes last."""
+    owner: ClassVar[Owner]
+    """Whose tables it commits to."""
+
+    @property
+    def targets(self) -> list[Table]:
+        """The tables that it commits to, in this order; what is remembered comes last."""
+        return written_by(self.owner, self.store.tables.values())
 
     @property
     def lane(self) -> str:
@@ -79,12 +83,24 @@ class Job(ABC):
     def shares(self, *, snapshot: bool | None = None) -> Sequence[Task]:
         """Share the work out to tasks."""
 
+    @abstractmethod
+    def work(self) -> Callable[[str], str]:
+        """Give what a task does: JSON in, JSON out."""
+
+    def answers(
+        self, settings: Settings, runner: Runner, *, snapshot: bool | None = None
+    ) -> list[Answer]:
+        """Have the tasks done."""
+        del settings
+        lines = [share.to_json() for share in self.shares(snapshot=snapshot)]
+        return [Answer.from_json(line) for line in runner.run(self.work(), lines)]
+
     def commit(self, answers: Sequence[Answer], seconds: Mapping[str, float]) -> list[Epoch]:
         """Commit what the tasks found, table by table, and call the group done."""
         point("epochs.evaluated")
         done = self._counted(answers)
         first = self.group[0]
-        for name in self.targets:
+        for name in (table.name for table in self.targets):
             rows = sum(answer.rows.get(name, 0) for answer in answers)
             if rows:
                 hashed = 0
@@ -154,13 +170,29 @@ class FeedJob(Job):
     queries: Mapping[int, str | None]
     matches: Mapping[int, str | None]
 
-    targets = TARGETS
+    owner = "feed"
 
     def shares(self, *, snapshot: bool | None = None) -> list[Share]:
         """Share the work out: one task where it is little, else a few for each slot."""
         files = self._files()
         tuples = sum(self.deliveries[n].tuples for epoch in self.group for n in epoch.arrivals)
         return [self._share(files, buckets, snapshot) for buckets in self._buckets(tuples)]
+
+    def work(self) -> Callable[[str], str]:
+        """Give what a task does."""
+        from pipelines.execute.task import work
+
+        return work
+
+    def answers(
+        self, settings: Settings, runner: Runner, *, snapshot: bool | None = None
+    ) -> list[Answer]:
+        """Have the tasks done, by the read path that the tables allow."""
+        from pipelines.execute import spark_read
+
+        if spark_read.is_chosen(settings, self.store, runner):
+            return spark_read.answers(runner, self.shares(snapshot=snapshot))
+        return super().answers(settings, runner, snapshot=snapshot)
 
     def _buckets(self, tuples: int) -> list[tuple[int, ...] | None]:
         many = self.store.buckets
@@ -179,7 +211,7 @@ class FeedJob(Job):
                 if numbers and file.overlaps("arrival", min(numbers), max(numbers))
             ]
         }
-        for name in LOGS:
+        for name in (log.name for log in logs_of(self.owner, self.store.tables.values())):
             mine = [f for f in self.store.files(name) if f.partition["feed"] == self.lane]
             files[name] = [file for file in mine if as_of.may_count(file)]
         return files

@@ -25,12 +25,6 @@ from pipelines.lake.data_files import lost_file, open_verified
 from schemas import Table, all_tables
 from schemas.tuples import DELETED
 
-KEYS = {
-    "stream_state": ("stream_id",),
-    "reorder": ("stream_id", "ts"),
-    "pending": ("query_id", "query_version", "stream_id"),
-}
-
 
 class Epoch(Protocol):
     """An epoch of a share: its deliveries."""
@@ -137,7 +131,7 @@ def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = 
         names = _distinct(wanted)
         every = [_of_streams(rows, names) for rows in every]
     parts += [of_share(share.as_of.counting(rows), share) for rows in every]
-    return newest(pa.concat_tables(parts), KEYS[table.name])
+    return newest(pa.concat_tables(parts), table.key)
 
 
 def kept_columns(share: Reads, table: Table, path: str, columns: Sequence[str]) -> pa.Table:

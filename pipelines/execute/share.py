@@ -15,8 +15,6 @@ from fencepost.tuples import Int64s
 from pipelines.execute.choices import Choice
 from pipelines.execute.logs import AsOf
 
-LOGS = ("stream_state", "reorder", "pending")
-
 
 @dataclass(frozen=True)
 class Step:

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 
 from fencepost.errors import LakeError
 from pipelines.execute.logs import AsOf, newest
-from pipelines.execute.read import KEYS, Rows, empty, in_order, of_share
-from pipelines.execute.share import LOGS, Answer, Share
+from pipelines.execute.read import Rows, empty, in_order, of_share
+from pipelines.execute.share import Answer, Share
 from pipelines.execute.task import evaluate
 from pipelines.execute.tuples import ORIGIN
 from pipelines.lake.buckets import MIXED
@@ -30,7 +30,7 @@ from pipelines.lake.data_files import compare
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
 from pipelines.spark.runner import Runner, SparkRunner, said_by_spark
-from schemas import Table, all_tables
+from schemas import Table, all_tables, logs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +45,8 @@ MOST_READER_VERSION = 1
 
 def is_chosen(settings: Settings, store: Store, runner: Runner) -> bool:
     """Say whether Spark is to read the tables: it was asked for, or they are not plain."""
-    plain = all(_is_plain(store, name) for name in (*settings.axes, *LOGS))
+    logs = (table.name for table in logs_of("feed", store.tables.values()))
+    plain = all(_is_plain(store, name) for name in (*settings.axes, *logs))
     if settings.read_path == "files" or (settings.read_path == "auto" and plain):
         if plain:
             return False
@@ -101,13 +102,13 @@ def _all_rows(spark: "SparkSession", share: Share) -> "DataFrame":
     near = sql.col("arrival").between(min(numbers), max(numbers))
     tuples = _table(spark, share, tables[share.feed]).where(near & sql.col("arrival").isin(numbers))
     together = tuples.select(*_shared(share), *ORIGIN)
-    for name in LOGS:
-        if share.files[name]:
-            rows = _table(spark, share, tables[name])
+    for table in logs_of("feed", tables.values()):
+        if share.files[table.name]:
+            rows = _table(spark, share, table)
             rows = rows.where((sql.col("feed") == share.feed) & _counting(share.as_of))
             shared = [column for column in _shared(share) if column in rows.columns]
-            only = sql.struct(*_only(tables[name], share))
-            rows = rows.select(*shared, sql.array(only).alias(OF_LOG + name))
+            only = sql.struct(*_only(table, share))
+            rows = rows.select(*shared, sql.array(only).alias(OF_LOG + table.name))
             together = together.unionByName(rows, allowMissingColumns=True)
     return together
 
@@ -156,7 +157,10 @@ def _rows(share: Share, batches: list[pa.RecordBatch], seconds: dict[str, float]
     tables = all_tables(share.axes)
     columns = [*_shared(share), *ORIGIN]
     together = pa.Table.from_batches(batches) if batches else empty(tables[share.feed], columns)
-    logs = {name: newest(_log(share, tables[name], together), KEYS[name]) for name in LOGS}
+    logs = {
+        table.name: newest(_log(share, table, together), table.key)
+        for table in logs_of("feed", tables.values())
+    }
     if len(together.column_names) > len(columns):
         together = together.filter(pc.is_valid(together["arrival"]))
     tuples = _as_read(together, tables[share.feed], columns)

@@ -31,8 +31,9 @@ from pipelines.registry.cache import load_queries
 from schemas import all_tables
 from schemas.epochs import COUNTS
 
-NOT_HASHED = ("place", "index", "bucket")
-"""What depends on how the work was shared out, and says nothing to anybody else."""
+NOT_HASHED = ("place", "index", "bucket", "side")
+"""What depends on how the work was shared out, and what an older Fencepost did not write, though
+the other columns say it: so the same rows have the same hash."""
 
 _indexes: dict[str, BorderIndex] = {}
 _matchers: dict[str, Matcher] = {}

@@ -16,7 +16,7 @@ from deltalake.transaction import AddAction
 
 from fencepost.errors import LakeError
 from pipelines.lake.data_files import DataFile
-from schemas import RESERVED, Column, Table
+from schemas import Column, Table
 
 PROPERTIES = {
     "delta.checkpointPolicy": "classic",
@@ -53,7 +53,7 @@ def refuse_other_axes(delta: DeltaTable, table: Table) -> None:
 
     Columns that came with a later format may be missing: `add_columns` puts them last.
     """
-    if table.name in RESERVED:
+    if table.role != "tuples":
         return
     has = [field.name for field in delta.schema().fields]
     declared = [c.name for c in table.columns if c.name in has or not c.nullable]

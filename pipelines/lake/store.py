@@ -296,7 +296,7 @@ class Store:
     def rows_between(self, name: str, lane: str, column: str, first: int, last: int) -> pa.Table:
         """Read the files that may hold rows of a lane with first <= column <= last."""
         table = self.tables[name]
-        whose = table.whose or ""
+        whose = table.lane_column or ""
         pieces = [
             self._read(table, file)
             for file in self.files(name)

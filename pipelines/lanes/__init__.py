@@ -1,1 +1,40 @@
-"""All that differs between the lane of a feed and that of two feeds."""
+"""The lanes of a lake: each feed has one, and each ordered pair of feeds that are joined.
+
+A lane has epochs, tables and a ledger of its own. All that differs between the kinds is in
+`feed.py` and `join.py`; whoever goes over lanes takes them from the lists here.
+
+Law: a driver goes over all lanes of a lake or over those it was given, never over feeds alone.
+"""
+
+from fencepost.lanes import sides_of
+from pipelines.lake.store import Store
+from pipelines.lanes.feed import FeedLane
+from pipelines.lanes.join import JoinLane
+from pipelines.lanes.lane import Lane
+from pipelines.project.settings import Settings
+from pipelines.registry import joins
+
+__all__ = ["FeedLane", "JoinLane", "Lane", "declared_lanes", "lane_named", "lanes_of"]
+
+
+def lane_named(settings: Settings, name: str) -> Lane:
+    """Give the lane of this name, whether its feeds are declared or not."""
+    return FeedLane(name, settings) if sides_of(name) is None else JoinLane(name, settings)
+
+
+def lanes_of(store: Store, settings: Settings) -> list[Lane]:
+    """List the lanes of a lake: its feeds, then the pairs that a join was ever registered for.
+
+    A pair whose feeds are not both declared is left out: nothing arrives for one of them.
+    """
+    pairs = (lane_named(settings, name) for name in joins.lanes(store))
+    return [*_feeds(settings), *(lane for lane in pairs if not lane.missing)]
+
+
+def declared_lanes(settings: Settings) -> list[Lane]:
+    """List the lanes that fencepost.toml declares, whatever the lake holds."""
+    return [*_feeds(settings), *(lane_named(settings, name) for name in settings.joins)]
+
+
+def _feeds(settings: Settings) -> list[Lane]:
+    return [lane_named(settings, name) for name in settings.feeds]

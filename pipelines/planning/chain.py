@@ -23,7 +23,7 @@ from pipelines.planning.growing import Growing, Row, Rows, plain_rows
 from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
 
-HORIZON = "horizon"
+EPOCHS, HORIZON = "epochs", "horizon"
 
 
 @dataclass(frozen=True, slots=True)

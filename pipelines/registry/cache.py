@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import LakeError
-from fencepost.lanes import sides_of
+from fencepost.lanes import pair_of
 from fencepost.queries import QuerySet
 from fencepost.queries.columns import CROSSING, QueryColumns
 from fencepost.queries.fingerprint import sums_of
@@ -94,7 +94,7 @@ def compiled_joins(store: Store, settings: Settings, lane: str, version: int) ->
     (Measured) 100 K window joins: made in 6 s, checked in 0.1 s, once in a process.
     """
     path = store.root / CACHE / f"joins-{lane}-{version}.arrow"
-    feeds = sides_of(lane) or (lane, "")
+    feeds = pair_of(lane)
     head = {
         "table": Note.read(store.root).ids[QUERIES],
         "feeds": list(feeds),

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from fencepost.arrays import Int64s
 from fencepost.errors import LakeError, QueryFault
-from fencepost.lanes import sides_of
+from fencepost.lanes import pair_of
 from fencepost.queries.joins import (
     BAND_JOIN,
     JOINS,
@@ -57,8 +57,8 @@ def join_sets(store: Store, settings: Settings, lane: str, version: int | None =
     rows = history(store, version)
     ever = pc.unique(rows["id"].filter(_are_joins(rows)))
     rows, since = standing_since(rows.filter(pc.is_in(rows["id"], value_set=ever)))
-    feeds = sides_of(lane)
-    if feeds is None or not all(feed in settings.axes for feed in feeds):
+    feeds = pair_of(lane)
+    if not all(feed in settings.axes for feed in feeds):
         raise LakeError(
             f"the feeds of '{lane}' are not both declared in fencepost.toml: declare them again, "
             "or remove the queries that join them"
@@ -88,7 +88,7 @@ def joins_of(rows: pa.Table, axes_of: Axes) -> list[JoinQuery]:
 
 
 def _join_of(row: Mapping[str, Any], axes_of: Axes) -> JoinQuery:
-    left, right = sides_of(row["feed"]) or (row["feed"], "")
+    left, right = pair_of(row["feed"])
     return JoinQuery(
         id=row["id"],
         kind=row["kind"],

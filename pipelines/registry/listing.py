@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from fencepost.arrays import Bools
 from fencepost.errors import InputError
-from fencepost.lanes import sides_of
+from fencepost.lanes import feeds_of
 from fencepost.queries.columns import CROSSING
 from fencepost.queries.joins import BAND_JOIN, JOINS, WINDOW_JOIN
 from fencepost.text import escaped
@@ -71,7 +71,7 @@ class QueryFilter:
         """Give the rows that pass. O(n)."""
         if self.feed is not None:
             named = pc.unique(queries["feed"]).to_pylist()
-            lanes = [lane for lane in named if self.feed in (lane, *(sides_of(lane) or ()))]
+            lanes = [lane for lane in named if self.feed in (lane, *feeds_of(lane))]
             queries = queries.filter(
                 pc.is_in(queries["feed"], value_set=pa.array(lanes, pa.string()))
             )

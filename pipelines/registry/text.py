@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from fencepost.doubles import EXACT_UP_TO
 from fencepost.errors import LakeError
-from fencepost.lanes import sides_of
+from fencepost.lanes import pair_of
 from fencepost.queries import CROSSING, OPS
 from fencepost.queries.joins import BAND_JOIN, JOINS
 from fencepost.text import counted, escaped
@@ -89,7 +89,7 @@ def _of_watching(row: Row, axes_of: Axes) -> dict[str, Any]:
 
 
 def _of_join(row: Row) -> dict[str, Any]:
-    left, right = sides_of(row["feed"]) or (row["feed"], "")
+    left, right = pair_of(row["feed"])
     fields = {"id": row["id"], "kind": row["kind"]}
     if row["kind"] == BAND_JOIN:
         return {
@@ -131,7 +131,7 @@ def _number_of_json(value: float | None) -> float | None:
 def condition_text(row: Row, axes_of: Axes) -> str:
     """Say in one line what a query asks for."""
     if row["kind"] == BAND_JOIN:
-        left, right = sides_of(row["feed"]) or (row["feed"], "")
+        left, right = pair_of(row["feed"])
         return f"{left}.{row['left_axis']} - {right}.{row['right_axis']} {_band_text(row)}"
     if row["kind"] in JOINS:
         where = "" if row["where"] is None else f" WHERE {row['where']}"

@@ -16,24 +16,19 @@ from deltalake import DeltaTable
 
 from fencepost.hashing import content_hash
 from pipelines.epochs.drive import chain_of, code_version
-from pipelines.execute.job import EPOCHS
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import CACHE
 from pipelines.lake.store import Store
-from pipelines.lanes.lane import lanes, logs, targets
-from pipelines.planning.chain import HORIZON, Chain
+from pipelines.lanes import Lane, lanes_of
+from pipelines.planning.chain import EPOCHS, HORIZON, Chain
 from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import newest_version
+from schemas import Table
 
 SETS_KEPT = 3
-FOUND = {
-    **dict.fromkeys(("events", "transitions", "matches"), ("query_id", "stream_id")),
-    **dict.fromkeys(("pairs", "band_changes"), ("query_id", "left_stream_id", "right_stream_id")),
-}
-"""By table, what its rows are put in order by: what is asked of one query reads little."""
 FILE_BYTES = 128 * 1024 * 1024
 
 
@@ -61,16 +56,16 @@ def maintain(
     `keep_files` is how long a file that is no longer needed stays for readers that still read it.
     """
     done = Maintained()
-    for lane in lanes(store, settings):
+    for lane in lanes_of(store, settings):
         progress(f"{lane}: deleting obsolete rows", 0.0)
         _raise_horizon(store, lane, keep_states, done)
-        _take_out(store, chain_of(store, lane), done)
+        _take_out(store, lane, done)
     _forget_old_sets(store, done)
     for place, (name, table) in enumerate(store.tables.items()):
         progress(f"{name}: compacting files", place / len(store.tables))
         before = len(store.files(name))
-        if name in FOUND:
-            store.rewrite(name, partial(_sorted, by=FOUND[name]))
+        if table.clustered_by:
+            store.rewrite(name, partial(_clustered, by=table.clustered_by))
         elif before > max(1, store.buckets if "bucket" in table.partitioned_by else 1):
             store.rewrite(name, _compacted)
         point(f"maintain.{name}")
@@ -93,23 +88,23 @@ def _compacted(delta: DeltaTable) -> None:
     delta.optimize.compact(target_size=FILE_BYTES)
 
 
-def _sorted(delta: DeltaTable, by: Sequence[str]) -> None:
+def _clustered(delta: DeltaTable, by: Sequence[str]) -> None:
     delta.optimize.z_order(by, target_size=FILE_BYTES)
 
 
-def _raise_horizon(store: Store, lane: str, keep: int, done: Maintained) -> None:
+def _raise_horizon(store: Store, lane: Lane, keep: int, done: Maintained) -> None:
     """Say in the ledger that states before the oldest snapshot kept are gone; then let them go."""
-    chain = chain_of(store, lane)
+    chain = chain_of(store, lane.name)
     snapshots = [epoch.epoch for epoch in chain.epochs if epoch.snapshot and epoch.done]
     if len(snapshots) > keep and snapshots[-keep] > chain.horizon:
         horizon = snapshots[-keep]
         _write_horizon(store, chain, horizon)
         point("maintain.horizon")
-        chain = chain_of(store, lane)
-    done.horizons[lane] = chain.horizon
+        chain = chain_of(store, lane.name)
+    done.horizons[lane.name] = chain.horizon
     if chain.horizon:
-        for name in logs(lane):
-            _delete(store, name, f"{_of(store, name, lane)} AND epoch < {chain.horizon}", done)
+        for log in lane.logs:
+            _delete(store, log, lane, f"epoch < {chain.horizon}", done)
 
 
 def _write_horizon(store: Store, chain: Chain, horizon: int) -> None:
@@ -126,18 +121,14 @@ def _write_horizon(store: Store, chain: Chain, horizon: int) -> None:
     append_once(store, EPOCHS, evidence, lambda: store.write(EPOCHS, told), since)
 
 
-def _take_out(store: Store, chain: Chain, done: Maintained) -> None:
-    """Take out the rows of epochs that were evaluated anew: nobody is shown them any more."""
+def _take_out(store: Store, lane: Lane, done: Maintained) -> None:
+    """Take out the rows of epochs that were evaluated again since: no view shows them any more."""
+    chain = chain_of(store, lane.name)
     if chain.open or chain.replaced or len(chain.eras) < 2:
         return  # as long as something is stale, nothing is thrown away
     for (older, _, _), (_, first, _) in zip(chain.eras, chain.eras[1:], strict=False):
-        old = f"generation <= {older} AND epoch >= {first}"
-        for name in targets(chain.lane):
-            _delete(store, name, f"{_of(store, name, chain.lane)} AND {old}", done)
-
-
-def _of(store: Store, name: str, lane: str) -> str:
-    return f"{store.tables[name].whose} = '{lane}'"
+        for table in lane.tables:
+            _delete(store, table, lane, f"generation <= {older} AND epoch >= {first}", done)
 
 
 def _forget_old_sets(store: Store, done: Maintained) -> None:
@@ -151,8 +142,9 @@ def _forget_old_sets(store: Store, done: Maintained) -> None:
             done.deleted += 1
 
 
-def _delete(store: Store, name: str, condition: str, done: Maintained) -> None:
-    """Delete rows by a condition made of numbers and a feed's checked name."""
-    gone = store.rewrite(name, lambda delta: delta.delete(condition))["num_deleted_rows"]
+def _delete(store: Store, table: Table, lane: Lane, condition: str, done: Maintained) -> None:
+    """Delete rows of a lane by a condition made of numbers and the lane's checked name."""
+    mine = f"{table.lane_column} = '{lane}' AND {condition}"
+    gone = store.rewrite(table.name, lambda delta: delta.delete(mine))["num_deleted_rows"]
     if gone:
-        done.taken_out[name] = done.taken_out.get(name, 0) + int(gone)
+        done.taken_out[table.name] = done.taken_out.get(table.name, 0) + int(gone)

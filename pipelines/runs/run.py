@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING
 
-from fencepost.lanes import sides_of
 from pipelines import ingest
 from pipelines.epochs.drive import GroupReport, Lake, advance, finish
 from pipelines.ingest.refusals import Unanswered, unanswered
 from pipelines.ingest.report import IngestReport
 from pipelines.lake.lock import Lock
 from pipelines.lake.store import Store
-from pipelines.lanes.lane import lanes
 from pipelines.progress import Progress, no_progress
 from pipelines.project.lake import PATIENCE, open_to_write
 from pipelines.project.settings import Settings
@@ -80,7 +78,7 @@ def recover(store: Store, settings: Settings, runner: Runner) -> list[GroupRepor
     registry.recover(store)
     ingest.recover(store, settings, runner)
     lake = Lake.of(store, settings, runner)
-    finished = [finish(lake, lane) for lane in lanes(store, settings)]
+    finished = [finish(lake, lane) for lane in lake.lanes()]
     return [report for report in finished if report is not None]
 
 
@@ -150,17 +148,17 @@ def take_in(
 
 def _groups(lake: Lake) -> Iterator[GroupReport]:
     """Evaluate group after group, lane after lane."""
-    for lane in lanes(lake.store, lake.settings):
+    for lane in lake.lanes():
         yield from advance(lake, lane)
 
 
 def _unwatched(store: Store, groups: Sequence[GroupReport]) -> dict[str, int]:
     """Count the tuples of feeds that no query watches or joins."""
-    taken: Counter[str] = Counter()
+    accepted: Counter[str] = Counter()
     for group in groups:
-        if sides_of(group.lane) is None:
-            taken[group.lane] += group.counts["accepted"]
-    return {feed: many for feed, many in taken.items() if many and not is_watched(store, feed)}
+        if not group.lane.joins:  # which take what their feeds have taken
+            accepted[group.lane.name] += group.counts["accepted"]
+    return {feed: many for feed, many in accepted.items() if many and not is_watched(store, feed)}
 
 
 def _settling(settings: Settings, report: IngestReport) -> float:

@@ -21,8 +21,6 @@ import pyarrow as pa
 
 from pipelines.epochs.drive import arrivals_of, chains_of
 from pipelines.execute.gather import in_table_order
-from pipelines.execute.joins.share import LOGS as JOINED_LOGS
-from pipelines.execute.share import LOGS
 from pipelines.lake import layout
 from pipelines.lake.append import Conflict
 from pipelines.lake.crash_points import point
@@ -91,7 +89,7 @@ def _group(table: Table, file: DataFile, snapshots: Mapping[str, int]) -> Group:
     lane = file.least("lane") if file.least("lane") == file.most("lane") else None
     lane = str(lane or file.partition.get("feed"))
     before = None
-    if table.name in (*LOGS, *JOINED_LOGS) and lane in snapshots:
+    if table.role == "log" and lane in snapshots:
         before = (file.most("epoch") or 0) < snapshots[lane]
     return (*file.partition.values(), lane, before)
 

@@ -16,14 +16,13 @@ import pyarrow.compute as pc
 from fencepost.crossings import BorderIndex
 from fencepost.errors import Faults
 from fencepost.joins.index import LaneIndex
-from fencepost.lanes import sides_of
 from fencepost.matches import IndexChoice, Matcher
 from fencepost.queries import QuerySet
 from fencepost.queries.files import StandingQueries, read_queries
 from fencepost.queries.joins import BandJoins, WindowJoins
 from pipelines.files.read.query_file import open_queries
 from pipelines.lake.store import Store
-from pipelines.lanes.lane import lanes as all_lanes
+from pipelines.lanes import Lane, declared_lanes, lane_named, lanes_of
 from pipelines.project.settings import Settings
 from pipelines.registry import joins
 from pipelines.registry.queries import newest_version, query_set
@@ -100,7 +99,7 @@ class ExplainedJoins:
 def explain(
     settings: Settings,
     files: Sequence[str],
-    lanes: Sequence[str] | None,
+    lanes: Sequence[Lane] | None,
     batch: int | None,
     index: str,
 ) -> Iterator[Explained | ExplainedJoins]:
@@ -111,28 +110,29 @@ def explain(
     asked = partial(_explained, batch=batch, index=index)
     if files:
         standing = _given(files, settings, lanes)
-        for lane in lanes if lanes is not None else (*settings.feeds, *standing.joins):
-            if sides_of(lane) is None:
-                yield asked(standing.sets[lane], standing.matches[lane], ())
-            elif lane in standing.joins:
-                yield _joined(*standing.joins[lane])
+        every = (lane_named(settings, name) for name in (*settings.feeds, *standing.joins))
+        for lane in lanes if lanes is not None else every:
+            if not lane.joins:
+                yield asked(standing.sets[lane.name], standing.matches[lane.name], ())
+            elif lane.name in standing.joins:
+                yield _joined(*standing.joins[lane.name])
         return
     store = Store.to_read(settings.root, settings.tables)
     version = newest_version(store)
-    for lane in lanes if lanes is not None else all_lanes(store, settings):
-        if sides_of(lane):
-            yield _joined(*joins.join_sets(store, settings, lane, version))
+    for lane in lanes if lanes is not None else lanes_of(store, settings):
+        if lane.joins:
+            yield _joined(*joins.join_sets(store, settings, lane.name, version))
             continue
-        crossing = query_set(store, settings, lane, version)
-        match = query_set(store, settings, lane, version, kind="match")
-        yield asked(crossing, match, _recorded(store, lane))
+        crossing = query_set(store, settings, lane.name, version)
+        match = query_set(store, settings, lane.name, version, kind="match")
+        yield asked(crossing, match, _recorded(store, lane.name))
 
 
 def _given(
-    files: Sequence[str], settings: Settings, lanes: Sequence[str] | None
+    files: Sequence[str], settings: Settings, lanes: Sequence[Lane] | None
 ) -> StandingQueries:
     opened = [open_queries(path) for path in files]
-    feeds = [lane for lane in lanes or settings.feeds if sides_of(lane) is None]
+    feeds = [lane.name for lane in lanes or declared_lanes(settings) if not lane.joins]
     only = feeds[0] if len(feeds) == 1 else None
     standing = read_queries(opened, settings.axes, only)
     if standing.unevaluated:

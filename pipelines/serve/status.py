@@ -12,7 +12,8 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from fencepost.errors import LakeError
-from fencepost.lanes import feeds_of
+from fencepost.lanes import feed_of_lane_sql, feeds_of
+from fencepost.queries.joins import JOINS
 from pipelines.ingest.landing.news import Outside
 from pipelines.ingest.run import left_outside
 from pipelines.lake.lock import holder
@@ -27,8 +28,8 @@ if TYPE_CHECKING:
 Row = dict[str, Any]
 
 _TAKEN = "SELECT d.lane, EXPLODE(d.arrivals) AS n FROM done_epochs d"
-_PAIRED = """SELECT DISTINCT q.feed AS lane FROM raw_queries q
-    JOIN arrivals r ON r.n = q.n AND r.state = 'done' WHERE STRPOS(q.feed, '~') > 0"""
+_PAIRED = f"""SELECT DISTINCT q.feed AS lane FROM raw_queries q
+    JOIN arrivals r ON r.n = q.n AND r.state = 'done' WHERE q.kind IN {JOINS}"""
 
 LEDGER = """SELECT a.n, a.lane, a.kind, a.state, a.path, a.files, a.sizes, a.mtimes, a.hashes,
     a.lines, a.content, a.partition_key, a.reason FROM raw_arrivals a"""
@@ -56,7 +57,7 @@ ASKED = {
             COUNT(CASE WHEN a.state = 'planned' THEN 1 END) AS arriving
         FROM ({_PAIRED}) l
         LEFT JOIN arrivals a ON a.kind = 'delivery'
-            AND a.lane IN (SPLIT_PART(l.lane, '~', 1), SPLIT_PART(l.lane, '~', 2))
+            AND {feed_of_lane_sql("a.lane", "l.lane")}
         LEFT JOIN ({_TAKEN}) t ON t.lane = l.lane AND t.n = a.n
         GROUP BY l.lane""",
     "members": "SELECT m.lane, COUNT(*) AS streams FROM set_members m GROUP BY m.lane",

@@ -18,9 +18,8 @@ from dagster._daemon.backfill import execute_backfill_iteration
 from dagster._time import get_current_timestamp
 from dagster._utils.hosted_user_process import recon_job_from_origin
 
-from assets.lanes import EVALUATED
 from assets.partitions import RANGE
-from tests.dagster.project import Project, hours
+from tests.dagster.project import EVALUATED, Project, hours
 
 pytestmark = [
     pytest.mark.dagster,

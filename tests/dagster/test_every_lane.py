@@ -6,9 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 from dagster import AssetKey
 
-from assets.lanes import JOINED
 from pipelines.lake.store import Store
-from tests.dagster.project import Project, hours
+from tests.dagster.project import JOINED, Project, hours
 from tests.dagster.test_joins import GROUP, LANE, asset, keep, land_both
 from tests.support.commands.commands import fencepost
 
@@ -25,7 +24,7 @@ def aged(joined: Project) -> Project:
     joined.by_command()
     for feed in ("bids", "asks"):
         joined.land(hours(0, 0)[0], name="-late", feed=feed)
-    assert sorted({group.lane for group in joined.by_command().groups}) == sorted(LANES)
+    assert sorted({group.lane.name for group in joined.by_command().groups}) == sorted(LANES)
     return joined
 
 
@@ -34,7 +33,7 @@ def replaced(project: Project) -> set[str]:
     store = Store.to_read(project.settings.root, project.settings.tables)
     found = set()
     for lane, table in REMEMBERED.items():
-        whose = store.tables[table].whose
+        whose = store.tables[table].lane_column
         for file in store.files(table):
             rows = pq.ParquetFile(store.folder(table) / file.path).read().to_pylist()
             mine = [row for row in rows if (file.partition | row).get(whose) == lane]

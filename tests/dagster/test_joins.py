@@ -8,12 +8,13 @@ import pytest
 from dagster import BackfillPolicy
 
 from assets.checks import checks
-from assets.lanes import BETWEEN, JOINED
+from assets.lanes import BETWEEN
 from assets.partitions import range_tags
 from pipelines.checks import OF_JOINS
 from pipelines.epochs.accounts import accounts
 from schemas.expectations import contracts
 from tests.dagster.project import (
+    JOINED,
     JOINED_TOML,
     Project,
     at,

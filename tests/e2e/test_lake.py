@@ -10,7 +10,6 @@ import pytest
 from fencepost.errors import InputError, LakeError
 from pipelines.epochs.drive import advance, chain_of
 from pipelines.epochs.partitions import keys_of, partitions, stale_keys
-from pipelines.execute.share import LOGS
 from pipelines.planning.plan import Limits
 from pipelines.runs.maintain import maintain
 from pipelines.runs.run import run
@@ -65,7 +64,7 @@ def test_random_cuts_change_no_row(in_one, tmp_path: Path) -> None:
 def test_partition_by_partition_gives_the_rows_of_a_live_run(in_one, tmp_path: Path) -> None:
     lateness, expected = in_one
     lake = play(tmp_path, HereRunner(), Way(), lateness)
-    keys = keys_of(lake, "ticks")
+    keys = keys_of(lake, lake.lane("ticks"))
     assert len(keys) > 1
     folder = lake.settings.root.parent
     again = tick_past.past_settings(folder, lateness)
@@ -83,7 +82,7 @@ def test_partition_by_partition_gives_the_rows_of_a_live_run(in_one, tmp_path: P
             now = tick_past.NOW + number * 600 * SECOND
             builder.register(fresh, tick_past.LATER, now)
     for key in keys:
-        (report,) = partitions(fresh, "ticks", [key])
+        (report,) = partitions(fresh, fresh.lane("ticks"), [key])
         assert report.changed
         assert {epoch.key for epoch in report.epochs} == {key}
     assert tables_of(fresh) == expected
@@ -93,7 +92,9 @@ def test_a_partition_evaluated_again_proves_its_rows_and_writes_none(tmp_path: P
     lake = play(tmp_path, HereRunner(), Way(run_every=2), LATENESS)
     before = tables_of(lake)
     versions = {name: lake.store.version(name) for name in lake.store.tables}
-    for report in partitions(lake, "ticks", keys_of(lake, "ticks"), again=True):
+    for report in partitions(
+        lake, lake.lane("ticks"), keys_of(lake, lake.lane("ticks")), again=True
+    ):
         assert report.proved
         assert not report.changed
     assert {name: lake.store.version(name) for name in lake.store.tables} == versions
@@ -121,23 +122,23 @@ def test_a_late_delivery_makes_later_partitions_stale_until_they_are_evaluated(
                 land(lake.settings, f"{hour[k]}-{name}", text)
     for lake in lakes:
         builder.ingest(lake, tick_past.NOW)
-        list(partitions(lake, "ticks", keys_of(lake, "ticks")))
+        list(partitions(lake, lake.lane("ticks"), keys_of(lake, lake.lane("ticks"))))
     late, in_time = lakes
     assert tables_of(late) != tables_of(in_time)
     name, text = files[held_back]
     land(late.settings, f"{hour[held_back]}-{name}", text)
     builder.ingest(late, tick_past.NOW + SECOND)
-    assert stale_keys(late, "ticks") == ["2026-01-01T02"]
-    (report,) = partitions(late, "ticks", ["2026-01-01T01"])
+    assert stale_keys(late, late.lane("ticks")) == ["2026-01-01T02"]
+    (report,) = partitions(late, late.lane("ticks"), ["2026-01-01T01"])
     assert report.changed
     assert [epoch.generation for epoch in report.epochs] == [1, 2]  # what came first still stands
-    assert stale_keys(late, "ticks") == ["2026-01-01T02"]
+    assert stale_keys(late, late.lane("ticks")) == ["2026-01-01T02"]
     assert {epoch.key for epoch in chain_of(late.store, "ticks").epochs} == {
         "2026-01-01T00",
         "2026-01-01T01",
     }
-    list(advance(late, "ticks"))
-    assert stale_keys(late, "ticks") == []
+    list(advance(late, late.lane("ticks")))
+    assert stale_keys(late, late.lane("ticks")) == []
     order = {0: tables_of(late), 1: tables_of(in_time)}
     for name in ("events", "transitions", "matches", "inside_now", "visits"):
         assert without_arrival(order[0][name]) == without_arrival(order[1][name]), name
@@ -161,10 +162,10 @@ def test_maintenance_changes_no_row_and_old_states_are_refused_in_words(tmp_path
     assert tables_of(lake) == before
     horizon = chain_of(lake.store, "ticks").horizon
     assert horizon > 1
-    first, *_, last = keys_of(lake, "ticks")
+    first, *_, last = keys_of(lake, lake.lane("ticks"))
     with pytest.raises(LakeError, match=f"states before epoch {horizon} are gone"):
-        list(partitions(lake, "ticks", [first], again=True))
-    (report,) = partitions(lake, "ticks", [last], again=True)
+        list(partitions(lake, lake.lane("ticks"), [first], again=True))
+    (report,) = partitions(lake, lake.lane("ticks"), [last], again=True)
     assert report.proved or report.changed
 
 
@@ -172,14 +173,14 @@ def test_a_log_that_was_written_anew_in_part_is_read_like_any_other(tmp_path: Pa
     way = Way(run_every=1, limits=Limits(snapshot_every=2))
     lake = play(tmp_path, HereRunner(), way, LATENESS)
     before = tables_of(lake)
-    for name in LOGS:
+    for name in (log.name for log in lake.lane("ticks").logs):
         lake.store.delta(name).optimize.compact()
         lake.store.delta(name).delete("epoch < 6")
         assert len(lake.store.delta(name).file_uris()) == 1
     lake = reopened(lake)
     assert tables_of(lake) == before
-    *_, last = keys_of(lake, "ticks")
-    (report,) = partitions(lake, "ticks", [last], again=True)
+    *_, last = keys_of(lake, lake.lane("ticks"))
+    (report,) = partitions(lake, lake.lane("ticks"), [last], again=True)
     assert report.proved
 
 
@@ -218,8 +219,8 @@ def test_a_run_takes_what_has_landed_and_the_next_one_finds_nothing_new(tmp_path
 def test_a_bad_partition_key_is_refused(tmp_path: Path, key: str, told: str) -> None:
     lake = tick_past.new_lake(tmp_path)
     with pytest.raises(InputError, match=told):
-        list(partitions(lake, "ticks", [key]))
+        list(partitions(lake, lake.lane("ticks"), [key]))
     with pytest.raises(InputError, match=r"there is no feed 'tick'.*Did you mean 'ticks'"):
-        partitions(lake, "tick", ["2026-01-01"])
+        partitions(lake, lake.lane("tick"), ["2026-01-01"])
     with pytest.raises(InputError, match="there is no feed 'tick'"):
-        keys_of(lake, "tick")
+        keys_of(lake, lake.lane("tick"))

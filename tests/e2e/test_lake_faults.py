@@ -47,7 +47,7 @@ def evaluated(lake: Lake, name: str, *lines: str, now: int = NOW) -> None:
     text = "\n".join(["stream_id,ts,price,volume", *lines]) + "\n"
     land(lake.settings, name, text)
     builder.ingest(lake, now)
-    list(advance(lake, "ticks"))
+    list(advance(lake, lake.lane("ticks")))
 
 
 def asked(lake: Lake, sql: str) -> list[dict[str, object]]:
@@ -204,7 +204,7 @@ def test_a_torn_commit_moved_away_is_made_anew(copied: Lake, past: Lake) -> None
     last = max((copied.store.folder("epochs") / "_delta_log").glob("*.json"))
     last.unlink()
     lake = reopened(copied)
-    list(advance(lake, "ticks"))
+    list(advance(lake, lake.lane("ticks")))
     assert tables_of(lake) == tables_of(past)
 
 
@@ -255,7 +255,9 @@ def landed_lakes_again(lake: Lake) -> list[object]:
     """Evaluate the last partition once more: that reads tuples, and the state before them."""
     from pipelines.epochs.partitions import keys_of, partitions
 
-    return list(partitions(lake, "ticks", keys_of(lake, "ticks")[-1:], again=True))
+    return list(
+        partitions(lake, lake.lane("ticks"), keys_of(lake, lake.lane("ticks"))[-1:], again=True)
+    )
 
 
 @pytest.mark.fault(30)
@@ -283,5 +285,6 @@ def test_ledger_rows_that_are_missing_are_noticed(copied: Lake) -> None:
     first = rows.filter(pc.not_equal(rows["epoch"], 1))
     assert first.num_rows < rows.num_rows
     copied.store.delta("epochs").delete("epoch = 1")
+    again = reopened(copied)
     with pytest.raises(LakeError, match="has epoch 2 where 1 was expected"):
-        list(advance(reopened(copied), "ticks"))
+        list(advance(again, again.lane("ticks")))

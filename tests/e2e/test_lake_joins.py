@@ -83,10 +83,10 @@ def test_partition_by_partition_gives_the_rows_of_a_run(tmp_path: Path) -> None:
     lake = new_lake(tmp_path, BOTH_LATE, Way(limits=Limits(epoch_deliveries=2)))
     for number, item in enumerate(PAST):
         happen(lake, item, NOW + number * SECOND)
-    keys = keys_of(lake, LANE)
+    keys = keys_of(lake, lake.lane(LANE))
     assert len(keys) == 4
     for key in keys:
-        (report,) = partitions(lake, LANE, [key])
+        (report,) = partitions(lake, lake.lane(LANE), [key])
         assert report.changed
         assert {epoch.key for epoch in report.epochs} == {key}
     assert_told(lake, PAST, BOTH_LATE)
@@ -98,7 +98,7 @@ def test_a_run_after_each_file_as_watch_makes_it_gives_the_same_rows(tmp_path: P
         happen(lake, item, NOW + number * SECOND)
         if isinstance(item, Landing):
             done = run(lake.settings, HereRunner(), store=lake.store, patient=False)
-            assert [group.lane for group in done.groups] == [item.feed, LANE]
+            assert [group.lane.name for group in done.groups] == [item.feed, LANE]
     assert_told(lake, PAST, BOTH_LATE)
     assert len(chain_of(lake.store, LANE)) == sum(isinstance(item, Landing) for item in PAST)
 
@@ -112,7 +112,7 @@ def test_a_join_that_comes_first_after_the_deliveries_finds_the_sets_as_they_sta
         happen(lake, item, NOW + number * SECOND)
         if number == 3:
             assert run(lake.settings, HereRunner(), store=lake.store).groups
-    list(advance(lake, LANE))
+    list(advance(lake, lake.lane(LANE)))
     assert_told(lake, happened)
     other = play(tmp_path / "other", happened, replace(WAYS["each delivery a run"], tasks=3))
     assert_told(other, happened)

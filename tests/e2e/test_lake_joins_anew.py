@@ -12,7 +12,6 @@ from fencepost.errors import LakeError
 from pipelines.epochs.drive import Lake, advance, chain_of
 from pipelines.epochs.partitions import keys_of, partitions, stale_keys
 from pipelines.lake.layout import CACHE
-from pipelines.lanes.lane import lanes
 from pipelines.planning.plan import Limits
 from pipelines.runs.maintain import SETS_KEPT, maintain
 from tests.support.lakes.builder import SECOND, reopened, rows_of
@@ -58,7 +57,7 @@ def held_back(folder: Path, commits: int) -> Lake:
     happened: Past = [rules[0], *others, *rules[1:]]
     for number, item in enumerate(happened):
         happen(lake, item, NOW + number * SECOND)
-    list(advance(lake, LANE))
+    list(advance(lake, lake.lane(LANE)))
     return lake
 
 
@@ -80,20 +79,20 @@ def test_what_comes_late_makes_later_epochs_of_joins_stale_until_they_are_evalua
         assert_told(lake, in_time, BOTH_LATE)
     for item in HELD_BACK:
         happen(lake, item, NOW + 100 * SECOND)
-    assert stale_keys(lake, LANE) == HOURS[2:]
+    assert stale_keys(lake, lake.lane(LANE)) == HOURS[2:]
     assert shown(lake) == before
-    (report,) = partitions(lake, LANE, [HOURS[1]])
+    (report,) = partitions(lake, lake.lane(LANE), [HOURS[1]])
     assert report.changed
     assert [epoch.generation for epoch in report.epochs] == [1, 2]
-    assert stale_keys(lake, LANE) == HOURS[2:]
+    assert stale_keys(lake, lake.lane(LANE)) == HOURS[2:]
     assert {row["epoch"] for row in rows_of(lake, "select distinct epoch from pairs")} <= {
         1,
         2,
         3,
         4,
     }
-    list(advance(lake, LANE))
-    assert stale_keys(lake, LANE) == []
+    list(advance(lake, lake.lane(LANE)))
+    assert stale_keys(lake, lake.lane(LANE)) == []
     assert_told(lake, in_time, BOTH_LATE)
     assert_told(play(tmp_path / "punctual", in_time, CUT, BOTH_LATE), in_time, BOTH_LATE)
 
@@ -102,7 +101,7 @@ def test_what_comes_late_brings_the_registry_of_its_own_time_along(tmp_path: Pat
     lake = held_back(tmp_path, commits=3)
     for item in HELD_BACK:
         happen(lake, item, NOW + 100 * SECOND)
-    list(advance(lake, LANE))
+    list(advance(lake, lake.lane(LANE)))
     rules, *later = (item for item in PAST if isinstance(item, Commit))
     assert_told(lake, [rules, *FILES[:6], *later, *FILES[6:]], BOTH_LATE)
 
@@ -115,7 +114,9 @@ def test_a_partition_of_joins_evaluated_again_proves_its_rows_and_writes_none(
     before = {name: lake.store.version(name) for name in lake.store.tables}
     files = sorted(path for path in lake.store.root.rglob("*.parquet"))
     with shared_out(JoinWay(tasks=tasks)):
-        reports = list(partitions(lake, LANE, keys_of(lake, LANE), again=True))
+        reports = list(
+            partitions(lake, lake.lane(LANE), keys_of(lake, lake.lane(LANE)), again=True)
+        )
     assert [report.key for report in reports] == HOURS
     assert all(report.proved and not report.changed for report in reports)
     assert {name: lake.store.version(name) for name in lake.store.tables} == before
@@ -131,10 +132,10 @@ def test_a_partition_whose_rows_are_others_is_replaced_when_it_is_evaluated_agai
     assert lake.store.delta(name).delete(f"epoch = {last} AND generation = 1")["num_deleted_rows"]
     lake = reopened(lake)
     key = next(epoch.key for epoch in chain_of(lake.store, LANE).epochs if epoch.epoch == last)
-    (report,) = partitions(lake, LANE, [key], again=True)
+    (report,) = partitions(lake, lake.lane(LANE), [key], again=True)
     assert report.changed
     assert not report.proved
-    list(advance(lake, LANE))
+    list(advance(lake, lake.lane(LANE)))
     assert_told(lake, PAST)
 
 
@@ -155,8 +156,8 @@ def test_maintenance_changes_nothing_that_is_shown_of_joins_and_the_lake_goes_on
     for number, item in enumerate(happened[:12]):
         happen(lake, item, NOW + number * SECOND)
         for lane in (LANE, "asks~bids"):
-            list(advance(lake, lane))
-    both = lanes(lake.store, lake.settings)
+            list(advance(lake, lake.lane(lane)))
+    both = [lane.name for lane in lake.lanes()]
     assert both == ["bids", "asks", "asks~bids", LANE]
     before = shown(lake)
     done = maintain(lake.store, lake.settings, keep_states=2, keep_files=timedelta(0))
@@ -168,14 +169,14 @@ def test_maintenance_changes_nothing_that_is_shown_of_joins_and_the_lake_goes_on
     horizon = chain_of(lake.store, LANE).horizon
     assert horizon > 1
     with pytest.raises(LakeError, match=f"states before epoch {horizon} are gone"):
-        list(partitions(lake, LANE, [HOURS[0]], again=True))
+        list(partitions(lake, lake.lane(LANE), [HOURS[0]], again=True))
     for lane in (LANE, "asks~bids"):
-        (report,) = partitions(lake, lane, [HOURS[2]], again=True)
+        (report,) = partitions(lake, lake.lane(lane), [HOURS[2]], again=True)
         assert report.proved
     for number, item in enumerate(happened[12:]):
         happen(lake, item, NOW + (50 + number) * SECOND)
         for lane in (LANE, "asks~bids"):
-            list(advance(lake, lane))
+            list(advance(lake, lake.lane(lane)))
     assert_told(lake, happened, BOTH_LATE)
     pairs = "select left_stream_id, left_ts, right_stream_id, right_ts from pairs where query_id = "
     other = "select right_stream_id, right_ts, left_stream_id, left_ts from pairs where query_id = "
@@ -192,7 +193,7 @@ def test_rows_that_were_evaluated_anew_are_taken_out_and_no_others(tmp_path: Pat
     maintain(lake.store, lake.settings)
     assert lake.store.rows("pairs").num_rows == kept  # something is stale: nothing is thrown away
     lake = reopened(lake)
-    list(advance(lake, LANE))
+    list(advance(lake, lake.lane(LANE)))
     before = shown(lake)
     maintain(lake.store, lake.settings)
     lake = reopened(lake)
@@ -208,7 +209,7 @@ def test_old_sets_of_joins_are_forgotten_like_those_of_crossings(tmp_path: Path)
         rule = {**PAIRED, "id": "near", "on": "left.price = right.price", "window": version}
         happen(lake, Commit([rule]), NOW + version * SECOND)
         happen(lake, FILES[version], NOW + version * SECOND)
-    list(advance(lake, LANE))
+    list(advance(lake, lake.lane(LANE)))
     folder = lake.settings.root / CACHE
     files = [f"joins-{LANE}-{version}.arrow" for version in versions]
     assert {path.name for path in folder.glob("joins-*")} == set(files)

@@ -8,7 +8,7 @@ import pytest
 
 from fencepost.queries.joins import WINDOW_JOIN, JoinQuery
 from fencepost.reference import FeedDelivery, JoinRegistration, Sighting
-from pipelines.epochs.drive import Lake, advance, arrivals_of, chain_of, finish, job_of, plan
+from pipelines.epochs.drive import Lake, advance, arrivals_of, chain_of, finish, plan
 from pipelines.execute.joins.job import JoinJob
 from tests.support.lakes.join_story_lake import AXES, FEEDS, LANE, in_force, lake_of, texted
 from tests.support.lakes.story_lake import deliver, register
@@ -42,12 +42,13 @@ def test_a_delivery_that_came_late_after_the_plan_moves_none_of_its_watermarks(
     lake = lake_with_a_join(tmp_path)
     land(lake, 0, 100, "2026-01-02")
     land(lake, 1, 105, "2026-01-02")
-    group = plan(lake, LANE)
+    group = plan(lake, lake.lane(LANE))
     land(lake, 1, 900, "2026-01-01")  # of an earlier day, and far ahead in time
-    job = job_of(lake, chain_of(lake.store, LANE), group)
+    chain = chain_of(lake.store, LANE)
+    job = lake.lane(LANE).job(lake.store, 1, chain, group, arrivals_of(lake.store))
     assert isinstance(job, JoinJob)
     assert job.marks == {"bids": None, "asks": None}
-    assert finish(lake, LANE) is not None
+    assert finish(lake, lake.lane(LANE)) is not None
     assert len(in_force(lake, "pairs")) == 1
 
 
@@ -56,7 +57,7 @@ def test_more_lateness_than_before_moves_no_watermark_back(tmp_path: Path, lane:
     lake = lake_with_a_join(tmp_path)
     land(lake, 0, 100, "2026-01-01")
     land(lake, 1, 100, "2026-01-01")
-    list(advance(lake, lane))
+    list(advance(lake, lake.lane(lane)))
     late = {
         name: replace(f, allowed_lateness=60 * SECOND) for name, f in lake.settings.feeds.items()
     }
@@ -64,7 +65,7 @@ def test_more_lateness_than_before_moves_no_watermark_back(tmp_path: Path, lane:
     for second in (110, 170):
         land(lake, 0, second, "2026-01-01")
         land(lake, 1, second, "2026-01-01")
-        list(advance(lake, lane))
+        list(advance(lake, lake.lane(lane)))
     chain = chain_of(lake.store, lane)
     assert not chain.open
     assert chain.covered == [d.n for d in arrivals_of(lake.store).deliveries(lane)]

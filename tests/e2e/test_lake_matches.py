@@ -9,9 +9,8 @@ import pytest
 
 from pipelines.epochs.drive import Lake, advance, chain_of, plan
 from pipelines.execute import job
-from pipelines.execute.job import TARGETS
 from pipelines.lake.layout import CACHE
-from pipelines.lanes import lane
+from pipelines.lanes import Lane
 from pipelines.registry.cache import compiled_queries, load_queries
 from pipelines.runs.maintain import SETS_KEPT, maintain
 from pipelines.spark.runner import HereRunner
@@ -40,7 +39,7 @@ def landed(lake: Lake, number: int) -> None:
 
 def evaluated(lake: Lake) -> list[dict[str, Any]]:
     """Bring the lake up to date; give the rows of its epochs that are done."""
-    list(advance(lake, "ticks"))
+    list(advance(lake, lake.lane("ticks")))
     rows = lake.store.rows("epochs").to_pylist()
     return [row for row in rows if row["state"] == "done"]
 
@@ -77,11 +76,11 @@ def test_an_epoch_says_how_many_tasks_found_crossings_in_which_way_and_by_which_
 
 @pytest.mark.fault(31)
 def test_a_plan_made_before_there_were_matches_is_carried_out(lake) -> None:
-    older = tuple(name for name in TARGETS if name != "matches")
+    older = [table for table in lake.lane("ticks").tables if table.name != "matches"]
     register(lake, [MATCH], NOW + SECOND)
     landed(lake, 1)
-    with mock.patch.object(lane, "TARGETS", older):
-        planned = plan(lake, "ticks")
+    with mock.patch.object(Lane, "tables", older):
+        planned = plan(lake, lake.lane("ticks"))
     assert "matches" not in planned[0].bases
     assert sum(row["matched"] for row in evaluated(lake)) == lake.store.rows("matches").num_rows > 0
     assert not chain_of(lake.store, "ticks").open

@@ -18,7 +18,6 @@ from fencepost.reference import (
 )
 from pipelines.epochs.drive import advance
 from pipelines.epochs.partitions import keys_of, partitions
-from pipelines.lanes.lane import lanes
 from pipelines.planning.plan import Limits
 from tests.support.examples import FEW, MANY
 from tests.support.lakes.join_story_lake import (
@@ -127,12 +126,12 @@ def joins_in_the_order_of_days(story: JoinStory, way: JoinWay, days: list[str]) 
                 deliver(lake, item.delivery, days[arrived], feed, item.gone)
                 arrived += 1
                 if way.at_once is not None and arrived % way.at_once == 0:
-                    list(advance(lake, LANE))
-            list(advance(lake, LANE))
+                    list(advance(lake, lake.lane(LANE)))
+            list(advance(lake, lake.lane(LANE)))
         assert Counter(told_pairs(lake)) == Counter(expected.pairs), way
         assert Counter(told_changes(lake)) == Counter(expected.changes), way
-        if LANE in lanes(lake.store, lake.settings):
-            again = partitions(lake, LANE, keys_of(lake, LANE), again=True)
+        if lake.lane(LANE) in lake.lanes():
+            again = partitions(lake, lake.lane(LANE), keys_of(lake, lake.lane(LANE)), again=True)
             assert all(report.proved for report in again), way
 
 

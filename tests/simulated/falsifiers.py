@@ -21,6 +21,7 @@ from pipelines.ingest import run as ingest_run
 from pipelines.lake import append, sequence
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
+from pipelines.lanes import Lane
 from pipelines.planning import plan
 from pipelines.planning.deliveries import Arrivals
 from pipelines.registry import commit
@@ -83,7 +84,7 @@ def an_unknown_outcome_is_taken_for_success() -> Any:
 def done_is_said_before_the_rows_stand() -> Any:
     def commit(mine: job.Job, answers: Sequence[Any], seconds: Any) -> Any:
         done = COMMIT(mine, [replace(answer, rows={}) for answer in answers], seconds)
-        for name in job.TARGETS:
+        for name in (table.name for table in mine.targets):
             rows = sum(answer.rows.get(name, 0) for answer in answers)
             hashed = sum(answer.hashes.get(name, 0) for answer in answers) % 2**64
             files = [DataFile.from_json(f) for a in answers for f in a.files.get(name, ())]
@@ -98,19 +99,12 @@ def done_is_said_before_the_rows_stand() -> Any:
 def a_plan_is_not_written_down() -> Any:
     """The epochs are evaluated at once, and their ledger gets them when they are done."""
 
-    def plan_only(lake: Any, lane: str, until: Any = None, again_from: Any = None) -> Any:
+    def plan_only(lake: Any, lane: Lane, until: Any = None, again_from: Any = None) -> Any:
         store = lake.store
         arrivals = drive.arrivals_of(store)
-        deliveries = arrivals.deliveries(lane)
-        context = plan.Context(
-            {lane: lake.settings.feeds[lane].allowed_lateness},
-            arrivals.registry_version_at,
-            lambda registry: f"r{registry}",
-            {name: store.version(name) for name in (job.EPOCHS, *job.TARGETS)},
-            "simulated",
-            uuid.uuid4().hex,
-        )
-        chain = drive.chain_of(store, lane)
+        deliveries = arrivals.deliveries(lane.name)
+        context = lane.context(store, arrivals, deliveries, uuid.uuid4().hex, "simulated")
+        chain = drive.chain_of(store, lane.name)
         group = NEXT_GROUP(chain, deliveries, context, lake.limits, until, again_from)
         return tuple(group)
 

@@ -28,7 +28,7 @@ from pipelines.ingest.landing import Looked, NewDelivery
 from pipelines.ingest.units import FilePart
 from pipelines.lake import crash_points, sequence
 from pipelines.lake.evidence import Evidence
-from pipelines.lanes import lane
+from pipelines.lanes import FeedLane
 from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
 from pipelines.registry import commit as registry
@@ -156,7 +156,7 @@ class World:
         registry.recover(lake.store)
         me.alone = False
         ingest_run.recover(lake.store, self.settings, lake.runner)
-        drive.finish(lake, FEED)
+        drive.finish(lake, lake.lane(FEED))
 
     def _one_more(self, me: Process, lake: Lake) -> bool:
         """Do the next thing; False where nothing is left, but what the next process recovers."""
@@ -196,20 +196,20 @@ class World:
     def _advance(self, _me: Process, lake: Lake) -> None:
         """Evaluate up to some partition, or only a group or two."""
         until = self.draw.choice((None, None, *KEYS))
-        for _ in islice(drive.advance(lake, FEED, until), self.draw.choice((1, 2, 99))):
+        for _ in islice(drive.advance(lake, lake.lane(FEED), until), self.draw.choice((1, 2, 99))):
             pass
 
     def _advance_all(self, _me: Process, lake: Lake) -> None:
-        for _ in drive.advance(lake, FEED):
+        for _ in drive.advance(lake, lake.lane(FEED)):
             pass
 
     def _again(self, _me: Process, lake: Lake) -> None:
         """Evaluate from some epoch on once more, though nothing has changed."""
-        drive.finish(lake, FEED)
+        drive.finish(lake, lake.lane(FEED))
         chain = drive.chain_of(lake.store, FEED)
-        group = drive.plan(lake, FEED, again_from=self.draw.randint(1, len(chain) + 1))
+        group = drive.plan(lake, lake.lane(FEED), again_from=self.draw.randint(1, len(chain) + 1))
         if group:
-            drive.execute(lake, drive.chain_of(lake.store, FEED), group)
+            drive.execute(lake, lake.lane(FEED), drive.chain_of(lake.store, FEED), group)
 
     def passed(self, name: str) -> None:
         """Hear of a named point: with its numbers, an ingest no longer needs the lock."""
@@ -271,9 +271,9 @@ def simulated(seed: int = 0) -> Iterator[None]:
         (registry, "compare", compared),
         (registry, "newest", lambda store: registered(store.disk)),
         (registry, "by_feed_and_id", lambda rows: rows),
-        (lane, "_queries", lambda _s, _t, _lane, version: f"r{version}" if version else None),
-        (lane, "_matches", lambda _s, _t, _lane, _version: None),
-        (lane, "fingerprint", lambda _s, _t, _lane, version: f"r{version}"),
+        (FeedLane, "_crossings", lambda _l, _s, version: f"r{version}" if version else None),
+        (FeedLane, "_matches", lambda _l, _s, _version: None),
+        (FeedLane, "fingerprint", lambda _l, _s, version: f"r{version}"),
         (drive, "code_version", lambda: "simulated"),
         (execute, "_files", lambda _feed, planned, _again: (FilePart(0, planned.path, 1, 0),)),
         (uuid, "uuid4", lambda: uuid.UUID(int=names.getrandbits(128))),

@@ -10,6 +10,7 @@ from fencepost.errors import InputError
 from pipelines.checks import OWN, own_checks
 from pipelines.checks.scope import CheckScope, latest_run
 from pipelines.epochs.drive import chain_of
+from pipelines.lanes import lane_named
 from pipelines.planning.plan import Limits
 from pipelines.spark.runner import HereRunner
 from tests.support.examples import FEW, MANY
@@ -240,9 +241,9 @@ def test_the_latest_run_is_what_was_committed_together(tmp_path):
     chain = chain_of(sound().written(tmp_path / "lake"), "ticks")
     assert [epoch.epoch for epoch in latest_run(chain)] == [2]
     assert latest_run(chain.upto(0)) == ()
-    runs = CheckScope.of(sound_settings(tmp_path), "ticks", chain.epochs)
-    assert runs.runs == ((1, 2),)
-    assert CheckScope.of(sound_settings(tmp_path), "ticks", ()).epochs("e") == "(FALSE)"
+    ticks = lane_named(sound_settings(tmp_path), "ticks")
+    assert CheckScope.of(ticks, chain.epochs).runs == ((1, 2),)
+    assert CheckScope.of(ticks, ()).epochs("e") == "(FALSE)"
 
 
 def test_an_unknown_feed_is_refused_in_words(tmp_path):

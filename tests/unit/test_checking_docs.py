@@ -11,6 +11,7 @@ from pipelines.checks import Moment
 from pipelines.checks.docs import alone, bring_up_to_date
 from pipelines.checks.site import KEPT, Site
 from pipelines.checks.style import STYLE
+from pipelines.lanes import lane_named
 from pipelines.project.settings import Settings
 from tests.support.lakes.sound_feed import sound, sound_settings, spoilt
 
@@ -45,8 +46,8 @@ class Page(HTMLParser):
 
 
 def checked(declared: Settings, *, again: bool = False) -> None:
-    with Moment(declared, ["ticks"], again=again) as moment:
-        list(moment.contracts("ticks"))
+    with Moment(declared, [lane_named(declared, "ticks")], again=again) as moment:
+        list(moment.contracts(lane_named(declared, "ticks")))
 
 
 @pytest.fixture(scope="module")
@@ -119,8 +120,8 @@ def test_pages_go_with_their_runs(tmp_path):
     declared = sound_settings(tmp_path)
     site = Site.of(declared)
     for _ in range(KEPT + 1):
-        with Moment(declared, ["ticks"], again=True) as moment:
-            list(moment.contracts("ticks", names=["pending"]))
+        with Moment(declared, [lane_named(declared, "ticks")], again=True) as moment:
+            list(moment.contracts(lane_named(declared, "ticks"), names=["pending"]))
     runs = [site.root / run.page for run in site.runs()]
     assert sorted((site.root / "validations").rglob("*.html")) == sorted(runs)
     assert len(runs) == KEPT

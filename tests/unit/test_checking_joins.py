@@ -236,7 +236,7 @@ def advanced(folder: Path, story: JoinStory, way: JoinWay) -> Lake:
     lake = lake_of(folder, story.lateness, way, axes=story.axes)
     play(lake, written(with_a_delivery(story.script), story.axes), way)
     for feed in FEEDS:
-        list(advance(lake, feed))
+        list(advance(lake, lake.lane(feed)))
     return lake
 
 

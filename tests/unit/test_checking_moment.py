@@ -13,6 +13,7 @@ from pipelines.checks.site import KEPT, Site
 from pipelines.epochs.drive import chain_of
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
+from pipelines.lanes import lane_named
 from pipelines.project.settings import Settings
 from tests.support.lakes.sound_feed import sound, sound_settings, spoilt
 from tests.support.lakes.sound_join import LANE
@@ -24,8 +25,9 @@ FEW = ("deliveries_are_accounted_for", "crossings_alternate", "state_is_the_newe
 
 def looked(declared: Settings, lane: str = "ticks", *, again: bool = False) -> list[Checked]:
     """Make some checks of ours, and hold every contract of a lane."""
-    with Moment(declared, [lane], again=again) as moment:
-        return [*moment.own(lane, names=FEW), *moment.contracts(lane)]
+    wanted = lane_named(declared, lane)
+    with Moment(declared, [wanted], again=again) as moment:
+        return [*moment.own(wanted, names=FEW), *moment.contracts(wanted)]
 
 
 def fresh(made: list[Checked]) -> list[Checked]:
@@ -116,8 +118,8 @@ def test_of_two_feeds_the_one_that_moved_is_looked_at(tmp_path):
 def test_a_run_and_all_of_a_lane_are_remembered_apart(declared):
     epochs = chain_of(Store.to_read(declared.root, declared.tables), "ticks").epochs[1:]
     for expected in (None, "remembered"):
-        with Moment(declared, ["ticks"]) as moment:
-            made = list(moment.contracts("ticks", epochs))
+        with Moment(declared, [lane_named(declared, "ticks")]) as moment:
+            made = list(moment.contracts(lane_named(declared, "ticks"), epochs))
         assert all((each.since is None) == (expected is None) for each in made)
     assert fresh(looked(declared)) == []
 
@@ -138,8 +140,8 @@ def test_a_lake_that_can_only_be_read_is_checked_all_the_same(declared, monkeypa
         raise PermissionError("read-only")
 
     monkeypatch.setattr(Path, "replace", refused)
-    with Moment(declared, ["ticks"]) as moment:
-        assert all(each.passed for each in moment.own("ticks"))
+    with Moment(declared, [lane_named(declared, "ticks")]) as moment:
+        assert all(each.passed for each in moment.own(lane_named(declared, "ticks")))
 
 
 def test_the_index_is_current_and_lists_the_newest_runs(declared):

@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 
 from assets.checks import checks
 from assets.graph import key
-from assets.lanes import Lane
 from assets.metadata import NOTHING_IS_STALE, shows_partitions
 from assets.resources import LakeAccess
 from pipelines.checks import OWN
 from pipelines.cli.commands.check import check
+from pipelines.lanes import Lane, lane_named
 from pipelines.project.settings import Settings
 from schemas.expectations import contracts
 from tests.support.lakes.sound_feed import AXES, sound, sound_settings, spoilt
@@ -110,8 +110,8 @@ def evaluated(declared: Settings) -> dict[tuple[dg.AssetKey, str], Any]:
 
 
 def _lane(declared: Settings) -> Lane:
-    (feed,) = declared.feeds.values()
-    return Lane.of_feed(feed)
+    (feed,) = declared.feeds
+    return lane_named(declared, feed)
 
 
 def _assets(declared: Settings) -> list[dg.AssetKey]:

@@ -115,7 +115,7 @@ def told(folder: Path, way: int, lateness: int = 0) -> dict[str, list[str]]:
         if version == 1:
             retry(store, settings, HereRunner(), T0 + 3 * DAY)
         for lane in LANES:
-            list(advance(lake, lane))
+            list(advance(lake, lake.lane(lane)))
     answers = {}
     with duckdb_session(store.root, store.tables) as session:
         for name in TOLD:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schemas.marts import DAILY_SUMMARY, TRANSITIONS
+from schemas.events import TRANSITIONS
+from schemas.marts import DAILY_SUMMARY
 from tests.support.lakes.ledger import BEGIN, Ledger, answered, at
 from tests.support.stories.histories import (
     FEED,

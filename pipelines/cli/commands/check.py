@@ -20,6 +20,7 @@ from pipelines.cli.progress import show_step
 
 if TYPE_CHECKING:  # DuckDB and Great Expectations are imported where they are needed
     from pipelines.checks import Checked, Moment
+    from pipelines.lanes import Lane
     from pipelines.project.settings import Settings
 
 PASSED, FAILED, WARNED = "✓", "✗", "!"
@@ -82,7 +83,7 @@ def check(  # noqa: PLR0913  options are many
 
     settings = load(config, lake=lake)
     lanes = _lanes(settings)
-    refuse_unknown(lane, lanes, "feed, or pair of feeds,")
+    refuse_unknown(lane, [each.name for each in lanes], "feed, or pair of feeds,")
     results: list[tuple[str, Checked]] = []
     if deep or lane is None:
         show_step("verifying the files of all tables")
@@ -93,13 +94,13 @@ def check(  # noqa: PLR0913  options are many
             _print("lake", [files], verbose=verbose)
     # A damaged file would give the other checks wrong rows: they wait until it is repaired.
     whole = not any(checked.failed for _, checked in results)
-    chosen = ([lane] if lane is not None else lanes) if whole else []
+    chosen = [each for each in lanes if whole and lane in (None, each.name)]
     with Moment(settings, chosen, again=again) as moment:
-        for name in chosen:
-            found = list(_checks(moment, name, contracts=contracts))
-            results += [(name, checked) for checked in found]
+        for each in chosen:
+            found = list(_checks(moment, each, contracts=contracts))
+            results += [(each.name, checked) for checked in found]
             if not as_json:
-                _print(name, found, verbose=verbose)
+                _print(each.name, found, verbose=verbose)
     if docs:
         _write_pages(settings)
     failed = sum(checked.failed for _, checked in results)
@@ -112,16 +113,16 @@ def check(  # noqa: PLR0913  options are many
         raise typer.Exit(Code.FAILED)
 
 
-def _lanes(settings: "Settings") -> list[str]:
+def _lanes(settings: "Settings") -> list["Lane"]:
     """List the feeds, and the pairs of feeds that are joined or declared to be."""
     from pipelines.lake.store import Store
-    from pipelines.lanes.lane import lanes
+    from pipelines.lanes import declared_lanes, lanes_of
 
-    joined = lanes(Store.to_read(settings.root, settings.tables), settings)
-    return list(dict.fromkeys([*joined, *settings.joins]))
+    evaluated = lanes_of(Store.to_read(settings.root, settings.tables), settings)
+    return list(dict.fromkeys([*evaluated, *declared_lanes(settings)]))
 
 
-def _checks(moment: "Moment", lane: str, *, contracts: bool) -> Iterator["Checked"]:
+def _checks(moment: "Moment", lane: "Lane", *, contracts: bool) -> Iterator["Checked"]:
     """Run the checks of a lane, and show what is being done."""
     show_step(f"checking {lane}")
     yield from moment.own(lane)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fencepost.errors import refuse_unknown
-from fencepost.lanes import sides_of
 from fencepost.text import counted, size_in_words
 from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
@@ -75,14 +74,14 @@ def explain(  # noqa: PLR0913  options are many
     from pipelines.project.settings import load
 
     settings = load(config, lake=lake)
-    if lane is not None:
-        sides = sides_of(lane)
-        pairs = [lane] if sides and set(sides) <= set(settings.feeds) else []
-        refuse_unknown(lane, [*settings.feeds, *pairs], "lane" if sides else "feed")
+    from pipelines.lanes import lane_named
     from pipelines.serve import explain
 
     told = []
-    lanes = None if lane is None else [lane]
+    lanes = None if lane is None else [lane_named(settings, lane)]
+    for wanted in lanes or ():
+        pairs = [wanted.name] if wanted.joins and not wanted.missing else []
+        refuse_unknown(lane, [*settings.feeds, *pairs], "lane" if wanted.joins else "feed")
     for each in explain.explain(settings, queries or [], lanes, batch, index):
         told.append(each)
         if not as_json:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fencepost.errors import InputError, refuse_unknown
-from fencepost.lanes import feeds_of, sides_of
 from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:
     from pipelines.epochs.partitions import PartitionReport
+    from pipelines.lanes import Lane
     from pipelines.project.settings import Settings
 
 
@@ -64,13 +64,13 @@ def partitions(
     from pipelines.project.settings import load
 
     settings = load(config, lake=lake)
-    _refuse_unknown(settings, lane)
+    wanted = _lane(settings, lane)
     if again and not keys:
         raise typer.BadParameter("--again was given without a KEY: name the partitions")
     if keys:
-        _evaluate(settings, lane, keys, again=again, as_json=as_json)
+        _evaluate(settings, wanted, keys, again=again, as_json=as_json)
         return
-    listed = _listed(settings, lane)
+    listed = _listed(settings, wanted)
     if as_json:
         print_json({"lane": lane, "partitions": listed})
         return
@@ -79,7 +79,7 @@ def partitions(
 
 
 def _evaluate(
-    settings: "Settings", lane: str, keys: Sequence[str], *, again: bool, as_json: bool
+    settings: "Settings", lane: "Lane", keys: Sequence[str], *, again: bool, as_json: bool
 ) -> None:
     """Take in what has landed for a lane, and evaluate partitions of it."""
     from pipelines.cli import run_output
@@ -88,7 +88,7 @@ def _evaluate(
     from pipelines.ingest.refusals import unanswered
     from pipelines.runs.run import runner_of, take_in, writing
 
-    feeds = feeds_of(lane)
+    feeds = lane.feed_names
     with progress_bar() as progress:
         progress("waiting for the lake", 0.0)
         runner = runner_of(settings, quick=True)
@@ -100,32 +100,36 @@ def _evaluate(
             open_ones = [each for each in unanswered(held.store) if each.feed in feeds]
     if as_json:
         shown = {"partitions": done, "unanswered": run_output.refusals_json(open_ones)}
-        print_json({"lane": lane, **run_output.ingest_json(got), **shown})
+        print_json({"lane": lane.name, **run_output.ingest_json(got), **shown})
     else:
         for line in (*run_output.ingested(got), *run_output.still_refused(open_ones, got)):
             typer.echo(line)
         for each in done:
-            typer.echo(_line(each))
+            typer.echo(_line(lane, each))
         for note in (*run_output.ingest_notes(got), *run_output.answer_notes(open_ones)):
             typer.echo(note, err=True)
     run_output.end(open_ones)
 
 
-def _refuse_unknown(settings: "Settings", lane: str) -> None:
+def _lane(settings: "Settings", name: str) -> "Lane":
+    """Give the lane of a name; refuse one that the lake does not have."""
     from pipelines.lake.store import Store
-    from pipelines.lanes.lane import lanes, undeclared
+    from pipelines.lanes import lane_named, lanes_of
     from pipelines.registry import joins
 
     store = Store.to_read(settings.root, settings.tables)
-    missing = undeclared(settings, lane)
-    if missing and lane in joins.lanes(store):
+    lane = lane_named(settings, name)
+    if lane.missing and name in joins.lanes(store):
         raise InputError(
-            f"the joins over '{lane}' stand still: {' and '.join(missing)} not in fencepost.toml"
+            f"the joins over '{name}' are not evaluated: fencepost.toml does not declare "
+            f"{' and '.join(lane.missing)}"
         )
-    refuse_unknown(lane, lanes(store, settings), "lane" if sides_of(lane) else "feed")
+    names = [each.name for each in lanes_of(store, settings)]
+    refuse_unknown(name, names, "lane" if lane.joins else "feed")
+    return lane
 
 
-def _listed(settings: "Settings", lane: str) -> list[dict[str, Any]]:
+def _listed(settings: "Settings", lane: "Lane") -> list[dict[str, Any]]:
     """List the partitions as they stand; nobody is waited for, and no JVM is started."""
     from pipelines.epochs.drive import Lake
     from pipelines.epochs.partitions import keys_of, stale_keys
@@ -139,7 +143,7 @@ def _listed(settings: "Settings", lane: str) -> list[dict[str, Any]]:
 
 def _partition(report: "PartitionReport") -> dict[str, Any]:
     return {
-        "lane": report.lane,
+        "lane": report.lane.name,
         "key": report.key,
         "epochs": [epoch.epoch for epoch in report.epochs],
         "generation": report.epochs[-1].generation if report.epochs else None,
@@ -149,7 +153,7 @@ def _partition(report: "PartitionReport") -> dict[str, Any]:
     }
 
 
-def _line(each: dict[str, Any]) -> str:
+def _line(lane: "Lane", each: dict[str, Any]) -> str:
     from pipelines.cli.run_output import found
 
     if not each["epochs"]:
@@ -161,5 +165,5 @@ def _line(each: dict[str, Any]) -> str:
         what = "evaluated again, the same rows"
     return (
         f"{each['key']}  {what}: epochs {first}–{last}, generation {each['generation']}, "
-        f"{found(each['lane'], counts)}"
+        f"{found(lane, counts)}"
     )

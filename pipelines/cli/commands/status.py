@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from fencepost.lanes import sides_of
 from fencepost.text import counted
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
@@ -55,17 +54,20 @@ def status(
 
 
 def lines(settings: "Settings", told: "Status") -> Iterator[str]:
-    """Tell it in lines, a word and then what there is to say."""
+    """Write it in lines: a word, then what there is to say."""
+    from pipelines.lanes import lane_named
+
     yield _line("lake", _lake(settings, told))
     names = max(len(each.lane) for each in told.lanes)
     for each in told.lanes:
-        word = "joins" if sides_of(each.lane) else "feed"
-        yield _line(word, f"{each.lane:<{names}}  {_lane(each)}")
+        noun = lane_named(settings, each.lane).noun
+        yield _line(noun, f"{each.lane:<{names}}  {_lane(each)}")
     yield _line("queries", _queries(told))
     if told.unseen["queries"]:
         yield from _unseen(told.unseen)
     if told.last_run is not None:
-        yield _line("last run", _last_run(told.last_run))
+        joins = lane_named(settings, told.last_run["lane"]).joins
+        yield _line("last run", _last_run(told.last_run, joins=joins))
     yield _line("quarantine", _quarantine(told.quarantine))
     if told.refused:
         yield from _refused(told)
@@ -120,7 +122,7 @@ def _queries(told: "Status") -> str:
     return f"{total:,} standing{shown}, registry version {told.registry_version}"
 
 
-def _last_run(run: Mapping[str, Any]) -> str:
+def _last_run(run: Mapping[str, Any], *, joins: bool) -> str:
     first, last = run["first"], run["last"]
     epochs = f"epoch {last:,}" if first == last else f"epochs {first:,}–{last:,}"
     seconds: Mapping[str, float] = run["seconds"]
@@ -130,13 +132,13 @@ def _last_run(run: Mapping[str, Any]) -> str:
     divided = whole + (f"; in tasks {tasks}" if tasks else "")
     return (
         f"{run['lane']} {epochs} at {_instant(run['at'])}: "
-        f"{counted(run['rows'], 'row', 'rows')}, {_found(run)}"
+        f"{counted(run['rows'], 'row', 'rows')}, {_found(run, joins=joins)}"
         + (f" in {took:.1f} s  ({divided})" if seconds else "")
     )
 
 
-def _found(run: Mapping[str, Any]) -> str:
-    if sides_of(run["lane"]):
+def _found(run: Mapping[str, Any], *, joins: bool) -> str:
+    if joins:
         changes = f"{counted(run['band_changes'], 'change', 'changes')} of bands"
         return f"{counted(run['pairs'], 'pair', 'pairs')}, {changes}"
     return (

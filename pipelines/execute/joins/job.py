@@ -1,16 +1,14 @@
 """One group of epochs of a lane of joins: shared out by queries, and committed like any other."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fencepost.lanes import sides_of
+from fencepost.lanes import pair_of
 from pipelines.execute.job import Job
-from pipelines.execute.joins.share import LOGS, JoinShare, JoinStep
+from pipelines.execute.joins.share import JoinShare, JoinStep
 from pipelines.execute.logs import AsOf
 from pipelines.lake.data_files import DataFile
-
-TARGETS = ("pairs", "band_changes", "live_windows", "set_members")
-"""The tables that an epoch of joins is committed to, in this order; what is remembered last."""
+from schemas import logs_of
 
 ONE_TASK = 200_000
 """Tuples up to which one task takes all joins."""
@@ -18,7 +16,7 @@ ONE_TASK = 200_000
 DENSE = 4
 """Pairs and changes for a tuple from which on parts are worth reading everything several times."""
 
-FOUND = ("paired", "came_in", "went_out")
+RESULTS = ("paired", "came_in", "went_out")
 """The counts of what joins find."""
 
 
@@ -38,19 +36,24 @@ class JoinJob(Job):
     standing: int
     registered: Mapping[int, tuple[int, int]]
 
-    targets = TARGETS
+    owner = "join"
 
     @property
     def feeds(self) -> tuple[str, str]:
         """Left and right."""
-        left, right = sides_of(self.lane) or ("", "")
-        return left, right
+        return pair_of(self.lane)
 
     def shares(self, *, snapshot: bool | None = None) -> list[JoinShare]:
         """Share the joins out."""
         files, parts = self._files(), self.parts
         whole = self.group[-1].snapshot if snapshot is None else snapshot
         return [self._share(files, (part, parts), whole) for part in range(parts)]
+
+    def work(self) -> Callable[[str], str]:
+        """Give what a task does, with kernels that others do without."""
+        from pipelines.execute.joins.task import work
+
+        return work
 
     @property
     def parts(self) -> int:
@@ -62,7 +65,7 @@ class JoinJob(Job):
         """
         tuples = sum(self.deliveries[n].tuples for epoch in self.group for n in epoch.arrivals)
         counts = self.before.epochs[-1].counts if self.before.epochs else {}
-        found = sum(counts.get(name, 0) for name in FOUND)
+        found = sum(counts.get(name, 0) for name in RESULTS)
         dense = found > DENSE * counts.get("accepted", 0)
         return self.slots if dense and tuples > ONE_TASK else 1
 
@@ -76,7 +79,7 @@ class JoinJob(Job):
                 if numbers and file.overlaps("arrival", min(numbers), max(numbers))
             ]
         as_of = self._as_of()
-        for name in LOGS:
+        for name in (log.name for log in logs_of(self.owner, self.store.tables.values())):
             mine = [file for file in self.store.files(name) if self._may_be_of(file)]
             files[name] = [file for file in mine if as_of.may_count(file)]
         return files

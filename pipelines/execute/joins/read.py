@@ -23,9 +23,6 @@ from pipelines.execute.row_order import RowOrder
 from schemas import Table, all_tables
 from schemas.tuples import DELETED
 
-MEMBER = ("feed", "stream_id")
-"""What names a row of `set_members`, beside its lane."""
-
 
 @dataclass(frozen=True, eq=False)
 class Side:
@@ -107,7 +104,7 @@ def _members(share: JoinShare, table: Table) -> pa.Table:
     columns = list(table.arrow.names)
     every = [kept_columns(share, table, path, columns) for path in share.files[table.name]]
     rows = [_counting(share, each) for each in every]
-    return newest(pa.concat_tables([empty(table, columns), *rows]), MEMBER)
+    return newest(pa.concat_tables([empty(table, columns), *rows]), table.key)
 
 
 def _live(share: JoinShare, table: Table) -> tuple[pa.Table, pa.Table]:

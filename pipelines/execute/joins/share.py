@@ -11,8 +11,6 @@ from typing import Any
 
 from pipelines.execute.logs import AsOf
 
-LOGS = ("set_members", "live_windows")
-
 
 @dataclass(frozen=True)
 class JoinStep:

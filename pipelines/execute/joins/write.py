@@ -16,7 +16,11 @@ from fencepost.queries.joins import BandJoins
 from fencepost.tuples import Int64s
 from pipelines.execute.gather import Gathering
 from pipelines.execute.joins.share import JoinShare, JoinStep
+from schemas.joins import LEFT, REGISTRATION, RIGHT, SIDE
 from schemas.table import TIME
+
+SIDES = (LEFT, RIGHT, REGISTRATION)
+"""By the number of a side of a lane, its name; the last one is no side's."""
 
 PIECE = 1 << 20
 """Pairs, or changes, that are held at a time, and stand in one file."""
@@ -42,7 +46,7 @@ class JoinGathered(Gathering):
             rose = int((rows["change"].to_numpy() > 0).sum())
             counts["came_in"] += rose
             counts["went_out"] += rows.num_rows - rose
-            self._found("band_changes", now, self._stamped(rows, arrivals, outcome.index.bands))
+            self._found("band_changes", now, self._stamped(rows, now, outcome.index.bands))
         if self.share.writes_state:
             for side, state in enumerate(outcome.state.sides):
                 self.put("set_members", now, _of(state, outcome.moved(side)), snapshot=False)
@@ -64,9 +68,12 @@ class JoinGathered(Gathering):
         if self.held(name) >= PIECE:
             self.lay_down(name)
 
-    def _stamped(self, rows: pa.Table, arrivals: Int64s, bands: BandJoins) -> pa.Table:
-        """Give changes their arrival; those of a registration its commit's, and its time."""
-        delivery = rows["delivery"].to_numpy()
+    def _stamped(self, rows: pa.Table, now: JoinStep, bands: BandJoins) -> pa.Table:
+        """Give changes their side and arrival; those of a registration its commit's, and time."""
+        arrivals, delivery = np.array(now.arrivals, np.int64), rows["delivery"].to_numpy()
+        side = np.append(np.array(now.sides, np.int32), SIDES.index(REGISTRATION))[delivery]
+        sides = pa.DictionaryArray.from_arrays(pa.array(side, pa.int32()), pa.array(SIDES))
+        rows = rows.append_column(SIDE.name, sides.cast(pa.string()))
         if (delivery >= 0).all():
             return _of_deliveries(rows, arrivals)
         query = codes_in(rows["query_id"].cast(pa.string()).combine_chunks(), bands.ids)

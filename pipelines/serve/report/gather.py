@@ -15,8 +15,8 @@ from typing import Any
 import duckdb
 
 from fencepost.errors import InputError
-from fencepost.lanes import feeds_of
 from fencepost.text import shortened
+from pipelines.lanes import lane_named
 from pipelines.progress import Progress
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.report import joins, lines, moves, tallies
@@ -51,8 +51,9 @@ def gather(settings: Settings, wanted: Wanted, progress: Progress) -> dict[str, 
     with closing(duckdb_session(settings.root, settings.tables)) as session:
         if wanted.partition is not None:
             refuse_no_partition(session, chosen, wanted.partition, wanted.range)
-        lanes = joins.lanes_of(session, settings, chosen)
-        in_scope = scopes(session, [*chosen, *lanes], wanted.range)
+        pairs = {lane.name: lane for lane in joins.lanes_of(session, settings, chosen)}
+        feeds = [lane_named(settings, name) for name in chosen]
+        in_scope = scopes(session, [*feeds, *pairs.values()], wanted.range)
         epochs = state_of_epochs(session, [*in_scope.values()])
         standing = dict(
             session.execute("SELECT q.feed, COUNT(*) FROM queries q GROUP BY q.feed").fetchall()
@@ -61,11 +62,11 @@ def gather(settings: Settings, wanted: Wanted, progress: Progress) -> dict[str, 
         for place, scope in enumerate(in_scope.values()):
             progress(f"gathering {scope.feed}", 0.05 + 0.9 * place / len(in_scope))
             own = {"rules": standing.get(scope.feed, 0), "state": epochs[scope.feed]}
-            if scope.feed in lanes:
+            if scope.feed in pairs:
                 found[scope.feed] = {**own, **joins.of_lane(session, scope, settings)}
             else:
                 feed = settings.feeds[scope.feed]
-                own |= {"joins": [lane for lane in lanes if feed.name in feeds_of(lane)]}
+                own |= {"joins": [name for name in pairs if feed.name in pairs[name].feed_names]}
                 found[scope.feed] = {**own, **_feed(session, scope, feed, wanted.streams)}
         refused = tallies.refused(session, chosen)
     _refuse_unknown(wanted.streams, [found[name] for name in chosen])
@@ -76,7 +77,7 @@ def gather(settings: Settings, wanted: Wanted, progress: Progress) -> dict[str, 
         "asked": _in_words(wanted.range, wanted.partition),
         "whole": wanted.range.is_open,
         "feeds": [found[name] for name in chosen],
-        "lanes": [found[name] for name in lanes],
+        "lanes": [found[name] for name in pairs],
         "refused": refused,
     }
 

@@ -11,13 +11,16 @@ from typing import Any
 
 import duckdb
 
-from fencepost.lanes import sides_of
+from fencepost.lanes import pair_of
+from fencepost.queries.joins import JOINS
 from fencepost.text import escaped
+from pipelines.lanes import Lane, lane_named
 from pipelines.project.settings import Settings
 from pipelines.registry.text import condition_text, window_text
 from pipelines.serve.report.scope import Scope
 from pipelines.serve.report.tallies import TOP, Counted, counts_over_time
 from pipelines.serve.report.thin import short
+from schemas.joins import LEFT, RIGHT
 
 HOLDING = 20
 """Pairs that hold now: as many are listed, the newest."""
@@ -31,22 +34,22 @@ Session = duckdb.DuckDBPyConnection
 Row = dict[str, Any]
 
 
-def lanes_of(session: Session, settings: Settings, feeds: Sequence[str]) -> list[str]:
+def lanes_of(session: Session, settings: Settings, feeds: Sequence[str]) -> list[Lane]:
     """Name the lanes of joins that one of these feeds is a side of, both sides being declared."""
     rows = session.execute(
-        "SELECT DISTINCT v.feed FROM query_versions v WHERE STRPOS(v.feed, '~') > 0 ORDER BY 1"
+        f"SELECT DISTINCT v.feed FROM query_versions v WHERE v.kind IN {JOINS} ORDER BY 1"
     ).fetchall()
-    sides = {lane: sides_of(lane) or () for (lane,) in rows}
+    lanes = [lane_named(settings, name) for (name,) in rows]
     return [
         lane
-        for lane, pair in sides.items()
-        if all(side in settings.feeds for side in pair) and any(side in feeds for side in pair)
+        for lane in lanes
+        if not lane.missing and any(side in feeds for side in lane.feed_names)
     ]
 
 
 def of_lane(session: Session, scope: Scope, settings: Settings) -> Row:
     """Gather what a lane found. O(its pairs and changes in the scope), a few passes."""
-    left, right = sides_of(scope.feed) or (scope.feed, "")
+    left, right = pair_of(scope.feed)
     _gone_through(session, scope)
     paired, came, went = _counts(session)
     return {
@@ -162,14 +165,14 @@ def _couples(session: Session) -> Row:
 
 def _holding(session: Session, lane: str, settings: Settings) -> Row:
     """List the pairs of streams that are in the result of a band join, with their values now."""
+    sides = [*zip((LEFT, RIGHT), pair_of(lane), strict=True)]
     values = ", ".join(
-        f"{_value(side, settings.feeds[feed].axes)} AS {side}_value"
-        for side, feed in zip(("left", "right"), sides_of(lane) or (), strict=True)
+        f"{_value(side, settings.feeds[feed].axes)} AS {side}_value" for side, feed in sides
     )
     members = " ".join(
         f"LEFT JOIN set_members {side}_m ON {side}_m.lane = b.lane AND {side}_m.feed = '{feed}' "
         f"AND {side}_m.stream_id = b.{side}_stream_id"
-        for side, feed in zip(("left", "right"), sides_of(lane) or (), strict=True)
+        for side, feed in sides
     )
     rows = session.execute(
         f"""SELECT b.query_id, b.left_stream_id, b.right_stream_id, epoch_us(b.since), {values},
@@ -181,7 +184,7 @@ def _holding(session: Session, lane: str, settings: Settings) -> Row:
         ) b JOIN queries q ON q.id = b.query_id {members}
         ORDER BY b.since DESC, b.query_id, b.left_stream_id, b.right_stream_id"""
     ).fetchall()
-    units = [settings.feeds[feed].units for feed in sides_of(lane) or ()]
+    units = [settings.feeds[feed].units for _, feed in sides]
     return {"of": rows[0][-1] if rows else 0, "rows": [_held(row[:-1], units) for row in rows]}
 
 

@@ -17,10 +17,10 @@ from typing import Any
 import duckdb
 
 from fencepost.errors import InputError, refuse_unknown
-from fencepost.lanes import sides_of
 from fencepost.text import shortened
 from fencepost.times import format_instant, parse_instant
 from pipelines.ingest.landing.look import key_in_path
+from pipelines.lanes import Lane
 from pipelines.project.settings import Settings
 
 KEY = re.compile(r"\d{4}-\d\d-\d\d(T\d\d)?", re.ASCII)
@@ -142,27 +142,29 @@ class Scope:
 
 
 def scopes(
-    session: duckdb.DuckDBPyConnection, feeds: Sequence[str], wanted: Range
+    session: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], wanted: Range
 ) -> dict[str, Scope]:
     """Find the epochs and deliveries of each lane that are asked for. O(rows of the ledgers)."""
     rows = session.execute(
         "SELECT d.lane, d.epoch, d.partition_key, d.arrivals, "
         "epoch_us(d.watermark_before), epoch_us(d.watermark) FROM done_epochs d"
     ).fetchall()
-    of_feed = {feed: [row[1:] for row in rows if row[0] == feed] for feed in feeds}
-    return {feed: _scope(feed, mine, wanted) for feed, mine in of_feed.items()}
+    return {
+        lane.name: _scope(lane, [row[1:] for row in rows if row[0] == lane.name], wanted)
+        for lane in lanes
+    }
 
 
-def _scope(feed: str, rows: Sequence[tuple[Any, ...]], wanted: Range) -> Scope:
+def _scope(lane: Lane, rows: Sequence[tuple[Any, ...]], wanted: Range) -> Scope:
     keyed = [row for row in rows if wanted.holds_key(row[1])]
     passed = [row for row in keyed if wanted.holds_some(row[3], row[4])]
     found = within("t.epoch", (row[0] for row in keyed))
     came = within("t.arrival", (n for row in keyed for n in row[2]))
     return Scope(
-        feed,
-        f"t.{'lane' if sides_of(feed) else 'feed'} = '{feed}' AND {found} AND {wanted.times}",
+        lane.name,
+        f"t.{lane.tables[0].lane_column} = '{lane}' AND {found} AND {wanted.times}",
         f"{came} AND {wanted.times}",
-        f"t.feed = '{feed}' AND {within('t.arrival', (n for row in passed for n in row[2]))}",
+        f"t.feed = '{lane}' AND {within('t.arrival', (n for row in passed for n in row[2]))}",
         frozenset(row[0] for row in passed),
     )
 

@@ -10,7 +10,8 @@ import schemas
 from pipelines.serve.views.presence import EFFECT_ON, ENDS, IS_INSIDE, PAIRS
 from pipelines.serve.views.view import View, chosen, count, select_list
 from schemas import Column
-from schemas.marts import PAIR, TRANSITIONS
+from schemas.events import TRANSITIONS
+from schemas.marts import PAIR
 
 SPAN = (
     Column("first_ts", "timestamp", "of its first crossing or match"),

@@ -10,15 +10,16 @@ microseconds, so that no engine and no order of rows gives another mean.
 
 from pipelines.serve.views.view import View
 from schemas import marts
+from schemas.events import TRANSITIONS
 
 _KINDS = ",\n        ".join(
-    f"COUNT(CASE WHEN t.type = '{kind}' THEN 1 END) AS {kind}" for kind in marts.TRANSITIONS
+    f"COUNT(CASE WHEN t.type = '{kind}' THEN 1 END) AS {kind}" for kind in TRANSITIONS
 )
-_NO_KINDS = ", ".join(f"0 AS {kind}" for kind in marts.TRANSITIONS)
+_NO_KINDS = ", ".join(f"0 AS {kind}" for kind in TRANSITIONS)
 _SUMS = ",\n        ".join(
     f"CAST(SUM(p.{name}) AS BIGINT) AS {name}"
     for name in (
-        *("times_entered", "times_left", *marts.TRANSITIONS, "streams"),
+        *("times_entered", "times_left", *TRANSITIONS, "streams"),
         *("visits_begun", "visits_ended", "known", "lasted", "gone_in"),
     )
 )
@@ -70,7 +71,7 @@ DAILY_SUMMARY = View(
     FROM parts p GROUP BY p.feed, p.day, p.query_id, p.query_version
 )
 SELECT d.feed, d.day, d.query_id, d.query_version, d.times_entered, d.times_left,
-    {", ".join(f"d.{kind}" for kind in marts.TRANSITIONS)},
+    {", ".join(f"d.{kind}" for kind in TRANSITIONS)},
     d.streams, d.visits_begun, d.visits_ended,
     CASE WHEN d.known > 0 THEN CAST(d.lasted AS DOUBLE) / d.known / 1e6 END AS mean_duration,
     d.longest AS longest_duration,

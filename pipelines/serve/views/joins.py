@@ -8,11 +8,13 @@ query once for each tuple that changed its result, and none else.
 
 from collections.abc import Iterator, Mapping
 
+from fencepost.lanes import left_of_lane_sql
 from pipelines.serve.views.published import HELD, IS_HELD, of_epochs
 from pipelines.serve.views.view import View, chosen, count, select_list, without
 from schemas import Column, Table
+from schemas.joins import LEFT
 
-FOUND = {
+COMMENTS = {
     "pairs": "Pairs of tuples that satisfied a window join, each once.",
     "band_changes": "Changes of the results of band joins: +1, a pair came in; -1, it went out.",
 }
@@ -20,9 +22,9 @@ FOUND = {
 
 def joined(tables: Mapping[str, Table]) -> Iterator[View]:
     """Declare the views over what lanes of joins write."""
-    for name, comment in FOUND.items():
-        columns = tables[name].columns
-        yield View(name, comment, columns, of_epochs(tables[name]))
+    for table in tables.values():
+        if table.owner == "join" and table.role == "found":
+            yield View(table.name, COMMENTS[table.name], table.columns, of_epochs(table))
     yield _band_pairs(tables["band_changes"])
     yield _affected_queries(tables["band_changes"])
     yield _join_activity(tables["band_changes"])
@@ -53,8 +55,10 @@ WHERE c.nth = 1 AND c.change = 1""",
 
 def _affected_queries(changes: Table) -> View:
     which = chosen(changes.columns, "query_id", "query_version", "ts", "arrival", "epoch")
-    stream = """CASE WHEN a.lane || '~' = SUBSTRING(c.lane, 1, LENGTH(a.lane) + 1)
-        THEN c.left_stream_id ELSE c.right_stream_id END"""
+    # Before format 5 a change did not name its side; its lane does.
+    stream = f"""CASE WHEN c.side = '{LEFT}' OR (
+        c.side IS NULL AND {left_of_lane_sql("a.lane", "c.lane")}
+    ) THEN c.left_stream_id ELSE c.right_stream_id END"""
     return View(
         "affected_queries",
         "Which band joins' results a tuple changed: each once for a tuple, whatever the pairs.",
@@ -117,9 +121,9 @@ def _set_members(table: Table) -> View:
     sql = f"""WITH {HELD}
 SELECT {select_list("t", columns)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
-        PARTITION BY r.lane, r.feed, r.stream_id ORDER BY r.epoch DESC
+        PARTITION BY r.lane, {", ".join(f"r.{name}" for name in table.key)} ORDER BY r.epoch DESC
     ) AS nth
-    FROM raw_set_members r WHERE {IS_HELD.format("r", table.whose)}
+    FROM raw_set_members r WHERE {IS_HELD.format("r", table.lane_column)}
 ) t WHERE t.nth = 1 AND t.member"""
     comment = "The dynamic sets of band joins: the last tuple of every stream that is in one."
     return View("set_members", comment, columns, sql)
@@ -132,7 +136,7 @@ def _live_windows(table: Table) -> View:
 )
 SELECT {select_list("r", columns)}, r.place IS NULL AS waits FROM raw_live_windows r
 JOIN newest w ON w.lane = r.lane AND (r.place IS NOT NULL OR r.epoch = w.epoch)
-WHERE {IS_HELD.format("r", table.whose)}"""
+WHERE {IS_HELD.format("r", table.lane_column)}"""
     comment = (
         "The tuples that windows held after their epoch, and those that wait for the watermark. "
         "Those that have left their window since stay until the state is next written whole."

@@ -9,7 +9,7 @@ lose those that only tell how they were written.
 from collections.abc import Iterator, Mapping
 
 from pipelines.serve.views.view import View, select_list, without
-from schemas import RESERVED, Column, Table
+from schemas import Table
 
 IN_FORCE = """EXISTS (
     SELECT 1 FROM done_epochs d
@@ -33,49 +33,45 @@ IS_HELD = """EXISTS (
 )"""
 DELIVERED = "SELECT a.n FROM raw_arrivals a WHERE a.state = 'done'"
 
-FOUND = {
+COMMENTS = {
     "events": "Crossings: a stream entered (I) or left (O) a query.",
     "transitions": "What a crossing turned into within the time t of its query.",
     "matches": "Matches: a tuple satisfied a query of the kind `match`.",
+    "stream_state": "Where every stream stands: its last accepted tuple.",
+    "reorder": "The tuples that wait for earlier ones.",
+    "pending": "The crossings of queries with `within` that have become no transition yet.",
 }
-LOGS = {
-    "stream_state": (("stream_id",), "Where every stream stands: its last accepted tuple."),
-    "reorder": (("stream_id", "ts"), "The tuples that wait for earlier ones."),
-    "pending": (
-        ("query_id", "query_version", "stream_id"),
-        "The crossings of queries with `within` that have become no transition yet.",
-    ),
-}
-"""By log: what beside the feed names a row, and what the view is."""
+"""By table of a feed's lane: what the view of its name shows."""
 
 
 def published(tables: Mapping[str, Table]) -> Iterator[View]:
     """Declare the views with the names of tables, the ledgers and the registry aside."""
     yield _quarantine(tables["quarantine"])
-    for name, comment in FOUND.items():
-        columns = tables[name].columns
-        yield View(name, comment, columns, of_epochs(tables[name]))
-    for name, (key, comment) in LOGS.items():
-        yield _current(tables[name], key, comment)
-    for feed in feeds(tables):
-        columns = tables[feed].columns
-        comment = tables[feed].comment
-        yield View(feed, comment, columns, _of_arrivals(feed, columns))
+    mine = [table for table in tables.values() if table.owner == "feed"]
+    for table in mine:
+        if table.role == "found" and table.name in COMMENTS:
+            yield View(table.name, COMMENTS[table.name], table.columns, of_epochs(table))
+    for table in mine:
+        if table.role == "log":
+            yield _current(table, COMMENTS[table.name])
+    for table in mine:
+        if table.role == "tuples":
+            yield View(table.name, table.comment, table.columns, _of_arrivals(table))
 
 
 def feeds(tables: Mapping[str, Table]) -> list[str]:
     """Name the feeds: each has a table of its own."""
-    return [name for name in tables if name not in RESERVED]
+    return [name for name, table in tables.items() if table.role == "tuples"]
 
 
 def of_epochs(table: Table) -> str:
     """Select the rows of a table whose epochs are in force."""
     return f"""SELECT {select_list("t", table.columns)} FROM raw_{table.name} t
-WHERE {IN_FORCE.format("t", table.whose)}"""
+WHERE {IN_FORCE.format("t", table.lane_column)}"""
 
 
-def _of_arrivals(name: str, columns: tuple[Column, ...]) -> str:
-    return f"""SELECT {select_list("t", columns)} FROM raw_{name} t
+def _of_arrivals(table: Table) -> str:
+    return f"""SELECT {select_list("t", table.columns)} FROM raw_{table.name} t
 WHERE t.arrival IN ({DELIVERED})"""
 
 
@@ -88,7 +84,7 @@ UNION ALL
     return View("quarantine", comment, table.columns, sql)
 
 
-def _current(table: Table, key: tuple[str, ...], comment: str) -> View:
+def _current(table: Table, comment: str) -> View:
     """Read a log: of each key the newest row, of the last snapshot or the epochs behind it.
 
     Within an epoch what is goes before what is gone: a key can end and begin anew in it.
@@ -100,9 +96,9 @@ def _current(table: Table, key: tuple[str, ...], comment: str) -> View:
     sql = f"""WITH {HELD}
 SELECT {select_list("t", columns)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
-        PARTITION BY r.feed, {", ".join(f"r.{name}" for name in key)} ORDER BY {newest}
+        PARTITION BY r.feed, {", ".join(f"r.{name}" for name in table.key)} ORDER BY {newest}
     ) AS nth
     FROM raw_{table.name} r
-    WHERE {IS_HELD.format("r", table.whose)}
+    WHERE {IS_HELD.format("r", table.lane_column)}
 ) t WHERE t.nth = 1{still}"""
     return View(table.name, comment, columns, sql)

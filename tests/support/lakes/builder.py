@@ -127,7 +127,7 @@ def ingest(lake: Lake, now: int) -> IngestReport:
 
 def evaluate(lake: Lake, lane: str) -> None:
     """Bring a lane up to date."""
-    list(advance(lake, lane))
+    list(advance(lake, lake.lane(lane)))
 
 
 def reopened(lake: Lake) -> Lake:

@@ -84,7 +84,7 @@ class Ageing:
         cpu, wall = time.process_time(), time.perf_counter()
         report = run(self.settings, HereRunner(), store=self.store, patient=False)
         spent = time.process_time() - cpu, time.perf_counter() - wall
-        assert [group.lane for group in report.groups] == list(LANES)
+        assert [group.lane.name for group in report.groups] == list(LANES)
         return spent
 
     def figures(self) -> Figures:

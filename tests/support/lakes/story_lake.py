@@ -24,7 +24,6 @@ from fencepost.times import to_microseconds
 from pipelines.epochs.drive import Lake, arrivals_of, chain_of
 from pipelines.execute import job
 from pipelines.execute.logs import AsOf, newest
-from pipelines.execute.read import KEYS
 from pipelines.lake.append import append_once
 from pipelines.lake.buckets import MIXED, buckets_of
 from pipelines.lake.evidence import Evidence
@@ -243,7 +242,7 @@ def gathered(lake: Lake, lane: str = FEED) -> RunResult:
 def log(lake: Lake, name: str, as_of: AsOf) -> list[dict[str, Any]]:
     """Read a log as of an epoch."""
     rows: list[dict[str, Any]] = newest(
-        as_of.counting(lake.store.rows(name)), KEYS[name]
+        as_of.counting(lake.store.rows(name)), lake.store.tables[name].key
     ).to_pylist()
     return rows
 

@@ -1,0 +1,77 @@
+"""The lane of one feed: crossings, transitions and matches, the streams parted among tasks."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from fencepost.queries.columns import CROSSING, MATCH
+from pipelines.lake.store import Store
+from pipelines.lanes.lane import Lane, below
+from pipelines.planning.chain import Chain, Epoch
+from pipelines.planning.deliveries import Arrivals, Delivery
+from pipelines.registry.cache import compiled_queries, load_queries
+from schemas.events import TRANSITIONS
+
+if TYPE_CHECKING:
+    from pipelines.execute.job import FeedJob
+
+
+class FeedLane(Lane):
+    """Planned by the feed's deliveries, each with the registry that stood when it arrived."""
+
+    owner = "feed"
+    noun = "feed"
+
+    def registry_versions(
+        self, arrivals: Arrivals, deliveries: Sequence[Delivery]
+    ) -> Callable[[int], int]:
+        """Give the version of the last registry commit before a delivery."""
+        del deliveries
+        return arrivals.registry_version_at
+
+    def fingerprint(self, store: Store, version: int) -> str:
+        """Name the content of both query sets; one without `match` queries is that of crossings."""
+        crossings, matches = (
+            load_queries(compiled_queries(store, self.settings, self.name, version, kind))
+            for kind in (CROSSING, MATCH)
+        )
+        return crossings.fingerprint + (f"+{matches.fingerprint}" if len(matches) else "")
+
+    def job(
+        self, store: Store, slots: int, chain: Chain, group: Sequence[Epoch], arrivals: Arrivals
+    ) -> "FeedJob":
+        """Gather what a group needs: the query sets of its registries."""
+        from pipelines.execute.job import FeedJob
+
+        versions = {epoch.registry_version for epoch in group}
+        return FeedJob(
+            store,
+            self.settings.axes,
+            chain.upto(group[0].epoch - 1),
+            tuple(group),
+            arrivals.by_number,
+            slots,
+            self.lateness[self.name],
+            {version: self._crossings(store, version) for version in versions},
+            {version: self._matches(store, version) for version in versions},
+        )
+
+    def summary(self, counts: Mapping[str, int]) -> str:
+        """Say in a line what epochs with these counts found."""
+        transitions = sum(counts[kind] for kind in TRANSITIONS)
+        parts = [f"I {counts['entered']:,}", f"O {counts['left']:,}"]
+        parts += [f"transitions {transitions:,}"] if transitions else []
+        parts += [f"matches {counts['matched']:,}"] if counts["matched"] else []
+        return " · ".join(parts)
+
+    def _crossings(self, store: Store, version: int) -> str | None:
+        """Name the file with the query set of a registry, made if need be."""
+        if version == 0:
+            return None
+        return below(store, compiled_queries(store, self.settings, self.name, version))
+
+    def _matches(self, store: Store, version: int) -> str | None:
+        """Name the file with the `match` queries; None where there are none."""
+        if version == 0:
+            return None
+        path = compiled_queries(store, self.settings, self.name, version, MATCH)
+        return below(store, path) if len(load_queries(path)) else None
