@@ -56,4 +56,4 @@ def next_double(x: float) -> float:
 
 def _inexact(given: str, nearest: float) -> str:
     near = f"{nearest:.0f}" if abs(nearest) < 1e21 else repr(nearest)
-    return f"{given} is held exactly by no double: beyond 2**53 the nearest is {near}"
+    return f"{given} has no exact double: beyond 2**53 the nearest is {near}"

@@ -277,9 +277,9 @@ def _refuse_false_marks(
         raise InputError(f"{len(marks)} watermarks for {deliveries} deliveries")
     before = NEVER if state.watermark is None else state.watermark
     if (marks < np.append(before, marks[:-1])[: len(marks)]).any():
-        raise InputError("watermarks fall, and they never do")
+        raise InputError("watermarks must never fall")
     if len(batch) and (batch.ts - lateness > marks[batch.delivery]).any():
-        raise InputError("a tuple is ahead of the watermark that its delivery is said to have set")
+        raise InputError("a tuple is ahead of the watermark given for its delivery")
 
 
 def _all_names(state: FeedState, batch: TupleBatch) -> pa.StringArray:

@@ -98,7 +98,7 @@ def _window(text: str, column: int, width: int = 90) -> tuple[str, int]:
 class Faults(FencepostError):
     """All the faults of an input. Nothing of it was taken."""
 
-    def __init__(self, faults: Sequence[Fault], outcome: str = "nothing taken") -> None:
+    def __init__(self, faults: Sequence[Fault], outcome: str = "nothing read") -> None:
         """List the faults in the order they stand in the input."""
         self.faults = list(faults)
         self.outcome = outcome
@@ -107,7 +107,7 @@ class Faults(FencepostError):
         super().__init__("\n".join([*map(str, self.faults), tail]))
 
 
-def refuse(faults: Sequence[Fault], outcome: str = "nothing taken") -> None:
+def refuse(faults: Sequence[Fault], outcome: str = "nothing read") -> None:
     """Raise, where there are any."""
     if faults:
         raise Faults(faults, outcome)

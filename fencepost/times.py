@@ -89,13 +89,13 @@ def parse_instant(text: str) -> int:
     if zulu is None and sign is None:
         raise ValueError(f"{text[:40]!r} has no offset: end it with Z or one like +01:00")
     if second == "60":
-        raise ValueError(f"{text[:40]!r} is a leap second, which is not taken")
+        raise ValueError(f"{text[:40]!r} is a leap second, which is not supported")
     if hour > "23" or minute > "59" or (second or "0") > "59":
-        raise ValueError(f"{text[:40]!r} is no time of a day")
+        raise ValueError(f"{text[:40]!r} is not a time of day")
     try:
         days = date(int(year), int(month), int(day)).toordinal() - _EPOCH_DAY
     except ValueError:
-        raise ValueError(f"{text[:40]!r} is no day of the calendar") from None
+        raise ValueError(f"{text[:40]!r} is not a calendar date") from None
     minutes = int(hour) * 60 + int(minute)
     if sign is not None:
         minutes -= _offset(text, sign, off_hour, off_minute or "00")
@@ -120,7 +120,7 @@ def instant_from_integer(n: int, unit: str) -> int:
 
 def _in_range(us: int, given: str) -> int:
     if not EARLIEST <= us < LATEST:
-        raise ValueError(f"{given!r} is out of range: years 1900 to 2200 (UTC) are taken")
+        raise ValueError(f"{given!r} is out of range: the years 1900 to 2200 (UTC) are supported")
     return us
 
 

@@ -83,7 +83,7 @@ def named(name: str, axes: int) -> type[BoxIndex]:
     kind = KINDS.get(name)
     if kind is None:
         raise InputError(
-            f"no index is called '{shortened(name)}'; there are: auto, {', '.join(KINDS)}."
+            f"unknown index '{shortened(name)}'; there are: auto, {', '.join(KINDS)}."
             f"{did_you_mean(name, (*KINDS, 'auto'))}"
         )
     if kind.axes not in (None, axes):

@@ -155,7 +155,7 @@ class Fields:
         hint = f"{known}.{did_you_mean(feed, axes_of)}"
         alone = feed.partition(".")[0]
         if alone in axes_of:
-            hint = f"a feed is named alone, without an axis: '{alone}'"
+            hint = f"name the feed without an axis: '{alone}'"
         self.note(f"unknown feed '{shortened(feed)}'", hint)
         return False
 
@@ -174,7 +174,7 @@ class Fields:
         return None
 
     def streams(self) -> tuple[str, ...] | None:
-        """Read the list of streams; what stands twice counts once."""
+        """Read the list of streams; what occurs twice counts once."""
         value = self.obj.get("streams")
         if value is None:
             return None

@@ -68,7 +68,7 @@ def _faults_of_columns(source: str, table: pa.Table) -> list[Fault]:
     names = [name for name in ("id", FEED) if name in table.column_names]
     counts = {name: table.column_names.count(name) for name in names}
     faults = [
-        Fault(source, f"the column `{name}` stands {count} times")
+        Fault(source, f"the column `{name}` occurs {count} times")
         for name, count in counts.items()
         if count > 1
     ]
@@ -295,7 +295,7 @@ def _repeated_ids(source: str, table: pa.Table) -> tuple[Bools, list[Fault]]:
     distinct, first = np.unique(codes, return_index=True)
     again[:] = (codes >= 0) & (first[np.searchsorted(distinct, codes)] < np.arange(len(codes)))
     return again, [
-        Fault(source, f"the id '{shortened(table['id'][row].as_py())}' stands twice", row + 1)
+        Fault(source, f"the id '{shortened(table['id'][row].as_py())}' occurs twice", row + 1)
         for row in np.flatnonzero(again).tolist()
     ]
 
@@ -315,6 +315,6 @@ def _repeats(parts: Sequence[_Part]) -> list[Fault]:
         for query_id in part.ids.to_pylist():
             first = source_of.setdefault(query_id, part.source)
             if first != part.source:
-                message = f"the id '{shortened(query_id)}' stands in {first} too"
+                message = f"the id '{shortened(query_id)}' is in {first} too"
                 faults.append(Fault(part.source, message))
     return faults

@@ -5,7 +5,7 @@ lists of regions, AND intersects every region of the one list with every region 
 
 Law: a tuple of finite doubles satisfies the condition iff it is in one of the boxes and passes the
 tests of that box. None of them is empty (some tuple of finite doubles is in it and passes), none
-stands twice.
+occurs twice.
 """
 
 import math
@@ -58,7 +58,7 @@ def tested_boxes(condition: Condition, d: int) -> tuple[tuple[Box, ...], tuple[T
 
 
 def regions(condition: Condition, d: int, name: str = "`where`") -> list[Region]:
-    """Fold a condition over d axes to its regions, not settled yet; `told` names it in a refusal.
+    """Fold a condition over d axes to its regions, not settled yet; messages call it `name`.
 
     What it compares may be more than axes: numbers from d on stand for whatever the caller says.
     """
@@ -74,7 +74,7 @@ def refuse_none_or_many(found: int, name: str = "`where`") -> None:
         )
     if found > MOST_BOXES:
         raise QueryFault(
-            f"{name} comes to {found:,} boxes; at most {MOST_BOXES:,} are taken", hint=_SPLIT
+            f"{name} comes to {found:,} boxes; the limit is {MOST_BOXES:,}", hint=_SPLIT
         )
 
 
@@ -132,7 +132,7 @@ class _Folding:
             found += more
             if (
                 len(found) > 2 * MOST_ON_THE_WAY
-            ):  # not at every term: what stands twice is dropped in bulk
+            ):  # not at every term: what occurs twice is dropped in bulk
                 found = self.distinct(found)
         return self.distinct(found)
 
@@ -172,13 +172,13 @@ class _Folding:
         return self.distinct(met)
 
     def distinct(self, found: list[Region]) -> list[Region]:
-        """Drop what stands twice; refuse more boxes than one query can need on its way."""
+        """Drop what occurs twice; refuse more boxes than one query can need on its way."""
         if len(found) > 1:
             found = list(dict.fromkeys(found))
         if len(found) > MOST_ON_THE_WAY:
             raise QueryFault(
                 f"{self.name} comes to more than {MOST_ON_THE_WAY:,} boxes; "
-                f"at most {MOST_BOXES:,} are taken",
+                f"the limit is {MOST_BOXES:,}",
                 hint=_SPLIT,
             )
         return found

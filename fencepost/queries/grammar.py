@@ -62,7 +62,7 @@ _HINTS = {
 def tokens_of(text: str, field: str) -> list[str]:
     """Cut a text into plain strings, "" behind the last; a refusal cuts again for its column."""
     if len(text) > LONGEST:
-        raise QueryFault(f"`{field}` has {len(text):,} characters; at most {LONGEST:,} are taken")
+        raise QueryFault(f"`{field}` has {len(text):,} characters; the limit is {LONGEST:,}")
     tokens: list[str] = _TOKEN.findall(text)
     tokens.append("")
     return tokens

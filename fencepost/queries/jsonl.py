@@ -59,7 +59,7 @@ def _repeated(obj: object, number: int, line_of: dict[str, int]) -> list[QueryFa
     if first == number:
         return []
     where = f"in lines {first} and {number}"
-    return [QueryFault(f"the id '{shortened(query_id)}' stands twice: {where}")]
+    return [QueryFault(f"the id '{shortened(query_id)}' occurs twice: {where}")]
 
 
 def json_object(line: bytes) -> object:
@@ -96,7 +96,7 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise QueryFault(f"the key `{shortened(key)}` stands twice in one object")
+                raise QueryFault(f"the key `{shortened(key)}` occurs twice in one object")
             seen.add(key)
     return fields
 

@@ -138,7 +138,7 @@ class QuerySet:
         strange = np.flatnonzero(matches != (kind == MATCH))
         if len(strange):
             row = int(strange[0]) + 1
-            raise Faults([Fault(source, f"`kind` is not '{kind}'", row)], "nothing taken")
+            raise Faults([Fault(source, f"`kind` is not '{kind}'", row)], "nothing imported")
         return cls(feed, tuple(axes), *columns, kind)
 
     @classmethod
@@ -237,12 +237,14 @@ class QuerySet:
         return rows
 
     def take(self, rows: Int64s) -> "QuerySet":
-        """Give the queries of these rows, in this order; a row may be asked for once."""
+        """Give the queries of these rows, in this order; a row may be requested once."""
         rows = np.asarray(rows, np.int64)
         if len(rows) and not (rows.min() >= 0 and rows.max() < len(self)):
-            raise InputError(f"rows {rows.min()} to {rows.max()} asked of {len(self):,} queries")
+            raise InputError(
+                f"rows {rows.min()} to {rows.max()} requested from {len(self):,} queries"
+            )
         if np.bincount(rows, minlength=1).max(initial=0) > 1:
-            raise InputError("a row was asked for twice: ids are distinct")
+            raise InputError("a row was requested twice: ids are distinct")
         box_ptr, boxes = members(self.box_ptr, rows)
         stream_ptr, streams = members(self.stream_ptr, rows)
         test_ptr, tests = no_tests(len(boxes))

@@ -124,7 +124,9 @@ class _TableReader:
             for k in first
         ]
         more = len(rows) - len(faults)
-        raise Faults(faults, f"… and {more:,} more, nothing taken" if more else "nothing taken")
+        raise Faults(
+            faults, f"… and {more:,} more, nothing imported" if more else "nothing imported"
+        )
 
     def refuse_unknown(self, axes: tuple[str, ...]) -> None:
         ends = [axis + end for axis in axes for end in ("_lo", "_hi")]
@@ -132,7 +134,7 @@ class _TableReader:
         names = self.table.column_names
         for name in dict.fromkeys(names):
             if names.count(name) > 1:
-                self.refuse(f"the column `{shortened(name)}` stands {names.count(name)} times")
+                self.refuse(f"the column `{shortened(name)}` occurs {names.count(name)} times")
             if name not in known:
                 listed = f"the columns are: {', '.join(known)}.{did_you_mean(name, known)}"
                 self.refuse(f"unknown column `{shortened(name)}`", listed)
@@ -180,7 +182,7 @@ class _TableReader:
         self.note(
             again[~passed_over],
             lambda row: (
-                f"the id '{shortened(ids[row].as_py())}' stands twice: "
+                f"the id '{shortened(ids[row].as_py())}' occurs twice: "
                 f"in rows {first[row] + 1} and {row + 1}"
             ),
         )
@@ -204,7 +206,7 @@ class _TableReader:
         if pa.types.is_integer(column.type):
             whole = column.fill_null(0).to_numpy(zero_copy_only=False)
             lost = inexact(whole)
-            self.note(lost, lambda row: f"`{name}` {whole[row]} is held exactly by no double")
+            self.note(lost, lambda row: f"`{name}` {whole[row]} has no exact double")
             np.copyto(values, whole, where=~nulls_of(column), casting="unsafe")
             return ~lost
         if not pa.types.is_floating(column.type):
@@ -234,7 +236,7 @@ class _TableReader:
         return whole
 
     def streams(self) -> tuple[Bools, Int64s, pa.StringArray]:
-        """Read the lists of streams; what stands twice in one counts once."""
+        """Read the lists of streams; what occurs twice in one counts once."""
         everywhere = np.ones(self.n, np.bool_)
         none = everywhere, np.zeros(self.n + 1, np.int64), pa.array([], pa.string())
         column = self.column("streams")

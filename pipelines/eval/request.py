@@ -73,7 +73,7 @@ def _why_no_axis(name: str, before: Axes, clock: str | None) -> str | None:
     if not name:
         return "a name is empty, where axes parted by commas were expected"
     if name in before:
-        return f"'{name}' stands twice"
+        return f"'{name}' occurs twice"
     return f"'{name}' is no axis" if name in (STREAM_ID, TS, clock) else None
 
 

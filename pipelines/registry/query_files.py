@@ -149,7 +149,7 @@ def _in_several(files: Mapping[str, pa.Table], queries: pa.Table) -> list[Fault]
     faults = []
     for row, first in zip(*repeated(ids), strict=True):
         here, there = (names[np.searchsorted(ends, at, side="right")] for at in (row, first))
-        message = f"the id '{shortened(ids[int(row)].as_py())}' stands in {there} too"
+        message = f"the id '{shortened(ids[int(row)].as_py())}' is in {there} too"
         faults.append(Fault(here, message))
     return faults
 

@@ -36,9 +36,9 @@ def test_every_fault_of_every_file_is_told_and_nothing_is_written(folder):
         "    prize > 1",
         "    ^^^^^",
         "bad.jsonl:3: not JSON: expecting value at column 1",
-        "bad.jsonl:4: the id 'a' stands twice: in lines 1 and 4",
+        "bad.jsonl:4: the id 'a' occurs twice: in lines 1 and 4",
         "no.csv: there is no such file",
-        "head.csv:1: column 'price' stands twice in the header",
+        "head.csv:1: column 'price' occurs twice in the header",
         "head.csv:1: no column 'ts'",
         "7 faults, nothing written.",
     ):
@@ -84,7 +84,7 @@ def test_debug_shows_the_traceback_too(folder):
         (("--allowed-lateness", "soon"), "'soon' is not a duration"),
         (("--ts-unit", "ns"), "'ns' is not one of"),
         (("--format", "xml"), "'xml' is not one of"),
-        (("--axes", "price,price"), "--axes price,price: 'price' stands twice"),
+        (("--axes", "price,price"), "--axes price,price: 'price' occurs twice"),
         (("--axes", "ts"), "--axes ts: 'ts' is no axis"),
         (("--axes", "volume"), "day.csv:1: no column 'volume'"),
         (("--clock", "ts"), "--clock ts: the clock is a column of its own"),
@@ -155,7 +155,7 @@ def test_faults_of_queries_in_parquet_have_the_row_of_the_file(folder):
     for told in (
         "q.parquet:2: ",
         "q.parquet:3: `feed` is missing",
-        "q.parquet:4: the id 'a' stands twice",
+        "q.parquet:4: the id 'a' occurs twice",
         "q.parquet:5: ",
     ):
         assert told in said.err
@@ -184,7 +184,7 @@ def test_an_id_stands_once_in_all_files(folder):
     written(folder, "day.csv", ticks(1, 3))
     written(folder, "more.jsonl", BAND)
     said = evaluated(folder, "ticks=day.csv", more=("--queries", "more.jsonl"))
-    assert (said.code, "more.jsonl: the id 'band' stands in q.jsonl too" in said.err) == (2, True)
+    assert (said.code, "more.jsonl: the id 'band' is in q.jsonl too" in said.err) == (2, True)
 
 
 def test_results_are_never_written_over_what_is_read(folder):

@@ -333,9 +333,9 @@ def test_every_faulty_join_is_told_with_its_line_and_column(folder):
     for told in (
         "bad.jsonl:1: unknown axis 'prize' of left in `on` at column 6",
         "    left.prize >= right.price",
-        "bad.jsonl:2: `between` is [1.0, 0.0]: the lower end stands first",
+        "bad.jsonl:2: `between` is [1.0, 0.0]: put the lower end first",
         "bad.jsonl:3: unknown axis 'prize' in `right`",
-        "bad.jsonl:5: the id 'w' stands twice: in lines 1 and 5",
+        "bad.jsonl:5: the id 'w' occurs twice: in lines 1 and 5",
     ):
         assert told in said.err.splitlines(), said.err
     assert "bad.jsonl:4: `window`" in said.err

@@ -243,7 +243,7 @@ def test_what_is_no_update_is_refused_and_changes_nothing(
 
 def test_what_is_no_set_is_refused() -> None:
     twice = np.array([3, 3], np.int32), np.array([1.0, 2.0])
-    with pytest.raises(InputError, match="a stream stands twice on the right side"):
+    with pytest.raises(InputError, match="a stream occurs twice on the right side"):
         BandPlane.build(bands(), None, twice)
     with pytest.raises(InputError, match="stream 0 left has the value inf"):
         BandPlane.build(bands(), members(INF))

@@ -206,10 +206,10 @@ def test_a_field_of_a_window_join_that_is_wrong_is_one_fault_that_names_it(field
         ({"between": [1, 2, 3]}, "`between` has 3 members: two were expected"),
         ({"between": ["1", 2]}, "the lower end of `between` must be a number, not text"),
         ({"between": [1, True]}, "the upper end of `between` must be a number, not true"),
-        ({"between": [1, 0.5]}, "`between` is [1.0, 0.5]: the lower end stands first"),
+        ({"between": [1, 0.5]}, "`between` is [1.0, 0.5]: put the lower end first"),
         ({"between": [float("nan"), 1]}, "the lower end of `between` is nan"),
         ({"between": [0, inf]}, "the upper end of `between` is inf"),
-        ({"between": [0, 2**53 + 1]}, "the upper end of `between`: 9007199254740993 is held"),
+        ({"between": [0, 2**53 + 1]}, "the upper end of `between`: 9007199254740993 has no"),
         ({"between": [0, 10**400]}, "the upper end of `between`: an integer of 1329 bits"),
         ({"feed": "bids"}, "a `band_join` has no `feed`"),
         ({"streams": ["a"]}, "a `band_join` has no `streams`"),
@@ -240,7 +240,7 @@ def test_hints_say_what_was_probably_meant():
     assert hint(BAND, left="bids.prize") == (
         "the feed 'bids' has: price, a.b.  Did you mean 'price'?"
     )
-    assert hint(WINDOW, left="ticks.price") == "a feed is named alone, without an axis: 'ticks'"
+    assert hint(WINDOW, left="ticks.price") == "name the feed without an axis: 'ticks'"
     assert hint(BAND, between=[0, inf]) == "an open end is null"
     assert (
         hint(BAND, valid_from="x") == "its result is kept up from its registration to its removal"
@@ -303,15 +303,15 @@ def test_lines_hold_queries_of_all_kinds_and_they_are_parted():
     assert [query.id for query in watching] == ["q"]
     assert [query.id for query in joins] == ["b", "w"]
     assert isinstance(watching[0], StandingQuery)
-    with pytest.raises(Faults, match="stands twice"):
+    with pytest.raises(Faults, match="occurs twice"):
         read_queries_jsonl([*lines, lines[0]], "q.jsonl", AXES_OF)
 
 
 @pytest.mark.parametrize(
     ("ends", "message"),
     [
-        ("0, 9007199254740993", "the upper end of `between`: 9007199254740993 is held"),
-        ("0, 9007199254740993.0", "the upper end of `between`: '9007199254740993.0' is held"),
+        ("0, 9007199254740993", "the upper end of `between`: 9007199254740993 has no"),
+        ("0, 9007199254740993.0", "the upper end of `between`: '9007199254740993.0' has no"),
         ("-1e999, 0", "the lower end of `between`: '-1e999' overflows"),
         ("NaN, 0", "not JSON: `NaN` is no number of JSON"),
     ],

@@ -35,7 +35,7 @@ def refusal(on: str, where: str | None = None) -> QueryFault:
             "left.price = 5 + right.limit",
             f"{OPERAND} was expected at column 14, not `5`",
             14,
-            "the axis stands first: left.price + 5",
+            "put the axis first: left.price + 5",
         ),
         (
             "price > right.limit",
@@ -103,12 +103,12 @@ def refusal(on: str, where: str | None = None) -> QueryFault:
             "left.price > right.limit - left.volume",
             "a number was expected at column 28, not `left`",
             28,
-            "beside an axis stands a number: write left.price < right.limit + 5",
+            "only a number can be added to an axis: write left.price < right.limit + 5",
         ),
         ("left.price > right.limit + 1d", "'1d' is not a number (column 28)", 28, None),
         (
             "left.price > right.limit + 9007199254740993",
-            f"'9007199254740993' is held exactly by no double: {NEAREST} (column 28)",
+            f"'9007199254740993' has no exact double: {NEAREST} (column 28)",
             28,
             None,
         ),
@@ -193,7 +193,7 @@ def test_more_than_a_thousand_conjuncts_are_refused_and_a_thousand_taken():
         return " OR ".join(f"left.price = right.limit + {k}" for k in range(n))
 
     assert len(parse_join(text(1000), None, FEEDS, AXES)) == 1000
-    assert refusal(text(1001)).message == "`on` comes to 1,001 boxes; at most 1,000 are taken"
+    assert refusal(text(1001)).message == "`on` comes to 1,001 boxes; the limit is 1,000"
 
 
 def test_alternatives_that_multiply_are_refused_before_they_take_long():

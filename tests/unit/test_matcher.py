@@ -190,7 +190,7 @@ def test_a_broken_part_is_noticed():
 
 
 def test_an_unknown_index_is_refused_with_the_names_there_are():
-    with pytest.raises(InputError, match=r"no index is called 'lader'.*Did you mean 'ladder'"):
+    with pytest.raises(InputError, match=r"unknown index 'lader'.*Did you mean 'ladder'"):
         Matcher.build(set_of([match("q", "ALL")]), "lader")
-    with pytest.raises(InputError, match="'ladder' is for 1 axis, asked for 2"):
+    with pytest.raises(InputError, match="'ladder' is for 1 axis, not for 2"):
         Matcher.build(set_of([match("q", "ALL")]), "ladder")

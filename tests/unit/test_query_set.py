@@ -181,10 +181,10 @@ def test_an_id_that_stands_already_is_not_added_and_one_that_does_not_is_not_rem
         queries.with_removed(["q1", "q9"])
     with pytest.raises(InputError, match="of the feed 'f' with the axes y, x cannot join"):
         queries.with_added(set_of(query("new"), axes=("y", "x")))
-    with pytest.raises(InputError, match="asked for twice"):
+    with pytest.raises(InputError, match="requested twice"):
         queries.take(np.array([1, 1]))
     for outside in (-1, 9):
-        with pytest.raises(InputError, match="asked of 9 queries"):
+        with pytest.raises(InputError, match="requested from 9 queries"):
             queries.take(np.array([outside]))
     assert queries.rows_of(["q5", "q5", "q0"]).tolist() == [5, 5, 0]
     assert queries.with_removed([]) is queries

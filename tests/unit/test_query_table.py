@@ -208,7 +208,7 @@ def test_the_column_id_is_needed_and_none_stands_twice():
     with pytest.raises(Faults, match="q: the column `id` is missing"):
         QuerySet.from_table("ticks", AXES, pa.table({"price_lo": [1.0]}), "q")
     twice = pa.Table.from_arrays([pa.array(["a"]), pa.array(["b"])], names=["id", "id"])
-    with pytest.raises(Faults, match="the column `id` stands 2 times"):
+    with pytest.raises(Faults, match="the column `id` occurs 2 times"):
         QuerySet.from_table("ticks", AXES, twice)
 
 
@@ -232,13 +232,13 @@ def test_bytes_that_are_no_utf_8_are_no_text():
         ({"id": ["a", "x\x1f"]}, "`id` holds a control character, U+001F, as character 2"),
         ({"id": ["a", "x\x7f"]}, "`id` holds a control character, U+007F, as character 2"),
         ({"id": ["a", "\x80"]}, "`id` holds a control character, U+0080, as character 1"),
-        ({"id": ["a", "a"]}, "the id 'a' stands twice: in rows 1 and 2"),
+        ({"id": ["a", "a"]}, "the id 'a' occurs twice: in rows 1 and 2"),
         ({"price_lo": [1.0, math.nan]}, "`price_lo` is nan, a number or -inf was expected"),
         ({"price_lo": [1.0, INF]}, "`price_lo` is inf, a number or -inf was expected"),
         ({"volume_hi": [1.0, -INF]}, "`volume_hi` is -inf, a number or inf was expected"),
         (
             {"price_lo": [1, 2**53 + 1]},
-            "`price_lo` 9007199254740993 is held exactly by no double",
+            "`price_lo` 9007199254740993 has no exact double",
         ),
         (
             {"price_lo": [1.0, 5.0], "price_hi": [5.0, 5.0]},
@@ -293,7 +293,7 @@ def test_every_fault_of_every_row_is_told_in_the_order_of_the_rows():
 def test_of_many_bad_rows_a_hundred_are_listed_and_the_rest_counted():
     error = refused(price_lo=[5.0] * 1234, price_hi=[1.0] * 1234)
     assert [fault.line for fault in error.faults] == list(range(1, 101))
-    assert str(error).endswith("100 faults, … and 1,134 more, nothing taken.")
+    assert str(error).endswith("100 faults, … and 1,134 more, nothing imported.")
     assert str(error).startswith("q.parquet:1: holds for no value: `price_lo` 5.0")
 
 

@@ -151,7 +151,7 @@ def test_a_column_without_a_number_is_told_apart(tmp_path):
         ("Stream_ID,ts,price\n", "Did you mean 'Stream_ID'?"),
         ("stream_id;ts;price\n", "the columns are: stream_id;ts;price."),
         ("stream_id,ts\n", "no axis: beside stream_id, ts a column of numbers was expected"),
-        ("stream_id,ts,price,price\n", "column 'price' stands twice in the header"),
+        ("stream_id,ts,price,price\n", "column 'price' occurs twice in the header"),
         ("stream_id,ts,price,\n", "column 4 of the header has no name"),
         ('stream_id,ts,"price\n', "the header is not CSV: a quotation mark out of place"),
         (b"stream_id,ts,pr\xffice\n", "the header is not UTF-8"),
@@ -171,7 +171,7 @@ def test_all_faults_of_a_header_are_told_with_its_line(tmp_path):
     with pytest.raises(Faults) as refused:
         taken(path)
     assert [(f.line, f.message) for f in refused.value.faults] == [
-        (2, "column 'price' stands twice in the header"),
+        (2, "column 'price' occurs twice in the header"),
         (2, "no column 'stream_id'"),
         (2, "no column 'ts'"),
     ]

@@ -49,7 +49,7 @@ def test_rows_are_read_with_their_lines(tmp_path):
         ("true", "true or false, where an object was expected"),
         ("null", "null, where an object was expected"),
         ('{"a":' * 100_000, "not read: nested too deep"),
-        (row('1, "price": 2'), 'key "price" stands twice'),
+        (row('1, "price": 2'), 'key "price" occurs twice'),
         ('{"stream_id": "a", "price": 1}', "ts is missing"),
         (f'{{"stream_id": "a", "ts": "{T}"}}', "price is missing"),
         (row("null"), "price is null"),

@@ -121,7 +121,7 @@ def test_every_fault_of_every_file_is_told(tmp_path):
         "none.jsonl:None: there is no such file",
         "worse.jsonl:2: unknown feed 'tick'",
     ]
-    assert refused(good, again) == [f"again.jsonl:None: the id 'a' stands in {good} too"]
+    assert refused(good, again) == [f"again.jsonl:None: the id 'a' is in {good} too"]
 
 
 TICKS = {"feed": ["ticks", "ticks"]}
@@ -138,7 +138,7 @@ TICKS = {"feed": ["ticks", "ticks"]}
         (TICKS | {"note": [b"\xff", b"a"]}, "None: `note` holds binary, text was expected"),
         (TICKS | {"tags": ["a", "b"]}, "None: `tags` holds string, lists of text was expected"),
         (TICKS | {"tags": [["a"], ["b", None]]}, "2: a tag of `tags` is null"),
-        (TICKS | {"id": ["a", "a"]}, "2: the id 'a' stands twice"),
+        (TICKS | {"id": ["a", "a"]}, "2: the id 'a' occurs twice"),
         (
             TICKS | {"price_lo": [1.0, 9.0], "price_hi": [2.0, 3.0]},
             "2: holds for no value: `price_lo` 9.0 is not below `price_hi` 3.0",

@@ -130,10 +130,10 @@ def test_files_give_sets_of_each_kind_and_an_id_stands_once_over_all(tmp_path):
     assert read.unevaluated == {"absent": 1}
     for clash in (lines_of(query("d")), lines_of(match("e"))):
         again = open_queries(str(written(tmp_path, "again.jsonl", clash)))
-        with pytest.raises(Faults, match="stands in"):
+        with pytest.raises(Faults, match="is in"):
             read_queries([*files, again], {"ticks": AXES["ticks"]}, "ticks")
     twice = open_queries(str(written(tmp_path, "twice.jsonl", lines_of(query("a"), match("a")))))
-    with pytest.raises(Faults, match="stands twice"):
+    with pytest.raises(Faults, match="occurs twice"):
         read_queries([twice], AXES, None)
 
 

@@ -234,7 +234,7 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         ('axes = "price"', "axes: 'price' was given, where a list of texts was expected"),
         ('axes = ["a", 1]', "axes: ['a', 1] was given, where a list of texts was expected"),
         ("axes = []", "axes: the list is empty, where at least one was expected"),
-        ('axes = ["a", "a"]', "axes: 'a' stands twice"),
+        ('axes = ["a", "a"]', "axes: 'a' occurs twice"),
         ('axes = ["Price"]', "axes: 'Price' is no name of an axis: a-z first, then up to 62 of"),
         ('axes = ["_a"]', "axes: '_a' is no name of an axis"),
         ('axes = ["a; DROP"]', "axes: 'a; DROP' is no name of an axis"),

@@ -31,7 +31,7 @@ def test_joins_are_ordered_pairs_of_feeds():
         ('["bids~ask"]', "'bids~ask': no feed 'ask' is declared.  Did you mean 'asks'?"),
         ('["bids~asks~bids"]', "'bids~asks~bids': no feed 'asks~bids' is declared."),
         ('["asks~asks"]', "'asks~asks' joins a feed with itself, where two feeds were expected"),
-        ('["bids~asks", "bids~asks"]', "'bids~asks' stands twice"),
+        ('["bids~asks", "bids~asks"]', "'bids~asks' occurs twice"),
     ],
 )
 def test_what_is_no_pair_of_feeds_is_refused(joins, told):

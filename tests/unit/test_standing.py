@@ -257,8 +257,8 @@ def test_every_bad_line_is_told_with_its_place():
         (b'{"id": "q"} x', "not JSON: extra data at column 13"),
         (b"{'id': 1}", "not JSON: expecting property name"),
         (b'{"id": "a\tb"}', "not JSON: invalid control character"),
-        (b'{"id": "a", "id": "a"}', "the key `id` stands twice in one object"),
-        (b'{"owner": {"a": 1, "a": 2}}', "the key `a` stands twice in one object"),
+        (b'{"id": "a", "id": "a"}', "the key `id` occurs twice in one object"),
+        (b'{"owner": {"a": 1, "a": 2}}', "the key `a` occurs twice in one object"),
         (b'{"id": NaN}', "not JSON: `NaN` is no number of JSON"),
         (b'{"id": -Infinity}', "not JSON: `-Infinity` is no number of JSON"),
         (b'{"id": "\xe9"}', "not UTF-8: byte 0xE9 at column 9"),
@@ -277,9 +277,9 @@ def test_an_id_stands_once_whatever_the_feed():
     other = {"id": "q", "feed": "locations", "where": "x > 1"}
     error = refused(*lines(PLAIN, {**PLAIN, "id": "r"}, other, {**PLAIN, "where": ""}))
     assert [(f.line, f.message) for f in error.faults] == [
-        (3, "the id 'q' stands twice: in lines 1 and 3"),
+        (3, "the id 'q' occurs twice: in lines 1 and 3"),
         (4, "`where` is empty"),
-        (4, "the id 'q' stands twice: in lines 1 and 4"),
+        (4, "the id 'q' occurs twice: in lines 1 and 4"),
     ]
 
 

@@ -231,7 +231,7 @@ def _signed(side: int, streams: Int32s, values: Doubles) -> tuple[Int32s, Signed
     if streams.min(initial=0) < 0:
         raise InputError(f"stream {streams.min()} {_SIDES[side]}: codes count from 0")
     if len(np.unique(streams)) < len(streams):
-        raise InputError(f"a stream stands twice on the {_SIDES[side]} side")
+        raise InputError(f"a stream occurs twice on the {_SIDES[side]} side")
     for wrong in np.flatnonzero(~np.isfinite(values))[:1]:
         raise InputError(f"stream {streams[wrong]} {_SIDES[side]} has the value {values[wrong]}")
     return streams, values + 0.0 if side == LEFT else 0.0 - values

@@ -176,6 +176,6 @@ def _between(fields: Fields) -> tuple[float, float]:
             for end, which, open_end in ends
         )
         if low > high and len(fields.faults) == count:
-            fields.note(f"`between` is [{low}, {high}]: the lower end stands first")
+            fields.note(f"`between` is [{low}, {high}]: put the lower end first")
         return low, high
     return -inf, inf

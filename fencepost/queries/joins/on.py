@@ -8,7 +8,7 @@
 The sign before a number may touch it or not: `right.volume -10` is `right.volume - 10`.
 
 Law: values of both feeds satisfy `on` and `where` as SQL reads them iff they satisfy one of the
-conjuncts. No conjunct has an empty box, none stands twice, and NOT is exact: what is added to an
+conjuncts. No conjunct has an empty box, none occurs twice, and NOT is exact: what is added to an
 axis gives infinity at most, never NaN.
 """
 
@@ -267,10 +267,10 @@ class _OnReader(_SidesReader):
         """Say how to write what was probably meant."""
         if what == _OPERAND and token[0] in STARTS_A_NUMBER and token[-1].isdigit():
             if self.tokens[self.at + 1][:1] in ("+", "-"):
-                return "the axis stands first: left.price + 5"
+                return "put the axis first: left.price + 5"
             return "`on` compares axes with axes: what is compared with a number belongs in `where`"
         if what == "a number" and token in SIDES:
-            return "beside an axis stands a number: write left.price < right.limit + 5"
+            return "only a number can be added to an axis: write left.price < right.limit + 5"
         if token[0] in "+-" and len(token) > 1:
             return self.arithmetic
         return super().hint(token, what)

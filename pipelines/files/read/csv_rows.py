@@ -234,7 +234,7 @@ class Header:
         seen: set[str] = set()
         for place, name in enumerate(self.names):
             if name in seen:
-                faults.append(self._fault(f"column '{name}' stands twice in the header", place))
+                faults.append(self._fault(f"column '{name}' occurs twice in the header", place))
             elif not name and declared.axes is None:
                 faults.append(self._fault(f"column {place + 1} of the header has no name", place))
             seen.add(name)

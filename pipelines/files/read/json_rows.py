@@ -60,7 +60,7 @@ def _unambiguous(pairs: list[tuple[str, Any]]) -> JsonObject:
     if len(found) < len(pairs):
         keys = [key for key, _ in pairs]
         twice = next(key for place, key in enumerate(keys) if key in keys[:place])
-        raise ValueError(f"key {shown(twice)} stands twice")
+        raise ValueError(f"key {shown(twice)} occurs twice")
     return found
 
 

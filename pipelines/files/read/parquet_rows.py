@@ -96,7 +96,7 @@ def faults(source: str, file: pq.ParquetFile, declared: Declared) -> list[Fault]
     if too_many := too_many_columns(source, names):
         return too_many
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
-    found = [Fault(source, f"column '{name}' stands twice in the schema") for name in twice]
+    found = [Fault(source, f"column '{name}' occurs twice in the schema") for name in twice]
     found += missing_columns(source, list(dict.fromkeys([*names, *declared.fixed])), declared)
     if found:
         return found

@@ -241,7 +241,7 @@ def _wrong_columns(feed: Feed) -> Iterator[str]:
         if why is not None:
             yield f"axes: {why}"
         elif axis in feed.axes[:place]:
-            yield f"axes: '{axis}' stands twice"
+            yield f"axes: '{axis}' occurs twice"
     for axis in feed.units:
         if axis not in feed.axes:
             near = did_you_mean(axis, feed.axes)
@@ -261,7 +261,7 @@ def _wrong_joins(joins: Sequence[str], feeds: Mapping[str, Feed]) -> Iterator[st
         sides = sides_of(lane) or ()
         unknown = [name for name in sides if name not in feeds]
         if lane in joins[:place]:
-            yield f"{shown(lane)} stands twice"
+            yield f"{shown(lane)} occurs twice"
         elif unknown:
             near = did_you_mean(unknown[0], feeds)
             yield f"{shown(lane)}: no feed {shown(unknown[0])} is declared.{near}"
