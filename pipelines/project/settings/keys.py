@@ -74,49 +74,49 @@ LAKE = _key(
     "path",
     PATH,
     '"lake"',
-    "the Delta tables: made by `fencepost init`, read by any engine",
-    "The folder of the Delta tables, of letters, digits and `. _ - /` only. In the variable and in "
-    "`--lake` a path begins at the working folder.",
+    "the Delta tables: created by `fencepost init`, readable by any engine",
+    "The folder of the Delta tables; letters, digits and `. _ - /` only. In the variable and in "
+    "`--lake`, a path is relative to the working folder.",
     variable="FENCEPOST_LAKE",
 )
 QUERIES = _may(
     "queries",
     PATH,
-    "the standing queries of this project: a file, or a folder",
+    "the rules of this project: a file or a folder",
     "A file, or a folder whose `*.jsonl` and `*.parquet` files, plain or `.gz`, hold the standing "
-    "queries of this project. `fencepost queries import` without a file takes them in, and so does "
-    "the asset `queries`. Without this key a file has to be named.",
+    "queries of this project. `fencepost queries import` without a file imports them, and so does "
+    "the asset `queries`. Without this key, name a file.",
     example='"rules"',
 )
 BUCKETS = _key(
     "buckets",
     whole(1, 4096),
     "8",
-    "shares of the streams, evaluated side by side; counts at init",
-    "Into how many shares the streams are parted, which are evaluated side by side. It counts when "
-    "the lake is made; a lake that is there keeps its own.",
+    "shares of the streams, evaluated in parallel; set at creation only",
+    "How many shares the streams are divided into; shares are evaluated in parallel. Set at "
+    "creation only: an existing lake keeps its own number.",
 )
 EPOCH_ROWS = _key(
     "epoch_rows",
     whole(1),
     "10_000_000",
-    "at most so many rows in an epoch",
-    "An epoch holds at most so many rows; a single larger delivery is an epoch of its own.",
+    "most rows in an epoch",
+    "The most rows in an epoch. A larger delivery is an epoch of its own.",
 )
 GROUP = _key(
     "group",
     whole(1),
     "32",
-    "at most so many epochs in a commit",
-    "At most so many epochs are planned, evaluated and committed together.",
+    "most epochs in a commit",
+    "The most epochs that are planned, evaluated and committed together.",
 )
 SNAPSHOT_EVERY = _key(
     "snapshot_every",
     whole(1),
     "50",
-    "after so many epochs the whole state is written",
-    "After so many epochs the last tuple of every stream is written, not only of those that moved. "
-    "Less often is less to write, and more to read when a run begins.",
+    "epochs between two snapshots of the whole state",
+    "After this many epochs the last tuple of every stream is written, not only of those that "
+    "moved. Writing it less often means less to write, and more to read when a run begins.",
 )
 FSYNC = _key(
     "fsync",
@@ -129,10 +129,10 @@ KEEP_HISTORY = _key(
     "keep_history",
     DURATION,
     '"1h"',
-    "how long programs may go on reading what was put together since",
-    "How long commits, and small files that were put together with others, stay after that for "
-    "programs that still read them. A reader that takes longer, or lies further behind, may be "
-    "told that a file is missing; it never gets other rows.",
+    "how long compacted files stay for programs that still read them",
+    "How long old commits, and small files that were compacted, stay for programs that still read "
+    "them. A reader that takes longer, or is further behind, may find a file missing; it never "
+    "gets wrong rows.",
 )
 JOINS = _key(
     "joins",
@@ -140,8 +140,8 @@ JOINS = _key(
     "[]",
     'pairs of feeds whose joins Dagster shows: "bids~asks"',
     'The ordered pairs of feeds whose joins Dagster shows, each as `"left~right"`. Both feeds must '
-    "have the same `partition`, `partitions_from` and `partitions_to`. What is evaluated does not "
-    "depend on it: `fencepost run` evaluates every pair that a query joins.",
+    "have the same `partition`, `partitions_from` and `partitions_to`. This does not change what "
+    "is evaluated: `fencepost run` evaluates every pair that a query joins.",
     example='["bids~asks"]',
 )
 
@@ -151,24 +151,24 @@ RUNNER = _key(
     one_of(RUNNERS),
     '"spark"',
     'or "here": in one process, without Spark',
-    "Who does the work: Spark, or `here`, this process alone, which is right up to a few million "
-    "tuples a run. Both write the same rows.",
+    "What does the work: Spark, or `here`, this process alone, which is enough for up to a few "
+    "million tuples a run. Both write the same rows.",
     variable="FENCEPOST_RUNNER",
 )
 READ_PATH = _key(
     "read_path",
     one_of(READ_PATHS),
     '"auto"',
-    'who reads the tables\' files: "files" (PyArrow) or "spark"',
-    "Who reads the tables' files: `files` is PyArrow in the tasks, `spark` is Spark's own reader; "
-    "`auto` takes the files where the tasks can see them.",
+    'how table files are read: "files" (PyArrow) or "spark"',
+    "How table files are read: `files` is PyArrow in the tasks, `spark` is Spark's own reader; "
+    "`auto` uses PyArrow where the tasks can see the files.",
     variable="FENCEPOST_READ_PATH",
 )
 CORES = _may(
     "cores",
     whole(1),
-    "without these: all there are",
-    "How many cores a run may use. Without this key, all there are.",
+    "default: all cores, a share of the memory",
+    "How many cores a run may use. Default: all of them.",
     example="4",
     variable="FENCEPOST_CORES",
 )
@@ -176,7 +176,7 @@ MEMORY = _may(
     "memory",
     SIZE,
     "",
-    "How much memory Spark's Java may take. Without this key, a share of what the machine has.",
+    "How much memory Spark's Java may use. Default: a share of the machine's memory.",
     example='"4g"',
     variable="FENCEPOST_MEMORY",
 )
@@ -185,9 +185,9 @@ REPORTS_ADDRESS = _may(
     "reports_address",
     ADDRESS,
     "where browsers find reports/, if a proxy serves it",
-    "Where browsers find the folder `reports/`: what Dagster shows of a report or a check links "
-    "there. Without this key it is where `fencepost ui` serves it, `http://127.0.0.1:3001`: right "
-    "on the machine itself, and through a tunnel. Behind a proxy it is the proxy's address.",
+    "Where browsers find the folder `reports/`; Dagster's links to reports and checks point "
+    "there. Default: where `fencepost ui` serves it, `http://127.0.0.1:3001`, which works on the "
+    "machine itself and through a tunnel. Behind a proxy, give the proxy's address.",
     example='"https://fencepost.example.com/reports"',
     variable="FENCEPOST_REPORTS_ADDRESS",
 )
@@ -196,18 +196,18 @@ REPORTS_ADDRESS = _may(
 WEBHOOK = _may(
     "webhook",
     VARIABLE,
-    "the variable with the address to post to, as Slack takes it",
-    "The variable of the environment that holds a webhook's address, as `env:NAME`. Each alert is "
-    "posted there as JSON, with its text under `text`, as Slack and Mattermost take it. The "
-    "address itself is a secret and cannot stand here.",
+    "the variable with the address to post to (Slack format)",
+    "The environment variable with a webhook's address, as `env:NAME`. Each alert is posted there "
+    "as JSON, with its text under `text`, the format of Slack and Mattermost. The address itself "
+    "is a secret and is not accepted here.",
     example='"env:FENCEPOST_WEBHOOK"',
 )
 COMMAND = _may(
     "command",
     NAMES,
-    "it gets each alert on standard input",
-    "A command and its arguments, executed without a shell in the folder of this file. It gets "
-    "each alert as JSON on standard input: for e-mail, a pager, anything else.",
+    "gets each alert on standard input",
+    "A command and its arguments, run without a shell in the folder of this file. It gets each "
+    "alert as JSON on standard input: for e-mail, a pager, anything else.",
     example='["./alert.sh", "on-call"]',
 )
 
@@ -216,8 +216,8 @@ AXES = _must(
     "axes",
     NAMES,
     (),
-    "The columns that are numbers, which rules can ask about. Other columns are ignored, and told "
-    "once a delivery. The axes of a feed stay as they were when its table was made.",
+    "The numeric columns that rules can test. Other columns are ignored, and reported once per "
+    "delivery. The axes of a feed cannot change after its table was created.",
     example='["price", "volume"]',
     hint='name them: axes = ["price", "volume"]',
 )
@@ -225,132 +225,132 @@ SOURCE = _must(
     "source",
     PATH,
     Path(),
-    "The folder that deliveries land in. Each file in it is one, and so is each folder in it. Of "
-    'the format "delta" it is the Delta table itself, and each version of that is a delivery.',
+    "The folder that deliveries land in. Each file in it is a delivery, and so is each subfolder. "
+    'With the format "delta" it is the Delta table itself, and each of its versions is a delivery.',
     example='"landing/ticks"',
     hint="name the folder that its files land in",
 )
 FORM = _may(
     "format",
     one_of(FORMS),
-    'or "json", "parquet", "delta"; without it, by its content',
-    "What the files are: CSV, JSON lines or Parquet, plain or gzip, or a Delta table. Without this "
-    "key each file is told by its content.",
+    'or "json", "parquet", "delta"; default: by content',
+    "The format of the files: CSV, JSON lines or Parquet, plain or gzip, or a Delta table. "
+    "Default: by the content of each file.",
     example='"csv"',
 )
 STREAM_COLUMN = _key(
     "stream_column",
     TEXT,
     '"stream_id"',
-    "which column tells the stream,",
-    "The column that says which stream a tuple belongs to.",
+    "the column with the stream,",
+    "The column with the stream that a tuple belongs to.",
 )
 TS_COLUMN = _key(
     "ts_column",
     TEXT,
     '"ts"',
-    "and which the time: ISO 8601 with Z or an offset,",
+    "and the column with the time: ISO 8601 with Z or an offset,",
     "The column of a tuple's time: ISO 8601 with `Z` or an offset, a timestamp, or an integer.",
 )
 TS_UNIT = _may(
     "ts_unit",
     one_of((*PER_UNIT,)),
     "or an integer that counts s, ms, us or ns since 1970",
-    "What an integer time counts since 1970. Without this key an integer is no time, and its row "
-    "is malformed.",
+    "The unit of integer times, counted since 1970. Without this key, rows with integer times are "
+    "malformed.",
     example='"ms"',
 )
 CLOCK_COLUMN = _may(
     "clock_column",
     TEXT,
-    "the feed's clock; without it, the time of arrival",
-    "The column of the feed's own clock, which `max_skew` is held against. Without this key the "
-    "clock is the time at which the delivery was found.",
+    "the feed's clock; default: the time of arrival",
+    "The column with the feed's own clock, to which `max_skew` applies. Default: the time at which "
+    "the delivery was found.",
     example='"sent_at"',
 )
 DELETED = _may(
     "deleted",
     TEXT,
-    "true in it takes the stream out of the sets of band joins",
-    "The column that marks a row as taking its stream out of the sets of band joins; the row is a "
-    "tuple like any other, with all its axes and a time of its own. It holds true or false, in "
-    "text also t, f, yes, no, 1, 0, as integers 1 and 0; an empty cell, a null, and in JSON a key "
-    "left out, mark nothing. Another word makes the row malformed; a file without the column is "
-    "refused. Without this key no row is marked.",
+    "true removes the stream from the sets of band joins",
+    "The column that marks a row as removing its stream from the sets of band joins; the row is a "
+    "tuple like any other, with all its axes and its own time. Its values are true or false, in "
+    "text also t, f, yes, no, 1, 0, as integers 1 and 0; an empty cell, a null, and in JSON a "
+    "missing key, mark nothing. Any other value makes the row malformed; a file without the column "
+    "is refused. Without this key no row is marked.",
     example='"gone"',
 )
 MAX_SKEW = _key(
     "max_skew",
     DURATION,
     '"24h"',
-    "a tuple further ahead of the clock is put in quarantine",
-    "A tuple further ahead of the clock is put in quarantine as `future`, and moves no watermark.",
+    "tuples further ahead of the clock are quarantined",
+    "Tuples further ahead of the clock are quarantined as `future`, and move no watermark.",
 )
 ALLOWED_LATENESS = _key(
     "allowed_lateness",
     DURATION,
     '"0s"',
     "how long tuples wait for earlier ones of later deliveries",
-    "How long, in the time of the tuples, they wait for earlier ones that a later delivery brings. "
-    "What comes later still is put in quarantine as `late`.",
+    "How long, in event time, tuples wait for earlier ones that a later delivery may bring. Tuples "
+    "that come even later are quarantined as `late`.",
     example='"30s"',
 )
 SETTLE = _key(
     "settle",
     DURATION,
     '"2s"',
-    "a file is taken when it was left alone for so long",
-    "How long a file, or a folder without `_SUCCESS`, must have been left alone until it is taken.",
+    "a file is loaded when unchanged for this long",
+    "How long a file, or a folder without `_SUCCESS`, must be unchanged before it is loaded.",
 )
 PARTITION = _key(
     "partition",
     one_of(PARTITIONS),
     '"day"',
-    'or "hour": what is evaluated anew together',
-    "What a partition of this feed is: the unit in which it is evaluated anew, and in which "
-    "Dagster shows it.",
+    'or "hour": the unit of re-evaluation',
+    "The length of a time partition: the unit in which the feed is re-evaluated, and shown in "
+    "Dagster.",
 )
 PARTITION_IN_PATH = _key(
     "partition_in_path",
     FLAG,
     "false",
-    "true: the path says the day or hour, as in 2026-11-18T09.csv",
-    "Whether the path of a delivery says which day or hour it belongs to, as in "
-    "`2026-11-18T09.csv` or `dt=2026-11-18/hr=09/part-0.csv`: the first date in it counts. "
-    "Otherwise its arrival does.",
+    "true: the path has the day or hour, as in 2026-11-18T09.csv",
+    "Whether the day or hour of a delivery is in its path, as in `2026-11-18T09.csv` or "
+    "`dt=2026-11-18/hr=09/part-0.csv`: the first date in it counts. Otherwise the time of arrival "
+    "does.",
     example="true",
 )
 PARTITIONS_FROM = _may(
     "partitions_from",
     TEXT,
-    "the first that Dagster shows; else that of the lake's first day",
-    "The first partition that Dagster shows, a day or an hour as `partition` says; where that is "
-    "an hour, a day means its first one. Without this key it is that of the day the lake was made.",
+    "the first that Dagster shows; default: the lake's first day",
+    "The first partition that Dagster shows, a day or an hour as in `partition`; with hours, a day "
+    "means its first hour. Default: the day the lake was created.",
     example='"2026-11-18"',
 )
 PARTITIONS_TO = _may(
     "partitions_to",
     TEXT,
-    "the last that Dagster shows; else that of now",
-    "The last partition that Dagster shows, for a history that is closed; where `partition` is "
-    "hour, a day means its last one. Without this key it is the hour or day that it is now.",
+    "the last that Dagster shows; default: now",
+    "The last partition that Dagster shows, for a closed history; with hours, a day means its last "
+    "hour. Default: the current hour or day.",
     example='"2026-11-18"',
 )
 FEED_OWNERS = _key(
     "owners",
     OWNERS,
     "[]",
-    "who answers for it, as Dagster shows it",
-    'Who answers for this feed: e-mail addresses, and teams like `"team:desk"`. Dagster shows them '
+    "owners, as shown in Dagster",
+    'The owners of this feed: e-mail addresses, and teams like `"team:desk"`. Dagster shows them '
     "beside its tables.",
     example='["team:desk"]',
 )
 FRESH_WITHIN = _may(
     "fresh_within",
     DURATION,
-    "Dagster warns when nothing was evaluated for so long",
-    "Dagster calls the events of this feed overdue when nothing was evaluated for so long, at "
-    "least a minute. Without this key it expects nothing.",
+    "Dagster warns when nothing was evaluated for this long",
+    "Dagster calls the events of this feed overdue when nothing was evaluated for this long, at "
+    "least a minute. Without this key, never.",
     example='"3h"',
 )
 
@@ -358,9 +358,9 @@ AXIS_UNITS = _key(
     "units",
     UNITS,
     "{}",
-    "what the axes are measured in, as the report writes it",
-    "What the axes are measured in. The report writes units beside its numbers; nothing is "
-    "computed with them.",
+    "units of the axes, shown in the report",
+    "The units of the axes. The report shows them beside its numbers; nothing is computed with "
+    "them.",
     example='{ price = "USD" }',
 )
 
@@ -388,4 +388,4 @@ ENVIRONMENT = {
     table: {key.name: key.variable for key in keys if key.variable is not None}
     for table, keys in TABLES.items()
 }
-"""By table and key: the variable that stands over it."""
+"""By table and key: the variable that overrides it."""

@@ -1,7 +1,7 @@
 """The files that a project begins with, beside its lake and its landing folders.
 
-`dagster.yaml` and `workspace.yaml` lie here as they are, and the repository's own are the same
-text; `fencepost.toml` is written from the keys as they are declared.
+`dagster.yaml` and `workspace.yaml` are copied, and the repository's own are the same text;
+`fencepost.toml` is written from the declared keys.
 """
 
 from collections.abc import Iterable
@@ -12,16 +12,16 @@ from pipelines.project.settings import keys
 from pipelines.project.settings.section import Key
 
 FOR_DAGSTER = {
-    "dagster.yaml": "what Dagster keeps, and how many runs it starts",
-    "workspace.yaml": "which code Dagster loads: this project's assets",
+    "dagster.yaml": "Dagster instance settings",
+    "workspace.yaml": "the code that Dagster loads",
 }
-"""The files for Dagster, and what is said of them."""
+"""The files for Dagster, each with a description."""
 
 _COMMENT_AT = 34
 _EXAMPLE = {"axes": '["celsius", "humidity"]', "source": '"landing/sensors"'}
 _SETTINGS = """\
-# What Fencepost works on. Paths begin at the folder of this file; durations are written 90s, 3m,
-# 24h, PT3M. The lines with a mark show what else can be said.
+# The settings of this project. Paths are relative to this file; durations are written 90s, 3m, 24h,
+# PT3M. The lines that are commented out show the other keys, with their defaults or an example.
 
 [lake]
 {path}
@@ -30,7 +30,7 @@ _SETTINGS = """\
 [run]
 {of_run}
 
-# Where Dagster's sensors send word of refused deliveries and failed runs.
+# Where Dagster's sensors report refused deliveries and failed runs.
 #
 # [alerts]
 {of_alerts}
@@ -46,7 +46,7 @@ source = "landing/ticks"
 axes = ["x", "y", "speed"]
 source = "landing/locations"
 
-# One of your own, with all that can be said of a feed:
+# A feed of your own, with every key:
 #
 # [feeds.sensors]
 {of_feed}
