@@ -1,4 +1,4 @@
-"""RefusedNumbers deliveries that nobody has answered yet, and how one is dismissed.
+"""Refused deliveries that nobody has answered yet, and how one is dismissed.
 
 A refused delivery is answered when a later delivery of its feed takes its files, or the same
 content under another name; when a later refusal speaks of the same files; or when it is dismissed.
