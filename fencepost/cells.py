@@ -181,18 +181,18 @@ def _instants_of_text(
     text: pa.StringArray, name: str, unit: str | None, unit_by: str
 ) -> tuple[Int64s, CellFaults]:
     given = text
-    taken = _flags(pc.match_substring_regex(text, INSTANT_WHOLE))
-    if not taken.all():
+    certain = _flags(pc.match_substring_regex(text, INSTANT_WHOLE))
+    if not certain.all():
         text = pc.replace_substring_regex(text, BEYOND_MICROSECONDS, r"\1")
-        taken = _flags(pc.match_substring_regex(text, INSTANT_WHOLE))
+        certain = _flags(pc.match_substring_regex(text, INSTANT_WHOLE))
     us = np.zeros(len(text), np.int64)
-    us[taken] = _some(text, taken, pa.timestamp("us", "UTC")).view(pa.int64()).to_numpy()
-    if unit is not None and not taken.all():
+    us[certain] = _some(text, certain, pa.timestamp("us", "UTC")).view(pa.int64()).to_numpy()
+    if unit is not None and not certain.all():
         counted = _flags(pc.match_substring_regex(text, INTEGER_WHOLE))
         counts, fits = _scaled(_some(text, counted, pa.int64()).to_numpy(), unit)
         us[counted] = counts
-        taken[counted] = fits
-    doubtful = np.flatnonzero(~taken | (us < EARLIEST) | (us >= LATEST))
+        certain[counted] = fits
+    doubtful = np.flatnonzero(~certain | (us < EARLIEST) | (us >= LATEST))
     return _one_by_one(us, given, doubtful, name, lambda cell: _instant(cell, unit, unit_by))
 
 
@@ -260,7 +260,7 @@ def _by_code(
 def _one_by_one(
     values: Column, text: pa.StringArray, rows: Int64s, name: str, parse: Callable[[str], float]
 ) -> tuple[Column, CellFaults]:
-    """Read the cells of some rows anew, each distinct text once; what cannot be read stays 0."""
+    """Read the cells of some rows again, each distinct text once; what cannot be read stays 0."""
     if not rows.size:
         return values, CellFaults.none()
     coded = pc.dictionary_encode(text.take(pa.array(rows)))

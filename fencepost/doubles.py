@@ -1,7 +1,7 @@
 """Which double does a number mean, and which double comes next?
 
 Law: text is a number iff NUMBER matches all of it. Up to 2**53 it means the nearest double; beyond,
-only what a double holds exactly is taken, for there two neighbouring integers would silently become
+only what a double holds exactly is accepted: otherwise two neighbours would silently become
 one. There is one zero: -0.0 is 0.0, here and in next_double().
 """
 

@@ -1,6 +1,6 @@
 """One step of the engine: from state and tuples to events, transitions, matches, the new state.
 
-What was turned away comes out beside them.
+Rejected rows come out beside them, with their reasons.
 
 Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
 """
@@ -51,7 +51,7 @@ class FeedState:
 
 @dataclass(frozen=True, eq=False)
 class FeedOutcome:
-    """What a step found; `events`, `transitions`, `matches` are laid out as tables when asked for.
+    """What a step found; `events`, `transitions`, `matches` become tables when they are read.
 
     Matches are not even looked for before: there may be a thousand for every tuple.
     """
@@ -72,12 +72,12 @@ class FeedOutcome:
 
     @property
     def accepted(self) -> int:
-        """How many tuples were taken: of the batch, and of those that waited before."""
+        """How many tuples were accepted: of the batch, and of those that waited before."""
         return int((self.walked.path.delivery != HEAD).sum())
 
     @property
     def rejected(self) -> pa.Table:
-        """The rows of the batch that were turned away, in their order, and why."""
+        """The rejected rows of the batch, in their order, and why."""
         order = np.argsort(self.turned.row)
         reasons = pa.array(REASONS).take(pa.array(self.turned.reason[order]))
         return pa.table({"row": self.turned.row[order], "reason": reasons})
@@ -168,7 +168,7 @@ class FeedOutcome:
         return table, len(at)
 
 
-def step(  # noqa: PLR0913  the feed's three, and how they are to be taken, by name
+def step(  # noqa: PLR0913  the feed's three, and options by name
     state: FeedState,
     batch: TupleBatch,
     index: BorderIndex,
@@ -320,7 +320,7 @@ def _timed(queries: QuerySet, found: Events) -> Int64s:
 
 
 def _places_among(path: Path, known: int) -> Int32s:
-    """Say where each run's stream stands among the heads after the step: new ones come behind."""
+    """Find the place of each run's stream among the heads after the step: new ones come behind."""
     fresh: Bools = path.stream >= known
     place = path.stream.astype(np.int32, copy=True)
     place[fresh] = known + np.arange(int(fresh.sum()), dtype=np.int32)

@@ -2,18 +2,18 @@
 
     FencepostError
     ├── QueryFault      one thing wrong in one query: message, column, the text, a hint
-    ├── Faults          all that is wrong with an input, each with its place; nothing was taken
+    ├── Faults          all that is wrong with an input, each with its place; nothing of it was read
     ├── InputError      an argument or a column that the engine cannot take
     ├── StateError      a state that does not fit the feed it is given for
     ├── LakeError       a lake that cannot be used as it stands, and what to do about it
-    │   └── Diverged    a commit that stands has other rows than the same work gave now
+    │   └── Diverged    an existing commit has other rows than the same work gives now
     ├── MissingExtra    an optional package is not installed, and how to get it
     ├── SetupError      what Spark needs is not there, and how to get it (pipelines/spark)
     ├── StorageError    a disk that is full, fails or cannot be written to (pipelines/disk)
     ├── SparkError      Spark's Java ended in the middle of the work
     │   └── WorkerError a worker of Spark ended every time that its task was tried
     ├── AlertError      an alert could not be sent, and why
-    ├── LockedError     somebody else writes to the lake, and has for longer than one cares to wait
+    ├── LockedError     somebody else writes to the lake, and has for longer than the command waits
     └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
 
 Law: a message says what was given, what was expected and where. A command prints it and ends with
@@ -96,7 +96,7 @@ def _window(text: str, column: int, width: int = 90) -> tuple[str, int]:
 
 
 class Faults(FencepostError):
-    """All the faults of an input. Nothing of it was taken."""
+    """All the faults of an input, of which nothing was read."""
 
     def __init__(self, faults: Sequence[Fault], outcome: str = "nothing read") -> None:
         """List the faults in the order they stand in the input."""
@@ -126,7 +126,7 @@ class MissingExtra(FencepostError, ImportError):
 
 
 class LakeError(FencepostError):
-    """A lake of a newer format, with a torn commit, with a table dropped and made anew."""
+    """A lake of a newer format, with a torn commit, with a table dropped and created again."""
 
 
 class StorageError(FencepostError):

@@ -1,4 +1,4 @@
-"""Which tuples of a delivery are taken, which wait, and which are turned away.
+"""Which tuples of a delivery are accepted, which wait, and which are rejected.
 
 A delivery is judged whole: its tuples in the order (ts, row), each against its stream's last
 released tuple and the ones that wait. What is good waits; after the delivery the watermark moves to
@@ -31,7 +31,7 @@ DETAILS = {
 
 
 class Past(NamedTuple):
-    """What arrivals are held against: each stream's last released tuple, and the watermark."""
+    """What arrivals are judged by: each stream's last released tuple, and the watermark."""
 
     last_ts: Int64s  # [stream] NEVER where none was released
     last_values: Doubles  # [axis, stream]
@@ -40,7 +40,7 @@ class Past(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Rejected:
-    """Tuples turned away: their rows in the batch, and why."""
+    """Rejected tuples: their rows in the batch, and why."""
 
     row: Int64s
     reason: Int8s
@@ -48,7 +48,7 @@ class Rejected:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """Tuples taken, sorted by (stream, releasing delivery, ts): the order of the walk."""
+    """Accepted tuples, sorted by (stream, releasing delivery, ts): the order of the walk."""
 
     stream: Int32s
     ts: Int64s
@@ -131,7 +131,7 @@ def admit(
 def _judge(
     arrived: TupleBatch, waiting: TupleBatch, last_ts: Int64s, last_values: Doubles
 ) -> Int8s:
-    """Say of each arrival, sorted by stream and time, why it is turned away, or 0."""
+    """Say of each arrival, sorted by stream and time, why it is rejected, or 0."""
     stream, ts, values = arrived.stream, arrived.ts, arrived.values
     last = last_ts[stream]
     verdict = np.zeros(len(ts), np.int8)
@@ -146,7 +146,7 @@ def _judge(
         same = (values[:, met] == waiting.values[:, at[met]]).all(axis=0)
         verdict[met] = np.where(same, DUPLICATE, CONFLICT)
     again = np.flatnonzero((np.diff(stream) == 0) & (np.diff(ts) == 0)) + 1
-    if len(again):  # the first of a run of equal times was taken; the others are held against it
+    if len(again):  # the first of a run of equal times is accepted; the others are compared with it
         is_first = np.ones(len(ts), np.bool_)
         is_first[again] = False
         first = np.flatnonzero(is_first)[np.cumsum(is_first)[again] - 1]
@@ -233,7 +233,7 @@ def _in_walking_order(released: list[TupleBatch], batch: TupleBatch) -> Released
 
 
 def recoded(batch: TupleBatch, names: pa.StringArray) -> TupleBatch:
-    """Return the batch with its stream codes taken from these names, which hold all of its own."""
+    """Return the batch with stream codes among these names, which include all of its own."""
     codes = pc.index_in(batch.names, value_set=names).to_numpy(zero_copy_only=False)
     return replace(batch, names=names, stream=codes.astype(np.int32)[batch.stream])
 

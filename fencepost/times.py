@@ -17,7 +17,7 @@ _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 EARLIEST = (date(1900, 1, 1).toordinal() - _EPOCH_DAY) * DAY
 LATEST = (date(2201, 1, 1).toordinal() - _EPOCH_DAY) * DAY
-"""The instants that are taken: EARLIEST <= ts < LATEST."""
+"""The instants supported: EARLIEST <= ts < LATEST."""
 
 ALWAYS_FROM = -(2**63)
 ALWAYS_TO = 2**63 - 1

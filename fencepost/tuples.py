@@ -100,7 +100,7 @@ class TupleBatch:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, the stream ids included."""
+        """Bytes of the columns, the stream ids included."""
         arrays = (self.stream, self.ts, self.values, self.delivery)
         return int(sum(a.nbytes for a in arrays) + self.names.nbytes)
 

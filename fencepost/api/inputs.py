@@ -56,10 +56,10 @@ class TupleColumns:
         own = (self.stream_id, self.ts)
         names = [f.name for f in table.schema if f.name not in own and _is_number(f.type)]
         if not names:
-            held = ", ".join(f"'{f.name}' ({f.type})" for f in table.schema if f.name not in own)
+            others = ", ".join(f"'{f.name}' ({f.type})" for f in table.schema if f.name not in own)
             raise InputError(
                 f"feed '{feed}' has no column of numbers beside '{self.stream_id}' and "
-                f"'{self.ts}', only {held or 'none'}: cast one, or name it with axes=[…]"
+                f"'{self.ts}', only {others or 'none'}: cast one, or name it with axes=[…]"
             )
         return tuple(names)
 

@@ -1,6 +1,6 @@
 """The columns of a query set, and do they keep their laws?
 
-Each law is tested over whole columns, and a broken one is told with the facts.
+Each law is tested over whole columns, and a broken one is reported with the facts.
 
 Law: columns that pass are those of a QuerySet; a set that was built by its constructors passes.
 """

@@ -1,7 +1,7 @@
 """The fields of one query's object, read one by one; every fault in them is noted.
 
-Law: a field is taken iff it is what semantics says. What is wrong with one hides nothing of the
-others: all faults of an object are told at once.
+Law: a field is accepted iff it is what semantics says. What is wrong with one hides nothing of the
+others: all faults of an object are reported at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import parse_instant
 
 KINDS = (CROSSING, MATCH, *JOINS)
-NO_EVENTS = "it looks at each tuple by itself, so there is no I and no O to time or to begin with"
+NO_EVENTS = "it matches each tuple alone, so there is no I and no O to time or to begin with"
 
 _FREE = ("owner", "tags", "note")
 _VALIDITY = ("valid_from", "valid_to")
@@ -51,7 +51,7 @@ _WHY_NOT: Mapping[tuple[str, str], str] = {
 
 
 class InexactNumber(float):
-    """A number of JSON that no double stands for, and why."""
+    """A number of JSON that has no exact double, and why."""
 
     why: str
 

@@ -1,9 +1,9 @@
 """Standing queries by the file: JSON lines, or a table with a column `feed`, or all of one feed.
 
-Queries of all kinds may stand in one file; each kind becomes a set of its own, joins by their lane.
+Queries of all kinds may be in one file; each kind becomes a set of its own, joins by their lane.
 
-Law: the files are taken whole or not at all, and every fault of every file is told. An id stands
-once in all of them.
+Law: the files are accepted whole or not at all, and every fault of every file is reported. An
+id occurs once in all of them.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -51,7 +51,7 @@ class QueryFile:
 
     @classmethod
     def of_table(cls, source: str, table: pa.Table) -> "QueryFile":
-        """Take a table of queries; Faults where its rows could not even be told apart."""
+        """Take a table of queries; Faults where its rows could not even be identified."""
         refuse(_faults_of_columns(source, table))
         return cls(source, b"", table)
 

@@ -151,7 +151,7 @@ class _Folding:
 
     def related(self, found: list[Region], compare: CompareAxes, wanted: bool) -> list[Region]:
         """Intersect regions with what two axes must be to one another; boxes stay as they are."""
-        self.cells_of_one += 1  # what is compared is looked at with each box
+        self.cells_of_one += 1  # a comparison is examined with each box
         self.spend(len(found))
         alternatives = related(compare, wanted=wanted)
         left: list[Region] = []

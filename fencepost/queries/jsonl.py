@@ -1,7 +1,8 @@
 """Standing queries from JSON lines: one object a line, blank lines passed over.
 
-Law: the lines are taken whole or not at all; every bad line is told with its number and place. JSON
-is strict: UTF-8, no key twice, no NaN, no Infinity. An id stands once, whatever the feed.
+Law: the lines are accepted whole or not at all; every bad line is reported with its number and
+place. JSON is strict: UTF-8, no key twice, no NaN, no Infinity. An id occurs once, whatever the
+feed.
 """
 
 import json
@@ -51,7 +52,7 @@ def read_queries_jsonl(
 
 
 def _repeated(obj: object, number: int, line_of: dict[str, int]) -> list[QueryFault]:
-    """Tell an id that stood before; note one that did not."""
+    """Report an id that occurred before; remember one that did not."""
     query_id = obj.get("id") if isinstance(obj, dict) else None
     if not isinstance(query_id, str):
         return []

@@ -1,8 +1,8 @@
 """A standing query, registered once and evaluated until removed, and its form in JSON.
 
-Law: an object is taken iff every field of it is what semantics says, and then nothing in it was
+Law: an object is accepted iff every field of it is what semantics says, and then nothing in it was
 guessed: an unknown field, a wrong type or a second meaning is a fault. All faults of an object are
-told at once.
+reported at once.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -94,7 +94,7 @@ def check_query(
     """Take a query as JSON gave it: (query, []), or (None, all that is wrong with it).
 
     `axes_of` gives the axes of every feed known. Where feeds may be absent, a query of another feed
-    is taken too: of its conditions the syntax is checked, any name is an axis, and its boxes or
+    is accepted too: of its conditions the syntax is checked, any name is an axis, and its boxes or
     conjuncts are left empty.
     """
     if not isinstance(obj, dict):

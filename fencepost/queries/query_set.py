@@ -1,7 +1,7 @@
 """All the standing queries of one feed, as columns: a value, named by its content.
 
 Law: a QuerySet never changes. Ids are distinct, every query has a box, and no box is empty. What is
-added stands behind what was there, what stays keeps its order, so that row numbers can be carried
+added comes behind what was there, what stays keeps its order, so that row numbers can be carried
 from one set to the next.
 """
 
@@ -159,7 +159,7 @@ class QuerySet:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held, the ids included."""
+        """Bytes of the columns, the ids included."""
         return sum(column.nbytes for column in self.columns())
 
     @cached_property
@@ -170,7 +170,7 @@ class QuerySet:
         return fingerprint_of(self.feed, self.axes, len(self), self.sums or (0, 0), self.kind)
 
     def with_added(self, more: "QuerySet") -> "QuerySet":
-        """Give the set with more queries behind its own. An id that stands already is refused."""
+        """Give the set with more queries behind its own. An id that exists already is refused."""
         if (more.feed, more.axes) != (self.feed, self.axes):
             raise InputError(
                 f"queries of the feed '{more.feed}' with the axes {', '.join(more.axes)} "
@@ -210,7 +210,7 @@ class QuerySet:
         )
 
     def with_removed(self, ids: Iterable[str]) -> "QuerySet":
-        """Give the set without these queries. An id that does not stand is refused."""
+        """Give the set without these queries. An unknown id is refused."""
         rows = self.rows_of(ids)
         if len(rows) == 0:
             return self
@@ -272,7 +272,7 @@ class QuerySet:
         )
 
     def check(self) -> None:
-        """Test every law of the columns; BrokenIndex tells the first that is broken."""
+        """Test every law of the columns; BrokenIndex names the first that is broken."""
         check_columns(self.axes, self.columns(), self.kind)
 
     def columns(self) -> QueryColumns:

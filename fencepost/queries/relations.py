@@ -1,8 +1,8 @@
 """What two axes of a tuple must be to one another: tests that stand beside a box.
 
-Between two axes stands one relation: less, equal, more, or two neighbouring ones of them. AND keeps
-what both of its sides allow. In the end a region is settled: its box is drawn in to what the tests
-leave of it, and what the box decides is tested no more.
+Between two axes there is one relation: less, equal, more, or two neighbouring ones of them. AND
+keeps what both of its sides allow. In the end a region is settled: its box is drawn in to what the
+tests leave of it, and what the box decides is tested no more.
 
 Law: settling changes no tuple's answer, and None is given iff no tuple of finite doubles is in the
 region.

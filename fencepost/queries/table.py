@@ -9,11 +9,11 @@
     streams                a list of texts; null: all streams
     valid_from, valid_to   µs, a timestamp with a zone, or ISO 8601 text; null: always
 
-A `match` has neither `on_first` nor `within`. Joins are no rows: they are taken from JSON lines.
+A `match` has neither `on_first` nor `within`. Joins are no rows: they are read from JSON lines.
 
-Law: the rows are taken whole or not at all, by the rules of the JSON form; every bad row is told,
-rows counted from 1, of which the first hundred are listed. Every column is checked at once, never
-row by row.
+Law: the rows are accepted whole or not at all, by the rules of the JSON form; every bad row is
+reported, rows counted from 1, of which the first hundred are listed. Every column is checked at
+once, never row by row.
 """
 
 import math

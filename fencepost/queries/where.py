@@ -70,7 +70,7 @@ def read_where(
 ) -> Condition:
     """Read a `where` into a condition; with axes None, of a feed unknown, any name is an axis.
 
-    Only where it may compare two axes, as that of a match may, is `axis op axis` taken.
+    Only where it may compare two axes, as that of a match may, is `axis op axis` allowed.
     """
     return _Reader(text, tokens_of(text, "where"), axes, feed, compares_axes=compares_axes).whole()
 

@@ -1,8 +1,8 @@
 """Two feeds against each other: their deliveries and registrations in, pairs and changes out.
 
-Law: one delivery after the other, one tuple after the other. A new tuple is held against every
-earlier-taken tuple of the other feed under every window join; the result of every band join is
-found anew, whole, after every update, and what differs from before are its changes.
+Law: one delivery after the other, one tuple after the other. A new tuple is compared with
+every tuple accepted earlier of the other feed under every window join; the result of every band
+join is computed again, whole, after every update, and what differs from before are its changes.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +34,7 @@ class JoinRegistration:
 
 
 class AcceptedTuple(NamedTuple):
-    """An accepted tuple, its place among those of its feed, and the registry it was taken under."""
+    """An accepted tuple, its place among those of its feed, and the registry then in force."""
 
     sighting: Sighting
     place: int
@@ -42,7 +42,7 @@ class AcceptedTuple(NamedTuple):
 
 
 class Pair(NamedTuple):
-    """A window join's pair, reported at the ts of the later-taken of the two."""
+    """A window join's pair, reported at the ts of the later of the two."""
 
     query_id: str
     version: int
@@ -170,7 +170,7 @@ def judge(rows: JoinRunResult, item: SideDelivery, number: int) -> None:
 
 
 def release(feed: FeedHistory) -> list[tuple[Sighting, bool]]:
-    """What the watermark has reached is taken by ts; at one ts by row, or by stream if it waits."""
+    """What the watermark has reached comes by ts; at one ts by row, or by stream if it waits."""
     ready = [a for a in feed.waiting if order.is_released(a, feed.watermark)]
     feed.waiting = [a for a in feed.waiting if a not in ready]
     ready.sort(key=lambda a: (a.ts, a.sighting.stream) if feed.lateness else (a.ts, a.row))

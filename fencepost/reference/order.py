@@ -1,4 +1,4 @@
-"""Which tuples of a delivery are taken, and when?
+"""Which tuples of a delivery are accepted, and when?
 
 Law: every row read is accepted, waiting or rejected, exactly one of the three, and the accepted
 tuples of a stream ascend strictly in ts.
@@ -35,7 +35,7 @@ class Registration:
 
 
 class Arrival(NamedTuple):
-    """A tuple and its place; arrivals are taken by ts, then delivery (from 0), then row."""
+    """A tuple and its place; arrivals are judged by ts, then delivery (from 0), then row."""
 
     ts: int
     delivery: int
@@ -54,7 +54,7 @@ def fault(new: Sighting, waiting: Iterable[Arrival], last: Sighting | None) -> s
 
 
 def repeat(new: Sighting, first: Sighting) -> str:
-    """At one ts, the same values are a duplicate and others a conflict: the first taken won."""
+    """At one ts, the same values are a duplicate and others a conflict: the first accepted won."""
     return "duplicate" if new.values == first.values else "conflict"
 
 

@@ -77,7 +77,7 @@ def judge(rows: RunResult, arrival: Arrival) -> None:
 
 
 def release(rows: RunResult) -> list[Sighting]:
-    """Every waiting tuple that the watermark has reached is taken, in order."""
+    """Every waiting tuple that the watermark has reached is released, in order."""
     ready = sorted(a for a in rows.waiting if order.is_released(a, rows.watermark))
     rows.waiting = [a for a in rows.waiting if a not in ready]
     return [arrival.sighting for arrival in ready]

@@ -11,7 +11,7 @@ from numba import njit
 
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches import Boxes, ProbeResult
-from fencepost.matches.ladder import Ladder, Ruler
+from fencepost.matches.ladder import DepthRuler, Ladder
 from fencepost.matches.ladder.lane_kernels import keep_above, keep_between, keep_steps
 from fencepost.matches.scan import Scan
 from fencepost.tuples import Doubles
@@ -158,16 +158,16 @@ BROKEN: dict[str, tuple[Callable[[Ladder], Ladder], str]] = {
     "a ruler that goes astray": (
         lambda x: replace(
             x,
-            ruler=Ruler(x.ruler.marks._replace(starts=changed(x.ruler.marks.starts, 0, 9))),
+            ruler=DepthRuler(x.ruler.marks._replace(starts=changed(x.ruler.marks.starts, 0, 9))),
         ),
         "does not lead to the pieces",
     ),
 }
 
 
-def _with_pieces(ladder: Ladder, place: tuple[int, int], value: float) -> Ruler:
+def _with_pieces(ladder: Ladder, place: tuple[int, int], value: float) -> DepthRuler:
     marks = ladder.ruler.marks
-    return Ruler(marks._replace(pieces=changed(marks.pieces, place, value)))
+    return DepthRuler(marks._replace(pieces=changed(marks.pieces, place, value)))
 
 
 @pytest.mark.parametrize("broken", BROKEN)
@@ -193,7 +193,7 @@ CROWDS: dict[str, Doubles] = {
 
 @pytest.mark.parametrize("posts", CROWDS.values(), ids=CROWDS)
 def test_positions_never_fall_as_values_grow(posts: Doubles) -> None:
-    ruler = Ruler.over(posts, 64)
+    ruler = DepthRuler.over(posts, 64)
     ruler.check("a ruler")
     rng = np.random.default_rng(3)
     values = np.concatenate(
@@ -209,7 +209,7 @@ def test_positions_never_fall_as_values_grow(posts: Doubles) -> None:
 
 def test_a_crowd_takes_as_many_positions_as_its_share() -> None:
     posts = np.concatenate((np.linspace(0, 1e-6, 9000), np.linspace(1, 1000, 1000)))
-    ruler = Ruler.over(posts, 256)
+    ruler = DepthRuler.over(posts, 256)
     crowded = ruler.positions(np.array([1e-6]))[0]
     assert 0.85 < crowded / ruler.size < 0.95
 

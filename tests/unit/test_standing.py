@@ -317,7 +317,7 @@ def test_a_match_has_nothing_of_crossings(field):
     query, (fault,) = check_query({**MATCH, **field}, AXES_OF)
     assert query is None
     assert fault.message == f"a `match` has no `{next(iter(field))}`"
-    assert "it looks at each tuple by itself" in (fault.hint or "")
+    assert "it matches each tuple alone" in (fault.hint or "")
     assert check_query({**MATCH, next(iter(field)): None}, AXES_OF)[1] == []
 
 

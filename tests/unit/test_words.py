@@ -14,14 +14,17 @@ import pytest
 HOUSE = Path(__file__).resolve().parents[2]
 PRODUCT = ("fencepost", "schemas", "pipelines", "assets")
 VAGUE = frozenset({"told", "untold", "laid", "asked", "held", "taken"})
-NOUNS = frozenset({"landing", "planning", "loading", "hashing", "listing", "heading"})
+NOUNS = frozenset({"landing", "planning", "loading", "hashing", "listing", "heading", "stabbing"})
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _PARTICIPLE = re.compile(r"(?:ing|ed|told|held|taken|laid|found|given|made|kept|lost|shown)$")
 
 # Rooms in which the work is still to be done, and names that still have twins. They only shrink.
 ROOMS_TO_DO: tuple[str, ...] = (
-    "fencepost/",
-    "schemas/",
+    "fencepost/api/state.py",
+    "fencepost/crossings/",
+    "fencepost/joins/",
+    "fencepost/matches/papers/spatial_join/vector_kernels.py",
+    "fencepost/matches/vector_kernels.py",
     "pipelines/cli/",
     "pipelines/epochs/",
     "pipelines/eval/",
@@ -34,7 +37,7 @@ ROOMS_TO_DO: tuple[str, ...] = (
 )
 TWINS_TO_DO = frozenset(
     """
-    Answer Boxes Cells Epoch Part Plane Rows Ruler Span Standing Step
+    Answer Boxes Cells Epoch Part Plane Rows Standing Step
     """.split()  # noqa: SIM905  temporary: a line can be cut without a conflict
 )
 

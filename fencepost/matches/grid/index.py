@@ -22,7 +22,7 @@ from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.grid.plan import plan_levels
 from fencepost.matches.index import Parameter
-from fencepost.matches.ladder.ruler import PIECE_BITS, Ruler
+from fencepost.matches.ladder.ruler import PIECE_BITS, DepthRuler
 from fencepost.matches.parameters import only, real
 from fencepost.matches.result import ProbeResult, gathered
 from fencepost.tuples import Doubles, Int32s, Int64s
@@ -50,8 +50,8 @@ class Grid:
 
     name: ClassVar[str] = "grid"
     boxes: Boxes
-    across: Ruler
-    up: Ruler
+    across: DepthRuler
+    up: DepthRuler
     whole: bool  # all finite bounds are whole numbers, so points can be rounded down
     levels: Int64s  # [level, (shift and drop of x, of y, cells of x, of y, first cell, fine)]
     cells: Int32s  # [cell, (first that reaches into it, first that covers it)], and the ends
@@ -69,7 +69,7 @@ class Grid:
             raise InputError(f"a grid is for 2 axes, the boxes have {boxes.axes}")
         whole = _all_whole(boxes)
         across, up = (
-            Ruler.over(np.concatenate(ends), MOST_PIECES, margin=1.0 if whole else 0.0)
+            DepthRuler.over(np.concatenate(ends), MOST_PIECES, margin=1.0 if whole else 0.0)
             for ends in zip(boxes.lo, boxes.hi, strict=True)
         )
         sides = _sides(boxes, across, up, whole=whole)
@@ -156,7 +156,7 @@ def _all_whole(boxes: Boxes) -> bool:
     return bool(((ends == np.floor(ends)) & (np.abs(ends) < LARGEST_WHOLE)).all())
 
 
-def _sides(boxes: Boxes, across: Ruler, up: Ruler, *, whole: bool) -> tuple[Int64s, ...]:
+def _sides(boxes: Boxes, across: DepthRuler, up: DepthRuler, *, whole: bool) -> tuple[Int64s, ...]:
     """Give the positions of the west, east, south and north sides.
 
     Where all are whole, a point rounded down is below hi iff it is at most hi - 1.
@@ -170,7 +170,7 @@ def _sides(boxes: Boxes, across: Ruler, up: Ruler, *, whole: bool) -> tuple[Int6
     )
 
 
-def _levels(shifts: Int64s, across: Ruler, up: Ruler, *, whole: bool) -> Int64s:
+def _levels(shifts: Int64s, across: DepthRuler, up: DepthRuler, *, whole: bool) -> Int64s:
     """Describe the levels for the kernels.
 
     A level is fine where whole numbers that differ are at least two steps apart: equal steps are

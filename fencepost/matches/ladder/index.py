@@ -24,7 +24,7 @@ import numpy as np
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.index import Parameter
-from fencepost.matches.ladder.ruler import OUTSIDE, Ruler
+from fencepost.matches.ladder.ruler import OUTSIDE, DepthRuler
 from fencepost.matches.parameters import only, whole
 from fencepost.matches.result import ProbeResult, gathered
 from fencepost.tuples import Doubles, Int32s, Int64s
@@ -48,7 +48,7 @@ class Ladder:
 
     name: ClassVar[str] = "ladder"
     boxes: Boxes
-    ruler: Ruler
+    ruler: DepthRuler
     rungs: Int64s  # [rung, (shift of a position to its cell, first row in the table)]
     ends: Int64s  # of each rung, the place of its first interval; and all of them
     table: Int32s  # [row, (maybe, sure, begun, begin)]
@@ -65,7 +65,7 @@ class Ladder:
         if boxes.axes != 1:
             raise InputError(f"a ladder is for 1 axis, the boxes have {boxes.axes}")
         lo, hi = boxes.lo[0], boxes.hi[0]
-        ruler = Ruler.over(np.concatenate((lo, hi)), MOST_PIECES)
+        ruler = DepthRuler.over(np.concatenate((lo, hi)), MOST_PIECES)
         begin, end = ruler.positions(lo), ruler.positions(hi)
         rung = _rungs(begin, end, ruler.size, most)
         order = np.argsort(np.where(np.isfinite(lo), lo, hi))
@@ -187,7 +187,7 @@ def _parted(bins: Int64s, width: Int64s, size: int, most: int) -> Int64s:
     return rung
 
 
-def _tables(begin: Int64s, end: Int64s, ends: Int64s, ruler: Ruler) -> tuple[Int64s, Int32s]:
+def _tables(begin: Int64s, end: Int64s, ends: Int64s, ruler: DepthRuler) -> tuple[Int64s, Int32s]:
     """Make the rows of each rung, with a cell for every few intervals."""
     rungs, tables, row = [], [], 0
     for first, stop in pairwise(ends):

@@ -36,7 +36,7 @@ class Marks(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Ruler:
+class DepthRuler:
     """Pieces along an axis.
 
     build      O(n), and sorting a sample

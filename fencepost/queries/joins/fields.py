@@ -1,7 +1,7 @@
 """Joins as JSON gives them: the fields of a window join, and those of a band join.
 
-Law: a join is taken iff every field of it is what semantics says; `left` and `right` name different
-feeds, and its conditions name axes that these have.
+Law: a join is accepted iff every field of it is what semantics says; `left` and `right` name
+different feeds, and its conditions name axes that these have.
 """
 
 from collections.abc import Mapping, Sequence
@@ -100,7 +100,7 @@ def _condition(
     try:
         if on is not None and left is not None and right is not None:
             return on, where, parse_join(on, where, feeds, (left, right))
-    except QueryFault:  # told below, with what else is wrong
+    except QueryFault:  # reported below, with what else is wrong
         pass
     readings = Readings(feeds, (left, right))
     read = []

@@ -1,7 +1,7 @@
 """All the joins of one ordered pair of feeds, as columns: one set for each kind.
 
-`registered` says with which registry version each came to stand: a window join takes no tuple that
-was taken under an earlier one.
+`registered` is the registry version with which each became active: a window join takes no tuple
+accepted under an earlier one.
 
 Law: a set never changes. Ids are distinct within it, no box is empty, and no band has its ends the
 wrong way round.

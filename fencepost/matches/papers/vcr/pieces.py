@@ -29,7 +29,7 @@ FLOOR = 1 << 20  # and for all together what nobody misses
 
 
 @dataclass(frozen=True, eq=False)
-class Span:
+class AxisSpan:
     """What the boxes take up on one axis: cells first to last, and what of it is in the grid."""
 
     first: Doubles
@@ -43,8 +43,8 @@ class Span:
 class Spans:
     """Boxes, widened to cells."""
 
-    x: Span
-    y: Span
+    x: AxisSpan
+    y: AxisSpan
 
     @classmethod
     def of(cls, boxes: Boxes, grid: tuple[Lattice, Lattice]) -> "Spans":
@@ -53,7 +53,7 @@ class Spans:
         for axis, lattice in enumerate(grid):
             first, last = lattice.spans(boxes.lo[axis], boxes.hi[axis])
             begin, length = clipped(first, last, lattice.positions)
-            both.append(Span(first, last, begin, length, lattice.positions))
+            both.append(AxisSpan(first, last, begin, length, lattice.positions))
         return cls(*both)
 
     @property

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from fencepost.errors import BrokenIndex
-from fencepost.matches.papers.vcr.pieces import Span, Spans
+from fencepost.matches.papers.vcr.pieces import AxisSpan, Spans
 from fencepost.matches.papers.vcr.rectangles import Words
 from fencepost.tuples import Int64s
 
@@ -145,5 +145,5 @@ def _weight(sums: Words, begin: Int64s, end: Int64s) -> Words:
     return np.where(end <= last, weighed, ~weighed)
 
 
-def _of_span(sums: Words, span: Span) -> Words:
+def _of_span(sums: Words, span: AxisSpan) -> Words:
     return _weight(sums, span.begin, span.begin + span.length)
