@@ -29,8 +29,7 @@ from schemas.expectations import Severity
 
 READABLE = "deliveries_were_readable"
 READABLE_MEANS = (
-    "Every delivery could be taken, or what was refused was answered: retried with success, or "
-    "dismissed."
+    "Every delivery was loaded, or its refusal was answered: retried with success, or dismissed."
 )
 
 RunCheck = Callable[["duckdb.DuckDBPyConnection", Settings, CheckScope], FaultCount]
@@ -83,7 +82,7 @@ def made(
     try:
         found = check.run(session, settings, scope)
     except (LakeError, duckdb.Error) as why:
-        found = FaultCount(0, 1, [f"could not be made: {why}"])
+        found = FaultCount(0, 1, [f"the check failed to run: {why}"])
     return Checked(
         table=check.table or scope.feed,
         name=check.name,
@@ -135,14 +134,14 @@ def _of_ledgers(state: str) -> tuple[OwnCheck, ...]:
         OwnCheck(
             "ledger_has_no_gaps",
             state,
-            "Epochs are counted from 1 without gaps, the watermark never falls, every delivery was "
-            "taken once; no number of the lake's sequence is missing.",
+            "Epochs are counted from 1 without gaps, the watermark never falls, a delivery is in "
+            "one epoch; no number of the lake's sequence is missing.",
             _in_sql(feed_sql.ledger),
         ),
         OwnCheck(
             "nothing_is_stale",
             state,
-            "No partition is to be evaluated anew: its deliveries are those that its epochs took.",
+            "No partition is stale: its deliveries are those of its epochs.",
             _stale,
         ),
     )
@@ -152,7 +151,7 @@ OWN: tuple[OwnCheck, ...] = (
     OwnCheck(
         "deliveries_are_accounted_for",
         None,
-        "Of every delivery: rows read = tuples + malformed + future, and so many are there.",
+        "For each delivery, rows read = tuples + malformed + future, as the tables have them.",
         _in_sql(feed_sql.deliveries),
         blocking=True,
     ),
@@ -165,49 +164,49 @@ OWN: tuple[OwnCheck, ...] = (
     OwnCheck(
         "epochs_are_accounted_for",
         "events",
-        "Of every epoch: rows read and waiting before = accepted + waiting + quarantined, and its "
-        "counts are those of the rows that are there.",
+        "For each epoch, rows read and waiting before = accepted + waiting + quarantined, and its "
+        "counts are those of its rows in the tables.",
         _in_sql(feed_sql.epochs),
         blocking=True,
     ),
     OwnCheck(
         "crossings_alternate",
         "events",
-        "Of every query, version and stream an I is followed by an O and an O by an I.",
+        "For each query, version and stream, I and O alternate.",
         _in_sql(feed_sql.alternation),
         blocking=True,
     ),
     OwnCheck(
         "crossings_are_those_of_the_queries",
         "events",
-        "An audit: for some steps of some streams every standing query is looked at, before and "
+        "An audit: for some steps of some streams, every standing query is tested before and "
         "after; what crossed is in events, and nothing else.",
         crossings.run,
     ),
     OwnCheck(
         "transitions_follow",
         "transitions",
-        "An audit: for some pairs of query and stream what became of every crossing is worked out "
-        "anew from events and watermarks; that is in transitions, and nothing else.",
+        "An audit: for some pairs of query and stream, the transition of every crossing is derived "
+        "again from events and watermarks; that is in transitions, and nothing else.",
         _in_sql(transitions.followed),
     ),
     OwnCheck(
         "matches_are_those_of_the_queries",
         "matches",
-        "An audit: for some tuples every `match` query is looked at; those that hold are in "
-        "matches, and nothing else.",
+        "An audit: for some tuples, every `match` query is tested; those that hold are in matches, "
+        "and nothing else.",
         matches.run,
     ),
     OwnCheck(
         "matches_are_of_tuples_taken",
         "matches",
-        "Every match is of a tuple of its stream that was taken.",
+        "Every match is of an accepted tuple of its stream.",
         _in_sql(matches.of_accepted),
     ),
     OwnCheck(
         "state_is_the_newest",
         "stream_state",
-        "Every stream stands at its newest tuple that was taken.",
+        "The state of each stream is its newest accepted tuple.",
         _in_sql(feed_sql.newest),
     ),
     *_of_ledgers("stream_state"),
@@ -218,43 +217,43 @@ OF_JOINS: tuple[OwnCheck, ...] = (
     OwnCheck(
         "pairs_are_accounted_for",
         "pairs",
-        "Of every epoch: as many pairs as it counted are there.",
+        "For each epoch, there are as many pairs as it counted.",
         _in_sql(join_sql.paired),
         blocking=True,
     ),
     OwnCheck(
         "pairs_are_those_of_the_queries",
         "pairs",
-        "An audit: for some of the newest tuples every window join, or some of very many, is held "
-        "against the tuples taken before; the pairs are in pairs, and nothing else.",
+        "An audit: for some of the newest tuples, every window join, or some of very many, is "
+        "tested against the tuples before; the pairs are in pairs, and nothing else.",
         pairs.run,
     ),
     OwnCheck(
         "changes_are_accounted_for",
         "band_changes",
-        "Of every epoch: as many changes as it counted are there, +1 and -1.",
+        "For each epoch, there are as many changes as it counted, +1 and -1.",
         _in_sql(join_sql.changed),
         blocking=True,
     ),
     OwnCheck(
         "changes_alternate",
         "band_changes",
-        "Of every query, version and pair a +1 comes first and is followed by a -1, and that by a "
-        "+1: their sum is 0 or 1.",
+        "For each query, version and pair, +1 comes first, and +1 and -1 alternate: their sum is 0 "
+        "or 1.",
         _in_sql(join_sql.alternation),
         blocking=True,
     ),
     OwnCheck(
         "results_are_those_of_the_members",
         "band_changes",
-        "An audit: for some left streams and some band joins the difference to every right member "
-        "is taken; who is in the band is who the changes say is in.",
+        "An audit: for some left streams and some band joins, the difference to every right member "
+        "is computed; the pairs in the band are those that the changes add up to.",
         bands.run,
     ),
     OwnCheck(
         "epochs_are_accounted_for",
         "set_members",
-        "Of every epoch: rows read and waiting before = accepted + waiting + turned away, and the "
+        "For each epoch, rows read and waiting before = accepted + waiting + quarantined, and the "
         "rows are those of its deliveries.",
         _in_sql(join_sql.epochs),
         blocking=True,
@@ -262,7 +261,7 @@ OF_JOINS: tuple[OwnCheck, ...] = (
     OwnCheck(
         "members_are_the_newest",
         "set_members",
-        "Every stream is a member with its newest tuple that was taken, unless that took it out.",
+        "Every stream is a member with its newest tuple, unless that removed it.",
         _newest_members,
     ),
     *_of_ledgers("set_members"),

@@ -23,13 +23,13 @@ REMEDIES = {
     errno.EFBIG: f"raise the limit of a file's size (ulimit -f), {AGAIN}",
     errno.EIO: f"look at the disk and the system's log, {AGAIN}",
     errno.EROFS: f"mount it to be written to, or name another place, {AGAIN}",
-    errno.ESTALE: f"mount it anew, {AGAIN}",
+    errno.ESTALE: f"mount it again, {AGAIN}",
 }
 """What a disk says, and what to do about it."""
 
 REFUSALS = {
-    errno.EACCES: f"let this user at it, {AGAIN}",
-    errno.EPERM: f"let this user at it, {AGAIN}",
+    errno.EACCES: f"give this user access, {AGAIN}",
+    errno.EPERM: f"give this user access, {AGAIN}",
 }
 """The same of permissions: storage errors below a lake, elsewhere a wrong path like any other."""
 

@@ -221,9 +221,9 @@ def _stopped(rows: Sequence[Mapping[str, Any]], feed: Feed, looked: Looked) -> b
 
 def _why_stopped(feed: Feed, number: int) -> str:
     return (
-        f"version {number} of {feed.source} updates or deletes rows, and a feed takes only what is "
-        f"appended: nothing further of '{feed.name}' is taken. To take what that version added, "
-        "rows written anew being turned away as duplicates, and to go on: "
+        f"version {number} of {feed.source} updates or deletes rows, and a feed accepts only "
+        f"appends: no later version of '{feed.name}' is loaded. To load what that version added "
+        "(rows written again are quarantined as duplicates) and continue: "
         f"fencepost quarantine retry --feed {feed.name} --reason {UPDATES}"
     )
 
@@ -233,6 +233,6 @@ def _cannot_go_on(feed: Feed, number: int, looked: Looked, *, is_there: bool) ->
         looked.waiting.append(path_of(number))
         return
     looked.passed_over.append(
-        f"{feed.source}: the log of version {number} is gone, so nobody can say what it added; "
-        f"nothing further of '{feed.name}' is taken"
+        f"{feed.source}: the log of version {number} is gone, so what it added is unknown; "
+        f"no later version of '{feed.name}' is loaded"
     )

@@ -34,9 +34,9 @@ WHAT = "ingest"
 LOST = (VANISHED, REWRITTEN)
 """Reasons that come between finding and reading: the first time they may not have been there."""
 
-MENDED = (
-    "If what fencepost.toml says of the feed was changed since, put it back, let the run finish "
-    "what was begun, and change it then"
+CHANGED_SETTINGS = (
+    "If the feed's settings in fencepost.toml were changed since, restore them, let the run finish "
+    "what was begun, and change them then"
 )
 
 Concluded = list[tuple[Planned, Outcome]]
@@ -139,7 +139,9 @@ def same(source: Path, file: File, content: str) -> int:
         detail = f"'{file.path}' was found and is not there any more: {failure.strerror}"
         raise Rejection(VANISHED, detail) from None
     if holds != content:
-        detail = f"'{file.path}' was written to after it had been found: it will be looked at anew"
+        detail = (
+            f"'{file.path}' was changed after it had been found: the next run looks at it again"
+        )
         raise Rejection(REWRITTEN, detail)
     return now.mtime
 
@@ -188,7 +190,7 @@ class _Committing:
             try:
                 append_once(self.store, table, evidence, lambda: self._files(table), since)
             except Diverged as why:
-                raise Diverged(f"{why}. {MENDED}") from why
+                raise Diverged(f"{why}. {CHANGED_SETTINGS}") from why
         return True
 
     # The bucket stands beside the rows, not among them: how they are shared out changes no hash.

@@ -126,7 +126,7 @@ def dismiss(store: Store, names: Sequence[str], note: str | None, now: int) -> D
         stops = [n for n in mine if rows[n]["reason"] == UPDATES]
         if stops:
             raise InputError(
-                f"'{shortened(name, 200)}' cannot be dismissed, its feed stands still until it is "
+                f"'{shortened(name, 200)}' cannot be dismissed: its feed is stopped until it is "
                 f"retried: fencepost quarantine retry --feed {rows[stops[0]]['lane']} "
                 f"--reason {UPDATES}"
             )

@@ -49,8 +49,8 @@ ON_REQUEST = ("changed", REPEAT, UPDATES)
 
 USUAL = (*OF_ROWS, *OF_DELIVERIES)
 ELSEWHERE = {
-    "no_key": "give the file a name that says its hour or day, and it is found anew",
-    "late": "a tuple that came too late stays out; a feed's allowed_lateness is for those to come",
+    "no_key": "rename the file so that it names its hour or day, and it is loaded as a new one",
+    "late": "a late tuple stays out; allowed_lateness applies to later ones only",
     "duplicate": "the stream has the tuple already",
     "conflict": "the stream has a tuple of that time already, and the first one counts",
 }
@@ -66,7 +66,7 @@ def retry(  # noqa: PLR0913  by name, and most of them seldom
     reasons: Collection[str] = USUAL,
     names: Collection[str] = (),
 ) -> IngestReport:
-    """Take up again what was turned away for these reasons; the caller holds the lock.
+    """Retry what was refused or quarantined for these reasons; the caller has the lock.
 
     One feed, or all of them; with `names`, each FEED/PATH, only of those deliveries, and then of
     dismissed ones too. `now`, in µs, is the clock that `future` is judged by this time.

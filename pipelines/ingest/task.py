@@ -327,7 +327,9 @@ def _refuse_other(path: Path, file: FilePart) -> None:
         ) from None
     same_time = file.mtime is None or now.st_mtime_ns == file.mtime
     if now.st_size != file.size or not same_time:
-        detail = f"'{file.path}' was written to after it had been found: it will be looked at anew"
+        detail = (
+            f"'{file.path}' was changed after it had been found: the next run looks at it again"
+        )
         raise Rejection(REWRITTEN, detail)
 
 

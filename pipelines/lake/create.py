@@ -60,9 +60,9 @@ def refuse_other_axes(delta: DeltaTable, table: Table) -> None:
     if has != declared:
         of_lake, named = (_axes_among(names) for names in (has, declared))
         raise LakeError(
-            f"the feed '{table.name}' is declared with the axes {named}, and this lake was made "
-            f"with {of_lake}. Queries and tuples are stored by these: declare them so again, or "
-            "declare the feed anew under another name"
+            f"the feed '{table.name}' is declared with the axes {named}, and this lake was created "
+            f"with {of_lake}. Its queries and tuples are stored by them: restore the declaration, "
+            "or declare the feed under another name"
         )
 
 

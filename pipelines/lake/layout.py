@@ -89,7 +89,7 @@ def refuse_bad_root(root: Path) -> None:
     if not READABLE.fullmatch(str(root)):
         odd = "".join(sorted(set(READABLE.sub("", str(root)))))
         raise LakeError(
-            f"a lake cannot lie at {root}: some engines cannot read a path with {odd!r}. "
+            f"a lake cannot be at {root}: some engines cannot read a path with {odd!r}. "
             "Letters, digits and . _ - / are fine"
         )
     if (root / NOTE).exists():
@@ -161,7 +161,7 @@ def refuse_torn(folder: Path) -> None:
     if (folder / "_delta_log").is_symlink():
         raise LakeError(
             f"{folder / '_delta_log'} is a link, where a folder was expected: whoever can write "
-            "where it leads decides what the table holds. Put the folder itself in its place"
+            "to its target decides what the table holds. Replace it with the folder itself"
         )
     last = max((folder / "_delta_log").glob("*.json"), default=None)
     if last is not None and last.stem.isdecimal():
@@ -186,7 +186,7 @@ def _torn(folder: Path, version: int) -> LakeError:
     return LakeError(
         f"the last commit of the table '{folder.name}' (version {version}) is empty or cut off: a "
         f"power cut or a full disk. Move {commit_path(folder, version)} out of the lake and run "
-        "again: what it held will be evaluated anew"
+        "again: its rows are then evaluated again"
     )
 
 

@@ -217,7 +217,7 @@ def publish(path: Path, text: str, *, fsync: bool = False) -> None:
         with stored(path):
             create_text(path, text, passing, sync=fsync)
     except FileExistsError:
-        raise Conflict(f"{path.parent.parent.name}: {path.stem} was made by another") from None
+        raise Conflict(f"{path.parent.parent.name}: {path.stem} was created by another") from None
 
 
 def refuse_cleaned(folder: Path, version: int) -> LakeError:

@@ -65,7 +65,7 @@ def take_numbers(
                 continue
         return planned
     raise LakeError(
-        f"no number could be taken in {TRIES} attempts: each time another writer was first. "
+        f"no number could be assigned in {TRIES} attempts: each time another writer was first. "
         "Look for other programs that write to the lake."
     )
 

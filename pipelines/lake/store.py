@@ -146,8 +146,8 @@ class Store:
             delta = self._delta(name)
             if str(delta.metadata().id) != note.ids[name]:
                 raise LakeError(
-                    f"the table '{name}' of the lake {self.root} was dropped and made anew by "
-                    f"someone else: its id is {delta.metadata().id}, {note.ids[name]} was "
+                    f"the table '{name}' of the lake {self.root} was dropped and created again "
+                    f"by someone else: its id is {delta.metadata().id}, {note.ids[name]} was "
                     "expected. Restore it, or make a new lake with `fencepost init`."
                 )
             refuse_other_axes(delta, table)
@@ -208,7 +208,7 @@ class Store:
             )
         except DeltaError as failure:
             if path.exists():
-                raise Conflict(f"{name}: version {at + 1} was made by another") from failure
+                raise Conflict(f"{name}: version {at + 1} was created by another") from failure
             failed = storage_error(failure, path, ours=True)
             raise failed or LakeError(
                 f"the table '{name}' cannot be committed to: {failure}"

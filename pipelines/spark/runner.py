@@ -33,8 +33,8 @@ UNTIL_GONE = 2.0
 """Seconds in which a JVM that no longer answers has ended."""
 
 AGAIN = (
-    "What was committed stands: give the same command again, and it goes on from there. If it "
-    "ends so again, the machine may be short of memory: "
+    "What was committed is kept: run the same command again, and it continues from there. If it "
+    "ends like this again, the machine may be short of memory: "
 )
 
 

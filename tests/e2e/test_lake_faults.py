@@ -266,7 +266,7 @@ def test_a_table_dropped_and_made_anew_is_refused(copied: Lake) -> None:
     from pipelines.lake.create import make_table
 
     make_table(copied.store.folder("events"), copied.store.tables["events"])
-    with pytest.raises(LakeError, match=r"'events' of the lake .* was dropped and made anew"):
+    with pytest.raises(LakeError, match=r"'events' of the lake .* was dropped and created again"):
         reopened(copied)
 
 

@@ -245,7 +245,7 @@ def test_a_java_that_fails_is_said_with_its_own_words(tmp_path):
     )
     said = alone(code, tmp_path)
     assert "SetupError Java" in said.stdout
-    assert "ended with 1 before Spark was up; what it said stands above" in said.stdout
+    assert "ended with 1 before Spark was up; its output is above" in said.stdout
     assert "Too small maximum heap" in said.stderr
 
 

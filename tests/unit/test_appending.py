@@ -114,7 +114,7 @@ def test_two_who_name_the_same_version_cannot_both_make_it(store, monkeypatch) -
     late = Store.open(store.root, TABLES)
     store.append(NAME, at, rows_of(store), THEIRS)
     monkeypatch.setattr(late.log(NAME), "refresh", lambda: at)  # suspended after its look
-    with pytest.raises(Conflict, match="was made by another"):
+    with pytest.raises(Conflict, match="was created by another"):
         late.append(NAME, at, rows_of(late, 2), MINE)
     assert lines(store) == [1]
 

@@ -156,7 +156,7 @@ def test_a_version_that_stops_its_feed_cannot_be_dismissed(tmp_path: Path) -> No
     path = "_delta_log/00000000000000000003.json"
     ledger.arrive("ticks", "refused", path=path, reason="updates", detail="rows go", files=[])
     store = ledger.written(tmp_path / "lake")
-    with pytest.raises(InputError, match=r"its feed stands still until it is retried: .*--reason"):
+    with pytest.raises(InputError, match=r"its feed is stopped until it is retried: .*--reason"):
         dismiss(store, [f"ticks/{path}"], None, T0)
 
 

@@ -161,7 +161,7 @@ def test_a_row_keeps_the_hour_of_its_path_where_paths_name_it(tmp_path):
 def test_what_cannot_be_retried_is_said(place):
     with pytest.raises(InputError, match=r"unknown reason 'malfromed'.*Did you mean 'malformed'"):
         place.retry(reasons=["malfromed"])
-    with pytest.raises(InputError, match="'late' cannot be retried: a tuple that came too late"):
+    with pytest.raises(InputError, match="'late' cannot be retried: a late tuple stays out"):
         place.retry(reasons=["late"])
     with pytest.raises(InputError, match=r"unknown feed 'tick'.*Did you mean 'ticks'"):
         place.retry(feed="tick")

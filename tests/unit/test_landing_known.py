@@ -58,7 +58,7 @@ def test_the_same_content_under_another_name_is_refused_once_as_a_repeat(feed):
     second = look(feed, known(feed, first), NOON)
     assert (second.found, refusals(second)) == ([], [(("b.csv",), "repeat")])
     (refusal,) = second.refused
-    assert refusal.detail == "'b.csv' holds the same as 'a.csv' of delivery 1, which was taken"
+    assert refusal.detail == "'b.csv' holds the same as 'a.csv' of delivery 1, which was loaded"
     assert refusal.partition_key == ""
     after = known(feed, first, second)
     assert look(feed, after, NOON) == Looked()
@@ -75,7 +75,7 @@ def test_of_the_same_content_twice_the_first_by_path_is_taken(feed):
     assert refusals(looked) == [(("b/1", "b/2", "b/3", "b/4"), "repeat")]
     (refusal,) = looked.refused
     assert refusal.detail.startswith(
-        "'b/1' holds the same as 'a' beside it, which was taken; 'b/2'"
+        "'b/1' holds the same as 'a' beside it, which was loaded; 'b/2'"
     )
     assert refusal.detail.endswith("; and 1 more")
     assert look(feed, known(feed, looked), NOON) == Looked()
@@ -87,7 +87,7 @@ def test_new_content_under_a_taken_name_is_refused_once_for_each_content(feed):
     land(feed, "a.csv", "22")
     second = look(feed, known(feed, first), NOON)
     assert refusals(second) == [(("a.csv",), "changed")]
-    assert "taken with other content as 'a.csv' of delivery 1" in second.refused[0].detail
+    assert "loaded with other content as 'a.csv' of delivery 1" in second.refused[0].detail
     assert look(feed, known(feed, first, second), NOON) == Looked()
     land(feed, "a.csv", "333")
     third = look(feed, known(feed, first, second), NOON)

@@ -15,7 +15,7 @@ DIED = "Job aborted\nSparkException: Python worker exited unexpectedly (crashed)
     [
         (-9, "Answer from Java side is empty", SparkError, "^Spark's Java was ended by SIGKILL in"),
         (3, "[Errno 111] Connection refused", SparkError, "^Spark's Java ended with 3 in the mid"),
-        (-9, DIED, SparkError, "What was committed stands: give the same command again"),
+        (-9, DIED, SparkError, "What was committed is kept: run the same command again"),
         (
             None,
             DIED,

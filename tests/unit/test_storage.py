@@ -100,7 +100,7 @@ def test_what_is_no_fault_of_a_disk_is_not_taken_for_one(fault: Exception) -> No
 
 
 def test_below_a_lake_a_file_that_this_user_may_not_write_is_a_storage_error() -> None:
-    told = r"^/lake/x: Permission denied: let this user at it"
+    told = r"^/lake/x: Permission denied: give this user access"
     with pytest.raises(StorageError, match=told), stored("/lake"):
         raise PermissionError(errno.EACCES, "Permission denied", "/lake/x")
 

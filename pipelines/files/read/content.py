@@ -240,7 +240,7 @@ def whole(source: str, kept: bytes | None = None, most: int | None = None) -> by
             return plain.read()
         content = plain.read(most + 1)
         if len(content) > most:
-            message = f"unpacks to more than {most:,} bytes, which must be held at once"
+            message = f"unpacks to more than {most:,} bytes, which would be in memory at once"
             raise refusal(source, message, hint="Deliver it unpacked.")
         return content
 

