@@ -22,6 +22,7 @@ from fencepost.joins.index import LaneIndex
 from fencepost.joins.probe import Bands, Planes, Step, Windows, grown, remaining
 from fencepost.joins.results import BandPiece, no_changes, no_pairs
 from fencepost.joins.state import LaneState, SideState
+from fencepost.lanes import lane_of
 from fencepost.order import NEVER, REASONS
 from fencepost.tuples import Bools, Int8s, Int32s, Int64s, TupleBatch
 
@@ -209,8 +210,8 @@ def _refuse_strangers(
     of_index = (index.windows.left, index.windows.right)
     if not state.feeds == given == of_index:
         raise StateError(
-            f"a step takes one lane; the state is of {'~'.join(state.feeds)}, the tuples of "
-            f"{'~'.join(given)}, the queries of {index.lane}"
+            f"a step takes one lane; the state is of {lane_of(*state.feeds)}, the tuples of "
+            f"{lane_of(*given)}, the queries of {index.lane}"
         )
     axes = (batches[0].axes, batches[1].axes)
     if not state.axes == axes == index.windows.axes:

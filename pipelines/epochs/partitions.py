@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.errors import InputError
-from fencepost.hashing import added, content_hash
+from fencepost.hashing import added
 from fencepost.text import did_you_mean
 from pipelines.epochs.drive import (
     GroupReport,
@@ -25,7 +25,7 @@ from pipelines.epochs.drive import (
     plan,
 )
 from pipelines.execute.share import Answer
-from pipelines.execute.task import NOT_HASHED
+from pipelines.execute.task import rows_hash
 from pipelines.ingest.landing import key_in_path
 from pipelines.lanes import Lane
 from pipelines.planning.chain import Chain, Epoch
@@ -146,7 +146,7 @@ def _same(
     for answer in answers:
         hashed = added(hashed, answer.hashes.get(name, 0))
     rows = sum(answer.rows.get(name, 0) for answer in answers)
-    return (stand.num_rows, content_hash(stand, NOT_HASHED)) == (rows, hashed)
+    return (stand.num_rows, rows_hash(stand)) == (rows, hashed)
 
 
 def rows_of(lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch]) -> pa.Table:

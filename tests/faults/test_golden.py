@@ -29,6 +29,10 @@ NOT_COUNTED = re.compile(r"'(matched|paired|came_in|went_out)': None")
 """What an older version did not count, because there was none: 0."""
 HASHED = re.compile(r"('kind': 'registry'.*)'content': '\w+'")
 """The hash of a registration is over all columns, and there were fewer."""
+DETAIL = re.compile(r"('reason': '(?:late|duplicate|conflict)', 'detail': )('[^']*'|\"[^\"]*\")")
+"""Words for people; they may be put better in a newer version."""
+SIDE = re.compile(r"'side': (None|'\w+')")
+"""Not written before format 5; what it says, arrival and lane say too."""
 
 
 def unpacked(folder: Path, number: int, end: str) -> Path:
@@ -72,7 +76,8 @@ def comparable(folder: Path) -> Tables:
     """Give all rows, without what older versions could not write."""
 
     def as_today(row: str) -> str:
-        return HASHED.sub(r"\1", NOT_COUNTED.sub(r"'\1': 0", row))
+        row = DETAIL.sub(r"\1", row)
+        return SIDE.sub("", HASHED.sub(r"\1", NOT_COUNTED.sub(r"'\1': 0", row)))
 
     return {name: sorted(map(as_today, rows)) for name, rows in rows_of(folder).items()}
 

@@ -1,10 +1,11 @@
 """Makes the golden lakes of a format with the Fencepost on the path, an older one.
 
-    git worktree add --detach ../older 8ed8a38          (format 1; e2fe708: 2; 45b94a9: 3)
+    git worktree add --detach ../older 8ed8a38
     PYTHONPATH=$PWD/../older python -m tests.golden.make 1 tests/golden
 
 writes `format-1.tar.xz` with two projects: `whole`, and `cut-off`, whose last run was killed
-between the commits of two tables. It only gives commands, as a user would.
+between the commits of two tables. It only gives commands, as a user would. Format 2 was made by
+e2fe708, 3 by 45b94a9, 4 by 50ff5c6.
 """
 
 import os
@@ -19,13 +20,15 @@ from tests.golden import story
 
 CUT_OFF_AT = "epochs.transitions:1"
 KILLED = -9
+MAIN = "from pipelines.cli import main; main()"
+"""Where the command stood up to format 4."""
 LEFT_OUT = ("/lake/_cache", "/lake/_lock", "/lake/_waiting")
 
 
 def fencepost(folder: Path, *words: str, **environ: str) -> int:
     """Give a command in a session of its own, since a crash kills the process group."""
     done = subprocess.run(
-        [sys.executable, "-c", "from pipelines.cli.app import main; main()", *words],
+        [sys.executable, "-c", MAIN, *words],
         cwd=folder,
         env={**os.environ, **environ},
         check=False,
