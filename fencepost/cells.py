@@ -64,7 +64,6 @@ class CellFaults:
         return cls(rows, pa.repeat(pa.scalar(detail, pa.string()), len(rows)))
 
     def __len__(self) -> int:
-        """How many cells."""
         return len(self.rows)
 
     @classmethod

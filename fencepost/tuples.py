@@ -95,7 +95,6 @@ class TupleBatch:
             raise InputError(f"feed '{self.feed}': deliveries are out of order")
 
     def __len__(self) -> int:
-        """How many tuples."""
         return len(self.ts)
 
     @property

@@ -31,7 +31,6 @@ class Boxes:
         return cls(lo, hi)
 
     def __len__(self) -> int:
-        """How many boxes."""
         return int(self.lo.shape[1])
 
     @property

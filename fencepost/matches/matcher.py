@@ -53,7 +53,7 @@ class ProbeInput:
     ts: Int64s | None
 
     def part(self, begin: int, end: int) -> "ProbeInput":
-        """Some of the points."""
+        """Cut out the points from `begin` to `end`. O(their values)."""
         ts = None if self.ts is None else self.ts[begin:end]
         points = np.ascontiguousarray(self.points[:, begin:end])
         return ProbeInput(points, self.names, self.stream[begin:end], ts)
@@ -105,7 +105,6 @@ class Matcher:
         return Matcher.build(self.queries, self.index, batch=self.batch)
 
     def __len__(self) -> int:
-        """How many queries."""
         return len(self.queries)
 
     @property

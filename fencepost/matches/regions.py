@@ -52,7 +52,7 @@ class Regions:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all of it."""
+        """Bytes of the index, of the owners and of the tests."""
         own = 0 if self.query is None else self.query.nbytes
         return self.index.nbytes + own + (0 if self.exact is None else self.exact.nbytes)
 

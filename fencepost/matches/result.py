@@ -31,7 +31,6 @@ class ProbeResult:
         return cls(np.zeros(points + 1, np.int64), np.empty(0, np.int32))
 
     def __len__(self) -> int:
-        """How many points were probed."""
         return len(self.ptr) - 1
 
     @property
@@ -41,7 +40,7 @@ class ProbeResult:
 
     @property
     def points(self) -> Int64s:
-        """Of each result, the point."""
+        """The point of each result: int64, 8 bytes a result, computed at each call."""
         return np.repeat(np.arange(len(self)), self.counts)
 
     def at(self, point: int) -> Int32s:

@@ -37,7 +37,7 @@ class Scan:
         return self.boxes.lo.nbytes + self.boxes.hi.nbytes
 
     def probe(self, points: Doubles) -> ProbeResult:
-        """Compare all with all."""
+        """Compare each point with each box, four million pairs at a time."""
         count, many = points.shape[1], len(self.boxes)
         if not count or not many:
             return ProbeResult.nothing(count)

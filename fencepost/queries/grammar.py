@@ -169,13 +169,13 @@ class Reader(ABC):
         return negated
 
     def keyword(self, word: str, expected: str) -> None:
-        """Pass a keyword."""
+        """Pass a keyword, in any case; otherwise refuse with what was expected."""
         if KEYWORDS.get(self.tokens[self.at]) != word:
             raise self.expected(expected)
         self.at += 1
 
     def operator(self, expected: str) -> str:
-        """Read one of >, >=, =, <, <=."""
+        """Read a comparison's sign."""
         token = self.tokens[self.at]
         if token not in MIRRORED:
             raise self.expected(expected)

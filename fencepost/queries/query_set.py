@@ -154,7 +154,6 @@ class QuerySet:
         return {CROSSING: crossings, MATCH: whole.take(np.flatnonzero(matches))}
 
     def __len__(self) -> int:
-        """How many queries."""
         return len(self.ids)
 
     @property

@@ -31,7 +31,6 @@ class Pending:
         return cls(queries, none, none, np.empty(0, np.int8), np.empty(0, np.int64))
 
     def __len__(self) -> int:
-        """How many."""
         return len(self.ts)
 
     def under(self, queries: QuerySet) -> "Pending":

@@ -15,7 +15,7 @@ AXES = (("price", "volume"), ("limit", "volume", "odd name"))
 OPERAND = "`left.` or `right.` and an axis"
 BELONGS = "`on` compares axes with axes: what is compared with a number belongs in `where`"
 NEAREST = "beyond 2**53 the nearest is 9007199254740992"
-ONE_NUMBER = "a number may be added to an axis or taken from it, once: nothing else"
+ONE_NUMBER = "a number may be added to an axis or subtracted, once: nothing else"
 
 
 def refusal(on: str, where: str | None = None) -> QueryFault:

@@ -29,7 +29,7 @@ TOPS = U(0x8000800080008000)
 
 
 class CellLists(NamedTuple):
-    """The lists of all cells, and the bounds."""
+    """Who covers each cell, who reaches into it and by what word, and the boxes' bounds."""
 
     cells: Int32s
     words: UInt64s

@@ -178,7 +178,7 @@ def _as_join_test(test: Test, operands: Sequence[tuple[int, float]]) -> JoinTest
 
 
 class _SidesReader(Reader):
-    """A reading of `side.axis`."""
+    """Reads `side.axis`, which both texts share."""
 
     def __init__(self, text: str, tokens: list[str], readings: Readings) -> None:
         super().__init__(text, tokens)
@@ -231,12 +231,10 @@ class _SidesReader(Reader):
 
 
 class _OnReader(_SidesReader):
-    """A reading of `on`."""
+    """Reads `on`: axes of one side compared with axes of the other, or of the same."""
 
     field: ClassVar[str] = "on"
-    arithmetic: ClassVar[str] = (
-        "a number may be added to an axis or taken from it, once: nothing else"
-    )
+    arithmetic: ClassVar[str] = "a number may be added to an axis or subtracted, once: nothing else"
 
     def comparison(self, token: str) -> Condition:  # noqa: ARG002  an operand begins as it begins
         first = self.operand()
@@ -277,7 +275,7 @@ class _OnReader(_SidesReader):
 
 
 class _WhereReader(_SidesReader):
-    """A reading of the `where` of a join."""
+    """Reads `where`: an axis of a side compared with numbers."""
 
     arithmetic: ClassVar[str] = "there is no arithmetic in `where`; a sign touches its digits: -5"
 

@@ -29,7 +29,27 @@ FOREVER = np.iinfo(np.int64).max
 
 
 @dataclass(frozen=True, eq=False)
-class WindowJoins:
+class _JoinSet:
+    """What sets of both kinds have: the feeds and their axes, and of each query who it is."""
+
+    left: str
+    right: str
+    axes: tuple[tuple[str, ...], tuple[str, ...]]
+    ids: pa.StringArray
+    versions: Int32s
+    registered: Int64s
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def lane(self) -> str:
+        """The ordered pair of feeds."""
+        return lane_of(self.left, self.right)
+
+
+@dataclass(frozen=True, eq=False)
+class WindowJoins(_JoinSet):
     """q window joins with c conjuncts. 56 bytes a query, 16 + 16 an axis for a conjunct.
 
     Query k has the conjuncts ptr[k]:ptr[k + 1]; conjunct j the box lo[:, j], hi[:, j] over the left
@@ -38,12 +58,6 @@ class WindowJoins:
     The earlier of a pair must be within `window` µs and among the `last` tuples of its feed.
     """
 
-    left: str
-    right: str
-    axes: tuple[tuple[str, ...], tuple[str, ...]]
-    ids: pa.StringArray
-    versions: Int32s
-    registered: Int64s
     window: Int64s
     last: Int64s
     valid_from: Int64s
@@ -91,10 +105,6 @@ class WindowJoins:
             np.array([(t.plus, t.other_plus) for t in tests], np.float64).reshape(-1, 2) + 0.0,
         )
 
-    def __len__(self) -> int:
-        """How many queries."""
-        return len(self.ids)
-
     def take(self, rows: Int64s) -> "WindowJoins":
         """Give some of the queries, in the order of `rows`. O(what they say)."""
         ptr, conjuncts = members(self.ptr, rows)
@@ -116,22 +126,11 @@ class WindowJoins:
             valid_to=self.valid_to[rows],
         )
 
-    @property
-    def lane(self) -> str:
-        """The ordered pair of feeds."""
-        return lane_of(self.left, self.right)
-
 
 @dataclass(frozen=True, eq=False)
-class BandJoins:
+class BandJoins(_JoinSet):
     """q band joins: low <= left axis - right axis <= high, both ends closed. 44 bytes each."""
 
-    left: str
-    right: str
-    axes: tuple[tuple[str, ...], tuple[str, ...]]
-    ids: pa.StringArray
-    versions: Int32s
-    registered: Int64s
     left_axis: Int32s  # its place among the left feed's axes
     right_axis: Int32s
     low: Doubles
@@ -164,10 +163,6 @@ class BandJoins:
             np.array([q.high for q in queries], np.float64) + 0.0,
         )
 
-    def __len__(self) -> int:
-        """How many queries."""
-        return len(self.ids)
-
     def take(self, rows: Int64s) -> "BandJoins":
         """Give some of the queries, in the order of `rows`. O(rows)."""
         return replace(
@@ -180,11 +175,6 @@ class BandJoins:
             low=self.low[rows],
             high=self.high[rows],
         )
-
-    @property
-    def lane(self) -> str:
-        """The ordered pair of feeds."""
-        return lane_of(self.left, self.right)
 
 
 def _of_kind(feeds: tuple[str, str], kind: str, queries: Iterable[JoinQuery]) -> list[JoinQuery]:
