@@ -4,5 +4,5 @@
 ledgers what came of it, `screen.py` prints, `place.py` says where it may happen.
 
 Law: it does what a user could do, and nothing else. Doing it again is safe: what is there stands
-and is told again, with the same figures; what a demo that ended early left undone is done.
+and is printed again, with the same figures; what a demo that ended early left undone is done.
 """

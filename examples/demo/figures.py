@@ -1,6 +1,6 @@
 """What came of the day, as the ledgers and the published views have it.
 
-Law: the figures are those of the lake, whoever did the work and however often it was told.
+Law: the figures are those of the lake, whoever did the work and however often they are printed.
 """
 
 from collections import Counter
@@ -49,7 +49,7 @@ class FeedFigures:
         return {reason: counts[reason] for reason in REASONS}
 
     def is_done(self, hours: list[str]) -> bool:
-        """Say whether every hour has been evaluated, and nothing is to be evaluated anew."""
+        """Say whether every hour has been evaluated, and nothing has to be re-evaluated."""
         return all(
             hour in self.known
             and self.known[hour].epochs
@@ -94,7 +94,7 @@ def busiest(settings: Settings) -> dict[str, str]:
     """Name the three rules of each feed that were entered most often."""
     with from_duckdb(settings, BUSIEST) as answer:
         rows = [row for batch in answer.batches for row in batch.to_pylist()]
-    told: dict[str, list[str]] = {}
+    shown: dict[str, list[str]] = {}
     for row in rows:
-        told.setdefault(row["feed"], []).append(f"{row['query_id']} {row['entered']:,} ×")
-    return {feed: " · ".join(words) for feed, words in told.items()}
+        shown.setdefault(row["feed"], []).append(f"{row['query_id']} {row['entered']:,} ×")
+    return {feed: " · ".join(words) for feed, words in shown.items()}

@@ -29,12 +29,10 @@ def declared(folder: Path | None) -> Settings:
     folder = HOME if folder is None else folder.absolute()
     file, like = folder / FILE, HOME / FILE
     if not file.is_file() and not like.is_file():
-        raise InputError(f"there is no {file}: `fencepost init {folder}` makes one")
+        raise InputError(f"no {file}: create it with `fencepost init {folder}`")
     if not file.is_file():
         if folder.is_dir() and any(folder.iterdir()):
-            raise InputError(
-                f"{folder} holds other things and no {FILE}: name a new folder for the demo"
-            )
+            raise InputError(f"{folder} has other files and no {FILE}: give the demo a new folder")
         folder.mkdir(parents=True, exist_ok=True)
         file.write_text(like.read_text(encoding="utf-8"), encoding="utf-8")
     settings = load(file)
@@ -53,10 +51,10 @@ def refuse_strangers(settings: Settings) -> None:
     found = [*_taken(settings), *_landed(settings)]
     if not found:
         return
-    told = ", ".join(found[:FEW]) + (f" and {len(found) - FEW} more" if len(found) > FEW else "")
+    listed = ", ".join(found[:FEW]) + (f" and {len(found) - FEW} more" if len(found) > FEW else "")
     raise StateError(
-        f"{folder_of(settings)} holds deliveries that are not the demo's: {told}. They are left "
-        "alone, and nothing was changed. Give the demo a folder of its own: "
+        f"{folder_of(settings)} has deliveries that are not the demo's: {listed}. Nothing was "
+        "changed. Give the demo a folder of its own: "
         "make demo ARGS=/tmp/fencepost-demo"
     )
 
@@ -83,8 +81,8 @@ def alone(settings: Settings) -> Iterator[None]:
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise StateError(
-                f"another demo is at {folder_of(settings)}: wait for its end, or give this one a "
-                "folder of its own"
+                f"another demo is running in {folder_of(settings)}: wait for it, or give this one "
+                "a folder of its own"
             ) from None
         yield
 

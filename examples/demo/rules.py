@@ -1,4 +1,4 @@
-"""The rules of the demo's day: what a trading desk and a town would like to be told of.
+"""The rules of the demo's day: what a trading desk and a town would like to know.
 
 Law: the same scale gives the same lines; every rule is one that `fencepost queries import` takes.
 """

@@ -3,7 +3,7 @@
 That history is the one that `make dev` opens. A run takes all hours of a feed, its checks included;
 one more writes marts and report.
 
-Law: a run that ended with its process is told to have failed, by the next demo.
+Law: a run that ended with its process is marked as failed by the next demo.
 """
 
 import threading
@@ -52,7 +52,7 @@ class Runs:
         self.repository = definitions(settings).get_repository_def()
         ref = InstanceRef.from_dir(str(folder / KEPT), config_dir=str(folder))
         self.instance = dg.DagsterInstance.from_ref(ref)
-        self._close_left_open("The demo's process ended before this run was done.")
+        self._close_left_open("The demo's process ended before this run did.")
 
     def register(self) -> None:
         """Register the rules."""
@@ -70,7 +70,7 @@ class Runs:
         with self._watched(self._pages_so_far, progress):
             self._run(self._all_assets(), asset_selection=self._last)
 
-    def has_told(self, name: str, hours: Sequence[str]) -> bool:
+    def has_reported(self, name: str, hours: Sequence[str]) -> bool:
         """Say whether the history has every hour of a feed, and every check of it."""
         feed = self.settings.feeds[name]
         tables = (key(feed, each) for each in (name, *assets_of(lane_named(self.settings, name))))
@@ -114,12 +114,12 @@ class Runs:
         try:
             result = in_a_thread(run)
         except BaseException:
-            self._close_left_open("The demo was ended before this run was done.")
+            self._close_left_open("The demo was stopped before this run ended.")
             raise
         if not result.success:
             raise StateError(
-                f"{_why(result)}\nThe run {result.run_id[:8]} has the whole story (make dev). "
-                "Mend it and run the demo again: it goes on from there."
+                f"{_why(result)}\nThe run {result.run_id[:8]} has the details (make dev). "
+                "Fix the cause and run the demo again: it continues from there."
             )
 
     def _close_left_open(self, why: str) -> None:
@@ -156,7 +156,7 @@ class Runs:
         checks = self.checks(name)
         made = sum(passed is not None for passed in checks.values())
         part = READ + EVALUATE + (1.0 - READ - EVALUATE) * made / len(checks)
-        return f"checking what came of it: {made} of {len(checks)} checks", part
+        return f"checks: {made} of {len(checks)}", part
 
     def _pages_so_far(self) -> tuple[str, float]:
         made, of = self._pages_made(), len(self._last)
@@ -198,5 +198,5 @@ def _why(result: dg.ExecuteInProcessResult) -> str:
             while error is not None and error.cause is not None:
                 error = error.cause
             said = "" if error is None else error.message.partition(": ")[2].strip()
-            return f"{event.step_key} failed: {said or 'without a word'}"
+            return f"{event.step_key} failed: {said or 'no message'}"
     return "the run failed"

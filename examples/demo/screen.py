@@ -35,7 +35,7 @@ class _Console(Console):
 
 
 class Screen:
-    """Where the story is told: the process's output as it was when the screen was made."""
+    """Where the story is printed: the process's output as it was when the screen was made."""
 
     def __init__(self) -> None:
         """Keep the output to itself: `aside` gives the process another one."""

@@ -1,7 +1,7 @@
 """The demo, step by step: environment, landing, rules, each feed, the report; then what to try.
 
-Law: a step whose work stands already is told and not done; what it says is read in the lake either
-way. Nothing is changed before it is known that the project is the demo's to fill.
+Law: a step whose work is done already is printed and not repeated; its figures come from the lake
+either way. Nothing is changed before it is known that the project is the demo's to fill.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ def tell(folder: Path | None, scale: float) -> int:
         settings = place.declared(folder)
         screen.done("environment", [_environment(settings)])
         with place.alone(settings), contextlib.chdir(place.folder_of(settings)):
-            failed = Story(screen, settings, DemoDay(scale)).told()
+            failed = Story(screen, settings, DemoDay(scale)).play()
         screen.line(f"\nAll of it took {time.perf_counter() - started:.0f} s.")
         _try(screen, settings, is_home=folder is None)
     return 1 if failed else 0
@@ -48,15 +48,15 @@ class Story:
     """The steps, one after the other, at one project."""
 
     def __init__(self, screen: Screen, settings: Settings, day: DemoDay) -> None:
-        """Take where it is told, where it happens, and what happens."""
+        """Take the screen, the project and the day."""
         self.screen = screen
         self.settings = settings
         self.day = day
         self.folder = place.folder_of(settings)
         self.log = self.folder / place.KEPT / "demo.log"
 
-    def told(self) -> bool:
-        """Tell it all; True where a check did not pass."""
+    def play(self) -> bool:
+        """Do and print every step; True if a check failed."""
         place.refuse_strangers(self.settings)
         place.make_ready(self.settings)
         made = self._landing()
@@ -98,7 +98,7 @@ class Story:
         from examples.demo.figures import of_feed
 
         hours, seconds = made.keys(name), None
-        stands = of_feed(self.settings, name).is_done(hours) and runs.has_told(name, hours)
+        stands = of_feed(self.settings, name).is_done(hours) and runs.has_reported(name, hours)
         if not stands:
             with self.screen.doing(name) as doing, aside(self.log):
                 doing.progress("starting", 0.0)
@@ -107,8 +107,8 @@ class Story:
         found = of_feed(self.settings, name)
         if not found.is_done(hours):
             raise StateError(
-                f"not every hour of {name} was taken in; see the runs in Dagster's UI, and "
-                "`fencepost quarantine` for what was refused"
+                f"not every hour of {name} was loaded: see the runs in Dagster's UI, and "
+                "`fencepost quarantine` for refusals"
             )
         self.screen.done(name, found.lines(), seconds)
         return not stands
@@ -125,8 +125,10 @@ class Story:
         size = page.stat().st_size / 1e6
         self.screen.done("report", [f"{shown}  ({size:.1f} MB, opens in a browser)"], seconds)
         self.screen.done("quarantine", [self._quarantined()])
-        told = busiest(self.settings)
-        self.screen.done("busiest rules", [told[name] for name in place.FEEDS if name in told])
+        by_feed = busiest(self.settings)
+        self.screen.done(
+            "busiest rules", [by_feed[name] for name in place.FEEDS if name in by_feed]
+        )
 
     def _quarantined(self) -> str:
         from examples.demo.figures import REASONS, of_feed
@@ -172,7 +174,7 @@ def _try(screen: Screen, settings: Settings, *, is_home: bool) -> None:
     """Say what to do next."""
     folder = shlex.quote(str(place.folder_of(settings)))
     config = "" if is_home else f" --config {folder}"
-    screen.line("\nAsk it something:")
+    screen.line("\nQuery it:")
     if shutil.which("fencepost") is None:
         screen.line("  . .venv/bin/activate     # puts the command on your path")
     for statement in TRY:

@@ -188,5 +188,5 @@ def test_a_folder_with_other_things_in_it_is_left_alone(tmp_path):
     (tmp_path / "letter.txt").write_text("dear")
     code, _, err = demo(tmp_path)
     assert code == 2
-    assert "holds other things and no fencepost.toml" in err
+    assert "has other files and no fencepost.toml" in err
     assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
