@@ -153,7 +153,7 @@ def _make_folder(folder: Path) -> Made:
     if folder.exists():
         return WAS_THERE, folder, ""
     folder.mkdir(parents=True)
-    return MADE, folder, "a landing folder: each file put here is a delivery"
+    return MADE, folder, "a landing folder: drop files here"
 
 
 def _make_file(file: Path, content: str, words: str) -> Made:
