@@ -1,4 +1,4 @@
-"""Does what stands in the lake hold what was promised? Two kinds of checks, and one way to tell.
+"""Do the rows of a lake keep what was promised? Two kinds of checks, and one way to report.
 
 `contracts.py` holds the rows of tables against the promises of `schemas.expectations`, all of a
 table in one pass (`one_pass.py`); Great Expectations documents them (`site.py`, `docs.py`).

@@ -67,7 +67,7 @@ def _checked(contract: Contract, promise: Expectation, tally: Tally, seconds: fl
 
 
 def _rows_of(scope: CheckScope, table: str) -> str:
-    """Write as SQL which rows of a table are looked at."""
+    """Write as SQL which rows of a table are checked."""
     if scope.lane.joins:
         return f"t.lane = '{scope.lane}' AND {scope.epochs('t.epoch')}"
     if table == scope.feed:

@@ -70,7 +70,7 @@ def write_pages(site: Site, runs: Sequence[Run]) -> None:
 
 
 def _contract(site: Site, run: Run) -> Contract | None:
-    """Give the contract of a run, if it still has the promises that the run tells of."""
+    """Give the contract of a run, if it still has the promises of the run."""
     contract = site.contract(run)
     names = [each.name for each in contract.expectations] if contract else None
     return contract if names == [checked.name for checked in run.checks] else None

@@ -1,4 +1,4 @@
-"""What was checked and passed, so that nothing is looked at twice while nothing has changed.
+"""What was checked and passed, so that nothing is checked twice while nothing has changed.
 
 It lies in the lake's `_cache`, a small file for each lane. A unit is one of our own checks, or the
 contract of one table; over all of a lane, or over the epochs of its last run.

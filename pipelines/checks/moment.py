@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class Moment:
-    """Checks of some lanes, as they stand now. A context: what was found is kept at its end.
+    """Checks of some lanes, at this moment. A context: what was found is kept at its end.
 
-    again  look at everything, whatever passed before
+    again  check everything, whatever passed before
     """
 
     def __init__(self, settings: Settings, lanes: Iterable[Lane], *, again: bool = False) -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tally:
-    """What an expectation found: rows looked at, nulls that it passed over, faults, some of them.
+    """What an expectation found: rows checked, nulls that it passed over, faults, some of them.
 
     could  whether it could be evaluated; else the first sample says why not
     """
@@ -64,7 +64,7 @@ def _alone(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows looked at, as a subquery; expressions go by number: an axis may be a word of SQL."""
+    """The rows checked, as a subquery; expressions go by number: an axis may be a word of SQL."""
 
     sql: str
     numbers: dict[str, str]

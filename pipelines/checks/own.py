@@ -1,7 +1,7 @@
 """Our own checks: one aggregate each over the published views, by DuckDB.
 
 (Measured) 0.3 s for all of them on a small lake; the newest state and the alternation grow with the
-feed's tuples and events unless they are asked for the epochs of a run.
+feed's tuples and events unless they are limited to the epochs of a run.
 
 Law: all checks of one call see one moment of the lake.
 """

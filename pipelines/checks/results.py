@@ -13,7 +13,7 @@ LONGEST_SAMPLE = 200
 
 
 class FaultCount(NamedTuple):
-    """What there was to look at, and what was wrong with it."""
+    """How many rows there were to check, and what was wrong with them."""
 
     rows: int
     faults: int
@@ -24,13 +24,13 @@ class FaultCount(NamedTuple):
 class Checked:
     """A check that was made.
 
-    table        the table it speaks of, by its name in the lake
+    table        its table, by the name in the lake
     severity     of what it would be if it failed: an error, or a warning
-    description  what it asserts; where it could not look at all there is, what it looked at
-    counts       `rows` looked at (whatever the check calls a row), and the `faults` among them
+    description  what it asserts; where it could not check everything, what it checked
+    counts       `rows` checked (whatever the check calls a row), and the `faults` among them
     samples      some of the faults, in words
-    since        when this was found, if nothing has changed since and it was not looked at again
-    docs         the page that tells more
+    since        when this was found, if nothing has changed since and it was not checked again
+    docs         the page with more
     """
 
     table: str

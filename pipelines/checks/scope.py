@@ -1,6 +1,6 @@
-"""Which rows a check looks at: those of some epochs of a lane, or all of the lane's.
+"""Which rows a check covers: those of some epochs of a lane, or all of the lane's.
 
-Law: of some epochs are their rows, their deliveries, and the deliveries that no epoch has taken
+Law: of some epochs are their rows, their deliveries, and the deliveries that no epoch has
 yet; so what has just been ingested is looked at too.
 """
 

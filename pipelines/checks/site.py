@@ -35,9 +35,9 @@ OF_OLDER = (".results", "static")
 
 @dataclass(frozen=True)
 class Run:
-    """A table held against its contract.
+    """A table checked against its contract.
 
-    rows  names the rows that were looked at, in a path
+    rows  names the rows that were checked, in a path
     at    when, ISO 8601, UTC, milliseconds
     """
 
@@ -103,7 +103,7 @@ class Site:
     def record(
         self, scope: CheckScope, table: str, found: Sequence[Checked], at: str
     ) -> Iterator[Checked]:
-        """Keep what a contract found, unless it is there; name the page that tells it."""
+        """Keep what a contract found, unless it is there; name its page."""
         run = Run(scope.lane.name, table, scope.words, found[0].since or at, tuple(found))
         if not (self.root / run.file).exists():
             self._new.append(run)

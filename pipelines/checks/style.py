@@ -1,4 +1,4 @@
-"""Where the stylesheet of the checks' pages lies: ours, given to Great Expectations as a plugin."""
+"""Where the stylesheet of the checks' pages is: ours, given to Great Expectations as a plugin."""
 
 from pathlib import Path
 

@@ -29,7 +29,7 @@ from schemas.marts import MARTS
 
 ALL = "all tables"
 NEWEST = 32 << 20
-"""So many bytes of a table's newest files are compared each time: 30 ms."""
+"""Bytes of a table's newest files that are compared each time: 30 ms."""
 
 QUICK = (
     "Every data file that the log names is there, and as large as it says; the newest have the "

@@ -1,4 +1,4 @@
-"""A disk that is full, fails or cannot be written to, recognised whoever met it first.
+"""A disk that is full, fails or cannot be written to, recognised whoever meets it first.
 
 Python says so by an errno, Arrow and delta-rs in a text, Java and a Spark worker in a text that
 went through two processes; and what failed first is often hidden under what failed because of it.
@@ -105,7 +105,7 @@ def _chain(fault: BaseException) -> Iterator[BaseException]:
 
 
 def _said(fault: BaseException, known: dict[int, str]) -> tuple[int | None, str | None]:
-    """Tell which of the known errors an exception is, and which file it names."""
+    """Say which of the known errors an exception is, and which file it names."""
     if isinstance(fault, OSError) and fault.errno is not None:
         number = fault.errno if fault.errno in known else None
         return number, None if fault.filename is None else str(fault.filename)

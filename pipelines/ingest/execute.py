@@ -164,7 +164,7 @@ class _Committing:
         self.feeds = sorted({delivery.feed for delivery in planned})
 
     def all(self) -> Mapping[int, Outcome]:
-        """Commit what was turned away, then each feed's tuples, then the conclusion."""
+        """Commit the quarantined rows, then each feed's tuples, then the conclusion."""
         lane = ",".join(self.feeds)
         self._commit(QUARANTINE, lane, self.planned)
         point("ingest.quarantine")
@@ -179,7 +179,7 @@ class _Committing:
         return self.outcomes
 
     def _commit(self, table: str, lane: str, own: Sequence[Planned]) -> bool:
-        """Commit a table's rows; False where they stand and not all of them could be read again."""
+        """Commit a table's rows; False where they are committed and not all could be read again."""
         evidence = self._evidence(table, lane, own)
         since = own[0].base(table)
         if any(self.outcomes[delivery.n].reason in LOST for delivery in own):
@@ -210,7 +210,7 @@ class _Committing:
         return self.written.tuples.get(table, [])
 
     def _count_lost(self, own: Sequence[Planned]) -> None:
-        """The rows of a feed stand: a delivery that cannot be read again is counted there."""
+        """The rows of a feed are committed: a delivery that is gone since is counted there."""
         for delivery in own:
             if self.outcomes[delivery.n].reason in LOST:
                 found = counted(self.store, delivery.feed, delivery.n)

@@ -27,8 +27,8 @@ def counted(store: Store, feed: str, n: int) -> Outcome:
     return Outcome(n, rows, len(ts), malformed, future, to_microseconds(pc.max(ts).as_py()))
 
 
-def turned_away(store: Store, feed: str, reasons: Sequence[str]) -> pa.Table:
-    """Give where the rows stood that ingest turned away for these reasons: arrival, file, line."""
+def quarantined(store: Store, feed: str, reasons: Sequence[str]) -> pa.Table:
+    """Give the places of rows that ingest quarantined for these reasons: arrival, file, line."""
     columns = ["arrival", "file", "line", "reason", "epoch"]
     rows = _ingested(_read(store, _aside(store, feed), QUARANTINE, columns))
     return rows.filter(pc.is_in(rows["reason"], value_set=pa.array(reasons, pa.string())))
@@ -39,7 +39,7 @@ def _aside(store: Store, feed: str) -> list[DataFile]:
 
 
 def _ingested(rows: pa.Table) -> pa.Table:
-    """Leave out what evaluation turned away."""
+    """Leave out what evaluation rejected."""
     return rows.filter(pc.is_null(rows["epoch"]))
 
 

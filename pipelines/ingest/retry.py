@@ -1,8 +1,8 @@
 """Refused deliveries and quarantined rows, read again: after a declaration or a file was fixed.
 
-A delivery that was refused is planned anew under a new number; so are the rows in quarantine that
+A refused delivery is planned again under a new number; so are the rows in quarantine that
 were malformed or from the future, as a delivery that names the same files and of them these rows
-only. What is still no good is turned away again, under the new number.
+only. What is still wrong is quarantined again, under the new number.
 
 Law: no row is loaded twice. A row that a later arrival retried is that arrival's from then on.
 """
@@ -32,7 +32,7 @@ from pipelines.ingest.deliveries import (
 from pipelines.ingest.execute import same
 from pipelines.ingest.landing import Known, LandedDelivery, NewDelivery, key_of_time
 from pipelines.ingest.landing.folder import File, content_of, hash_of
-from pipelines.ingest.recount import turned_away
+from pipelines.ingest.recount import quarantined
 from pipelines.ingest.refusals import REPEAT, refuse_unnamed, unanswered
 from pipelines.ingest.report import IngestReport
 from pipelines.ingest.run import Candidate, take_all
@@ -216,7 +216,7 @@ def _rows(store: Store, ledger: _Ledger, reasons: Sequence[str]) -> Iterator[Can
     """Find the rows in quarantine, as one delivery for each that they came with."""
     if not reasons:
         return
-    rows = turned_away(store, ledger.feed.name, reasons)
+    rows = quarantined(store, ledger.feed.name, reasons)
     arrival, place, line = (rows[name].to_numpy() for name in ("arrival", "file", "line"))
     for n in np.unique(arrival).tolist():
         delivery = ledger.by_number.get(n)
@@ -262,7 +262,7 @@ def _runs(line: Int64s) -> list[tuple[int, int]]:
 def _again(
     ledger: _Ledger, delivery: Planned, lines: list[list[tuple[int, int]]]
 ) -> Candidate | None:
-    """Plan rows of files that are there and hold what they held; tell of the others."""
+    """Plan rows of files that are there and unchanged; note the others."""
     row: Mapping[str, Any] = delivery.row
     mtimes = list(row["mtimes"])
     for at, name in enumerate(delivery.files):

@@ -56,7 +56,7 @@ class Diverged(LakeError):
 
 
 def append_once(tables: Tables, name: str, evidence: Evidence, files: Files, since: int) -> bool:
-    """Commit files to a table unless their evidence stands there; say whether it had to be done.
+    """Commit files to a table unless their evidence is there; say whether it had to be done.
 
     `since` is a version before which the commit cannot be. `files` is called once, when needed.
     """
@@ -85,7 +85,7 @@ def append_once(tables: Tables, name: str, evidence: Evidence, files: Files, sin
 
 
 def committed(tables: Tables, name: str, evidence: Evidence, since: int) -> bool:
-    """Say whether the commit stands; Diverged where it has other rows than it should."""
+    """Say whether the commit is there; Diverged where it has other rows than it should."""
     for found in tables.evidence(name, since):
         if found.key != evidence.key:
             continue

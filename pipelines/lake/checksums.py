@@ -118,7 +118,7 @@ def verify(folder: Path, path: str) -> bool:
 
 
 def record(folder: Path, paths: Iterable[str]) -> None:
-    """Record the checksums of a table's files that have none: those that delta-rs wrote anew."""
+    """Record the checksums of a table's files that have none: those that delta-rs rewrote."""
     known = _of_rewritten(folder)
     active = [path for path in paths if OURS.fullmatch(path.rpartition("/")[2]) is None]
     fresh = [path for path in active if path not in known]

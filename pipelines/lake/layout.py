@@ -99,7 +99,7 @@ def refuse_bad_root(root: Path) -> None:
 
 
 def _is_ours(part: Path) -> bool:
-    """Tell what a lake whose making was cut off leaves behind from what is somebody else's."""
+    """Tell the remains of an interrupted creation from what is somebody else's."""
     return part.name.startswith((".", "_")) or (part / "_delta_log").is_dir()
 
 

@@ -84,7 +84,7 @@ class Holder:
 
     @property
     def lives(self) -> bool:
-        """Whether the process is there still; one on another host is taken at its word."""
+        """Whether the process is there still; one on another host is believed."""
         if self.until is not None and self.until < _now():
             return False
         if self.host != socket.gethostname():
@@ -141,7 +141,7 @@ def hold(root: Path, command: str, timeout: float = 30.0) -> Iterator[Lock]:
 
 
 def holder(root: Path) -> Holder | None:
-    """Say who holds the lock, by what stands beside it; touches no lock."""
+    """Say who holds the lock, by the file beside it; touches no lock."""
     found = Holder.read(root / HOLDER)
     return found if found is not None and found.lives else None
 
@@ -230,7 +230,7 @@ def _locked_out(root: Path, timeout: float) -> LockedError:
 
 
 def _born(pid: int) -> str | None:
-    """Say when a process began; None if it is dead, or where the system does not tell."""
+    """Say when a process began; None if it is dead, or where the system does not say."""
     try:
         state, *numbers = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (OSError, ValueError):

@@ -37,7 +37,7 @@ from schemas import Table
 Action = Mapping[str, Any]
 
 REARRANGEMENTS = 256
-"""So many are remembered; who has missed more of them reads the table anew."""
+"""So many are remembered; who has missed more of them reads the table again."""
 
 ENGINE = "fencepost"
 

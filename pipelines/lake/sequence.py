@@ -1,10 +1,10 @@
 """The one sequence of the lake: every delivery and every registry commit takes the next number.
 
-A number is taken by a `planned` row of `arrivals`, by compare-and-set, before anything else is
+A number is assigned by a `planned` row of `arrivals`, by compare-and-set, before anything else is
 written; later a second row says what came of it, done or refused.
 
-Law: numbers are taken once and rise by one. Of one plan there is one conclusion, however often it
-is made.
+Law: numbers are assigned once and rise by one. Of one plan there is one conclusion, however often
+it is made.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,7 +25,7 @@ ARRIVALS = "arrivals"
 
 
 def latest(arrivals: pa.Table) -> pa.Table:
-    """Give the row of each number that tells: its conclusion, else its plan. In order of n."""
+    """Give the row of each number that counts: its conclusion, else its plan. In order of n."""
     concluded = pc.not_equal(arrivals["state"], PLANNED).to_numpy()
     numbers = arrivals["n"].to_numpy()
     order = np.lexsort((concluded, numbers))
@@ -34,7 +34,7 @@ def latest(arrivals: pa.Table) -> pa.Table:
 
 
 class Numbers:
-    """The newest number that was taken; 0: none was."""
+    """The newest number that was assigned; 0: none."""
 
     newest = 0
 
@@ -46,7 +46,7 @@ class Numbers:
 def take_numbers(
     store: Store, what: str, plan: str, lane: str, make: Callable[[int], pa.Table]
 ) -> pa.Table:
-    """Plan arrivals under the next numbers; give their rows as they stand in the ledger.
+    """Plan arrivals under the next numbers; give their rows as the ledger has them.
 
     `make` is given the first free number, lays out the rows of `arrivals` from there on, and is
     called again where another writer was first. What it reads of the ledger meanwhile is no older

@@ -105,7 +105,7 @@ class Store:
 
     @classmethod
     def open(cls, root: Path, tables: Mapping[str, Table], *, fsync: bool = False) -> "Store":
-        """Open a lake to write to it, the caller holding it; refuse what `to_read` refuses.
+        """Open a lake to write to it, with its lock; refuse what `to_read` refuses.
 
         A feed that is new gets its table, and what an older format had not is made: the tables, the
         columns, and last the format in the note. `fsync`: commits survive a power cut.
@@ -157,7 +157,7 @@ class Store:
         return self.root / name
 
     def version(self, name: str) -> int:
-        """Give the newest version, -1 where there is no table yet; looks at the log anew, 10 µs."""
+        """Give the newest version, -1 where there is no table yet; reads on in the log, 10 µs."""
         return NO_VERSION if name in self._absent else self.log(name).refresh()
 
     def evidence(self, name: str, after: int) -> list[Evidence]:

@@ -1,1 +1,1 @@
-"""The registry of standing queries: what was given, what it changes, what stands."""
+"""The registry of standing queries: what was given, what it changes, what is active."""

@@ -140,7 +140,7 @@ def _equal(column: pa.ChunkedArray, value: str) -> Bools:
 
 
 def _in_several(files: Mapping[str, pa.Table], queries: pa.Table) -> list[Fault]:
-    """Tell the ids that stand in several files."""
+    """Report the ids that occur in several files."""
     if len(files) < 2:
         return []
     ids = queries["id"].combine_chunks()
@@ -200,7 +200,7 @@ KINDS = (".jsonl", ".jsonl.gz", ".parquet", ".parquet.gz")
 def rule_files(settings: Settings) -> list[Path]:
     """List the files, sorted by name; none where the settings name no place, or it is empty.
 
-    A file is taken whatever its name is. In a folder the names tell; hidden files and folders in it
+    A single file may have any name. In a folder the names count; hidden files and folders in it
     are passed over. InputError where there is no such place.
     """
     place = settings.queries

@@ -185,7 +185,7 @@ def where_text(
     hi: Sequence[float],
     tests: Sequence[int] | None = None,
 ) -> str:
-    """Write boxes, laid out as in `queries`, as the condition that parses to the same boxes."""
+    """Write boxes, in the layout of `queries`, as the condition that parses to the same boxes."""
     d = len(axes)
     tested = tests_by_box(axes, tests)
     return " OR ".join(
@@ -195,7 +195,7 @@ def where_text(
 
 
 def tests_by_box(axes: Sequence[str], tests: Sequence[int] | None) -> dict[int, list[str]]:
-    """Write tests of two axes, laid out as in `queries`, by the number of their box."""
+    """Write tests of two axes, in the layout of `queries`, by the number of their box."""
     texts: dict[int, list[str]] = {}
     for at in range(0, len(tests or ()), 4):
         box, left, op, right = (tests or ())[at : at + 4]

@@ -24,10 +24,10 @@ Work = Callable[[str], str]
 OURS = re.compile(
     r"^fencepost\.errors\.(LakeError|InputError|StateError|StorageError): (.*)$", re.MULTILINE
 )
-"""How Spark tells an error of ours that a task ended with."""
+"""How Spark reports an error of ours that a task ended with."""
 
 DIED = re.compile(r"Python worker exited unexpectedly(?: \(\w+\))?")
-"""How Spark tells that a worker ended without an answer."""
+"""How Spark reports that a worker ended without an answer."""
 
 UNTIL_GONE = 2.0
 """Seconds in which a JVM that no longer answers has ended."""

@@ -64,7 +64,7 @@ def spark(
     extra: Mapping[str, str] | None = None,
     jvm_options: Sequence[str] = (),
 ) -> "SparkSession":
-    """Return the session of this process; the first call starts it and settles what it is.
+    """Return the session of this process; the first call starts it and decides what it is.
 
     About 3 s, and at the first job and the first table as much again; a later call costs nothing.
 
@@ -180,7 +180,7 @@ def _end(running: _RunningSession, patience: float) -> None:
 
 
 def _forget() -> None:
-    """Let PySpark forget a JVM that is gone, so that it takes the next one."""
+    """Let PySpark forget a JVM that is gone, so that it uses the next one."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 

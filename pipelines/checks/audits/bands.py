@@ -1,9 +1,9 @@
-"""An audit of band joins: what their changes add up to, held against the members of the sets.
+"""An audit of band joins: what their changes add up to, compared with the members of the sets.
 
 The engine never looks at all pairs; here every right member is subtracted from some left streams'
 values, and who is in the band must be who has come in and not gone out.
 
-Law: no index or kernel of the engine is asked; who is a member is read from `set_members`.
+Law: no index or kernel of the engine is used; who is a member is read from `set_members`.
 """
 
 # ruff: noqa: S608  names of feeds and axes are declared, all else are numbers
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 STREAMS = 64
 QUERIES = 100
 DIFFERENCES = 200_000_000
-"""At most so many left streams and band joins, and differences that are taken, all in all."""
+"""The most left streams and band joins, and differences, all in all."""
 
 BandPair = tuple[str, int, str, str]
 """Query and version, left stream, right stream."""
@@ -80,7 +80,7 @@ def _in_bands(
     scope: CheckScope,
     queries: list[JoinQuery],
 ) -> set[BandPair]:
-    """Take every difference, and say which lie in a band."""
+    """Compute every difference, and say which are in a band."""
     among = "JOIN audited a ON a.stream_id = m.stream_id"
     left_ids, left = _members(session, settings, scope, 0, among)
     right_ids, right = _members(session, settings, scope, 1, "")

@@ -1,9 +1,9 @@
-"""An audit of crossings: every standing query looked at, for a bounded sample of steps.
+"""An audit of crossings: every standing query tested, for a bounded sample of steps.
 
 The engine finds crossings by an index that never looks at the queries; here each box of each query
 is compared with the two points of a step, in plain NumPy, and what comes of it against the events.
 
-Law: no index, kernel or state of the engine is asked; what a step is, is read from the tuples.
+Law: no index, kernel or state of the engine is used; what a step is, is read from the tuples.
 """
 
 from collections.abc import Iterator, Sequence

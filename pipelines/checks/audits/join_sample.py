@@ -1,4 +1,4 @@
-"""The sample of joins that audits look at: some of those that stood with a registry.
+"""The sample of joins that audits look at: some of those active with a registry.
 
 They are in the session's table `audited_joins` too, by id and version. Which are looked at depends
 on the registry alone.
@@ -26,7 +26,7 @@ def audited_joins(
     registry: int,
     most: int,
 ) -> tuple[list[JoinQuery], Int64s]:
-    """Give at most so many, each with the registry version from which on it stands."""
+    """Give at most so many, each with the registry version since which it is active."""
     session.execute(f"""CREATE OR REPLACE TEMP TABLE audited_joins AS
 SELECT v.* FROM query_versions v
 WHERE v.feed = '{scope.lane}' AND v.kind = '{kind}' AND v.registry_version <= {registry:d}

@@ -1,9 +1,9 @@
-"""An audit of matches: every `match` query looked at, for a bounded sample of tuples.
+"""An audit of matches: every `match` query tested, for a bounded sample of tuples.
 
 The engine asks an index; here each box of each query, and each of its tests of two axes, is held
 against the tuple in plain NumPy, and what comes of it against the rows of `matches`.
 
-Law: no index or kernel of the engine is asked; which tuples were taken is read from the tuples.
+Law: no index or kernel of the engine is used; which tuples were taken is read from the tuples.
 """
 
 # ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
@@ -76,7 +76,7 @@ def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckSc
 
 
 def of_accepted(scope: CheckScope, _: Sequence[str]) -> str:
-    """Hold each match against the tuples that were taken; a row for each, as in `accounting`."""
+    """Compare each match with the accepted tuples; a row for each, as in `feed_sql`."""
     among = f"""t.stream_id IN (
         SELECT i.stream_id FROM matches i
         WHERE i.feed = '{scope.feed}' AND {scope.epochs("i.epoch")}

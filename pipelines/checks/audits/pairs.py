@@ -1,9 +1,9 @@
-"""An audit of window joins: some of the newest tuples, held against all that were taken before.
+"""An audit of window joins: some of the newest tuples, tested against all that came before.
 
 The engine asks an index of live tuples; here each conjunct of each join is held against a tuple and
 those of the other feed that were taken before it, in plain NumPy, whatever is in the windows.
 
-Law: no index, kernel or state of the engine is asked; what was taken, and in which order, is read
+Law: no index, kernel or state of the engine is used; what was taken, and in which order, is read
 from deliveries and tuples.
 """
 
@@ -40,7 +40,7 @@ MOST_COMPARED = 200_000_000
 and of both feeds), for so many joins, and so many times in all."""
 
 REGISTRIES = 3
-"""Versions of the registry that are looked at: the newest ones of the tuples."""
+"""Versions of the registry that are audited: the newest ones of the tuples."""
 
 
 class JoinDelivery(NamedTuple):
@@ -67,7 +67,7 @@ class Paired(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class StretchSide:
-    """The tuples of a side that were taken in the stretch, in the order in which they were."""
+    """The tuples of a side that were joined in the stretch, in that order."""
 
     names: list[str]
     us: Int64s
@@ -82,7 +82,7 @@ class StretchSide:
 
 @dataclass(frozen=True, eq=False)
 class Stretch:
-    """The newest deliveries: by place, and what was taken of either side with them."""
+    """The newest deliveries: by place, and the tuples of either side that came with them."""
 
     by_place: Mapping[int, JoinDelivery]
     sides: tuple[StretchSide, StretchSide]
@@ -93,7 +93,7 @@ class Stretch:
 class ProbeTuple:
     """A tuple, and what it is compared with.
 
-    before  so many of the other side's tuples were taken before its delivery: the first ones
+    before  so many of the other side's tuples came before its delivery: the first ones
     apart   how far from each of these it is for a window of time, in µs
     """
 
@@ -175,7 +175,7 @@ def _side(
     side: int,
     places: tuple[int, int],
 ) -> StretchSide:
-    """Read what was taken at some places, and lay it down as the table `stretch_0` or 1."""
+    """Read the tuples of some places, and write them to the table `stretch_0` or 1."""
     feed = settings.feeds[scope.sides[side]]
     marked = "marked AS (SELECT * FROM lane_deliveries)"
     content = ", ".join([*(f"x.v{i}" for i in range(len(feed.axes))), "x.gone", "x.stream_id"])
@@ -219,7 +219,7 @@ def _sample(
 
 
 def _pairs(query: JoinQuery, since: int, probe: ProbeTuple) -> Iterator[Paired]:
-    """Give the pairs of a tuple with those of the other side that were taken before."""
+    """Give the pairs of a tuple with those of the other side that came before."""
     side, k, before = probe.side, probe.k, probe.before
     own, other = probe.stretch.sides[side], probe.stretch.sides[1 - side]
     us = int(own.us[k])
@@ -266,7 +266,7 @@ def _found(
     stretch: Stretch,
     mine: Sequence[tuple[int, int]],
 ) -> set[Paired]:
-    """Read the pairs of tuples of the sample, with whatever was taken before in the stretch.
+    """Read the pairs of tuples of the sample, with whatever came before in the stretch.
 
     Where that does not begin with the lane, those of older tuples are left out.
     """

@@ -1,6 +1,6 @@
-"""The sample that audits look at: some steps of some streams, and what stood when they were taken.
+"""The sample for audits: some steps of some streams, and the queries that were active then.
 
-Law: no index, kernel or state of the engine is asked; what a step is, is read from the tuples, and
+Law: no index, kernel or state of the engine is used; what a step is, is read from the tuples, and
 which steps are looked at depends on these and the scope alone.
 """
 
@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 STREAMS = 64
 STEPS = 4_000
 BOXES = 20_000_000
-"""At most so many streams, steps of theirs, and boxes held against a step, all in all."""
+"""The most streams, steps of theirs, and boxes tested at a step, all in all."""
 
 REGISTRIES = 3
-"""Versions of the registry that are looked at: the newest ones of the steps."""
+"""Versions of the registry that are audited: the newest ones of the steps."""
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
@@ -48,7 +48,7 @@ class SampledStep(NamedTuple):
 
 @dataclass(frozen=True)
 class Audit(Generic[T]):
-    """What queries of a kind yield, held against the rows of a table.
+    """What queries of a kind yield, compared with the rows of a table.
 
     table     where the lake has it
     columns   of that table: the first fields of a row; stream and time in µs follow

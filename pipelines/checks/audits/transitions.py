@@ -1,4 +1,4 @@
-"""An audit of what became of crossings: worked out anew, in SQL, for a bounded sample of pairs.
+"""An audit of what became of crossings: derived again, in SQL, for a bounded sample of pairs.
 
 What the engine decides as deliveries come is said here of the whole history at once. Of the
 crossings e and then f of a pair, f answers e if it comes within t and no watermark before f's
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pipelines.checks.scope import CheckScope
 
 PAIRS = 2_000
-"""Pairs of query and stream that are looked at: those whose hashes are the smallest."""
+"""Pairs of query and stream that are audited: those whose hashes are the smallest."""
 
 
 def followed(scope: CheckScope, _: Sequence[str]) -> str:

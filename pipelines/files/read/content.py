@@ -194,12 +194,12 @@ ENDINGS = {
 def refusal(
     source: str, message: str, *, line: int | None = None, hint: str | None = None
 ) -> Faults:
-    """Make the error of a file that cannot be taken at all."""
+    """Make the error of a file that cannot be read at all."""
     return Faults([Fault(source, message, line=line, hint=hint)])
 
 
 def comes_once(source: str) -> bool:
-    """Tell a pipe, whose bytes come only once. What is not there is for `opened` to say."""
+    """Recognise a pipe, whose bytes come only once. What is not there, `opened` reports."""
     path = Path(source)
     return path.exists() and not path.is_dir() and not path.is_file()
 

@@ -30,7 +30,7 @@ MOST_UNPACKED = 1 << 29
 
 @dataclass(frozen=True)
 class DeliveryFile:
-    """A file looked at, not yet read.
+    """A file of which the form is known, not yet read.
 
     axes     those that the file names; None where no row says (JSON lines without a good one)
     size     its bytes, as they are stored
@@ -47,7 +47,7 @@ class DeliveryFile:
 
 
 def look_at(source: str, declared: Declared) -> DeliveryFile:
-    """Find out a file's form and axes, reading little of it; Faults tell all that is wrong."""
+    """Find out a file's form and axes, reading little of it; Faults name all that is wrong."""
     kept = whole(source) if comes_once(source) else None
     with opened(source, kept) as plain:
         size = len(kept) if kept is not None else Path(source).stat().st_size

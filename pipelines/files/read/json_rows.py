@@ -136,13 +136,13 @@ _SPACE = "[ \t]*"
 MOST_KEYS = 200
 """Keys up to which a line has a pattern; that of more would be too large."""
 _TRIED = 1000
-"""Lines that are looked at to find one that the others may be like."""
+"""Lines that are read to find one that the others may be like."""
 
 
 def named_columns(plain: io.BufferedReader, declared: Declared) -> tuple[str, ...] | None:
     """Give the columns that the first good line names; None where no line says what the axes are.
 
-    Where the axes are declared, no more lines are looked at than it is worth.
+    Where the axes are declared, no more lines are read than it is worth.
     """
     some = bounded_lines(plain)
     for line in some if declared.axes is None else islice(some, _TRIED):

@@ -202,7 +202,7 @@ def _axis_fault(source: str, name: str, kind: pa.DataType, axes_by: str) -> Faul
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell text, coded or not, and bytes, which some writers take for text."""
+    """Recognise text, coded or not, and bytes, which some writers use for text."""
     types = pa.types
     kind = kind.value_type if types.is_dictionary(kind) else kind
     return bool(
@@ -256,7 +256,7 @@ def _piece(
 
 
 def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:
-    """Give text as UTF-8: Parquet's text is bytes that nobody has looked at yet."""
+    """Give text as UTF-8: Parquet's text is bytes that nobody has checked yet."""
     if pa.types.is_dictionary(cells.type):
         if is_text(cells.type):
             return _coded_text(cells, name)

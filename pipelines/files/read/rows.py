@@ -167,7 +167,7 @@ class RawRows:
         return cls(np.empty(0, np.int64), cells, Malformed.of(malformed), lambda _: empty, done)
 
     def merged(self, name: str, found: CellFaults) -> CellFaults:
-        """Add what was found in a column's cells to what the form had refused, which tells more."""
+        """Add what was found in a column's cells to what the form had refused, which says more."""
         refused = self.refused.get(name)
         if refused is None or not len(refused):
             return found
@@ -201,7 +201,7 @@ def missing_columns(
 
 
 def too_many_columns(source: str, columns: Sequence[str], line: int | None = None) -> list[Fault]:
-    """Tell a file with more columns than are read."""
+    """Report a file with more columns than are read."""
     if len(columns) <= MOST_COLUMNS:
         return []
     message = f"has {len(columns):,} columns, where up to {MOST_COLUMNS:,} are read"

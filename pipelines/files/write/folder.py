@@ -28,7 +28,7 @@ class OutFolder:
         self.targets = {name: folder / f"{name}.{form}" for name in names}
 
     def faults(self, inputs: Sequence[Path]) -> list[Fault]:
-        """List what stands in the way, as far as that can be seen without writing."""
+        """List what prevents writing, as far as that can be seen without trying."""
         above = next(p for p in (self.folder, *self.folder.absolute().parents) if p.exists())
         if not above.is_dir():
             return [self._fault(f"{above} is a file, where a folder was expected")]

@@ -1,4 +1,4 @@
-"""Columns as the text that stands in a CSV or JSON lines file, whole columns at once.
+"""Columns as the text of a CSV or JSON lines file, whole columns at once.
 
 Law: what is written reads back as the same value. A double's text is its shortest, except beyond
 2**53, where only an exact one is a number to Fencepost; a time is ISO 8601 in UTC with six digits.
@@ -97,7 +97,7 @@ def _pieces(table: pa.Table) -> Iterator[pa.RecordBatch]:
 
 
 def _joined(lines: pa.StringArray) -> pa.Buffer:
-    """Give the bytes of all the lines: in Arrow they stand behind each other already."""
+    """Give the bytes of all the lines: in Arrow they are contiguous already."""
     offsets = np.frombuffer(lines.buffers()[1], np.int32)
     return lines.buffers()[2].slice(0, int(offsets[len(lines)]))
 

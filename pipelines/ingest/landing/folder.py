@@ -35,7 +35,7 @@ _Listed = os.DirEntry[str] | Path
 
 @dataclass(frozen=True)
 class File:
-    """A file below the landing folder, as it was when it was looked at; mtime in ns."""
+    """A file below the landing folder, as it was when it was found; mtime in ns."""
 
     path: str
     size: int
@@ -70,7 +70,7 @@ def walk(
 ) -> Walked:
     """Walk a landing folder; `settle` and `now` in µs. One stat a file, nothing is opened.
 
-    `passed_by` are names at the top that are not looked at this time: 0.3 µs each.
+    `passed_by` are names at the top that are skipped this time: 0.3 µs each.
     """
     return _Walk(source, now - settle, now, passed_by).top()
 

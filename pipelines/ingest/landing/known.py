@@ -1,7 +1,7 @@
 """What came before: the files of a feed that were loaded or refused, by the ledger.
 
 Law: what is planned counts as loaded, done or not. What `Known` knows is never found again,
-unless it was refused for what stands in it, and has been touched since.
+unless it was refused for its content, and has been touched since.
 """
 
 from collections import Counter
@@ -93,7 +93,7 @@ class Known:
         return (file.path, file.size, file.mtime) in self.seen
 
     def note(self, file: File) -> None:
-        """Note a file at the top that was looked at: is it as it was, the next look can wait."""
+        """Note a file at the top that was checked: if it is unchanged, the next look can wait."""
         if self.has(file):
             self._unchanged[file.path] = None
 

@@ -1,4 +1,4 @@
-"""Every key that may stand in fencepost.toml, declared once.
+"""Every key of fencepost.toml, declared once.
 
 The reading, the comments of the file that `fencepost init` writes and docs/configuration.md come
 from here; so do the defaults of `Feed` and `Settings`.

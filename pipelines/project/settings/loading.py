@@ -32,7 +32,7 @@ NO_ENVIRONMENT: Mapping[str, str] = {}
 
 
 def load(file: Path | None = None, *, lake: Path | None = None) -> Settings:
-    """Read the settings; Faults tell all that is wrong with them.
+    """Read the settings; Faults name all that is wrong with them.
 
     `file` is a fencepost.toml or its folder; None is the one that FENCEPOST_CONFIG names, or the
     nearest. `lake` stands over every other word on where the lake is.
@@ -286,7 +286,7 @@ def _why_apart(left: Feed, right: Feed) -> str | None:
 
 
 def _badly_placed(feed: Feed, feeds: Iterable[Feed], root: Path) -> Iterator[str]:
-    """Say which folder lies in which: deliveries of one would be taken for those of another."""
+    """Say which folder lies in which: deliveries of one would pass for those of another."""
     source = feed.source
     if source == root or source.is_relative_to(root):
         yield f"{source} is the lake, or lies in it"

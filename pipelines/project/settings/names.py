@@ -32,7 +32,7 @@ LANDING = "landing"
 """`landing/ticks` is what Dagster calls the deliveries of the feed `ticks`."""
 
 MARTS = "marts"
-"""`lake/marts` is where the views lie that are tables of their own."""
+"""`lake/marts` has the views that are tables of their own."""
 
 RAW_PREFIX = "raw_"
 """In a SQL session the tables as they lie in the lake have names that begin so."""

@@ -45,7 +45,7 @@ class Key(Generic[Of_co]):
 class Section:
     """A table on its way to settings.
 
-    over  by key: what stands over it (a variable, an option), and what that says
+    over  by key: what overrides it (a variable, an option), and its value
     """
 
     source: str
@@ -57,7 +57,7 @@ class Section:
 
     @classmethod
     def of(cls, source: str, name: str, given: object, faults: list[Fault]) -> "Section":
-        """Take a table; whatever else stands in its place is a fault."""
+        """Read a table; anything else is a fault."""
         if isinstance(given, dict):
             return cls(source, name, given, faults)
         message = f"{name} is {shown(given)}, where a table [{name}] was expected"

@@ -33,7 +33,7 @@ def run(arguments: Sequence[str], **environ: str) -> str | None:
 
 
 def module(name: str) -> str:
-    """Name a module of this room of ours as it is called here: in the wheel it stands deeper."""
+    """Name a module of ours as it is called here: in the wheel it is deeper."""
     return f"{__name__.removesuffix('.spark.environment.apart')}.{name}"
 
 

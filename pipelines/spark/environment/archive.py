@@ -1,4 +1,4 @@
-"""The archive of classes: what the JVM has read, checked and laid out once, to be mapped next time.
+"""The archive of classes: what the JVM has read, checked and arranged once, to be mapped next time.
 
 Spark and Delta load 18,000 classes until the first table is read, half of the time until then. The
 JVM writes them down at the end of a rehearsal, and each later start maps the file.

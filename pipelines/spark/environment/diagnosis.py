@@ -1,6 +1,6 @@
-"""What stands between this machine and a Spark session, looked at one thing after the other.
+"""What is missing for a Spark session on this machine, checked one thing after the other.
 
-Law: a look changes nothing and starts no JVM; who is told of a fault is told what to do.
+Law: a look changes nothing and starts no JVM; every fault comes with what to do.
 """
 
 import os
@@ -26,7 +26,7 @@ PREPARE = "`fencepost doctor --prepare`"
 
 
 class Mark(StrEnum):
-    """How a thing stands; a STOP is what a run would fail on."""
+    """The state of a thing; a STOP is what a run would fail on."""
 
     OK = "ok"
     MIND = "!"
@@ -35,7 +35,7 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A thing looked at: what it is, how it stands, what was found, what to do about it."""
+    """A thing checked: what it is, its state, what was found, what to do about it."""
 
     thing: str
     mark: Mark
@@ -57,7 +57,7 @@ def findings(place: Place, lake: Path) -> Iterator[Finding]:
 
 
 def started() -> Finding:
-    """Start a session, run a job on it, end it, and tell how long that took."""
+    """Start a session, run a job on it, end it, and say how long that took."""
     from pipelines.spark import session
 
     begin = time.perf_counter()

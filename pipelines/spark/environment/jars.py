@@ -38,7 +38,7 @@ class Jar:
 
     @property
     def coordinates(self) -> str:
-        """How a repository of jars is asked for it."""
+        """Its coordinates in a repository of jars."""
         return f"{self.group}:{self.artifact}:{self.version}"
 
     @property
@@ -75,7 +75,7 @@ DELTA_STORAGE = Jar(
 JARS = (DELTA_SPARK, DELTA_STORAGE)
 SIZE = size_in_words(sum(jar.size for jar in JARS))
 SIGNS = ("Exception", "PKIX", "not found. url", "Server access error", "proxy server that is not")
-"""What stands in those lines of the resolver that tell why it failed."""
+"""Signs of those lines of the resolver that say why it failed."""
 
 NEEDLESS = (
     "org.apache.hadoop:hadoop-client-api",

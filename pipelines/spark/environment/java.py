@@ -32,7 +32,7 @@ ADVICE = (
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that Spark can run on, why it was taken, and which ones were passed over."""
+    """A Java that Spark can run on, why it was chosen, and which ones were passed over."""
 
     home: Path
     version: str  # of the virtual machine: 21.0.8+9-LTS
@@ -47,7 +47,7 @@ class Java:
 
 
 def find(place: Place, environ: Mapping[str, str] = os.environ) -> Java:
-    """Choose the Java to run Spark on; SetupError says what was looked at and did not do.
+    """Choose the Java to run Spark on; SetupError says what was tried and did not do.
 
     A few hundredths of a second where a Java is new, otherwise a look at files.
     """

@@ -38,7 +38,7 @@ class Place:
 
     @property
     def java_answers(self) -> Path:
-        """What each Java said of itself when it was asked."""
+        """What each Java said of itself."""
         return self.root / "java.json"
 
     @property

@@ -48,13 +48,13 @@ def compile_kernels(place: Place, say: Say) -> None:
 
 
 def compiled(place: Place) -> bool:
-    """Whether the kernels are compiled as the engine's files stand now."""
+    """Whether the kernels are compiled from the engine's files of now."""
     stamp = place.kernels / ".compiled"
     return stamp.is_file() and stamp.read_text(encoding="utf-8") == _engine()
 
 
 def _engine() -> str:
-    """Name the engine as it stands: its files, this Python, Numba."""
+    """Name the engine of now: its files, this Python, Numba."""
     import fencepost
 
     root = Path(fencepost.__file__).parent
