@@ -14,19 +14,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
-
 from fencepost.crossings.layer import Layer
-from fencepost.errors import BrokenIndex
 from fencepost.matches.matcher import Matcher
 from fencepost.queries import QuerySet
+from fencepost.queries.slots import check_slots, rows_with_added, rows_with_removed, without
 from fencepost.tuples import Int32s
 
 REBUILD_SHARE = 8  # laid out anew when an eighth of the base has come or gone
 REBUILD_FLOOR = 4096  # and never for fewer than these
 MOST_LAYERS = 8
-
-REMOVED = -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,8 +90,7 @@ class BorderIndex:
         if self._crowded(fresh) or len(self.layers) == MOST_LAYERS:
             return BorderIndex.build(queries, striped=self.striped)
         layer = Layer.build(added, self.slots, striped=self.striped)
-        rows = np.arange(len(self.queries), len(queries), dtype=np.int32)
-        row_of = None if self.row_of is None else np.concatenate([self.row_of, rows])
+        row_of = rows_with_added(self.row_of, len(self.queries), len(queries))
         return BorderIndex(queries, (*self.layers, layer), row_of, self.striped)
 
     def with_removed(self, ids: Iterable[str]) -> "BorderIndex":
@@ -103,17 +98,11 @@ class BorderIndex:
         gone = list(ids)
         if not gone:
             return self
-        kept = np.ones(len(self.queries), np.bool_)
-        kept[self.queries.rows_of(gone)] = False
-        queries = self.queries.with_removed(gone)
+        queries, kept = without(self.queries, gone)
         if self._crowded(self.slots - len(queries)):
             return BorderIndex.build(queries, striped=self.striped)
-        renumbered = np.where(kept, np.cumsum(kept) - 1, REMOVED).astype(np.int32)
-        if self.row_of is None:
-            row_of = renumbered
-        else:
-            row_of = np.where(self.row_of == REMOVED, REMOVED, renumbered[self.row_of])
-        return BorderIndex(queries, self.layers, row_of.astype(np.int32), self.striped)
+        row_of = rows_with_removed(self.row_of, kept)
+        return BorderIndex(queries, self.layers, row_of, self.striped)
 
     def _crowded(self, changed: int) -> bool:
         return changed > max(REBUILD_FLOOR, len(self.layers[0].queries) // REBUILD_SHARE)
@@ -122,14 +111,5 @@ class BorderIndex:
         """Raise BrokenIndex unless every invariant holds. O(n)."""
         for layer in self.layers:
             layer.check()
-        slot = 0
-        for number, layer in enumerate(self.layers):
-            if layer.slot != slot:
-                raise BrokenIndex(f"layer {number} begins at slot {layer.slot}, expected {slot}")
-            slot += len(layer.queries)
-        row_of = np.arange(slot) if self.row_of is None else self.row_of
-        rows = np.sort(row_of[row_of != REMOVED])
-        if len(row_of) != slot or not np.array_equal(rows, np.arange(len(self.queries))):
-            raise BrokenIndex(
-                f"{slot} slots and {len(self.queries)} queries: not every query has one slot"
-            )
+        sizes = ((layer.slot, len(layer.queries)) for layer in self.layers)
+        check_slots(sizes, self.row_of, len(self.queries), "layer")

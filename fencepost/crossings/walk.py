@@ -14,12 +14,13 @@ import numpy as np
 from fencepost.arrow import codes_in
 from fencepost.crossings import twins
 from fencepost.crossings.columns import Events, Posts, Stripes
-from fencepost.crossings.index import REMOVED, BorderIndex
+from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.layer import Layer, as_posts
 from fencepost.crossings.path import Path
 from fencepost.crossings.posts import PostList
 from fencepost.crossings.state import UNKNOWN
 from fencepost.parallel import in_parallel
+from fencepost.queries.slots import REMOVED
 from fencepost.tuples import Int32s
 
 WHOLE = Stripes(0, 0.0, 1.0, 1)

@@ -25,6 +25,13 @@ from fencepost.matches.regions import Regions, chosen
 from fencepost.matches.result import ProbeResult
 from fencepost.parallel import in_parallel
 from fencepost.queries import QuerySet
+from fencepost.queries.slots import (
+    REMOVED,
+    check_slots,
+    rows_with_added,
+    rows_with_removed,
+    without,
+)
 from fencepost.queries.stream_boxes import StreamBoxes
 from fencepost.ragged import members
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
@@ -33,7 +40,6 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 REBUILD_SHARE = 8  # rebuilt when an eighth of the first part has come or gone
 REBUILD_FLOOR = 4096
 MOST_PARTS = 8
-REMOVED = -1
 SOON = 20_000_000  # pairs of box and tuple that are compared before an index is loaded
 REQUESTED = "requested"
 SCANS = "few tuples: compared sooner than an index is loaded"
@@ -139,8 +145,7 @@ class Matcher:
         if self._crowded(slots + len(added) - len(self.parts[0].queries)):
             return self._rebuilt(queries)
         part = self._part(added, slots)
-        rows = np.arange(len(self.queries), len(queries), dtype=np.int32)
-        row_of = None if self.row_of is None else np.concatenate([self.row_of, rows])
+        row_of = rows_with_added(self.row_of, len(self.queries), len(queries))
         return replace(self, queries=queries, parts=(*self.parts, part), row_of=row_of)
 
     def with_removed(self, ids: Iterable[str]) -> "Matcher":
@@ -148,15 +153,10 @@ class Matcher:
         gone = list(ids)
         if not gone:
             return self
-        kept = np.ones(len(self.queries), np.bool_)
-        kept[self.queries.rows_of(gone)] = False
-        queries = self.queries.with_removed(gone)
+        queries, kept = without(self.queries, gone)
         if self._crowded(self._slots - len(queries)):
             return self._rebuilt(queries)
-        row_of = np.where(kept, np.cumsum(kept) - 1, REMOVED).astype(np.int32)
-        if self.row_of is not None:
-            row_of = np.where(self.row_of == REMOVED, np.int32(REMOVED), row_of[self.row_of])
-        return replace(self, queries=queries, row_of=row_of)
+        return replace(self, queries=queries, row_of=rows_with_removed(self.row_of, kept))
 
     def _rebuilt(self, queries: QuerySet) -> "Matcher":
         part = self._part(queries, 0)
@@ -176,18 +176,10 @@ class Matcher:
 
     def check(self) -> None:
         """Raise BrokenIndex unless every invariant holds."""
-        slot = 0
-        for number, part in enumerate(self.parts):
-            if part.slot != slot:
-                raise BrokenIndex(f"part {number} begins at slot {part.slot}, expected {slot}")
+        for part in self.parts:
             part.check()
-            slot += len(part.queries)
-        row_of = np.arange(slot) if self.row_of is None else self.row_of
-        rows = np.sort(row_of[row_of != REMOVED])
-        if len(row_of) != slot or not np.array_equal(rows, np.arange(len(self.queries))):
-            raise BrokenIndex(
-                f"{slot} slots and {len(self.queries)} queries: not every query has one slot"
-            )
+        sizes = ((part.slot, len(part.queries)) for part in self.parts)
+        check_slots(sizes, self.row_of, len(self.queries), "part")
 
     @property
     def choices(self) -> tuple[IndexChoice, ...]:

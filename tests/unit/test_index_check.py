@@ -8,11 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from fencepost.crossings import BorderIndex, index
+from fencepost.crossings import BorderIndex
 from fencepost.crossings.layer import Layer
 from fencepost.crossings.posts import PAD, PostList
 from fencepost.errors import BrokenIndex
 from fencepost.queries import QuerySet
+from fencepost.queries.slots import REMOVED
 from tests.support.stories.crowds import mixed, one_axis
 from tests.support.stories.strategies import FEED, standing_query
 
@@ -97,7 +98,7 @@ INDEXES: dict[str, tuple[Callable[[BorderIndex], BorderIndex], str]] = {
         "41 slots and 41 queries: not every query has one slot",
     ),
     "a query with none": (
-        lambda b: replace(b, row_of=np.array([index.REMOVED, *range(1, 41)], np.int32)),
+        lambda b: replace(b, row_of=np.array([REMOVED, *range(1, 41)], np.int32)),
         "not every query has one slot",
     ),
     "too few slots": (
