@@ -121,11 +121,11 @@ def compact(context: dg.OpExecutionContext, lake: dg.ResourceParam[LakeAccess]) 
     """Compact small files, remove obsolete rows, delete old files."""
     with plain_failures(), lake.writing("maintain") as opened:
         done = maintained(opened.store, lake.settings, progress=_logged(context))
-    rows = [(name, before, after) for name, (before, after) in done.put_together.items()]
+    rows = [(name, before, after) for name, (before, after) in done.compacted.items()]
     context.add_output_metadata(
         {
             "files": table_of(("table", "files before", "after"), rows),
-            "rows removed": table_of(("table", "rows"), list(done.taken_out.items())),
+            "rows removed": table_of(("table", "rows"), list(done.deleted_rows.items())),
             "old files deleted": done.deleted,
         }
     )

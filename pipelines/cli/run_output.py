@@ -1,6 +1,6 @@
-"""What a run did, in words and as JSON: what `run`, `watch` and `partitions` print.
+"""What a run did, as text and as JSON: the output of `run`, `watch` and `partitions`.
 
-Law: what is printed stands on its line, whatever a file is called or holds; --json is verbatim.
+Law: output stays on its line, whatever a file is called or contains; --json is verbatim.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,41 +24,41 @@ MOST_SHOWN = 5
 
 
 def lines(report: "RunReport") -> Iterator[str]:
-    """Tell a run in lines."""
-    got = report.ingested
-    yield from ingested(got)
+    """Describe a run, line by line."""
+    ingested = report.ingested
+    yield from ingest_lines(ingested)
     for group in report.groups:
         yield group_line(group)
-    if not (got.loaded or got.refused or report.groups):
+    if not (ingested.loaded or ingested.refused or report.groups):
         yield "nothing new"
-    yield from still_refused(report.unanswered, got)
+    yield from still_refused(report.unanswered, ingested)
     yield f"done in {report.seconds:.1f} s"
 
 
-def ingested(got: "IngestReport") -> Iterator[str]:
-    """Say what was taken in, and what was refused."""
-    if got.loaded:
+def ingest_lines(report: "IngestReport") -> Iterator[str]:
+    """Describe what was loaded, and what was refused."""
+    if report.loaded:
         yield (
-            f"ingest     {counted(len(got.loaded), 'delivery', 'deliveries')}: "
-            f"{counted(got.rows, 'row')} read = {counted(got.tuples, 'tuple')} + "
-            f"{got.malformed + got.future:,} quarantined"
+            f"ingest     {counted(len(report.loaded), 'delivery', 'deliveries')}: "
+            f"{counted(report.rows, 'row')} read = {counted(report.tuples, 'tuple')} + "
+            f"{report.malformed + report.future:,} quarantined"
         )
-    yield from refusals(got)
+    yield from refusals(report)
 
 
-def refusals(got: "IngestReport") -> Iterator[str]:
-    """Say what was refused, and all that is wrong with it."""
-    for refused in got.refused:
+def refusals(report: "IngestReport") -> Iterator[str]:
+    """List what was refused, with every error."""
+    for refused in report.refused:
         first, *more = refused.detail.splitlines() or [""]
         path = f"{refused.feed}/{escaped(refused.path)}"
         yield f"refused    {path}: {refused.reason}: {escaped(first)}"
         yield from (f"           {escaped(line)}" for line in more)
 
 
-def still_refused(found: Sequence[Unanswered], got: "IngestReport") -> Iterator[str]:
-    """Name the deliveries that earlier runs refused and nobody has answered."""
-    told = {refused.n for refused in got.refused}
-    before = [each for each in found if each.n not in told]
+def still_refused(unanswered: Sequence[Unanswered], report: "IngestReport") -> Iterator[str]:
+    """List the unanswered deliveries that earlier runs refused."""
+    new = {refused.n for refused in report.refused}
+    before = [each for each in unanswered if each.n not in new]
     for each in before[-MOST_SHOWN:]:
         yield (
             f"unanswered {each.feed}/{escaped(each.path)}: refused {each.found_at[:10]} "
@@ -69,73 +69,74 @@ def still_refused(found: Sequence[Unanswered], got: "IngestReport") -> Iterator[
 
 
 def in_one_line(detail: str, most: int = 160) -> str:
-    """Put the words of a refusal into one line."""
+    """Put the detail of a refusal on one line."""
     return escaped(" · ".join(line.strip() for line in detail.splitlines()), most)
 
 
 def group_line(group: "GroupReport") -> str:
-    """Say what a group of epochs found, and how long it took."""
+    """Describe what a group of epochs found, and how long it took."""
     counts = group.counts
     first, last = group.epochs[0].epoch, group.epochs[-1].epoch
     which = f"epoch {first}" if first == last else f"epochs {first}–{last}"
-    turned = counts["late"] + counts["duplicate"] + counts["conflict"]
+    rejected = counts["late"] + counts["duplicate"] + counts["conflict"]
     spent = sum(group.seconds.get(name, 0.0) for name in ("plan", "prepare", "job", "commit"))
-    text = f"evaluate   {group.lane} {which}: {found(group.lane, counts)}"
-    if turned:
-        text += f" · turned away {turned:,}"
+    text = f"evaluate   {group.lane} {which}: {findings(group.lane, counts)}"
+    if rejected:
+        text += f" · rejected {rejected:,}"
     if counts["waiting"]:
         text += f" · waiting {counts['waiting']:,}"
     return f"{text}   {spent:.1f} s"
 
 
-def found(lane: "Lane", counts: Mapping[str, int]) -> str:
-    """Say how many tuples a lane's epochs accepted, and what was found in them."""
+def findings(lane: "Lane", counts: Mapping[str, int]) -> str:
+    """Describe what a lane's epochs accepted, and what was found in them."""
     return f"{counted(counts['accepted'], 'tuple')} → {lane.summary(counts)}"
 
 
 def notes(report: "RunReport") -> Iterator[str]:
-    """Say what a person may want to do something about."""
+    """List what may need attention."""
     yield from ingest_notes(report.ingested)
     yield from rule_notes(report.unwatched)
     yield from answer_notes(report.unanswered)
 
 
-def ingest_notes(got: "IngestReport") -> Iterator[str]:
-    """Say what was not looked at, and why."""
-    for feed, paths in got.waiting.items():
-        yield f"note: {feed}: {counted(len(paths), 'delivery', 'deliveries')} not complete yet"
-    for feed, whys in got.passed_over.items():
+def ingest_notes(report: "IngestReport") -> Iterator[str]:
+    """List what was skipped, and why."""
+    for feed, paths in report.waiting.items():
+        yield f"note: {feed}: {counted(len(paths), 'delivery', 'deliveries')} still growing"
+    for feed, whys in report.passed_over.items():
         for why in whys:
             yield f"note: {feed}: {escaped(why)}"
-    for each in got.loaded:
+    for each in report.loaded:
         if each.ignored:
             columns = escaped(", ".join(each.ignored))
             path = f"{each.feed}/{escaped(each.path)}"
-            yield f"note: {path}: columns nobody asked for, ignored: {columns}"
+            yield f"note: {path}: unknown columns ignored: {columns}"
 
 
 def rule_notes(unwatched: Mapping[str, int]) -> Iterator[str]:
-    """Say which tuples nobody watches."""
+    """List the feeds whose tuples no rule watches."""
     for feed, many in unwatched.items():
         yield (
-            f"note: {counted(many, 'tuple')}, no rule is registered for '{feed}': "
-            "fencepost queries import FILE"
+            f"note: {counted(many, 'tuple')} without a rule: none is registered for '{feed}'; "
+            "fencepost queries import FILE registers some"
         )
 
 
-def answer_notes(found: Sequence[Unanswered]) -> Iterator[str]:
+def answer_notes(unanswered: Sequence[Unanswered]) -> Iterator[str]:
     """Say what answers a refused delivery."""
-    if found:
-        them = "it" if len(found) == 1 else "them"
+    if unanswered:
+        them = "it" if len(unanswered) == 1 else "them"
+        many = counted(len(unanswered), "refused delivery", "refused deliveries")
         yield (
-            f"note: {counted(len(found), 'refused delivery', 'refused deliveries')} unanswered: "
-            f"mend {them} and `fencepost quarantine retry`, or `fencepost quarantine dismiss`"
+            f"note: {many} unanswered: "
+            f"fix {them} and `fencepost quarantine retry`, or `fencepost quarantine dismiss`"
         )
 
 
-def end(found: Sequence[Unanswered]) -> None:
-    """End with a code of its own while a refused delivery is unanswered."""
-    if found:
+def end(unanswered: Sequence[Unanswered]) -> None:
+    """Exit with a code of its own while a refused delivery is unanswered."""
+    if unanswered:
         raise typer.Exit(Code.UNANSWERED)
 
 
@@ -160,16 +161,16 @@ def report_json(report: "RunReport") -> dict[str, Any]:
     }
 
 
-def refusals_json(found: Sequence[Unanswered]) -> list[dict[str, Any]]:
-    """Give unanswered deliveries, whole."""
-    return [asdict(each) for each in found]
+def refusals_json(unanswered: Sequence[Unanswered]) -> list[dict[str, Any]]:
+    """Give unanswered deliveries, in full."""
+    return [asdict(each) for each in unanswered]
 
 
-def ingest_json(got: "IngestReport") -> dict[str, Any]:
-    """Give what was taken in, refused and left."""
+def ingest_json(report: "IngestReport") -> dict[str, Any]:
+    """Give what was loaded, refused and left."""
     return {
-        "deliveries": [vars(each) for each in got.loaded],
-        "refused": [vars(each) for each in got.refused],
-        "waiting": got.waiting,
-        "passed_over": got.passed_over,
+        "deliveries": [vars(each) for each in report.loaded],
+        "refused": [vars(each) for each in report.refused],
+        "waiting": report.waiting,
+        "passed_over": report.passed_over,
     }

@@ -1,11 +1,11 @@
-"""Rows on standard output; what is said about them goes to standard error.
+"""Rows on standard output; notes about them go to standard error.
 
-On a terminal a table has as many columns as fit, and a line for those that do not. Whatever reads
-lines gets every column.
+On a terminal a table has as many columns as fit, and a line that names the others. A pipe or a file
+gets every column.
 
-Law: no column is left out in silence. One without a single value goes first, then those on the
-right; both are counted and named below the table. A table that fits is printed whole, and an answer
-that was cut says so, and how to see the rest.
+Law: no column is left out silently. Those without any value go first, then those on the right; both
+are counted and named below the table. A table that fits is printed whole, and an answer that was
+cut says so, and how to see the rest.
 """
 
 import sys
@@ -17,14 +17,15 @@ import pyarrow as pa
 import typer
 
 from fencepost.errors import refuse_unknown
+from fencepost.text import counted
 from pipelines.cli.options import print_json
 from pipelines.serve.views import RAW, relations, views
-from pipelines.serve.views.answers import Answer, Form, rows_of
-from pipelines.serve.views.cells import WIDEST, Cells, Rows, aligned, cells_of
+from pipelines.serve.views.answers import Form, SqlAnswer, rows_of
+from pipelines.serve.views.cells import WIDEST, CellTable, Rows, aligned, cells_of
 from schemas import Table
 
 FOLDED = 28
-"""Characters that a text column keeps, however many columns stand beside it."""
+"""Characters that a text column keeps, however many columns there are."""
 
 GAP_TEXT = "  "
 GAP = len(GAP_TEXT)
@@ -34,21 +35,21 @@ NAMED = 2
 """Lines that the names of left-out columns may take."""
 
 SHOWN = 1000
-"""Rows that are printed for a person, unless a limit says otherwise."""
+"""Rows that are printed for people, unless a limit is given."""
 
 FOR_PEOPLE = ("table", "lines")
 
 
 @dataclass(frozen=True)
 class Hints:
-    """How to ask for what was not shown, in the words of the place where it was asked."""
+    """How to see what was not shown: by an option, or by a command of the prompt."""
 
     rows: str
     columns: str
 
 
-BY_OPTION = Hints("--limit 0 gives all", "--format lines shows every column, one a line")
-BY_COMMAND = Hints(".limit 0 gives all", ".format lines shows every column, one a line")
+BY_OPTION = Hints("--limit 0 for all", "--format lines shows every column, one per line")
+BY_COMMAND = Hints(".limit 0 for all", ".format lines shows every column, one per line")
 
 
 def most_rows(form: Form, limit: int | None) -> int:
@@ -58,35 +59,35 @@ def most_rows(form: Form, limit: int | None) -> int:
     return SHOWN if form in FOR_PEOPLE else 0
 
 
-def print_answer(answer: Answer, form: Form, most: int, hints: Hints = BY_OPTION) -> None:
+def print_answer(answer: SqlAnswer, form: Form, most: int, hints: Hints = BY_OPTION) -> None:
     """Print the rows of an answer that has `most` of them at most."""
     many = 0
 
-    def counted() -> Iterator[pa.RecordBatch]:
+    def counting() -> Iterator[pa.RecordBatch]:
         nonlocal many
         for batch in answer.batches:
             many += batch.num_rows
             yield batch
 
     if form == "table":
-        rows = [row for batch in counted() for row in rows_of(batch)]
+        rows = [row for batch in counting() for row in rows_of(batch)]
         print_table(answer.schema.names, rows, hint=hints.columns)
     else:
-        for piece in Answer(answer.schema, counted()).lines(form):
+        for piece in SqlAnswer(answer.schema, counting()).lines(form):
             sys.stdout.write(piece)
     if form in FOR_PEOPLE:
         sys.stdout.flush()
-        sys.stderr.write(f"{many:,} row{'' if many == 1 else 's'}\n")
+        sys.stderr.write(f"{counted(many, 'row')}\n")
     if answer.cut:
-        sys.stderr.write(f"the first {most:,} rows; {hints.rows}\n")
+        sys.stderr.write(f"the first {counted(most, 'row')}; {hints.rows}\n")
 
 
 def print_table(
     header: Sequence[str], rows: Rows, widest: int | None = WIDEST, hint: str = ""
 ) -> None:
-    """Print rows: for a terminal, or for what reads lines, which gets every column.
+    """Print rows: on a terminal the columns that fit, elsewhere all of them.
 
-    `widest` is the longest cell; `hint` says how to see columns that a terminal has no room for.
+    `widest` is the longest cell; `hint` says how to see columns that do not fit.
     """
     if sys.stdout.isatty():
         print_cells(cells_of(header, rows, widest), hint)
@@ -96,18 +97,18 @@ def print_table(
 
 
 def print_relations(tables: Mapping[str, Table], *, as_json: bool = False) -> None:
-    """Print the views with their comments, and the names of the tables."""
+    """Print the views with their comments, and the names of the raw tables."""
     listed = {view.name: view.comment for view in views(tables)}
     if as_json:
         shown = [{"name": name, "comment": comment} for name, comment in listed.items()]
         print_json({"views": shown, "raw": [RAW + name for name in tables]})
         return
     print_table(("view", "what it shows"), list(listed.items()), widest=None)
-    typer.echo(f"\nAs they lie in the lake: {', '.join(RAW + name for name in tables)}")
+    typer.echo(f"\nRaw tables: {', '.join(RAW + name for name in tables)}")
 
 
 def print_description(tables: Mapping[str, Table], name: str, *, as_json: bool = False) -> None:
-    """Print the columns of a view or a table; InputError where there is none of that name."""
+    """Print the columns of a view or a table; InputError for an unknown name."""
     there = relations(tables)
     refuse_unknown(name, there, "table or view")
     relation = there[name]
@@ -122,12 +123,12 @@ def print_description(tables: Mapping[str, Table], name: str, *, as_json: bool =
 
 @dataclass(frozen=True)
 class Fitted:
-    """Which columns a terminal has room for.
+    """The columns that fit a terminal.
 
     shown   their places, from left to right
     widths  how wide each of them is
-    empty   places of those left out because no row has a value
-    more    places of those left out for want of room
+    empty   places of the columns left out because no row has a value
+    more    places of the columns left out for lack of room
     """
 
     shown: tuple[int, ...]
@@ -139,7 +140,7 @@ class Fitted:
 def fitted(least: Sequence[int], whole: Sequence[int], empty: Sequence[bool], room: int) -> Fitted:
     """Choose columns that need `least` characters, better `whole`, on a line of `room`. O(n log n).
 
-    The first column is always shown, if need be narrower than it wants to be.
+    The first column is always shown, narrower if need be.
     """
     places = list(range(len(least)))
     if _across(whole, places) <= room:
@@ -165,8 +166,8 @@ def _across(widths: Sequence[int] | dict[int, int], places: Sequence[int]) -> in
     return sum(widths[place] for place in places) + GAP * (len(places) - 1)
 
 
-def print_cells(cells: Cells, hint: str) -> None:
-    """Print rows, a text on several lines if need be; `hint` says how to see what is left out."""
+def print_cells(cells: CellTable, hint: str) -> None:
+    """Print rows, wrapping long texts; `hint` says how to see the columns left out."""
     from rich.cells import cell_len
     from rich.console import Console
     from rich.text import Text
@@ -192,7 +193,7 @@ def print_cells(cells: Cells, hint: str) -> None:
 
 
 def _lines(row: Sequence[str], fit: Fitted, numbers: Sequence[bool]) -> Iterator[str]:
-    """Lay out the cells of a row that are shown, on as many lines as the longest needs."""
+    """Format the shown cells of a row, on as many lines as the longest needs."""
     from rich.cells import cell_len, chop_cells
 
     parts = [
@@ -208,24 +209,24 @@ def _lines(row: Sequence[str], fit: Fitted, numbers: Sequence[bool]) -> Iterator
 
 
 def left_out(names: Sequence[str], fit: Fitted, most: int, hint: str = "") -> list[str]:
-    """Say which columns were left out, and why; each line is `most` characters at most."""
+    """Name the columns left out, and why; each line is `most` characters at most."""
     lines = []
     for places, what in (
         (fit.more, "{} more column{}"),
         (fit.empty, "{} column{} without a value"),
     ):
         if places:
-            said = what.format(len(places), "" if len(places) == 1 else "s")
-            lines.append(_named(f"… {said}: ", [names[place] for place in places], most))
+            text = what.format(len(places), "" if len(places) == 1 else "s")
+            lines.append(_named(f"… {text}: ", [names[place] for place in places], most))
     return [*lines, hint] if lines and hint else lines
 
 
-def _named(said: str, names: Sequence[str], most: int) -> str:
-    """Add names for as long as there is room; what is cut ends with an ellipsis."""
+def _named(text: str, names: Sequence[str], most: int) -> str:
+    """Add names while there is room; a cut list ends with an ellipsis."""
     for nth, name in enumerate(names):
         more = (", " if nth else "") + name
         rest = 0 if nth + 1 == len(names) else len(", …")
-        if len(said) + len(more) + rest > most:
-            return said + (", …" if nth else "…")
-        said += more
-    return said
+        if len(text) + len(more) + rest > most:
+            return text + (", …" if nth else "…")
+        text += more
+    return text

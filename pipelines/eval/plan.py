@@ -1,7 +1,7 @@
-"""Everything that is settled before the first tuple is read.
+"""Everything that is checked before the first tuple is read.
 
-Law: whatever is wrong with options, queries or files, as far as it can be seen in their heads, is
-told at once, and nothing has been written.
+Law: whatever is wrong with options, queries or files, as far as their headers show it, is
+reported at once, and nothing has been written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from pipelines.files.write.folder import OutFolder
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The deliveries in their order, each with its feed, and what is to be asked of them."""
+    """The deliveries in order, each with its feed, and the queries to evaluate."""
 
     request: EvalRequest
     deliveries: Sequence[tuple[str, DeliveryFile]]
@@ -35,7 +35,7 @@ class Plan:
 
     @property
     def queries(self) -> Mapping[str, QuerySet]:
-        """The crossing queries by feed; a feed that nobody watches has an empty set."""
+        """The crossing queries by feed; a feed without any has an empty set."""
         return self.standing.sets
 
     @property
@@ -54,7 +54,7 @@ class Plan:
         return [(windows.left, windows.right) for windows, _ in self.joins.values()]
 
     def notes(self) -> list[str]:
-        """Say what a person would like to know although nothing is wrong."""
+        """List what is worth knowing although nothing is wrong."""
         notes = []
         for feed, count in self.standing.unevaluated.items():
             queries = counted(count, "query", "queries")
@@ -70,14 +70,14 @@ class Plan:
 
 
 def plan(request: EvalRequest) -> Plan:
-    """Look at everything; Faults list all that is wrong."""
+    """Check everything; Faults lists all that is wrong."""
     of_queries: list[Fault] = []
     faults: list[Fault] = []
     files = [collected(of_queries, partial(open_queries, path), None) for path in request.queries]
     opened = [file for file in files if file is not None]
     if len(opened) == len(files):
         given = _with_feeds(request.tuples, opened, faults)
-    else:  # who cannot read the queries cannot say which feeds they name
+    else:  # without the queries nobody knows which feeds they name
         given = [replace(each, feed=each.feed or "") for each in request.tuples]
     deliveries = []
     for each in given:
@@ -100,7 +100,7 @@ def plan(request: EvalRequest) -> Plan:
 def _with_feeds(
     tuples: Sequence[Given], files: Sequence[QueryFile], faults: list[Fault]
 ) -> list[Given]:
-    """Name the feed of every delivery: that of all queries, where none was given."""
+    """Name the feed of every delivery: by default the one of all queries."""
     if all(each.feed is not None for each in tuples):
         return list(tuples)
     named = list(dict.fromkeys(feed for file in files for feed in file.feeds()))
@@ -118,7 +118,7 @@ def _with_feeds(
 def _axes_by_feed(
     deliveries: Sequence[tuple[str, DeliveryFile]], faults: list[Fault]
 ) -> dict[str, Axes]:
-    """Settle the axes of every feed: those of its first delivery that names any."""
+    """Give the axes of every feed: those of its first delivery that names any."""
     first: dict[str, DeliveryFile] = {}
     for feed, file in deliveries:
         if file.axes is not None:
@@ -130,7 +130,7 @@ def _axes_by_feed(
             hint = "JSON lines are one object a line; the axes may be named with --axes."
             faults.append(Fault(file.source, message, hint=hint))
         elif file.form is not Form.JSON and set(file.axes or ()) != set(settled.axes or ()):
-            message = f"the axes are {_listed(file.axes)}, those of {settled.source} are "
+            message = f"the axes are {_listed(file.axes)}, but those of {settled.source} are "
             message += f"{_listed(settled.axes)}: a feed has the same axes in every delivery"
             hint = "Name them with --axes, if the other columns are no axes."
             faults.append(Fault(file.source, message, hint=hint))
@@ -140,10 +140,10 @@ def _axes_by_feed(
 
 
 def _clashes(axes: Mapping[str, Axes]) -> list[Fault]:
-    """Tell axes that would be columns of the events twice."""
+    """Report axes that would be columns of the events twice."""
     columns = event_columns(axes)
     return [
-        Fault("--tuples", f"'{name}' is no name for an axis: the events have a column '{name}'")
+        Fault("--tuples", f"'{name}' cannot be an axis: the events have a column of this name")
         for name in dict.fromkeys(columns)
         if columns.count(name) > 1
     ]

@@ -1,4 +1,4 @@
-"""The table of what an evaluation of files did not accept, gathered delivery by delivery.
+"""The table of the rows that an evaluation of files rejected, delivery by delivery.
 
 Law: rows stand in the order of the deliveries, and of the lines in each.
 """
@@ -32,7 +32,7 @@ class QuarantineRows:
     def add(
         self, source: str, malformed: Malformed, reasons: pa.StringArray, rejected: Malformed
     ) -> None:
-        """Add the rows of a delivery that hold no tuple, and the tuples that were rejected."""
+        """Add the malformed rows of a delivery, and the rejected tuples."""
         lines = np.concatenate([malformed.line, rejected.line])
         order = pa.array(np.argsort(lines, kind="stable"))
         reason = pa.concat_arrays([pa.array(["malformed"] * len(malformed), pa.string()), reasons])
@@ -48,5 +48,5 @@ class QuarantineRows:
 
     @property
     def table(self) -> pa.Table:
-        """All of them."""
+        """All rows."""
         return whole(self._parts, QUARANTINE)

@@ -1,4 +1,4 @@
-"""What an evaluation was asked for, its words taken apart.
+"""The request for an evaluation, parsed from the options.
 
 Law: `FEED=` names a feed where it is no part of a path, or where only what follows it is a file.
 """
@@ -17,14 +17,14 @@ NOTHING_WRITTEN = "nothing written"
 
 @dataclass(frozen=True)
 class Given:
-    """One --tuples: a delivery's file, and its feed where that was named."""
+    """One --tuples: a delivery's file, and its feed if named."""
 
     source: str
     feed: str | None
 
     @classmethod
     def of(cls, argument: str) -> "Given":
-        """Take FEED= off, if there is one."""
+        """Split off FEED=, if there is one."""
         feed, _, path = argument.partition("=")
         is_path = not (feed and path) or any(mark in feed for mark in "/\\.")
         if is_path or (Path(argument).exists() and not Path(path).exists()):
@@ -47,13 +47,13 @@ class EvalRequest:
     max_skew: int = 0
 
     def declared(self, feed: str) -> Declared:
-        """Say what is known of a feed's files beforehand."""
+        """Give what is declared about a feed's files."""
         axes = self.axes or {}
         return Declared(axes.get(feed, axes.get(None)), self.clock, self.ts_unit)
 
 
 def axes_by_feed(arguments: Sequence[str], clock: str | None) -> dict[str | None, Axes]:
-    """Take every --axes apart; Faults tell what is wrong with them."""
+    """Parse every --axes; Faults lists what is wrong with them."""
     axes: dict[str | None, Axes] = {}
     faults: list[Fault] = []
     for argument in arguments:
@@ -71,15 +71,15 @@ def axes_by_feed(arguments: Sequence[str], clock: str | None) -> dict[str | None
 
 def _why_no_axis(name: str, before: Axes, clock: str | None) -> str | None:
     if not name:
-        return "a name is empty, where axes parted by commas were expected"
+        return "a name is empty, where axes separated by commas were expected"
     if name in before:
         return f"'{name}' occurs twice"
     return f"'{name}' is no axis" if name in (STREAM_ID, TS, clock) else None
 
 
 def clock_column(name: str | None) -> str | None:
-    """Refuse a clock that is already something else."""
+    """Refuse a clock that is another column."""
     if name in (STREAM_ID, TS):
-        fault = Fault(f"--clock {name}", f"the clock is a column of its own, beside '{name}'")
+        fault = Fault(f"--clock {name}", f"the clock must be a column other than '{name}'")
         refuse([fault], NOTHING_WRITTEN)
     return name

@@ -1,4 +1,4 @@
-"""What an evaluation did, in numbers and in words.
+"""What an evaluation did, as text and as JSON.
 
 Law: read = accepted + waiting + quarantined, or there is no summary.
 """
@@ -19,8 +19,8 @@ TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
 class Summary:
     """Counts of rows; `written` are the files, `unevaluated` the queries by feed without tuples.
 
-    `matches` is None where no `match` query stands, `pairs` where no window join does, and
-    `band_changes` where no band join does.
+    `matches` is None if there is no `match` query, `pairs` if there is no window join, and
+    `band_changes` if there is no band join.
     """
 
     deliveries: int
@@ -38,16 +38,16 @@ class Summary:
     notes: Sequence[str] = field(default_factory=list)
 
     def check(self) -> None:
-        """Raise where a row has been lost or counted twice."""
+        """Raise if a row was lost or counted twice."""
         quarantined = sum(self.quarantined.values())
         if self.read != self.accepted + self.waiting + quarantined:
             raise BrokenIndex(
-                f"{self.read} rows were read, but {self.accepted} are accepted, {self.waiting} "
+                f"{self.read} rows read, but {self.accepted} accepted, {self.waiting} "
                 f"waiting and {quarantined} quarantined"
             )
 
     def as_json(self, seconds: float) -> dict[str, object]:
-        """Lay the numbers out for a program."""
+        """Give the summary as JSON."""
         return {
             "read": self.read,
             "accepted": self.accepted,
@@ -69,7 +69,7 @@ class Summary:
         }
 
     def as_text(self, seconds: float) -> str:
-        """Tell it to a person."""
+        """Give the summary as text."""
         quarantined = sum(self.quarantined.values())
         deliveries = counted(self.deliveries, "delivery", "deliveries")
         lines = [

@@ -36,8 +36,8 @@ FILE_BYTES = 128 * 1024 * 1024
 class Maintained:
     """What was done: by table, the files that went and came; rows taken out; files deleted."""
 
-    put_together: dict[str, tuple[int, int]] = field(default_factory=dict)
-    taken_out: dict[str, int] = field(default_factory=dict)
+    compacted: dict[str, tuple[int, int]] = field(default_factory=dict)
+    deleted_rows: dict[str, int] = field(default_factory=dict)
     deleted: int = 0
     horizons: dict[str, int] = field(default_factory=dict)
 
@@ -71,7 +71,7 @@ def maintain(
         point(f"maintain.{name}")
         after = len(store.files(name))
         if after != before:
-            done.put_together[name] = (before, after)
+            done.compacted[name] = (before, after)
         hours = int(keep_files.total_seconds() // 3600)
         gone = store.delta(name).vacuum(
             retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
@@ -147,4 +147,4 @@ def _delete(store: Store, table: Table, lane: Lane, condition: str, done: Mainta
     mine = f"{table.lane_column} = '{lane}' AND {condition}"
     gone = store.rewrite(table.name, lambda delta: delta.delete(mine))["num_deleted_rows"]
     if gone:
-        done.taken_out[table.name] = done.taken_out.get(table.name, 0) + int(gone)
+        done.deleted_rows[table.name] = done.deleted_rows.get(table.name, 0) + int(gone)

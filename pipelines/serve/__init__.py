@@ -1,1 +1,1 @@
-"""What is shown of a lake: views, marts, reports, plots, explanations, the UI."""
+"""What a lake shows: views, status, marts, reports, plots, explanations, the UI."""

@@ -1,7 +1,7 @@
-"""What would be done with the queries of a lane, and why: the indexes chosen, and their costs.
+"""How the queries of a lane are evaluated, and why: the indexes chosen, and their costs.
 
-Law: nothing is changed and nothing evaluated. What is told of an index is what an evaluation of
-many tuples builds of the same queries; what is told of epochs is what their ledger recorded.
+Law: nothing is changed and nothing evaluated. An index is described as an evaluation of many tuples
+would build it of the same queries, an epoch as its ledger recorded it.
 """
 
 import json
@@ -29,28 +29,35 @@ from pipelines.registry.queries import newest_version, query_set
 from schemas.arrivals import DONE
 
 LAST = 3
-"""Epochs whose choice is told."""
+"""Epochs whose choice is shown."""
+
+KEYS = {"hits": "held", "layout": "told", "method": "told"}
+"""Keys of the JSON that are named otherwise here."""
 
 
 @dataclass(frozen=True)
-class Part:
-    """Some of a feed's match queries, those for all streams or for named ones, and their index."""
+class MatchIndexPlan:
+    """The index of a feed's match queries for all streams, or of those for named streams.
+
+    hits    how many boxes are expected to hold a tuple
+    layout  how the index is built
+    """
 
     index: str
     named: bool
     boxes: int
     axes: int
-    held: float | None
+    hits: float | None
     why: str
     costs: Mapping[str, float]
-    told: str
+    layout: str
 
 
 @dataclass(frozen=True)
-class Explained:
-    """One feed.
+class FeedPlan:
+    """How the queries of a feed are evaluated.
 
-    crossings  how many queries, and how their borders are laid out
+    crossings  how many queries, and the size of their index
     matches    how many, and the indexes chosen for them
     epochs     how the last ones were evaluated
     """
@@ -62,16 +69,16 @@ class Explained:
     crossing_bytes: int
     matches: int
     match_bytes: int
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MatchIndexPlan, ...] = ()
     epochs: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
 
 
 @dataclass(frozen=True)
-class Plane:
-    """Band joins over one axis of each feed.
+class BandPlan:
+    """How the band joins over one axis of each feed are evaluated.
 
-    groups   of bands that share a point: an update looks into each
-    fewest   how few groups there could be
+    groups   of bands that share a point: an update probes each
+    fewest   the smallest possible number of groups
     """
 
     left_axis: str
@@ -83,17 +90,17 @@ class Plane:
 
 
 @dataclass(frozen=True)
-class ExplainedJoins:
-    """One ordered pair of feeds.
+class JoinPlan:
+    """How the joins of an ordered pair of feeds are evaluated.
 
-    windows  how many window joins, and how they are laid out
+    windows  how many window joins, the size of their index, and its method
     """
 
     lane: str
     windows: int
     window_bytes: int
-    told: str
-    planes: tuple[Plane, ...]
+    method: str
+    planes: tuple[BandPlan, ...]
 
 
 def explain(
@@ -102,30 +109,30 @@ def explain(
     lanes: Sequence[Lane] | None,
     batch: int | None,
     index: str,
-) -> Iterator[Explained | ExplainedJoins]:
-    """Explain lanes, one after the other: of files of queries, or of what stands in the lake.
+) -> Iterator[FeedPlan | JoinPlan]:
+    """Explain lanes, one by one: of the queries in files, or in the lake.
 
     None: every feed, and every pair of feeds that has joins.
     """
-    asked = partial(_explained, batch=batch, index=index)
+    plan_of = partial(_feed_plan, batch=batch, index=index)
     if files:
         standing = _given(files, settings, lanes)
         every = (lane_named(settings, name) for name in (*settings.feeds, *standing.joins))
         for lane in lanes if lanes is not None else every:
             if not lane.joins:
-                yield asked(standing.sets[lane.name], standing.matches[lane.name], ())
+                yield plan_of(standing.sets[lane.name], standing.matches[lane.name], ())
             elif lane.name in standing.joins:
-                yield _joined(*standing.joins[lane.name])
+                yield _join_plan(*standing.joins[lane.name])
         return
     store = Store.to_read(settings.root, settings.tables)
     version = newest_version(store)
     for lane in lanes if lanes is not None else lanes_of(store, settings):
         if lane.joins:
-            yield _joined(*joins.join_sets(store, settings, lane.name, version))
+            yield _join_plan(*joins.join_sets(store, settings, lane.name, version))
             continue
         crossing = query_set(store, settings, lane.name, version)
         match = query_set(store, settings, lane.name, version, kind="match")
-        yield asked(crossing, match, _recorded(store, lane.name))
+        yield plan_of(crossing, match, _recorded(store, lane.name))
 
 
 def _given(
@@ -141,18 +148,18 @@ def _given(
     return standing
 
 
-def _explained(
+def _feed_plan(
     crossing: QuerySet,
     match: QuerySet,
     epochs: tuple[Mapping[str, Any], ...],
     *,
     batch: int | None,
     index: str,
-) -> Explained:
+) -> FeedPlan:
     walked = BorderIndex.build(crossing)
     matcher = Matcher.build(match, index, batch=batch) if len(match) else None
     lists = [posts for layer in walked.layers for posts in layer.lists()]
-    return Explained(
+    return FeedPlan(
         feed=crossing.feed,
         axes=crossing.axes,
         crossings=len(crossing),
@@ -160,21 +167,21 @@ def _explained(
         crossing_bytes=walked.nbytes,
         matches=len(match),
         match_bytes=0 if matcher is None else matcher.nbytes,
-        parts=() if matcher is None else tuple(_parts(matcher)),
+        parts=() if matcher is None else tuple(_match_plans(matcher)),
         epochs=epochs,
     )
 
 
-def _joined(windows: WindowJoins, bands: BandJoins) -> ExplainedJoins:
+def _join_plan(windows: WindowJoins, bands: BandJoins) -> JoinPlan:
     built = LaneIndex.build(windows, bands)
     left, right = bands.axes
-    return ExplainedJoins(
+    return JoinPlan(
         lane=windows.lane,
         windows=len(windows),
         window_bytes=built.window_index.nbytes,
-        told=built.window_index.describe() if len(windows) else "",
+        method=built.window_index.describe() if len(windows) else "",
         planes=tuple(
-            Plane(
+            BandPlan(
                 left[plane.left_axis],
                 right[plane.right_axis],
                 len(plane.rows),
@@ -187,21 +194,21 @@ def _joined(windows: WindowJoins, bands: BandJoins) -> ExplainedJoins:
     )
 
 
-def _parts(matcher: Matcher) -> Iterator[Part]:
-    for choice, told in zip(matcher.choices, matcher.describe(), strict=True):
-        yield _part(choice, told)
+def _match_plans(matcher: Matcher) -> Iterator[MatchIndexPlan]:
+    for choice, layout in zip(matcher.choices, matcher.describe(), strict=True):
+        yield _match_plan(choice, layout)
 
 
-def _part(choice: IndexChoice, told: str) -> Part:
-    return Part(
+def _match_plan(choice: IndexChoice, layout: str) -> MatchIndexPlan:
+    return MatchIndexPlan(
         index=choice.name,
         named=choice.named,
         boxes=choice.boxes,
         axes=choice.axes,
-        held=choice.hits,
+        hits=choice.hits,
         why=choice.why,
         costs=dict(choice.costs),
-        told=told,
+        layout=layout,
     )
 
 
@@ -210,12 +217,12 @@ def _recorded(store: Store, feed: str) -> tuple[Mapping[str, Any], ...]:
     rows = store.rows("epochs").select(["lane", "state", "generation", "epoch", "choice"])
     chosen = pc.not_equal(rows["choice"], "")  # null, and so left out, before format 2
     mine = pc.and_(pc.equal(rows["lane"], feed), pc.equal(rows["state"], DONE))
-    told = rows.filter(pc.and_(mine, chosen))
-    told = told.sort_by([("generation", "ascending"), ("epoch", "ascending")])
-    last = told.slice(max(0, told.num_rows - LAST)).to_pylist()
+    recorded = rows.filter(pc.and_(mine, chosen))
+    recorded = recorded.sort_by([("generation", "ascending"), ("epoch", "ascending")])
+    last = recorded.slice(max(0, recorded.num_rows - LAST)).to_pylist()
     return tuple({"epoch": row["epoch"], **json.loads(row["choice"])} for row in last)
 
 
-def as_json(explained: Explained | ExplainedJoins) -> dict[str, Any]:
-    """Give it as an object."""
-    return asdict(explained)
+def as_json(plan: FeedPlan | JoinPlan) -> dict[str, Any]:
+    """Give a plan as JSON."""
+    return asdict(plan, dict_factory=lambda fields: {KEYS.get(k, k): value for k, value in fields})

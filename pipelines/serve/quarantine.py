@@ -1,6 +1,6 @@
-"""The rows of the quarantine that are asked for.
+"""Rows of the quarantine, by feed, reason and delivery.
 
-Law: what a user gives is held against what is known before it stands in SQL.
+Law: a user's input is checked against what is known before it becomes part of SQL.
 """
 
 # ruff: noqa: S608  feed and reason are names that the caller has checked, the rest are numbers
@@ -16,8 +16,8 @@ COLUMNS = ("feed", "arrival", "path", "file", "line", "reason", "detail", "raw",
 
 
 @dataclass(frozen=True)
-class Asked:
-    """Which rows; None: any. `feed` is one that is declared, `reason` one that there is."""
+class QuarantineFilter:
+    """Which rows; None: any. `feed` and `reason` are known names."""
 
     feed: str | None = None
     reason: str | None = None
@@ -25,7 +25,7 @@ class Asked:
 
     @property
     def condition(self) -> str:
-        """Write it as SQL."""
+        """The filter as SQL."""
         terms = ["TRUE"]
         terms += [f"q.feed = '{self.feed}'"] if self.feed is not None else []
         terms += [f"q.reason = '{self.reason}'"] if self.reason is not None else []
@@ -35,13 +35,13 @@ class Asked:
 
 @dataclass(frozen=True)
 class Quarantined:
-    """How many rows by feed and reason, and the rows themselves, as far as they were asked for."""
+    """How many rows by feed and reason, and the rows themselves up to a limit."""
 
     counts: list[tuple[str, str, int]]
     rows: list[dict[str, Any]]
 
 
-def quarantined(settings: Settings, asked: Asked, limit: int) -> Quarantined:
+def quarantined(settings: Settings, wanted: QuarantineFilter, limit: int) -> Quarantined:
     """Give the rows in the order in which they arrived; a limit of 0 is none.
 
     Rows of a Delta table are in no order, and its files' names say nothing: they come by content.
@@ -50,16 +50,16 @@ def quarantined(settings: Settings, asked: Asked, limit: int) -> Quarantined:
     try:
         counts = session.execute(
             "SELECT q.feed, q.reason, COUNT(*) FROM quarantine q "
-            f"WHERE {asked.condition} GROUP BY q.feed, q.reason ORDER BY q.feed, 3 DESC, q.reason"
+            f"WHERE {wanted.condition} GROUP BY q.feed, q.reason ORDER BY q.feed, 3 DESC, q.reason"
         ).fetchall()
         unordered = ", ".join(f"'{f.name}'" for f in settings.feeds.values() if f.form == "delta")
         by_content = f"CASE WHEN q.feed IN ({unordered}) THEN q.raw END, " if unordered else ""
         rows = session.execute(
             f"SELECT {', '.join(f'q.{name}' for name in COLUMNS)} FROM quarantine q "
-            f"WHERE {asked.condition} ORDER BY q.arrival, {by_content}q.file, q.line, q.reason"
+            f"WHERE {wanted.condition} ORDER BY q.arrival, {by_content}q.file, q.line, q.reason"
             + (f" LIMIT {limit:d}" if limit else "")
         ).fetchall()
     finally:
         session.close()
-    told = [dict(zip(COLUMNS, map(as_json, row), strict=True)) for row in rows]
-    return Quarantined([(feed, reason, many) for feed, reason, many in counts], told)
+    records = [dict(zip(COLUMNS, map(as_json, row), strict=True)) for row in rows]
+    return Quarantined([(feed, reason, many) for feed, reason, many in counts], records)

@@ -1,6 +1,6 @@
-"""How a lake stands: who writes, how far each feed is, what stands, what ran last, what went wrong.
+"""The state of a lake: its writer, the progress of each lane, queries, last run, quarantine.
 
-Law: nothing is changed and no lock is taken; all figures are of one moment, that of the session.
+Law: nothing is changed and no lock is acquired; all figures are of one moment, that of the session.
 """
 
 # ruff: noqa: S608  all of it is written here
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 Row = dict[str, Any]
 
-_TAKEN = "SELECT d.lane, EXPLODE(d.arrivals) AS n FROM done_epochs d"
+_EVALUATED = "SELECT d.lane, EXPLODE(d.arrivals) AS n FROM done_epochs d"
 _PAIRED = f"""SELECT DISTINCT q.feed AS lane FROM raw_queries q
     JOIN arrivals r ON r.n = q.n AND r.state = 'done' WHERE q.kind IN {JOINS}"""
 
 LEDGER = """SELECT a.n, a.lane, a.kind, a.state, a.path, a.files, a.sizes, a.mtimes, a.hashes,
     a.lines, a.content, a.partition_key, a.reason FROM raw_arrivals a"""
-"""What tells which files of a landing folder were taken."""
+"""Which files of a landing folder are known."""
 
 FIRST = 5
-"""Rules with a stream that was never seen that are named."""
+"""Rules with unknown streams that are listed."""
 
 _UNSEEN = """SELECT n.id, n.feed, n.stream FROM (
         SELECT q.id, q.feed, EXPLODE(q.streams) AS stream FROM queries q
@@ -48,24 +48,24 @@ _UNSEEN = """SELECT n.id, n.feed, n.stream FROM (
         SELECT 1 FROM reorder r WHERE r.feed = n.feed AND r.stream_id = n.stream
     )"""
 
-ASKED = {
+QUERIES = {
     "lanes": """SELECT d.lane, MAX(d.epoch) AS epoch, MAX(d.watermark) AS watermark
         FROM done_epochs d GROUP BY d.lane""",
-    # A lane of joins takes the deliveries of both its feeds, once a join is registered.
+    # A lane of joins evaluates the deliveries of both its feeds, once a join is registered.
     "behind": f"""SELECT l.lane,
             COUNT(CASE WHEN a.state = 'done' AND t.n IS NULL THEN 1 END) AS lag,
             COUNT(CASE WHEN a.state = 'planned' THEN 1 END) AS arriving
         FROM ({_PAIRED}) l
         LEFT JOIN arrivals a ON a.kind = 'delivery'
             AND {feed_of_lane_sql("a.lane", "l.lane")}
-        LEFT JOIN ({_TAKEN}) t ON t.lane = l.lane AND t.n = a.n
+        LEFT JOIN ({_EVALUATED}) t ON t.lane = l.lane AND t.n = a.n
         GROUP BY l.lane""",
     "members": "SELECT m.lane, COUNT(*) AS streams FROM set_members m GROUP BY m.lane",
-    "held back": """SELECT w.lane, COUNT(*) AS waiting FROM live_windows w
+    "delayed": """SELECT w.lane, COUNT(*) AS waiting FROM live_windows w
         WHERE w.waits GROUP BY w.lane""",
     "lags": f"""SELECT a.lane, COUNT(CASE WHEN a.state = 'done' THEN 1 END) AS lag,
             COUNT(CASE WHEN a.state = 'planned' THEN 1 END) AS arriving
-        FROM arrivals a LEFT JOIN ({_TAKEN}) t ON t.lane = a.lane AND t.n = a.n
+        FROM arrivals a LEFT JOIN ({_EVALUATED}) t ON t.lane = a.lane AND t.n = a.n
         WHERE a.kind = 'delivery' AND t.n IS NULL GROUP BY a.lane""",
     "stales": """SELECT p.lane, CAST(SUM(p.stale_epochs) AS BIGINT) AS stale
         FROM partition_status p GROUP BY p.lane""",
@@ -93,7 +93,7 @@ ASKED = {
     "reasons": """SELECT q.reason, COUNT(*) AS many FROM quarantine q GROUP BY q.reason
         ORDER BY 2 DESC, 1""",
     "refused": """SELECT COUNT(*) AS refused FROM refused_deliveries r""",
-    # Of feeds that tuples came of: before the first one every stream is unseen.
+    # Only of feeds with tuples: before the first one every stream is unseen.
     "unseen": f"""SELECT COUNT(DISTINCT u.id) AS queries, COUNT(DISTINCT u.stream) AS streams
         FROM ({_UNSEEN}) u""",
     "first unseen": f"""SELECT u.id, u.feed, u.stream FROM ({_UNSEEN}) u
@@ -101,22 +101,22 @@ ASKED = {
     "unanswered": """SELECT r.n, r.feed, r.path, r.reason, r.detail, r.found_at
         FROM refused_deliveries r WHERE r.answer IS NULL ORDER BY r.n""",
 }
-"""By name, what is asked of the views."""
+"""By name: the queries over the views."""
 
 
 @dataclass(frozen=True)
 class LaneStatus:
-    """How far a feed is, or a pair of feeds that are joined.
+    """The progress of a feed, or of a pair of feeds that are joined.
 
-    lag       deliveries that have arrived and are not evaluated, stale ones among them
-    arriving  deliveries whose arrival was begun and is not done
-    stale     epochs that are to be evaluated anew
-    open      epochs that were planned and are not done
+    lag       loaded deliveries that are not evaluated, stale ones among them
+    arriving  deliveries that are partly loaded
+    stale     epochs to be re-evaluated
+    open      epochs planned and not done
     waiting   tuples that wait for the watermark
-    pending   crossings that have become no transition yet
-    landed    deliveries that lie in the landing folder and are not taken in
-    growing   those of which some file is not complete yet
-    missing   its feeds that fencepost.toml does not declare: nothing of it is evaluated
+    pending   crossings that are not a transition yet
+    landed    deliveries in the landing folder that are not loaded
+    growing   deliveries of which some file is still growing
+    missing   its feeds that fencepost.toml does not declare: it is not evaluated
     """
 
     lane: str
@@ -136,11 +136,11 @@ class LaneStatus:
 
 @dataclass(frozen=True)
 class Status:
-    """How a lake stands. Times are texts, ISO 8601.
+    """The state of a lake. Times are ISO 8601 texts.
 
     refused     how many deliveries were ever refused
-    unanswered  those of them that nobody has answered
-    unseen      how many queries name streams that no tuple came of, how many streams, the first few
+    unanswered  the refused deliveries without an answer
+    unseen      how many queries name streams without tuples, how many streams, the first few
     """
 
     lake: str
@@ -156,14 +156,14 @@ class Status:
 
 
 def status_of(settings: Settings) -> Status:
-    """Ask a lake how it stands, and look into the landing folders.
+    """Query the lake, and list its landing folders.
 
-    (Measured) 0.3 s, 1 ms a file of the ledgers, 1 s for 100,000 files that lie there.
+    (Measured) 0.3 s, 1 ms per file of the ledgers, 1 s per 100,000 files in landing folders.
     """
     writer = holder(settings.root)
     session = duckdb_session(settings.root, settings.tables)
     try:
-        told = {name: _rows(session, sql) for name, sql in ASKED.items()}
+        rows = {name: _rows(session, sql) for name, sql in QUERIES.items()}
         ledger = session.execute(LEDGER).to_arrow_table()
     finally:
         session.close()
@@ -172,16 +172,16 @@ def status_of(settings: Settings) -> Status:
         lake=str(settings.root),
         writer=None if writer is None else {**asdict(writer), "words": str(writer)},
         lanes=[
-            *(_lane(name, told, settings, _outside(feed, ledger)) for name, feed in feeds),
-            *(_lane(lane, told, settings) for lane in _joined(told)),
+            *(_lane(name, rows, settings, _outside(feed, ledger)) for name, feed in feeds),
+            *(_lane(lane, rows, settings) for lane in _joined(rows)),
         ],
-        standing={row["kind"]: row["standing"] for row in told["kinds"]},
-        registry_version=told["registry"][0]["version"] or 0,
-        last_run=_last_run(told["last"]),
-        quarantine={row["reason"]: row["many"] for row in told["reasons"]},
-        refused=told["refused"][0]["refused"],
-        unanswered=told["unanswered"],
-        unseen={**told["unseen"][0], "first": told["first unseen"]},
+        standing={row["kind"]: row["standing"] for row in rows["kinds"]},
+        registry_version=rows["registry"][0]["version"] or 0,
+        last_run=_last_run(rows["last"]),
+        quarantine={row["reason"]: row["many"] for row in rows["reasons"]},
+        refused=rows["refused"][0]["refused"],
+        unanswered=rows["unanswered"],
+        unseen={**rows["unseen"][0], "first": rows["first unseen"]},
     )
 
 
@@ -196,17 +196,17 @@ def _rows(session: "duckdb.DuckDBPyConnection", sql: str) -> list[Row]:
 
 _PARTS = (
     *("lanes", "lags", "behind", "stales", "opens"),
-    *("streams", "members", "waiting", "held back", "pendings"),
+    *("streams", "members", "waiting", "delayed", "pendings"),
 )
 
 
-def _joined(told: Mapping[str, list[Row]]) -> list[str]:
-    """Name the pairs of feeds that a join was ever registered for."""
-    return sorted(row["lane"] for row in told["behind"])
+def _joined(rows: Mapping[str, list[Row]]) -> list[str]:
+    """Give the pairs of feeds with joins, past ones too."""
+    return sorted(row["lane"] for row in rows["behind"])
 
 
 def _outside(feed: Feed, ledger: "pa.Table") -> Outside:
-    """Look into a landing folder; one that cannot be looked into is told by a run."""
+    """List a landing folder; one that cannot be read is reported by the next run."""
     try:
         return left_outside(feed, ledger, time.time_ns() // 1000)
     except LakeError:
@@ -214,15 +214,15 @@ def _outside(feed: Feed, ledger: "pa.Table") -> Outside:
 
 
 def _lane(
-    lane: str, told: Mapping[str, list[Row]], settings: Settings, lies: Outside | None = None
+    lane: str, rows: Mapping[str, list[Row]], settings: Settings, landed: Outside | None = None
 ) -> LaneStatus:
-    found: Row = vars(lies or Outside()).copy()
+    counts: Row = vars(landed or Outside()).copy()
     for name in _PARTS:
-        for row in told[name]:
+        for row in rows[name]:
             if row["lane"] == lane:
-                found |= {key: value for key, value in row.items() if key != "lane"}
+                counts |= {key: value for key, value in row.items() if key != "lane"}
     missing = [feed for feed in feeds_of(lane) if feed not in settings.feeds]
-    return LaneStatus(lane, **found, missing=missing)
+    return LaneStatus(lane, **counts, missing=missing)
 
 
 def _last_run(rows: list[Row]) -> Row | None:

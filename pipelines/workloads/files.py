@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from fencepost.errors import InputError
+from fencepost.text import counted
 from fencepost.times import SECOND
 from fencepost.tuples import TupleBatch
 from pipelines.files.write.target import Target, Write, write_whole
@@ -59,14 +60,13 @@ class Targets:
         write_whole(jobs)
 
     def summary(self, tuples: TupleBatch, queries: pa.Table, realised: str) -> str:
-        """Say in two lines what was written."""
-        made = f"{len(tuples):,} tuples of {len(tuples.names):,} streams, {realised}"
-        watching = (
-            "no standing queries: --queries-out FILE writes them"
-            if self.queries is None
-            else f"{self.queries.path}: {len(queries):,} standing queries on '{tuples.feed}'"
-        )
-        return f"{self.tuples.path}: {made}\n{watching}"
+        """Describe the files in two lines."""
+        rows, streams = counted(len(tuples), "tuple"), counted(len(tuples.names), "stream")
+        written = f"{self.tuples.path}: {rows} of {streams}, {realised}"
+        if self.queries is None:
+            return f"{written}\nno queries: --queries-out FILE writes them"
+        watching = counted(len(queries), "standing query", "standing queries")
+        return f"{written}\n{self.queries.path}: {watching} on '{tuples.feed}'"
 
 
 def rounded(tuples: TupleBatch, decimals: int | None) -> TupleBatch:

@@ -179,7 +179,11 @@ def failing(fault: BaseException) -> Callable[[], object]:
     ("fault", "code", "words"),
     [
         (LockedError("held by `fencepost run`"), Code.LOCKED, "held by `fencepost run`"),
-        (PermissionError(13, "Permission denied", "x"), Code.REFUSED, "x: Permission denied: let"),
+        (
+            PermissionError(13, "Permission denied", "x"),
+            Code.REFUSED,
+            "x: Permission denied: grant",
+        ),
         (OSError(28, "No space left on device"), Code.STORAGE, "the output: No space left on"),
         (typer.Abort(), Code.REFUSED, "nothing changed"),
         (MemoryError(), Code.REFUSED, "out of memory: the machine has no more"),

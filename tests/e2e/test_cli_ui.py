@@ -156,7 +156,7 @@ def test_the_ui_shows_the_project_and_ends_with_all_its_processes(project, numbe
     assert processes_of(project) == set()
     assert (project / ".dagster" / "storage").is_dir()
     for each in (told["url"], told["reports"]):
-        Address("127.0.0.1", int(each.rpartition(":")[2])).refuse_taken()
+        Address("127.0.0.1", int(each.rpartition(":")[2])).refuse_in_use()
 
 
 def hide_ours(project: Path) -> None:

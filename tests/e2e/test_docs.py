@@ -21,7 +21,7 @@ from pipelines.cli.handbook.configuration import ELSEWHERE
 from pipelines.cli.tables import print_answer
 from pipelines.project.settings import ENVIRONMENT, Settings, keys, load, understood
 from pipelines.project.templates import FOR_DAGSTER, content
-from pipelines.serve.views.answers import Answer
+from pipelines.serve.views.answers import SqlAnswer
 from pipelines.serve.views.spark import refuse_writing, spark_session_views
 from tests.support.commands.commands import REPOSITORY
 from tests.support.commands.snippets import (
@@ -112,7 +112,7 @@ def answered_by(spark: Any, statement: str) -> str:
     rows = spark.sql(statement).toArrow()
     out = io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
-        print_answer(Answer.of(rows.schema, rows.to_batches()), "table", 0)
+        print_answer(SqlAnswer.of(rows.schema, rows.to_batches()), "table", 0)
     return out.getvalue()
 
 

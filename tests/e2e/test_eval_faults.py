@@ -137,8 +137,8 @@ def test_json_lines_take_the_axes_that_the_feed_has_already(folder):
 def test_an_axis_may_not_have_the_name_of_an_events_column(folder):
     written(folder, "day.csv", "stream_id,ts,price,prev_price,type\n")
     said = evaluated(folder, "ticks=day.csv")
-    assert "'type' is no name for an axis: the events have a column 'type'" in said.err
-    assert "'prev_price' is no name for an axis" in said.err
+    assert "'type' cannot be an axis: the events have a column of this name" in said.err
+    assert "'prev_price' cannot be an axis" in said.err
 
 
 def test_faults_of_queries_in_parquet_have_the_row_of_the_file(folder):

@@ -65,7 +65,7 @@ def test_it_tells_each_feed_its_indexes_and_the_last_epochs(project):
     assert lines[3] == f"              epoch 1: matches by scan for all streams: {few}"
     assert lines[5].startswith("  matches     360 queries, ")
     assert "300 boxes over 2 axes, for all streams; about " in told.out
-    assert "60 boxes over 3 axes, for named streams, the stream one axis more" in told.out
+    assert "60 boxes over 3 axes, for named streams, with the stream as one more axis" in told.out
     assert "ns a tuple, 10,000 together; " in told.out
     assert lines[-3:] == ["places  (x)", "  crossings   no query", "  matches     no query"]
 
@@ -117,7 +117,7 @@ def test_a_pair_of_feeds_is_explained_by_its_windows_and_its_groups(project):
     lines = told.out.splitlines()
     assert lines[0] == "ticks~places"
     assert lines[1].startswith("  windows     1 window join, ")
-    bands = "  bands       price - x: 30 band joins in 3 groups (3 at the fewest)"
+    bands = "  bands       price - x: 30 band joins in 3 groups (minimum 3)"
     assert lines[3].startswith(bands)
     refused = explained(project, "ticks~nowhere")
     assert refused.code == 2

@@ -87,7 +87,7 @@ def test_a_second_time_it_leaves_all_as_it_is_and_says_so(here):
     said = init("demo")
     assert everything(here) == before
     assert said.code == 0
-    assert said.out.count("was there  demo/") == 6
+    assert said.out.count("exists     demo/") == 6
     assert "made " not in said.out
 
 
@@ -120,7 +120,7 @@ def test_with_a_file_of_ones_own_its_folders_and_its_lake_are_made(here):
     before = (here / "fencepost.toml").read_text()
     said = init()
     assert said.code == 0
-    assert "was there  fencepost.toml" in said.out
+    assert "exists     fencepost.toml" in said.out
     assert "fencepost queries import RULES.jsonl" in said.out
     assert (here / "fencepost.toml").read_text() == before
     assert (here / "in").is_dir()
@@ -139,7 +139,7 @@ def test_a_workspace_of_ones_own_is_left_as_it_is(here):
     written(here, "workspace.yaml", "load_from: []\n")
     said = init()
     assert said.code == 0
-    assert "was there  workspace.yaml" in said.out
+    assert "exists     workspace.yaml" in said.out
     assert (here / "workspace.yaml").read_text() == "load_from: []\n"
 
 
@@ -197,7 +197,7 @@ def test_a_file_of_ones_own_with_faults_is_told_and_nothing_is_made(here):
     written(here, "fencepost.toml", OWN)
     said = init("--lake", "other")
     assert said.code == 2
-    assert f"names the lake {here / 'lake'}, --lake names other: change one of them" in said.err
+    assert f"names the lake {here / 'lake'}, but --lake names other: change one of them" in said.err
     written(here, "in", "a file")
     assert "in: is a file, where a folder was expected" in init().err
     assert sorted(everything(here)) == ["fencepost.toml", "in"]

@@ -148,7 +148,7 @@ def test_partitions_of_joins_are_listed_evaluated_and_proved(project: Path) -> N
         "partitions": [{"key": hour, "stale": False} for hour in HOURS],
     }
     told = said(project, "partitions", LANE, HOURS[1], "--again").out
-    assert told.startswith(f"{HOURS[1]}  evaluated again, the same rows: epochs 2–2, generation 1")
+    assert told.startswith(f"{HOURS[1]}  evaluated again, same rows: epochs 2–2, generation 1")
     assert "tuples → pairs " in told
     assert "Did you mean 'bids~asks'?" in refused(project, "partitions", "bids~ask")
     assert "is no partition of 'bids~asks'" in refused(project, "partitions", LANE, "2026")
@@ -174,7 +174,7 @@ def test_a_feed_that_is_declared_no_more_stops_its_joins_and_nothing_else(projec
     assert line.endswith("not evaluated: asks not in fencepost.toml")
     assert lane_of(project)["missing"] == ["asks"]
     assert lane_of(project)["lag"] == len(land_bids)
-    assert "'bids~asks' stand still: asks not in" in refused(project, "partitions", LANE)
+    assert "'bids~asks' is not evaluated: asks not in" in refused(project, "partitions", LANE)
     assert said(project, "sql", "select count(*) as n from pairs", "-f", "csv").out == (
         f"n\n{len(before.splitlines()) - 1}\n"
     )

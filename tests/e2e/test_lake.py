@@ -155,8 +155,8 @@ def test_maintenance_changes_no_row_and_old_states_are_refused_in_words(tmp_path
     lake = play(tmp_path, HereRunner(), way, LATENESS)
     before = tables_of(lake)
     done = maintain(lake.store, lake.settings, keep_states=2, keep_files=timedelta(0))
-    assert done.put_together
-    assert done.taken_out
+    assert done.compacted
+    assert done.deleted_rows
     assert done.deleted
     lake = reopened(lake)
     assert tables_of(lake) == before

@@ -161,8 +161,8 @@ def test_maintenance_changes_nothing_that_is_shown_of_joins_and_the_lake_goes_on
     assert both == ["bids", "asks", "asks~bids", LANE]
     before = shown(lake)
     done = maintain(lake.store, lake.settings, keep_states=2, keep_files=timedelta(0))
-    assert {"pairs", "band_changes", "set_members"} <= set(done.put_together)
-    assert {"live_windows", "set_members"} <= set(done.taken_out)
+    assert {"pairs", "band_changes", "set_members"} <= set(done.compacted)
+    assert {"live_windows", "set_members"} <= set(done.deleted_rows)
     assert done.deleted
     lake = reopened(lake)
     assert shown(lake) == before

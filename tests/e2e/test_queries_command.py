@@ -210,8 +210,8 @@ def test_what_a_kind_has_not_is_refused_in_words(folder, arguments, told):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ((), "a query is given as one JSON object, or else by --id"),
-        (("{}", "--id", "q"), "a query is given as one JSON object, or else by --id"),
+        ((), "give the query as one JSON object, or else by --id"),
+        (("{}", "--id", "q"), "give the query as one JSON object, or else by --id"),
         (("{",), "query: not JSON"),
         (("--id", "q", "--feed", "tick", "--where", "ALL"), "unknown feed 'tick'"),
         (("--id", "q", "--where", "ALL"), "query: `feed` is missing"),
@@ -270,7 +270,7 @@ def test_queries_are_removed_by_id_by_file_or_by_owner_all_or_none(folder):
     asked = queries(folder, "remove", "--owner", "ada")
     assert (asked.code, asked.err) == (
         2,
-        "1 query would be removed: say --yes to do so. Nothing changed.\n",
+        "1 query would be removed: add --yes to confirm. Nothing changed.\n",
     )
     assert "no query is owned by 'bob'" in queries(folder, "remove", "--owner", "bob", "-y").err
     assert queries(folder, "remove", "--owner", "ada", "--yes", "--json").summary["removed"] == 1
@@ -303,7 +303,7 @@ def test_without_a_file_those_of_the_project_are_imported(folder):
     written(rules, ".old.jsonl", "{")
     written(rules, "notes.txt", "not a query")
     said = queries(folder, "import")
-    assert (said.code, "holds no file of queries" in said.err) == (2, True)
+    assert (said.code, "has no file of queries" in said.err) == (2, True)
     lines = RULES.splitlines(keepends=True)
     written(rules, "b.jsonl.gz", gzip.compress(lines[0].encode()))
     written(rules, "a.jsonl", lines[2])

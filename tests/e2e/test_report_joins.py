@@ -167,7 +167,7 @@ def test_a_stream_that_is_named_is_shown_and_an_unknown_one_is_refused(project):
     streams = told(project, "--stream", "CRUX")["feeds"][0]["chart"]["streams"]
     assert streams[0]["id"] == "CRUX"
     many = [each for k in range(41) for each in ("--stream", f"s{k}")]
-    assert "41 streams were named: a page shows 40" in report(project, *many).err
+    assert "41 streams were named, but a page shows 40" in report(project, *many).err
 
 
 class TestSeen:

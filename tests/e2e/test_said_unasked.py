@@ -52,7 +52,7 @@ def test_a_run_says_how_many_tuples_no_rule_was_there_for(project: Path) -> None
     land(project, "a.csv", HEAD + ROW.format("a", 1) + ROW.format("b", 1))
     told = said(project, "run")
     assert told.code == 0
-    assert "note: 2 tuples, no rule is registered for 'ticks': fencepost queries" in told.err
+    assert "note: 2 tuples without a rule: none is registered for 'ticks'; fencepost" in told.err
     land(project, "b.csv", HEAD + ROW.format("a", 2))
     told = said(project, "run", "--json")
     assert json.loads(told.out)["unwatched"] == {"ticks": 1}
@@ -66,7 +66,7 @@ def test_a_rule_on_the_feed_or_a_join_of_it_is_enough_until_it_is_removed(projec
     assert "no rule" not in said(project, "run").err
     assert said(project, "queries", "remove", "q", "--yes").code == 0
     land(project, "b.csv", HEAD + ROW.format("a", 2))
-    assert "1 tuple, no rule is registered for 'ticks'" in said(project, "run").err
+    assert "1 tuple without a rule" in said(project, "run").err
     (project / "join.jsonl").write_text(json.dumps({"id": "j", **join, "between": [0, 1]}))
     assert said(project, "queries", "import", "join.jsonl").code == 0
     land(project, "c.csv", HEAD + ROW.format("a", 3))
@@ -88,7 +88,7 @@ def test_status_names_rules_whose_streams_no_tuple_came_of(project: Path) -> Non
     unseen = status(project)["unseen"]
     assert (unseen["queries"], unseen["streams"], len(unseen["first"])) == (10, 2, 5)
     words = said(project, "status").out
-    assert "unseen      10 rules name 2 streams that no tuple came of:\n" in words
+    assert "unseen      10 rules name 2 streams without any tuple:\n" in words
     assert "            old0: 'GONE' of ticks\n" in words
     assert words.count("GONE") == 5
 
@@ -107,7 +107,7 @@ def test_status_counts_what_lies_in_the_landing_folder(project: Path) -> None:
     land(project, "d.csv.tmp", HEAD)
     assert counts() == (2, 1)
     words = said(project, "status").out
-    assert "2 deliveries landed, not taken in · 1 delivery landed, not complete yet" in words
+    assert "2 deliveries landed, not loaded · 1 delivery landed, still growing" in words
     os.utime(project / "landing" / "ticks" / "c.csv", (1_700_000_000, 1_700_000_000))
     assert said(project, "run").code == 0
     assert counts() == (0, 0)

@@ -103,7 +103,7 @@ def test_answers_and_what_can_be_asked_are_told_in_json(project, tmp_path):
     told = said(project, "sql", question, "--json", "-o", tmp_path / "a.csv").summary
     assert told == {"out": str(tmp_path / "a.csv"), "rows": 3}
     both = said(project, "sql", question, "--json", "--format", "csv")
-    assert (both.code, both.out, "leave one of them out" in both.err) == (2, "", True)
+    assert (both.code, both.out, "cannot be combined" in both.err) == (2, "", True)
     listed = said(project, "sql", "--json").summary
     assert {"name", "comment"} == set(listed["views"][0])
     assert "raw_events" in listed["raw"]
@@ -115,7 +115,7 @@ def test_a_long_answer_is_cut_and_says_so(project):
     many = "select * from range(1500) t(n)"
     told = said(project, "sql", many)
     assert len(told.out.splitlines()) == 1002
-    assert "the first 1,000 rows; --limit 0 gives all" in told.err
+    assert "the first 1,000 rows; --limit 0 for all" in told.err
     assert len(said(project, "sql", many, "--limit", "0").out.splitlines()) == 1502
     whole = said(project, "sql", many, "--format", "csv")
     assert len(whole.out.splitlines()) == 1501
@@ -220,7 +220,7 @@ def test_every_kind_of_reading_is_taken(project, statement):
 
 
 def test_a_file_that_cannot_be_written_leaves_nothing(project, tmp_path):
-    assert "say --format" in said(project, "sql", "select 1", "-o", tmp_path / "a.xyz").err
+    assert "give --format" in said(project, "sql", "select 1", "-o", tmp_path / "a.xyz").err
     assert "cannot be printed" in said(project, "sql", "select 1", "-f", "parquet").err
     (tmp_path / "taken").mkdir()
     told = said(project, "sql", "select 1", "-f", "csv", "-o", tmp_path / "taken")

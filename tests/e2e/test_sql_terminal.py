@@ -26,7 +26,7 @@ def test_columns_that_a_terminal_has_no_room_for_are_counted_and_named(project, 
     assert all(len(line) <= columns for line in lines)
     assert ("… 5 more columns: prev_ts, arrival, epoch, generation, day" in lines) is (more == 5)
     assert ("9 columns without a value: volume, x, y" in at.said) is (columns < 200)
-    assert ("--format lines shows every column, one a line" in lines) is (columns < 200)
+    assert ("--format lines shows every column, one per line" in lines) is (columns < 200)
     header = lines[0].split()
     assert len(header) == {80: 7, 150: 12, 220: 21}[columns]
 
@@ -36,12 +36,12 @@ def test_lines_show_every_column_whatever_the_terminal(project):
     assert told.out.count("── row ") == 2
     assert len(told.out.splitlines()) == 2 * 22
     assert "prev_speed\n" in told.out
-    assert told.err == "2 rows\nthe first 2 rows; --limit 0 gives all\n"
+    assert told.err == "2 rows\nthe first 2 rows; --limit 0 for all\n"
 
 
 def test_a_session_at_the_prompt(project):
     with terminal(project, "sql") as at:
-        at.shows(".help shows what can be typed; Ctrl-D ends")
+        at.shows(".help lists commands; Ctrl-D quits")
         at.shows(ASKS)
         at.types("select type,\r")
         at.shows("...>")

@@ -21,9 +21,9 @@ def test_status_tells_how_the_lake_stands(project):
     assert told.out == (
         "lake        ./lake   (local disk, one writer: free)\n"
         "feed        ticks      epoch 2 · watermark 2026-11-18 00:00:40Z · lag 1 delivery · "
-        "1 stream · 1 epoch stale, to be evaluated anew\n"
+        "1 stream · 1 epoch stale, to be re-evaluated\n"
         "feed        locations  epoch 0 · no watermark yet · lag 0 · 0 streams · "
-        "1 delivery not wholly taken in\n"
+        "1 delivery partly loaded\n"
         "queries     2 standing (2 crossing), registry version 1\n"
         "last run    ticks epoch 2 at 2026-11-18 00:01:00Z: 10 rows, 3 events, 1 transition, "
         "4 matches in 1.4 s  (plan 0.1 · prepare 0.02 · job 1.2; in tasks read 0.3 · write 0.9)\n"
@@ -31,7 +31,7 @@ def test_status_tells_how_the_lake_stands(project):
         "refused     1 unanswered of 2 deliveries      "
         'fencepost sql "from refused_deliveries"\n'
         "            ticks/\\x1b[2Jred\\r\\nand a second line: changed: was taken · as delivery 2\n"
-        "            mend, then fencepost quarantine retry; or fencepost quarantine dismiss\n"
+        "            fix them and fencepost quarantine retry, or fencepost quarantine dismiss\n"
     )
 
 
@@ -51,7 +51,7 @@ def test_status_as_json_is_one_object(project):
 def test_status_names_who_writes(project):
     with hold(project / "lake", "fencepost run"):
         told = said(project, "status").out.splitlines()[0]
-        assert f"held by `fencepost run` (process {os.getpid()}" in told
+        assert f"locked by `fencepost run` (process {os.getpid()}" in told
         assert said(project, "status", "--json").summary["writer"]["pid"] == os.getpid()
 
 
@@ -63,7 +63,7 @@ def test_an_empty_lake_has_a_status(tmp_path):
     assert "epoch 0 · no watermark yet · lag 0 · 0 streams" in told.out
     assert "none registered yet" in told.out
     assert told.out.endswith("quarantine  0 rows\n")
-    assert "no such row" in said(tmp_path, "quarantine", "show").out
+    assert "no rows" in said(tmp_path, "quarantine", "show").out
     assert said(tmp_path, "sql", "select * from visits").err == "0 rows\n"
 
 
@@ -84,7 +84,7 @@ def test_quarantine_shows_counts_and_rows(project):
     }
     cut = said(project, "quarantine", "show", "--limit", "1")
     assert "1 of 2 rows; --limit 0 shows all" in cut.err
-    assert "no such row" in said(project, "quarantine", "show", "--feed", "locations").out
+    assert "no rows" in said(project, "quarantine", "show", "--feed", "locations").out
     wrong = said(project, "quarantine", "show", "--feed", "tick")
     assert wrong.code == 2
     assert "Did you mean 'ticks'?" in wrong.err
@@ -111,7 +111,7 @@ def test_what_was_turned_away_is_taken_up_again_once_the_declaration_is_mended(
     declared.write_text(PROJECT.replace('"landing/ticks"', '"landing/ticks"\nts_unit = "s"', 1))
     told = said(tmp_path, "quarantine", "retry", "--json").summary
     assert [(each["rows"], each["tuples"]) for each in told["deliveries"]] == [(1, 1)]
-    assert "nothing to take up again" in said(tmp_path, "quarantine", "retry").out
+    assert "nothing to retry" in said(tmp_path, "quarantine", "retry").out
     assert said(tmp_path, "sql", "select count(*) as n from ticks", "-f", "csv").out == "n\n2\n"
     wrong = said(tmp_path, "quarantine", "retry", "--reason", "late")
     assert wrong.code == 2
@@ -139,10 +139,10 @@ def test_a_pair_of_feeds_that_is_joined_has_a_line_of_its_own(tmp_path):
     (told,) = (line for line in lines if line.startswith("joins"))
     assert told == (
         "joins       ticks~locations  epoch 2 · watermark 2026-11-18 00:00:05Z · lag 1 delivery · "
-        "3 streams · 1 tuple waiting · 1 delivery not wholly taken in"
+        "3 streams · 1 tuple waiting · 1 delivery partly loaded"
     )
     assert "queries     2 standing (1 band_join · 1 crossing), registry version 1" in lines
     assert (
         "last run    ticks~locations epoch 2 at 2026-11-18 00:01:00Z: 0 rows, 7 pairs, "
-        "2 changes of bands"
+        "2 band changes"
     ) in lines

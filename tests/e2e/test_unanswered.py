@@ -61,7 +61,7 @@ def test_every_run_ends_with_4_and_names_what_was_refused_until_it_is_answered(
         assert [each["path"] for each in later["unanswered"]] == ["bad.csv", "junk.parquet"]
     words = said(project, "run")
     assert "unanswered ticks/bad.csv: refused 20" in words.out
-    assert "note: 2 refused deliveries unanswered: mend them and" in words.err
+    assert "note: 2 refused deliveries unanswered: fix them and" in words.err
     assert "2 unanswered of 2 deliveries" in said(project, "status").out
     assert said(project, "sql", "select count(*) n from ticks", "-f", "csv").out == "n\n1\n"
 
@@ -92,7 +92,7 @@ def test_mended_or_dismissed_it_ends_with_0_again(project: Path) -> None:
         'test"',
     ]
     again = said(project, "quarantine", "dismiss", "ticks/junk.parquet")
-    assert (again.code, again.out) == (0, "unchanged  ticks/junk.parquet: was dismissed before\n")
+    assert (again.code, again.out) == (0, "unchanged  ticks/junk.parquet: already dismissed\n")
     named = said(project, "quarantine", "retry", "ticks/junk.parquet")
     assert named.code == Code.UNANSWERED
     assert said(project, "run").code == Code.UNANSWERED

@@ -203,7 +203,7 @@ def test_a_name_that_cannot_be_written_to_is_refused_in_words(tmp_path, out, wor
         (["ticks", "--out", "t.csv", "--interval", "3"], "is not a duration like"),
         (["ticks", "--out", "t.csv", "--start", "2026-01-05"], "is not an instant like"),
         (["ticks", "--out", "t.csv", "--starts", "middle"], "middle"),
-        (["ticks", "--out", "t.csv", "--market", "--axes", "3"], "say nothing about a --market"),
+        (["ticks", "--out", "t.csv", "--market", "--axes", "3"], "do not apply to a --market"),
         (["locations", "--out", "t.csv", "--decimals", "20"], "'--decimals'"),
     ],
 )

@@ -131,15 +131,15 @@ def test_every_command_is_explained():
         (".formt", "Did you mean '.format'?"),
         (".format xml", "unknown format 'xml': table, lines, csv, json"),
         (".limit many", ".limit takes a whole number, 0 for all: 'many'"),
-        (".describe", "name what to describe"),
+        (".describe", ".describe needs a name"),
         (".describe visit", "Did you mean 'visits'?"),
-        (".views all", ".views takes nothing: all"),
-        (".format csv json", ".format takes one word: csv json"),
+        (".views all", ".views takes no argument: all"),
+        (".format csv json", ".format takes one argument: csv json"),
     ],
 )
 def test_a_command_that_is_wrong_says_what_is_right(typed, said, capsys):
     prompt = Prompt(Settings(None, Path(os.devnull), {}), "table", None)
-    prompt.take(typed)
+    prompt.run(typed)
     assert said in capsys.readouterr().err
     assert not prompt.ended
 
@@ -147,7 +147,7 @@ def test_a_command_that_is_wrong_says_what_is_right(typed, said, capsys):
 def test_formats_and_limits_hold_until_they_are_changed(capsys):
     prompt = Prompt(Settings(None, Path(os.devnull), {}), "table", None)
     for typed in (".limit", ".format csv", ".limit", ".limit 5", ".limit 0", ".format", "exit"):
-        prompt.take(typed)
+        prompt.run(typed)
     assert capsys.readouterr().out.splitlines() == [
         "limit: 1,000 rows",
         "format: csv",

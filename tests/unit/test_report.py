@@ -15,7 +15,7 @@ from pipelines.serve.report import default_path
 from pipelines.serve.report.moves import plane_of
 from pipelines.serve.report.page import SCRIPTS, as_block, named, page, part
 from pipelines.serve.report.scope import Range, within
-from pipelines.serve.report.thin import FAR, Span, differences, main_part, short, without_rests
+from pipelines.serve.report.thin import FAR, Scale, differences, main_part, short, without_rests
 
 DAY = Range.of("2026-11-17", "2026-11-18")
 
@@ -55,8 +55,8 @@ def test_a_time_bounds_what_happened_and_no_partition():
     [
         ("2026-11-18", "2026-11-17", "the range would be empty"),
         ("2026-11-18T09Z", None, "a partition like 2026-11-18 or 2026-11-18T09, or a time"),
-        ("2026-02-30", None, "'2026-02-30' is no day or hour of the calendar"),
-        (None, "2026-11-18T24", "'2026-11-18T24' is no day or hour of the calendar"),
+        ("2026-02-30", None, "'2026-02-30' is not a day or hour of the calendar"),
+        (None, "2026-11-18T24", "'2026-11-18T24' is not a day or hour of the calendar"),
         ("2026-11-18T09:00Z", "2026-11-18T09:00Z", "the range would be empty"),
         ("'; DROP TABLE events; --", None, "where a partition like"),
     ],
@@ -92,7 +92,7 @@ def test_runs_of_numbers_say_exactly_those_numbers(numbers):
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1))
 def test_what_is_placed_lies_within_one_part_of_its_value(values):
     given_ = np.array(values)
-    span = Span.of(given_, 1024)
+    span = Scale.of(given_, 1024)
     placed = span.placed(given_)
     width = span.high / 2 - span.low / 2
     back = span.low / 2 + placed / 1024 * width

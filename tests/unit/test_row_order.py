@@ -17,7 +17,7 @@ from pipelines.epochs.drive import advance
 from pipelines.ingest import ingest, retry
 from pipelines.planning.plan import Limits
 from pipelines.project.settings import Feed, Settings
-from pipelines.serve.quarantine import Asked, quarantined
+from pipelines.serve.quarantine import QuarantineFilter, quarantined
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.builder import new_lake, register
@@ -120,7 +120,7 @@ def told(folder: Path, way: int, lateness: int = 0) -> dict[str, list[str]]:
     with duckdb_session(store.root, store.tables) as session:
         for name in TOLD:
             answers[name] = sorted(map(repr, session.sql(f"from {name}").fetchall()))
-    aside = quarantined(settings, Asked(), 0).rows
+    aside = quarantined(settings, QuarantineFilter(), 0).rows
     names = ("feed", "arrival", "reason", "detail", "epoch", "raw")
     answers["quarantine"] = [repr([row[name] for name in names]) for row in aside]
     for lane in LANES:

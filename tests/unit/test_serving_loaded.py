@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pipelines.serve.ui.loaded import is_loaded
+from pipelines.serve.ui.readiness import is_loaded
 from pipelines.spark.environment.faults import SetupError
 
 

@@ -1,4 +1,4 @@
-"""`fencepost eval`: its options, and what it says when it is done."""
+"""`fencepost eval`: its options and its output."""
 
 import time
 from enum import StrEnum
@@ -11,8 +11,8 @@ from pipelines.cli.options import AsJson, duration, print_json
 from pipelines.files.write.form import OutForm
 
 
-class Unit(StrEnum):
-    """What an integer time counts."""
+class TimeUnit(StrEnum):
+    """The unit of an integer time."""
 
     S = "s"
     MS = "ms"
@@ -27,8 +27,8 @@ def evaluate(  # noqa: PLR0913  options are many
             "--queries",
             "-q",
             metavar="FILE",
-            help="Standing queries: JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi "
-            "and where there are several feeds, feed. May be given several times.",
+            help="Queries: JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi and, for "
+            "several feeds, feed. Repeatable.",
         ),
     ],
     tuples: Annotated[
@@ -37,29 +37,28 @@ def evaluate(  # noqa: PLR0913  options are many
             "--tuples",
             "-t",
             metavar="[FEED=]FILE",
-            help="One delivery: CSV, JSON lines or Parquet, plain or gzip. May be given several "
-            "times; deliveries are taken in this order. FEED= may be left out where all queries "
-            "name one feed.",
+            help="One delivery: CSV, JSON lines or Parquet, plain or gzip. Repeatable; the order "
+            "counts. FEED= is optional if all queries name one feed.",
         ),
     ],
     out: Annotated[
         str,
-        typer.Option("--out", "-o", metavar="DIR", help="Where the results go; made if need be."),
+        typer.Option(
+            "--out", "-o", metavar="DIR", help="Folder for the results; created if missing."
+        ),
     ],
     form: Annotated[
-        OutForm, typer.Option("--format", "-f", help="How the results are written.")
+        OutForm, typer.Option("--format", "-f", help="Format of the results.")
     ] = OutForm.CSV,
     ts_unit: Annotated[
-        Unit | None,
-        typer.Option(
-            help="What a ts counts that is an integer; without it, integers are no times."
-        ),
+        TimeUnit | None,
+        typer.Option(help="Unit of an integer ts; without it, an integer is malformed."),
     ] = None,
     axes: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[FEED=]A,B",
-            help="The axes, where not every column beside stream_id and ts is one.",
+            help="The axes, if not every column beside stream_id and ts is one.",
         ),
     ] = None,
     allowed_lateness: Annotated[
@@ -67,46 +66,46 @@ def evaluate(  # noqa: PLR0913  options are many
         typer.Option(
             parser=duration,
             metavar="DURATION",
-            help="How long a tuple may wait for earlier ones of later deliveries: 90s, 3m, PT3M.",
+            help="How long tuples wait for earlier ones of later deliveries: 90s, 3m, PT3M.",
         ),
     ] = "0s",  # type: ignore[assignment]  # the parser makes it an int
     clock: Annotated[
         str | None,
-        typer.Option(metavar="COLUMN", help="The column with the feed's clock, for --max-skew."),
+        typer.Option(metavar="COLUMN", help="Column with the feed's clock, for --max-skew."),
     ] = None,
     max_skew: Annotated[
         int,
         typer.Option(
             parser=duration,
             metavar="DURATION",
-            help="How far ahead of its clock a ts may be; beyond, it is quarantined as future.",
+            help="How far a ts may be ahead of its clock; beyond that it is quarantined.",
         ),
     ] = "24h",  # type: ignore[assignment]
     as_json: AsJson = False,
 ) -> None:
     """Evaluate standing queries over files, without a lake.
 
-    What was crossed, matched and joined is written into a folder. The columns of a delivery are
-    stream_id, ts and the axes; ts is ISO 8601 with Z or an offset, or an integer with --ts-unit.
-    Queries hold from before the first delivery on. Joins see the deliveries of both their feeds in
-    the order in which they are given.
+    The results go to a folder. The columns of a delivery are stream_id, ts and the axes; ts is
+    ISO 8601 with Z or an offset, or an integer with --ts-unit. Queries are active from before the
+    first delivery. Joins see the deliveries of both feeds in the order given.
 
     \b
-    In DIR are then, each in one stable order:
+    The files in DIR, each in a stable order:
       events       type,feed,query_id,query_version,stream_id,ts,prev_ts, axes, prev_ axes
       transitions  type,feed,query_id,query_version,stream_id,ts,from_ts,to_ts
-      matches      feed,query_id,query_version,stream_id,ts: tuples that `match` queries
-                   hold for
+      matches      feed,query_id,query_version,stream_id,ts: the tuples that `match`
+                   queries matched
       pairs        feeds,query_id,query_version,ts,left_stream_id,left_ts, left_ axes,
                    right_stream_id,right_ts, right_ axes: both tuples of every pair that
-                   `window_join` queries find, at the ts of the later taken one
+                   a `window_join` found, at the ts of the one evaluated later
       band_changes feeds,query_id,query_version,change,left_stream_id,right_stream_id,
-                   left_value,right_value,ts: the pairs of streams that come into the
-                   result of `band_join` queries (+1) or leave it (-1), as they do
-      quarantine   reason,detail,source,line,raw: every row that was not taken, and why
-                   (malformed, duplicate, conflict, late or future)
-    Rows read = accepted + waiting + quarantined, exactly. Waiting are, with --allowed-lateness,
-    those that no later delivery has released.
+                   left_value,right_value,ts: the pairs of streams that enter (+1) or
+                   leave (-1) the result of a `band_join`
+      quarantine   reason,detail,source,line,raw: every rejected row, and why (malformed,
+                   duplicate, conflict, late or future)
+
+    Rows read = accepted + waiting + quarantined, exactly. With --allowed-lateness, waiting rows
+    are those that no later delivery has released.
 
     \b
     Examples:

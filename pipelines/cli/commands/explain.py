@@ -1,6 +1,6 @@
 """`fencepost explain`: which index serves the queries, what it costs, and why not another.
 
-Law: nothing in the lake changes, no lock is taken, no JVM is started.
+Law: nothing in the lake changes, no lock is acquired, no JVM is started.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # Arrow and the engine are imported where they are needed
-    from pipelines.serve.explain import Explained, ExplainedJoins, Part
+    from pipelines.serve.explain import FeedPlan, JoinPlan, MatchIndexPlan
 
 
 def explain(  # noqa: PLR0913  options are many
@@ -22,7 +22,7 @@ def explain(  # noqa: PLR0913  options are many
         str | None,
         typer.Argument(
             metavar="[LANE]",
-            help="Only of this feed, or of this pair of feeds that are joined: left~right.",
+            help="Only this feed, or this pair of joined feeds: left~right.",
             autocompletion=completion.lanes,
         ),
     ] = None,
@@ -33,17 +33,16 @@ def explain(  # noqa: PLR0913  options are many
             "--queries",
             "-q",
             metavar="FILE",
-            help="Explain the queries of this file, instead of those in the lake. May be given "
-            "several times.",
+            help="Explain the queries of this file instead of those in the lake. Repeatable.",
         ),
     ] = None,
     batch: Annotated[
         int | None,
-        typer.Option(min=1, metavar="N", help="How many tuples are matched together; else 10,000."),
+        typer.Option(min=1, metavar="N", help="Tuples per batch; default 10,000."),
     ] = None,
     index: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Take this index for the matches, whatever is cheaper."),
+        typer.Option(metavar="NAME", help="Use this index for matches, whatever is cheapest."),
     ] = "auto",
     as_json: AsJson = False,
     config: Config = None,
@@ -51,17 +50,17 @@ def explain(  # noqa: PLR0913  options are many
 ) -> None:
     """Explain how the queries of each feed are evaluated: the index, its cost, and why.
 
-    Crossings are found by walking past the borders between one tuple and the next. Where steps are
-    long and queries narrow it is cheaper to ask which queries hold at either end and compare: each
-    epoch measures both and records its choice, which is told here.
+    Crossings are found by walking the borders between one tuple and the next. If steps are long and
+    queries narrow, it is cheaper to look up the queries at both ends and compare them: each epoch
+    estimates both and records its choice, which is shown here.
 
-    Matches are looked up in an index. `auto` takes the one with the least expected cost for this
-    many boxes, axes and results; the costs are nanoseconds a tuple, measured on one machine, and
-    good for comparing. By name there are: scan, ladder, sci, lci, lci_bv, dlist (one axis), grid,
-    vcr_sd, vcr_od (two), packed, bitmaps, spatial_join (any number).
+    Matches use an index. `auto` picks the one with the lowest expected cost for this number of
+    boxes, axes and results; costs are nanoseconds per tuple, measured on one machine, and good for
+    comparison. Indexes: scan, ladder, sci, lci, lci_bv, dlist (one axis), grid, vcr_sd, vcr_od
+    (two), packed, bitmaps, spatial_join (any number).
 
-    Band joins stand in groups that share a point, and an update looks into each group once: so the
-    fewer groups, the quicker. Window joins choose anew for each delivery, by what is in the window.
+    Band joins are grouped by a shared point, and an update probes each group once: the fewer
+    groups, the faster. Window joins choose again for each delivery, by the size of the window.
 
     \b
     Examples:
@@ -77,22 +76,22 @@ def explain(  # noqa: PLR0913  options are many
     from pipelines.lanes import lane_named
     from pipelines.serve import explain
 
-    told = []
+    plans = []
     lanes = None if lane is None else [lane_named(settings, lane)]
     for wanted in lanes or ():
         pairs = [wanted.name] if wanted.joins and not wanted.missing else []
         refuse_unknown(lane, [*settings.feeds, *pairs], "lane" if wanted.joins else "feed")
     for each in explain.explain(settings, queries or [], lanes, batch, index):
-        told.append(each)
+        plans.append(each)
         if not as_json:
-            for line in lines(each) if isinstance(each, explain.Explained) else joins(each):
+            for line in lines(each) if isinstance(each, explain.FeedPlan) else joins(each):
                 typer.echo(line)
     if as_json:
-        print_json({"lanes": [explain.as_json(each) for each in told]})
+        print_json({"lanes": [explain.as_json(each) for each in plans]})
 
 
-def lines(explained: "Explained") -> Iterator[str]:
-    """Tell it in lines."""
+def lines(explained: "FeedPlan") -> Iterator[str]:
+    """Describe a feed's plan, line by line."""
     axes = ", ".join(explained.axes)
     yield f"{explained.feed}  ({axes})"
     yield _line(
@@ -112,43 +111,45 @@ def lines(explained: "Explained") -> Iterator[str]:
         else "no query",
     )
     for part in explained.parts:
-        yield from _part(part)
+        yield from _index(part)
 
 
-def joins(explained: "ExplainedJoins") -> Iterator[str]:
-    """Tell a pair of feeds in lines."""
+def joins(explained: "JoinPlan") -> Iterator[str]:
+    """Describe the plan of a pair of feeds, line by line."""
     yield explained.lane
     many, size = explained.windows, explained.window_bytes
-    said = f"{counted(many, 'window join')}, {size_in_words(size)}" if many else "no join"
-    yield _line("windows", said)
-    if explained.told:
-        yield _line("", f"  {explained.told}")
+    windows = f"{counted(many, 'window join')}, {size_in_words(size)}" if many else "no join"
+    yield _line("windows", windows)
+    if explained.method:
+        yield _line("", f"  {explained.method}")
     for plane in explained.planes:
         groups = counted(plane.groups, "group")
-        said = f"{counted(plane.bands, 'band join')} in {groups}"
-        said += f" ({plane.fewest:,} at the fewest), {size_in_words(plane.bytes)}"
-        yield _line("bands", f"{plane.left_axis} - {plane.right_axis}: {said}")
+        summary = f"{counted(plane.bands, 'band join')} in {groups}"
+        summary += f" (minimum {plane.fewest:,}), {size_in_words(plane.bytes)}"
+        yield _line("bands", f"{plane.left_axis} - {plane.right_axis}: {summary}")
 
 
 def _epoch(epoch: Mapping[str, Any]) -> Iterator[str]:
     for method, how in epoch["crossings"].items():
         levels = [f"FL {how['fl']:.3%}"] if "fl" in how else []
         levels += [f"W {how['w']:.3%}"] if "w" in how else []
-        said = ", ".join([method, *levels])
-        yield _line("", f"epoch {epoch['epoch']:,}: {said}: {how['why']}")
+        choice = ", ".join([method, *levels])
+        yield _line("", f"epoch {epoch['epoch']:,}: {choice}: {how['why']}")
     for index, how in epoch["matches"].items():
         yield _line("", f"epoch {epoch['epoch']:,}: matches by {index}: {how['why']}")
 
 
-def _part(part: "Part") -> Iterator[str]:
-    boxes = counted(part.boxes, "box", "boxes")
-    axes = counted(part.axes, "axis", "axes")
-    whom = "named streams, the stream one axis more" if part.named else "all streams"
-    said = f"{part.index}: {boxes} over {axes}, for {whom}"
-    yield _line("", said if part.held is None else f"{said}; about {part.held:,.3g} hold a tuple")
-    yield _line("", f"  {part.told}")
-    yield _line("", f"  {part.why}")
+def _index(plan: "MatchIndexPlan") -> Iterator[str]:
+    boxes = counted(plan.boxes, "box", "boxes")
+    axes = counted(plan.axes, "axis", "axes")
+    streams = "named streams, with the stream as one more axis" if plan.named else "all streams"
+    summary = f"{plan.index}: {boxes} over {axes}, for {streams}"
+    if plan.hits is not None:
+        summary += f"; about {plan.hits:,.3g} match a tuple"
+    yield _line("", summary)
+    yield _line("", f"  {plan.layout}")
+    yield _line("", f"  {plan.why}")
 
 
-def _line(word: str, said: str) -> str:
-    return f"  {word:<10}  {said}".rstrip()
+def _line(label: str, text: str) -> str:
+    return f"  {label:<10}  {text}".rstrip()

@@ -1,4 +1,4 @@
-"""`fencepost generate`: seeded workloads as files, to try things on, to show and to measure.
+"""`fencepost generate`: seeded workloads as files, for trials, demos and measurements.
 
 Law: the same options give the same tuples and queries. The defaults are S1's set-ups (§7.1, §7.2).
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:  # NumPy and Arrow are imported where they are needed: --help 
     from pipelines.workloads.files import Targets
 
 app = pages(
-    """Make seeded workloads: tuples, and the queries that watch them.
+    """Generate seeded workloads: tuples, and queries to watch them.
 
     \b
     Examples:
@@ -32,7 +32,7 @@ app = pages(
 
 
 class Spread(StrEnum):
-    """How things are spread over the domain or the map."""
+    """How values are spread over the domain or the map."""
 
     UNIFORM = "uniform"
     NORMAL = "normal"
@@ -52,31 +52,33 @@ def _instant(text: str) -> int:
         raise typer.BadParameter(str(why)) from None
 
 
-def _option(words: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 (Typer's own is Any, too)
-    return typer.Option(*names, help=words, **more)
+def _option(text: str, *names: str, **more: Any) -> Any:  # noqa: ANN401 (Typer's own is Any, too)
+    return typer.Option(*names, help=text, **more)
 
 
-def _time(words: str) -> Any:  # noqa: ANN401
-    return _option(words, parser=duration, metavar="DURATION")
+def _time(text: str) -> Any:  # noqa: ANN401
+    return _option(text, parser=duration, metavar="DURATION")
 
 
 Out = Annotated[
     Path,
-    _option("The tuples: .csv, .jsonl or .parquet, the first two also .gz.", metavar="FILE"),
+    _option(
+        "File for the tuples: .csv, .jsonl or .parquet; the first two also .gz.", metavar="FILE"
+    ),
 ]
 QueriesOut = Annotated[
-    Path | None, _option("The standing queries: .jsonl or .parquet.", metavar="FILE")
+    Path | None, _option("File for the queries: .jsonl or .parquet.", metavar="FILE")
 ]
 Start = Annotated[
-    int, _option("The first instant, with Z or an offset.", parser=_instant, metavar="TIME")
+    int, _option("Time of the first tuples, with Z or an offset.", parser=_instant, metavar="TIME")
 ]
-Seed = Annotated[int, _option("Another seed, another workload.", min=0)]
+Seed = Annotated[int, _option("Seed of the random numbers.", min=0)]
 Within = Annotated[
     int | None,
-    _option("Ask for transitions too, with this t: 30s, 3m.", parser=duration, metavar="DURATION"),
+    _option("Request transitions too, with this t: 30s, 3m.", parser=duration, metavar="DURATION"),
 ]
 START: Any = "2026-01-05T00:00:00Z"
-WIDEST = "Draw each W between --width and this; without it all are the same."
+WIDEST = "Draw each W between --width and this; default: all the same."
 
 
 @page(app, "ticks")
@@ -85,20 +87,22 @@ def ticks(  # noqa: PLR0913 (options are many)
     out: Out,
     queries_out: QueriesOut = None,
     market: Annotated[
-        bool, _option("Trades of invented symbols, with price and volume.", "--market")
+        bool, _option("Trades of made-up symbols, with price and volume.", "--market")
     ] = False,
     streams: Annotated[
-        int | None, _option("How many streams.", show_default="2000; in a market 300")
+        int | None, _option("Streams.", show_default="2000; in a market 300")
     ] = None,
-    length: Annotated[int, _option("Tuples a stream.")] = 1_000,
-    interval: Annotated[int, _time("Between two tuples of a stream; in a market the mean.")] = "1s",  # type: ignore[assignment]  # the parser makes it an int
+    length: Annotated[int, _option("Tuples per stream.")] = 1_000,
+    interval: Annotated[
+        int, _time("Time between two tuples of a stream; in a market the mean.")
+    ] = "1s",  # type: ignore[assignment]  # the parser makes it an int
     start: Start = START,
     seed: Seed = 1,
     fluctuation: Annotated[
         float | None,
         _option(
-            "FL, the mean |step|, as a part of the domain (S1: 0.0001 to 0.001); in a market, "
-            "of the opening price.",
+            "FL, the mean |step| as a fraction of the domain (S1: 0.0001 to 0.001); in a "
+            "market, of the opening price.",
             "--fluctuation",
             "--fl",
             show_default="0.0001; in a market 0.0003",
@@ -107,7 +111,7 @@ def ticks(  # noqa: PLR0913 (options are many)
     domain: Annotated[
         float | None,
         _option(
-            "D: values lie in 0 to D; in a market only the bands do.",
+            "D: values are 0 to D; in a market only those of the bands.",
             show_default="1000000; in a market 1000",
         ),
     ] = None,
@@ -115,29 +119,33 @@ def ticks(  # noqa: PLR0913 (options are many)
         int | None,
         _option("1: price; more: a0, a1 and so on.", min=1, max=64, show_default="1"),
     ] = None,
-    starts: Annotated[Spread | None, _option("First values.", show_default="uniform")] = None,
+    starts: Annotated[
+        Spread | None, _option("Distribution of the first values.", show_default="uniform")
+    ] = None,
     order: Annotated[
         Order | None,
-        _option("As they would arrive, or stream after stream.", show_default="time"),
+        _option("Order of the rows: by time, or stream by stream.", show_default="time"),
     ] = None,
     decimals: Annotated[
-        int | None, _option("Round to so many.", min=0, max=9, show_default="as they are")
+        int | None, _option("Decimals to round to.", min=0, max=9, show_default="not rounded")
     ] = None,
-    queries: Annotated[int, _option("N, how many price bands (S1: 10000 to 100000).")] = 10_000,
-    width: Annotated[float, _option("W, a part of the domain (S1: 0.0001 to 0.001).")] = 0.001,
+    queries: Annotated[int, _option("N, price bands (S1: 10000 to 100000).")] = 10_000,
+    width: Annotated[
+        float, _option("W, as a fraction of the domain (S1: 0.0001 to 0.001).")
+    ] = 0.001,
     widest: Annotated[float | None, _option(WIDEST)] = None,
-    bounds: Annotated[Spread, _option("Lower bounds.")] = Spread.UNIFORM,
-    named: Annotated[float, _option("The share of them that watch one stream only.")] = 0.0,
+    bounds: Annotated[Spread, _option("Distribution of the lower bounds.")] = Spread.UNIFORM,
+    named: Annotated[float, _option("Share of the bands that watch one stream only.")] = 0.0,
     within: Within = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make streams of prices, and the price bands that watch them.
+    """Generate price streams, and the price bands that watch them.
 
-    By default as in S1 (BMQ-Processor, section 7.1): each second every stream takes a step, uniform
-    on ±2·FL·D, and a band holds from its lower bound to W·D above it.
+    By default as in S1 (BMQ-Processor, section 7.1): each second every stream moves by a step,
+    uniform on ±2·FL·D, and a band reaches from its lower bound to W·D above it.
 
     \b
-    A small one to try:
+    A small example:
       fencepost generate ticks --out ticks.csv --streams 100 --queries-out bands.jsonl --queries 500
       fencepost eval -q bands.jsonl -t ticks=ticks.csv -o results
 
@@ -150,26 +158,26 @@ def ticks(  # noqa: PLR0913 (options are many)
       fencepost generate ticks --market --streams 50 --out market.csv.gz \\
           --queries-out alerts.jsonl --queries 300 --named 0.8 --within 3m
     """  # noqa: D301 (the shell's backslash)
-    walks = _given(dimensions=axes, starts=starts, order=order)
+    walks = _specified(dimensions=axes, starts=starts, order=order)
     if market and walks:
-        raise typer.BadParameter("--axes, --starts and --order say nothing about a --market.")
+        raise typer.BadParameter("--axes, --starts and --order do not apply to a --market.")
     from pipelines.workloads import Market, PriceBands, PriceWalks
     from pipelines.workloads.files import Targets, rounded
 
     targets = Targets.of(out, queries_out)
-    common = _given(fluctuation=fluctuation, domain=domain)
+    common = _specified(fluctuation=fluctuation, domain=domain)
     common |= {"length": length, "interval": interval, "start": start, "seed": seed}
     plan: Market | PriceWalks
     if market:
-        plan = Market(**common, **_given(symbols=streams))
+        plan = Market(**common, **_specified(symbols=streams))
     else:
-        plan = PriceWalks(**common, **_given(streams=streams), **walks)
+        plan = PriceWalks(**common, **_specified(streams=streams), **walks)
     many = plan.symbols if isinstance(plan, Market) else plan.streams
     _refuse_too_much(many * length, len(plan.axes), queries)
-    asked = PriceBands(
+    bands_plan = PriceBands(
         count=queries, width=width, widest=widest, bounds=bounds, named=named, within=within
     )
-    bands = plan.bands(asked).table()
+    bands = plan.bands(bands_plan).table()
     tuples = rounded(plan.tuples(), decimals)
     targets.write(tuples, bands)
     realised = dict(zip(plan.axes, plan.realised(tuples), strict=False))
@@ -186,41 +194,39 @@ def locations(  # noqa: PLR0913 (options are many)
     queries_out: QueriesOut = None,
     roads_out: Annotated[
         Path | None,
-        _option("The town's roads, for a map: .csv, .jsonl or .parquet.", metavar="FILE"),
+        _option("File for the town's roads: .csv, .jsonl or .parquet.", metavar="FILE"),
     ] = None,
-    objects: Annotated[int, _option("How many objects move.")] = 1_000,
+    objects: Annotated[int, _option("Moving objects.")] = 1_000,
     fast: Annotated[
         float,
         _option(
-            "The share of vehicles, 20 km/h in the mean and 60 at most; the others are walkers, "
-            "4.3 and 12."
+            "Share of vehicles (mean 20 km/h, at most 60); the others are walkers (4.3 and 12)."
         ),
     ] = 0.5,
-    updates: Annotated[int, _option("Tuples an object.")] = 100,
-    interval: Annotated[int, _time("Between two tuples of an object.")] = "30s",  # type: ignore[assignment]
-    parked: Annotated[
-        int, _time("The mean rest where a trip ends; S1's objects never rest.")
-    ] = "0s",  # type: ignore[assignment]
+    updates: Annotated[int, _option("Tuples per object.")] = 100,
+    interval: Annotated[int, _time("Time between two tuples of an object.")] = "30s",  # type: ignore[assignment]
+    parked: Annotated[int, _time("Mean rest at the end of a trip; in S1 there is none.")] = "0s",  # type: ignore[assignment]
     start: Start = START,
     seed: Seed = 1,
-    speed: Annotated[bool, _option("With a third axis, the speed in km/h.")] = True,
-    decimals: Annotated[int, _option("Round to so many; 2 are centimetres.", min=0, max=9)] = 2,
-    squares: Annotated[int, _option("How many squares (S1: 500 to 5000).")] = 1_000,
-    width: Annotated[float, _option("W, their side in metres (S1: 500 to 5000).")] = 1_000.0,
+    speed: Annotated[bool, _option("Add a third axis, the speed in km/h.")] = True,
+    decimals: Annotated[int, _option("Decimals to round to; 2 is centimetres.", min=0, max=9)] = 2,
+    squares: Annotated[int, _option("Squares (S1: 500 to 5000).")] = 1_000,
+    width: Annotated[
+        float, _option("W, the side of a square in metres (S1: 500 to 5000).")
+    ] = 1_000.0,
     widest: Annotated[float | None, _option(WIDEST)] = None,
     centres: Annotated[
-        Spread, _option("Their middles: normal about the middle of the town, or uniform.")
+        Spread, _option("Centres of the squares: normal around the town centre, or uniform.")
     ] = Spread.NORMAL,
     within: Within = None,
-    garages: Annotated[int, _option("How many parking garages, 30 m × 30 m, beside them.")] = 0,
-    garage_within: Annotated[int, _time("The t of the garages.")] = "3m",  # type: ignore[assignment]
+    garages: Annotated[int, _option("Parking garages, 30 m × 30 m, in addition.")] = 0,
+    garage_within: Annotated[int, _time("t of the garages.")] = "3m",  # type: ignore[assignment]
     as_json: AsJson = False,
 ) -> None:
-    """Move vehicles and walkers through an invented town.
+    """Generate vehicles and walkers in a made-up town, and squares and garages that watch them.
 
-    Squares and parking garages watch them. By default as in S1 (BMQ-Processor, section 7.2): 1,000
-    objects on a map of 15 km × 15 km, each on its way by road from one place to the next. x and y
-    are metres from the south-west corner.
+    By default as in S1 (BMQ-Processor, section 7.2): 1,000 objects on a map of 15 km × 15 km, each
+    on its way by road from one place to the next. x and y are metres from the south-west corner.
 
     \b
     A small one to try:
@@ -275,25 +281,25 @@ def _refuse_too_much(tuples: int, axes: int, queries: int) -> None:
     if wanted > free:
         raise InputError(
             f"{tuples:,} tuples and {queries:,} queries would take about {size_in_words(wanted)} "
-            f"of memory, and {size_in_words(free)} are free: ask for fewer, or in several files, "
-            "each with a --seed of its own"
+            f"of memory, and {size_in_words(free)} are free: generate fewer, or several files "
+            "with different seeds"
         )
 
 
-def _given(**options: object) -> dict[str, Any]:
-    """Keep the options that were given; for the others the set-up has its own defaults."""
-    return {name: given for name, given in options.items() if given is not None}
+def _specified(**options: object) -> dict[str, Any]:
+    """Drop the options that are not set: the workload has its own defaults for those."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def _levels(realised: Mapping[str, float]) -> str:
-    """Say what FL came to on each axis."""
+    """Give the FL that came about on each axis."""
     return f"FL {', '.join(f'{level:.4%} ({axis})' for axis, level in realised.items())}"
 
 
 def _as_json(
     targets: "Targets", tuples: "TupleBatch", queries: "pa.Table", realised: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Tell what was made; `queries` is 0 where none were asked for."""
+    """Describe the workload as JSON; `queries` is 0 if none were requested."""
     others = {"queries_out": targets.queries, "roads_out": targets.roads}
     return {
         "feed": tuples.feed,
@@ -307,7 +313,7 @@ def _as_json(
 
 
 def _speeds(tuples: "TupleBatch") -> str:
-    """Say how fast they were, where the speed is an axis."""
+    """Give mean and highest speeds, if the speed is an axis."""
     from pipelines.workloads import speed_figures
 
     if "speed" not in tuples.axes:

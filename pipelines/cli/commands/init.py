@@ -1,8 +1,6 @@
-"""`fencepost init`: a project.
+"""`fencepost init`: a project: fencepost.toml, its landing folders, its lake, files for Dagster.
 
-That is a fencepost.toml, its landing folders and its lake, and beside them what Dagster reads.
-
-Law: what is there is left as it is, and said; what cannot be made is said before anything is.
+Law: what exists is left unchanged, and listed; what cannot be made is reported before anything is.
 """
 
 import json
@@ -22,28 +20,28 @@ if TYPE_CHECKING:  # Arrow is imported where it is needed: --help stays quick
 
 NOTHING_MADE = "nothing made"
 IS_FILE = "is a file, where a folder was expected"
-MADE, WAS_THERE = "made", "was there"
+MADE, EXISTS = "made", "exists"
 Made = tuple[str, Path, str]
-"""Which of the two, what, and what is said of it."""
+"""Which of the two, the path, and its description."""
 
 
 def init(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="DIR", help="Where fencepost.toml goes.", show_default="here"),
+        typer.Argument(metavar="DIR", help="Folder of the project.", show_default="here"),
     ] = Path(),
     *,
     lake: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Where the tables go.", show_default="DIR/lake"),
+        typer.Option(metavar="DIR", help="Folder of the lake.", show_default="DIR/lake"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make a project: a fencepost.toml that declares feeds, their folders, and a lake.
+    """Create a project: a fencepost.toml that declares feeds, their folders, and a lake.
 
-    What is there already is left as it is: with a fencepost.toml of your own, its landing folders
-    and its lake are made, and in a lake that exists the tables of new feeds. Beside it go a
-    dagster.yaml and a workspace.yaml, which `fencepost ui` opens.
+    Existing files are left unchanged. For a fencepost.toml of your own, its landing folders and its
+    lake are created; an existing lake gets the tables of new feeds. dagster.yaml and workspace.yaml
+    are for `fencepost ui`.
 
     \b
     Examples:
@@ -83,18 +81,18 @@ def _declared(file: Path, lake: Path | None) -> "Settings":
     settings = load(file)
     if lake is not None and lake.resolve() != settings.root:
         raise _fault(
-            file, f"names the lake {settings.root}, --lake names {lake}: change one of them"
+            file, f"names the lake {settings.root}, but --lake names {lake}: change one of them"
         )
     return settings
 
 
 def _feeds(settings: "Settings") -> str:
     feeds = (f"{name} ({', '.join(axes)})" for name, axes in settings.axes.items())
-    return f"the feeds are {', '.join(feeds)}"
+    return f"feeds: {', '.join(feeds)}"
 
 
 def _text(file: Path, lake: Path | None) -> str:
-    """Write down the lake as it is seen from the file's folder, so that both can be moved."""
+    """Write the lake's path relative to the file, so that both can be moved."""
     from pipelines.project.templates import first_settings
 
     folder = file.absolute().parent.resolve()
@@ -104,7 +102,7 @@ def _text(file: Path, lake: Path | None) -> str:
 
 
 def _refuse_unmakeable(settings: "Settings", others: list[Path]) -> None:
-    """Say all that stands in the way, before anything is made."""
+    """Report everything in the way, before anything is made."""
     from pipelines.lake.layout import NOTE, refuse_bad_root
 
     missing = [path for path in others if not path.exists()]
@@ -123,7 +121,7 @@ def _why_not_makeable(path: Path) -> Fault | None:
     if not above.is_dir():
         return Fault(str(above), IS_FILE)
     try:
-        with tempfile.TemporaryFile(dir=above):  # leaves no trace, and knows what no flag tells
+        with tempfile.TemporaryFile(dir=above):  # leaves no trace, and knows more than any flag
             return None
     except OSError as why:
         return Fault(str(above), f"nothing can be made in this folder: {why.strerror}")
@@ -145,23 +143,23 @@ def _make_lake(settings: "Settings") -> Made:
     with open_to_write(settings, "fencepost init"):
         pass  # an older lake has now what this version adds
     if was_there:
-        return WAS_THERE, settings.root, f"a lake, its {tables} tables as declared"
-    return MADE, settings.root, f"a lake: {tables} empty Delta tables"
+        return EXISTS, settings.root, f"lake with {tables} tables"
+    return MADE, settings.root, f"lake with {tables} empty Delta tables"
 
 
 def _make_folder(folder: Path) -> Made:
     if folder.exists():
-        return WAS_THERE, folder, ""
+        return EXISTS, folder, ""
     folder.mkdir(parents=True)
-    return MADE, folder, "a landing folder: drop files here"
+    return MADE, folder, "landing folder: drop files here"
 
 
-def _make_file(file: Path, content: str, words: str) -> Made:
+def _make_file(file: Path, content: str, about: str) -> Made:
     if file.exists():
-        return WAS_THERE, file, words
+        return EXISTS, file, about
     with file.open("x", encoding="utf-8") as opened:
         opened.write(content)
-    return MADE, file, words
+    return MADE, file, about
 
 
 def _as_json(settings: "Settings", made: list[Made]) -> dict[str, Any]:
@@ -170,32 +168,32 @@ def _as_json(settings: "Settings", made: list[Made]) -> dict[str, Any]:
         "lake": str(settings.root),
         "feeds": settings.axes,
         "made": [str(path.absolute()) for what, path, _ in made if what == MADE],
-        "was_there": [str(path.absolute()) for what, path, _ in made if what == WAS_THERE],
+        "was_there": [str(path.absolute()) for what, path, _ in made if what == EXISTS],
     }
 
 
 def _lines(made: list[Made]) -> list[str]:
-    """Say what was made, a line each."""
+    """List what was made, a line each."""
     shown = [_shown(path) + ("/" if path.is_dir() else "") for _, path, _ in made]
     width = max(24, *map(len, shown))
     return [
-        f"{what:<9}  {path:<{width}}  {words}".rstrip()
-        for (what, _, words), path in zip(made, shown, strict=True)
+        f"{what:<9}  {path:<{width}}  {about}".rstrip()
+        for (what, _, about), path in zip(made, shown, strict=True)
     ]
 
 
 def _next(folder: Path, settings: "Settings", *, own: bool) -> list[str]:
-    """Say what to type now: on the feeds as they are made here, or on one's own."""
+    """Say what to type next: for the feeds of the template, or for one's own."""
     begin = "" if folder.resolve() == Path.cwd() else f"  cd {shlex.quote(str(folder))}\n"
     if own:
         rules = "" if settings.queries is not None else " RULES.jsonl"
         return [
-            "Put files into the landing folders, then:",
+            "Next, put files into the landing folders, then:",
             f"{begin}  fencepost queries import{rules}",
             "  fencepost run",
         ]
     return [
-        "Next, a market of 50 symbols, and the rules that watch it:",
+        "Next, try a market of 50 symbols and rules that watch it:",
         f"{begin}  fencepost generate ticks --market --streams 50 \\",
         "      --out landing/ticks/market.csv \\",
         "      --queries-out alerts.jsonl --queries 300 --named 0.8 --within 3m",
@@ -205,7 +203,7 @@ def _next(folder: Path, settings: "Settings", *, own: bool) -> list[str]:
 
 
 def _shown(path: Path) -> str:
-    """Name a path as short as it can be named from here."""
+    """Give a path relative to the working folder, if it is below it."""
     here = Path.cwd()
     whole = path.absolute()
     return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)

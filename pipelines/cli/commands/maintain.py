@@ -47,10 +47,17 @@ def maintain(
             progress=progress,
         )
     if as_json:
-        print_json(vars(done))
+        print_json(
+            {
+                "put_together": done.compacted,
+                "taken_out": done.deleted_rows,
+                "deleted": done.deleted,
+                "horizons": done.horizons,
+            }
+        )
         return
-    for name, (before, after) in done.put_together.items():
+    for name, (before, after) in done.compacted.items():
         typer.echo(f"{name:14} {counted(before, 'file')} compacted to {after:,}")
-    for name, rows in done.taken_out.items():
+    for name, rows in done.deleted_rows.items():
         typer.echo(f"{name:14} {counted(rows, 'obsolete row')} deleted")
     typer.echo(f"{counted(done.deleted, 'obsolete file')} deleted")

@@ -1,6 +1,6 @@
-"""`fencepost marts`: the marts brought up to date, and where other programs find them.
+"""`fencepost marts`: bring the marts up to date, and print where other programs find them.
 
-Law: it takes no lock and starts no JVM; a mart whose rows are there already is not written.
+Law: it acquires no lock and starts no JVM; a mart that is up to date is not written.
 """
 
 import json
@@ -15,9 +15,7 @@ from pipelines.cli.options import AsJson, Config, LakeFolder
 if TYPE_CHECKING:
     from pipelines.serve.marts import MartReport
 
-Feeds = Annotated[
-    list[str] | None, typer.Argument(metavar="[FEED]...", help="The feeds; without one, all.")
-]
+Feeds = Annotated[list[str] | None, typer.Argument(metavar="[FEED]...", help="Only these feeds.")]
 
 
 def marts(
@@ -29,7 +27,7 @@ def marts(
 ) -> None:
     """Write inside_now, visits and daily_summary as plain Delta tables, for any engine.
 
-    They lie in the lake under marts/, and are as of now; Dagster keeps them so by itself.
+    They are in the lake under marts/. Dagster keeps them up to date by itself.
 
     \b
       fencepost marts
@@ -54,9 +52,9 @@ def _fields(report: "MartReport") -> dict[str, Any]:
 
 
 def _line(report: "MartReport", wide: int) -> str:
-    """Say what became of a mart, on one line."""
+    """Describe a mart on one line."""
     path, here = report.path, Path.cwd()
     shown = path.relative_to(here) if path.is_relative_to(here) else path
     rows = counted(report.rows, "row")
-    what = f"{report.seconds:.1f} s" if report.changed else "as it was"
+    what = f"{report.seconds:.1f} s" if report.changed else "unchanged"
     return f"{report.feed:<{wide}}  {report.name:<13}  {rows:>14}  {what:>9}   {shown}"

@@ -20,7 +20,7 @@ def partitions(
         str,
         typer.Argument(
             metavar="LANE",
-            help="A feed, or the ordered pair of feeds of joins: left~right.",
+            help="A feed, or an ordered pair of joined feeds: left~right.",
             autocompletion=completion.lanes,
         ),
     ],
@@ -28,16 +28,14 @@ def partitions(
         list[str] | None,
         typer.Argument(
             metavar="KEY",
-            help="Days 2026-11-18 or hours 2026-11-18T09.",
+            help="Days (2026-11-18) or hours (2026-11-18T09).",
             autocompletion=completion.partition_keys,
         ),
     ] = None,
     *,
     again: Annotated[
         bool,
-        typer.Option(
-            "--again", help="Evaluate them once more: prove that the rows stand, or replace them."
-        ),
+        typer.Option("--again", help="Evaluate again: verify the rows, replace them if different."),
     ] = False,
     config: Config = None,
     lake: LakeFolder = None,
@@ -45,14 +43,13 @@ def partitions(
 ) -> None:
     """Evaluate time partitions of a lane in order, or list them.
 
-    A lane is a feed, or the ordered pair of two feeds that are joined, left~right.
+    A lane is a feed, or an ordered pair of two joined feeds, left~right.
 
-    What has landed is taken in first. Each partition is evaluated from the state as of the one
-    before. Without a KEY they are listed, and nothing is taken in. A partition whose input has
-    changed is evaluated anew, under the next generation; the later ones are stale until they are,
-    too.
+    With a KEY, new files are loaded first; each partition is evaluated from the state after the one
+    before. Without a KEY partitions are listed, and nothing is loaded. A partition whose input has
+    changed is re-evaluated under the next generation; later ones are stale until they are, too.
 
-    Ends with 4 while a refused delivery of the lane is unanswered.
+    Exits with 4 while a refused delivery of the lane is unanswered.
 
     \b
     Examples:
@@ -66,7 +63,7 @@ def partitions(
     settings = load(config, lake=lake)
     wanted = _lane(settings, lane)
     if again and not keys:
-        raise typer.BadParameter("--again was given without a KEY: name the partitions")
+        raise typer.BadParameter("--again needs a KEY: name the partitions")
     if keys:
         _evaluate(settings, wanted, keys, again=again, as_json=as_json)
         return
@@ -81,7 +78,7 @@ def partitions(
 def _evaluate(
     settings: "Settings", lane: "Lane", keys: Sequence[str], *, again: bool, as_json: bool
 ) -> None:
-    """Take in what has landed for a lane, and evaluate partitions of it."""
+    """Load what has landed for a lane, and evaluate partitions of it."""
     from pipelines.cli import run_output
     from pipelines.cli.progress import progress_bar
     from pipelines.epochs.partitions import partitions as evaluated
@@ -92,21 +89,24 @@ def _evaluate(
     with progress_bar() as progress:
         progress("waiting for the lake", 0.0)
         runner = runner_of(settings, quick=True)
-        with writing(settings, "fencepost partitions", runner) as (held, _):
-            reports = evaluated(held, lane, keys, again=again)  # which refuses a bad key at once
-            got = take_in(held.store, settings, runner, feeds=feeds, progress=progress)
+        with writing(settings, "fencepost partitions", runner) as (opened, _):
+            reports = evaluated(opened, lane, keys, again=again)  # which refuses a bad key at once
+            ingested = take_in(opened.store, settings, runner, feeds=feeds, progress=progress)
             progress(f"evaluating {lane}", 0.3)
             done = [_partition(report) for report in reports]
-            open_ones = [each for each in unanswered(held.store) if each.feed in feeds]
+            open_ones = [each for each in unanswered(opened.store) if each.feed in feeds]
     if as_json:
         shown = {"partitions": done, "unanswered": run_output.refusals_json(open_ones)}
-        print_json({"lane": lane.name, **run_output.ingest_json(got), **shown})
+        print_json({"lane": lane.name, **run_output.ingest_json(ingested), **shown})
     else:
-        for line in (*run_output.ingested(got), *run_output.still_refused(open_ones, got)):
+        for line in (
+            *run_output.ingest_lines(ingested),
+            *run_output.still_refused(open_ones, ingested),
+        ):
             typer.echo(line)
         for each in done:
             typer.echo(_line(lane, each))
-        for note in (*run_output.ingest_notes(got), *run_output.answer_notes(open_ones)):
+        for note in (*run_output.ingest_notes(ingested), *run_output.answer_notes(open_ones)):
             typer.echo(note, err=True)
     run_output.end(open_ones)
 
@@ -121,8 +121,7 @@ def _lane(settings: "Settings", name: str) -> "Lane":
     lane = lane_named(settings, name)
     if lane.missing and name in joins.lanes(store):
         raise InputError(
-            f"the joins over '{name}' are not evaluated: fencepost.toml does not declare "
-            f"{' and '.join(lane.missing)}"
+            f"'{name}' is not evaluated: {' and '.join(lane.missing)} not in fencepost.toml"
         )
     names = [each.name for each in lanes_of(store, settings)]
     refuse_unknown(name, names, "lane" if lane.joins else "feed")
@@ -130,15 +129,15 @@ def _lane(settings: "Settings", name: str) -> "Lane":
 
 
 def _listed(settings: "Settings", lane: "Lane") -> list[dict[str, Any]]:
-    """List the partitions as they stand; nobody is waited for, and no JVM is started."""
+    """List the partitions as they are, without a lock and without a JVM."""
     from pipelines.epochs.drive import Lake
     from pipelines.epochs.partitions import keys_of, stale_keys
     from pipelines.lake.store import Store
     from pipelines.spark.runner import HereRunner
 
-    held = Lake.of(Store.to_read(settings.root, settings.tables), settings, HereRunner())
-    stale = stale_keys(held, lane)
-    return [{"key": key, "stale": key in stale} for key in keys_of(held, lane)]
+    opened = Lake.of(Store.to_read(settings.root, settings.tables), settings, HereRunner())
+    stale = stale_keys(opened, lane)
+    return [{"key": key, "stale": key in stale} for key in keys_of(opened, lane)]
 
 
 def _partition(report: "PartitionReport") -> dict[str, Any]:
@@ -154,7 +153,7 @@ def _partition(report: "PartitionReport") -> dict[str, Any]:
 
 
 def _line(lane: "Lane", each: dict[str, Any]) -> str:
-    from pipelines.cli.run_output import found
+    from pipelines.cli.run_output import findings
 
     if not each["epochs"]:
         return f"{each['key']}  no deliveries"
@@ -162,8 +161,8 @@ def _line(lane: "Lane", each: dict[str, Any]) -> str:
     counts = each["counts"]
     what = "evaluated" if each["changed"] else "unchanged"
     if each["proved"]:
-        what = "evaluated again, the same rows"
+        what = "evaluated again, same rows"
     return (
         f"{each['key']}  {what}: epochs {first}–{last}, generation {each['generation']}, "
-        f"{found(lane, counts)}"
+        f"{findings(lane, counts)}"
     )

@@ -1,6 +1,6 @@
-"""`fencepost quarantine`: rows and deliveries that were not taken, why, and what answers them.
+"""`fencepost quarantine`: rejected rows and deliveries, why, and what to do about them.
 
-Law: what is printed is on its line whatever the row held; --json gives it verbatim.
+Law: output stays on its line, whatever a row contains; --json gives it verbatim.
 """
 
 import time
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pipelines.ingest.report import IngestReport
 
 MOST_ROWS = 2**62
-"""The most that DuckDB takes for a limit."""
+"""The largest limit that DuckDB accepts."""
 
 HEADER = ("arrival", "path", "line", "reason", "detail", "raw")
 RAW_SHOWN = 60
 
 app = pages(
-    """Look at what was not taken, try it again, or dismiss it.
+    """Show rejected rows, retry them, or dismiss refused deliveries.
 
     \b
     Examples:
@@ -45,23 +45,23 @@ def show(  # noqa: PLR0913  options are many
         typer.Option(
             "--reason",
             metavar="REASON",
-            help=f"Only these: {', '.join(completion.REASONS)}.",
+            help=f"Only this reason: {', '.join(completion.REASONS)}.",
             autocompletion=completion.reasons,
         ),
     ] = None,
     arrival: Annotated[
-        int | None, typer.Option("--arrival", min=1, help="Only of the delivery of this number.")
+        int | None, typer.Option("--arrival", min=1, help="Only the delivery of this number.")
     ] = None,
     limit: Annotated[
-        int, typer.Option(min=0, max=MOST_ROWS, help="At most so many rows; 0: all.")
+        int, typer.Option(min=0, max=MOST_ROWS, help="Maximum number of rows; 0: all.")
     ] = 20,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Show the rows that were not taken: where they stood, and why.
+    """Show rejected rows: where they came from, and why.
 
-    They are counted by feed and reason; then come the rows, with what they say.
+    First the counts by feed and reason, then the rows.
 
     \b
     Examples:
@@ -69,40 +69,41 @@ def show(  # noqa: PLR0913  options are many
       fencepost quarantine show --feed ticks --reason malformed --limit 0 --json
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.project.settings import load
-    from pipelines.serve.quarantine import Asked, quarantined
+    from pipelines.serve.quarantine import QuarantineFilter, quarantined
 
     settings = load(config, lake=lake)
     refuse_unknown(feed, settings.feeds, "feed")
     refuse_unknown(reason, completion.REASONS, "reason")
-    found = quarantined(settings, Asked(feed, reason, arrival), limit)
+    rejected = quarantined(settings, QuarantineFilter(feed, reason, arrival), limit)
     if as_json:
         counts = [
-            {"feed": of_feed, "reason": why, "rows": rows} for of_feed, why, rows in found.counts
+            {"feed": of_feed, "reason": why, "rows": rows} for of_feed, why, rows in rejected.counts
         ]
-        print_json({"counts": counts, "rows": found.rows})
+        print_json({"counts": counts, "rows": rejected.rows})
         return
     from fencepost.text import escaped
     from pipelines.cli.tables import print_table
 
-    if not found.counts:
-        typer.echo("no such row is in quarantine")
+    if not rejected.counts:
+        typer.echo("no rows")
         return
-    print_table(("feed", "reason", "rows"), found.counts)
+    print_table(("feed", "reason", "rows"), rejected.counts)
     typer.echo()
-    told = [
-        (*(row[name] for name in HEADER[:-1]), escaped(row["raw"], RAW_SHOWN)) for row in found.rows
+    rows = [
+        (*(row[name] for name in HEADER[:-1]), escaped(row["raw"], RAW_SHOWN))
+        for row in rejected.rows
     ]
-    print_table(HEADER, told)
-    total = sum(many for *_, many in found.counts)
-    if len(told) < total:
-        typer.echo(f"{len(told):,} of {counted(total, 'row')}; --limit 0 shows all", err=True)
+    print_table(HEADER, rows)
+    total = sum(many for *_, many in rejected.counts)
+    if len(rows) < total:
+        typer.echo(f"{len(rows):,} of {counted(total, 'row')}; --limit 0 shows all", err=True)
 
 
 Deliveries = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="[FEED/PATH]",
-        help="Only these deliveries, dismissed ones too: the feed, and the path in its folder.",
+        help="Only these deliveries, even if dismissed: the feed, and the path in its folder.",
         autocompletion=completion.refused,
     ),
 ]
@@ -118,7 +119,7 @@ def retry(
         typer.Option(
             "--reason",
             metavar="REASON",
-            help="Only what was turned away for this; may be given several times.",
+            help="Only what was rejected for this reason. Repeatable.",
             autocompletion=completion.reasons,
         ),
     ] = None,
@@ -126,15 +127,14 @@ def retry(
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Take up again what was turned away, once its cause is mended.
+    """Retry rejected rows and refused deliveries, once the cause is fixed.
 
-    The cause may lie in the feed's declaration or in the file. Rows that were malformed or from the
-    future, and deliveries that could not be read, come in as new deliveries; what is still no good
-    is turned away again. A delivery refused as `changed` or `repeat` is taken up only where the
-    reason is named, one that was dismissed only where it is named itself. `fencepost run` then
-    evaluates what came in.
+    The cause may be in the feed's declaration or in the file. Malformed and future rows, and
+    deliveries that could not be read, are loaded as new deliveries; what is still wrong is rejected
+    again. Deliveries refused as `changed` or `repeat` are retried only with --reason, dismissed
+    ones only by name. `fencepost run` then evaluates what was loaded.
 
-    Ends with 4 if a delivery was refused again.
+    Exits with 4 if a delivery was refused again.
 
     \b
     Examples:
@@ -150,28 +150,28 @@ def retry(
     settings = load(config, lake=lake)
     refuse_unknown(feed, settings.feeds, "feed")
     with writing(settings, "fencepost quarantine retry", runner_of(settings, quick=True)) as (
-        held,
+        opened,
         _,
     ):
         now = time.time_ns() // 1000
         report = ingest.retry(
-            held.store,
+            opened.store,
             settings,
-            held.runner,
+            opened.runner,
             now,
             feed=feed,
             reasons=reason or USUAL,
             names=deliveries or (),
         )
     if as_json:
-        told = {
+        outcome = {
             "deliveries": [vars(each) for each in report.loaded],
             "refused": [vars(each) for each in report.refused],
             "passed_over": report.passed_over,
         }
-        print_json(told)
+        print_json(outcome)
     else:
-        _tell(report)
+        _print(report)
     if report.refused:
         raise typer.Exit(Code.UNANSWERED)
 
@@ -187,15 +187,17 @@ def dismiss(
         ),
     ],
     *,
-    note: Annotated[str | None, typer.Option(metavar="TEXT", help="Why; it is kept.")] = None,
+    note: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Why; kept with the delivery.")
+    ] = None,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Dismiss refused deliveries: nothing of them is missing.
+    """Dismiss refused deliveries: they are not needed.
 
-    Until a refused delivery is retried with success or dismissed, `run` ends with 4 and `status`
-    lists it. What was dismissed stays in the view `refused_deliveries`, with the note. To dismiss
+    Until a refused delivery is retried successfully or dismissed, `run` exits with 4 and `status`
+    lists it. A dismissed delivery stays in the view `refused_deliveries`, with the note. Dismissing
     it again changes nothing; a retry that names it undoes it.
 
     \b
@@ -217,29 +219,29 @@ def dismiss(
     for name in done.dismissed:
         typer.echo(f"dismissed  {escaped(name)}")
     for name in done.before:
-        typer.echo(f"unchanged  {escaped(name)}: was dismissed before")
+        typer.echo(f"unchanged  {escaped(name)}: already dismissed")
     for name in done.answered:
         typer.echo(
-            f"unchanged  {escaped(name)}: needs no answer: fencepost sql --describe "
+            f"unchanged  {escaped(name)}: needs no answer; see fencepost sql --describe "
             "refused_deliveries"
         )
 
 
-def _tell(report: "IngestReport") -> None:
-    """Say what came in, what did not, and what was passed over."""
+def _print(report: "IngestReport") -> None:
+    """Print what was loaded, what was refused, and what was skipped."""
     from fencepost.text import escaped
     from pipelines.cli import run_output
 
     if report.loaded:
-        turned = report.malformed + report.future
+        rejected = report.malformed + report.future
         typer.echo(
-            f"taken up   {counted(report.rows, 'row')} = {counted(report.tuples, 'tuple')} + "
-            f"{turned:,} quarantined again; `fencepost run` evaluates what came in"
+            f"retried    {counted(report.rows, 'row')} = {counted(report.tuples, 'tuple')} + "
+            f"{rejected:,} quarantined again; `fencepost run` evaluates what was loaded"
         )
     for line in run_output.refusals(report):
         typer.echo(line)
     if not report.loaded and not report.refused:
-        typer.echo("nothing to take up again")
+        typer.echo("nothing to retry")
     for of_feed, whys in report.passed_over.items():
         for why in whys:
             typer.echo(f"note: {of_feed}: {escaped(why)}", err=True)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:  # Arrow and Delta are imported where they are needed: --help 
     from pipelines.registry.commit import Registered
 
 app = pages(
-    """Register standing queries, list, show, remove and export them.
+    """Register, list, show, remove and export standing queries.
 
-    A query holds for what arrives after it was registered. Every version of it is kept, so what was
-    evaluated with it can be evaluated again.
+    A query applies to data loaded from its registration on. Every version of it is kept, so past
+    evaluations can be repeated.
 
     \b
     Examples:
@@ -38,11 +38,11 @@ app = pages(
 
 KINDS = "crossing|match|window_join|band_join"
 
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before removing.")]
 
 
-def _text(words: str, name: str, metavar: str = "TEXT") -> Any:  # noqa: ANN401 (Typer's own is Any)
-    return typer.Option(name, metavar=metavar, help=words)
+def _text(about: str, name: str, metavar: str = "TEXT") -> Any:  # noqa: ANN401 (Typer's own is Any)
+    return typer.Option(name, metavar=metavar, help=about)
 
 
 @page(app, "add")
@@ -51,61 +51,62 @@ def add(  # noqa: PLR0913
         str | None, typer.Argument(metavar="JSON", help="The query as one JSON object.")
     ] = None,
     *,
-    query_id: Annotated[str | None, _text("Its id.", "--id")] = None,
+    query_id: Annotated[str | None, _text("The query's id.", "--id")] = None,
     feed: Annotated[
         str | None,
         typer.Option(
             "--feed",
             metavar="FEED",
-            help="The feed it watches.",
+            help="The feed to watch.",
             autocompletion=completion.feeds,
         ),
     ] = None,
     kind: Annotated[
         str | None,
         _text(
-            "crossing: I and O; match: every tuple inside; window_join: pairs of tuples of two "
-            "feeds; band_join: pairs of streams.",
+            "crossing (default): I and O; match: every tuple inside; window_join: pairs of tuples "
+            "of two feeds; band_join: pairs of streams.",
             "--kind",
             KINDS,
         ),
     ] = None,
-    where: Annotated[str | None, _text("Its condition: price >= 231.5", "--where")] = None,
-    left: Annotated[str | None, _text("Of a join: a feed; or feed.axis.", "--left")] = None,
-    right: Annotated[str | None, _text("The other one.", "--right")] = None,
+    where: Annotated[str | None, _text("The condition: price >= 231.5", "--where")] = None,
+    left: Annotated[str | None, _text("Join: the left feed, or feed.axis.", "--left")] = None,
+    right: Annotated[str | None, _text("Join: the right feed, or feed.axis.", "--right")] = None,
     on: Annotated[
         str | None,
-        _text("Of a window join: what two axes are: left.price >= right.limit", "--on"),
+        _text("Window join: the condition: left.price >= right.limit", "--on"),
     ] = None,
     window: Annotated[
-        str | None, _text("How long, or among how many: 5m, 1000.", "--window", "DURATION|COUNT")
+        str | None,
+        _text("Window join: its length or size: 5m, 1000.", "--window", "DURATION|COUNT"),
     ] = None,
     between: Annotated[
         str | None,
-        _text("Of a band join: left - right; an open end is left out: 0.5,", "--between", "A,B"),
+        _text("Band join: range of left - right; '0.5,' has no end.", "--between", "A,B"),
     ] = None,
     streams: Annotated[
         list[str] | None,
-        _text("The streams it watches, else all; may be given several times.", "--streams", "A,B"),
+        _text("Only these streams; default: all. Repeatable.", "--streams", "A,B"),
     ] = None,
     within: Annotated[
-        str | None, _text("The t of its transitions: 90s, 3m.", "--within", "DURATION")
+        str | None, _text("How long before a crossing is decided: 90s, 3m.", "--within", "DURATION")
     ] = None,
     on_first: Annotated[
-        str | None, _text("What a first tuple inside yields.", "--on-first", "silent|enter")
+        str | None, _text("Event when first seen inside.", "--on-first", "silent|enter")
     ] = None,
-    valid_from: Annotated[str | None, _text("Evaluated from then.", "--valid-from", "TIME")] = None,
-    valid_to: Annotated[str | None, _text("Evaluated before then.", "--valid-to", "TIME")] = None,
-    owner: Annotated[str | None, _text("Whose it is.", "--owner")] = None,
-    tag: Annotated[
-        list[str] | None, _text("A free word; may be given several times.", "--tag")
+    valid_from: Annotated[
+        str | None, _text("Active from this time.", "--valid-from", "TIME")
     ] = None,
-    note: Annotated[str | None, _text("Free text.", "--note")] = None,
+    valid_to: Annotated[str | None, _text("Active before this time.", "--valid-to", "TIME")] = None,
+    owner: Annotated[str | None, _text("Owner.", "--owner")] = None,
+    tag: Annotated[list[str] | None, _text("Tag. Repeatable.", "--tag")] = None,
+    note: Annotated[str | None, _text("Note.", "--note")] = None,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Register one query, or change the one of this id.
+    """Register one query, or change the one with this id.
 
     \b
     Examples:
@@ -136,7 +137,7 @@ def add(  # noqa: PLR0913
     }
     fields = {name: value for name, value in options.items() if value is not None}
     if (query is None) == (not fields):
-        raise InputError("a query is given as one JSON object, or else by --id and its fields")
+        raise InputError("give the query as one JSON object, or else by --id and options")
     settings = _settings(config, lake)
     from pipelines.registry import commit
     from pipelines.registry.query_files import given_line, given_words
@@ -146,7 +147,7 @@ def add(  # noqa: PLR0913
         if query is None
         else given_line(query, "query", settings.axes)
     )
-    _say(commit.put(settings, "fencepost queries add", given), as_json)
+    _print(commit.put(settings, "fencepost queries add", given), as_json)
 
 
 @page(app, "import")
@@ -155,9 +156,9 @@ def import_files(  # noqa: PLR0913  options are many
         list[str] | None,
         typer.Argument(
             metavar="FILE",
-            help="JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi, kind where some "
-            "are a match, and feed where there are several feeds; plain or gzip. Joins stand in "
-            "JSON lines. Without a FILE: those of [lake] queries.",
+            help="JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi, kind if some are "
+            "matches, and feed if there are several feeds; plain or gzip. Joins need JSON lines. "
+            "Default: the files of [lake] queries.",
         ),
     ] = None,
     *,
@@ -166,12 +167,12 @@ def import_files(  # noqa: PLR0913  options are many
         typer.Option(
             "--feed",
             metavar="FEED",
-            help="The feed of Parquet rows that name none; with --replace, the feed it is about.",
+            help="The feed of Parquet rows that name none; with --replace, the feed to replace.",
             autocompletion=completion.feeds,
         ),
     ] = None,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Remove what stands and is not in the files.")
+        bool, typer.Option("--replace", help="Remove active queries that are not in the files.")
     ] = False,
     yes: Yes = False,
     as_json: AsJson = False,
@@ -180,15 +181,15 @@ def import_files(  # noqa: PLR0913  options are many
 ) -> None:
     """Register the queries of files, all of them or none.
 
-    What the files do not name stays, but with --replace. A query that stands already gets a new
-    version if what is evaluated has changed (feed, kind, where, streams, within, on_first,
-    validity; of a join its feeds, on, window, band), and none if only its owner, tags, note or
-    spelling have. With --replace and --feed, joins stay: they are of two feeds.
+    Without --replace, queries that are not in the files stay active. An active query gets a new
+    version if its meaning changes (feed, kind, where, streams, within, on_first, validity; for a
+    join its feeds, on, window, band), but not if only owner, tags, note or spelling do. --replace
+    with --feed keeps joins, which are of two feeds.
 
     \b
     Examples:
       fencepost queries import rules.jsonl
-      fencepost queries import                    those that fencepost.toml names
+      fencepost queries import                    the files of fencepost.toml
       fencepost queries import zones.parquet --feed locations --replace
     """  # noqa: D301
     settings = _settings(config, lake)
@@ -200,27 +201,27 @@ def import_files(  # noqa: PLR0913  options are many
     given = read_given(files or _declared(settings), settings.axes, only)
     command = "fencepost queries import"
     if replace:
-        _say(commit.replace(settings, command, given, feed, _agreement(yes)), as_json)
+        _print(commit.replace(settings, command, given, feed, _agreement(yes)), as_json)
     else:
-        _say(commit.put(settings, command, given), as_json)
+        _print(commit.put(settings, command, given), as_json)
 
 
 @page(app, "list")
 def list_queries(  # noqa: PLR0913  options are many
     *,
     feed: OfFeed = None,
-    kind: Annotated[str | None, _text("Only of this kind.", "--kind", KINDS)] = None,
-    owner: Annotated[str | None, _text("Only of this owner.", "--owner")] = None,
-    tag: Annotated[str | None, _text("Only with this tag.", "--tag")] = None,
+    kind: Annotated[str | None, _text("Only this kind.", "--kind", KINDS)] = None,
+    owner: Annotated[str | None, _text("Only this owner.", "--owner")] = None,
+    tag: Annotated[str | None, _text("Only this tag.", "--tag")] = None,
     ids: Annotated[
-        str | None, _text("Only with such an id: * is any text, ? one character.", "--id", "GLOB")
+        str | None, _text("Only matching ids: * is any text, ? one character.", "--id", "GLOB")
     ] = None,
-    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0: all.")] = 50,
+    limit: Annotated[int, typer.Option(min=0, help="Maximum number of queries; 0: all.")] = 50,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """List the queries that stand, by feed and id; a join is of both of its feeds.
+    """List active queries by feed and id; a join belongs to both feeds.
 
     \b
     Examples:
@@ -241,9 +242,7 @@ def list_queries(  # noqa: PLR0913  options are many
 def show(
     query_id: Annotated[
         str,
-        typer.Argument(
-            metavar="ID", help="The query's id, verbatim.", autocompletion=completion.query_ids
-        ),
+        typer.Argument(metavar="ID", help="The query's id.", autocompletion=completion.query_ids),
     ],
     *,
     as_json: AsJson = False,
@@ -268,21 +267,19 @@ def show(
 def remove(  # noqa: PLR0913  options are many
     ids: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="ID", help="The queries' ids, verbatim.", autocompletion=completion.query_ids
-        ),
+        typer.Argument(metavar="ID", help="The queries' ids.", autocompletion=completion.query_ids),
     ] = None,
     *,
     file: Annotated[
-        Path | None, typer.Option("--file", metavar="IDS", help="A file of ids, one a line.")
+        Path | None, typer.Option("--file", metavar="IDS", help="A file of ids, one per line.")
     ] = None,
-    owner: Annotated[str | None, _text("All queries of this owner.", "--owner")] = None,
+    owner: Annotated[str | None, _text("Remove all queries of this owner.", "--owner")] = None,
     yes: Yes = False,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Remove queries, for all that arrives from now on.
+    """Remove queries; applies to data loaded from now on.
 
     \b
     Examples:
@@ -291,18 +288,18 @@ def remove(  # noqa: PLR0913  options are many
       fencepost queries remove --owner ada --yes
     """  # noqa: D301
     if (owner is None) == (not ids and file is None):
-        raise InputError("name the queries by ID or --file, or else give --owner")
+        raise InputError("name the queries by ID or --file, or give --owner")
     settings = _settings(config, lake)
     from fencepost.errors import Fault
     from pipelines.registry import commit
 
     command = "fencepost queries remove"
     if owner is not None:
-        _say(commit.remove_owned(settings, command, owner, _agreement(yes)), as_json)
+        _print(commit.remove_owned(settings, command, owner, _agreement(yes)), as_json)
         return
     wanted = [(Fault("remove", ""), query_id) for query_id in ids or ()]
     wanted += commit.ids_in(file) if file is not None else []
-    _say(commit.remove(settings, command, wanted), as_json)
+    _print(commit.remove(settings, command, wanted), as_json)
 
 
 @page(app, "export")
@@ -311,15 +308,15 @@ def export(
     feed: OfFeed = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Where to; else they are printed."),
+        typer.Option("--out", "-o", metavar="FILE", help="Output file; default: stdout."),
     ] = None,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Write the queries that stand, as JSON lines.
+    """Write active queries as JSON lines.
 
-    What is written can be imported again, and gives the very same queries.
+    Importing the lines again gives the same queries.
 
     \b
     Examples:
@@ -344,7 +341,7 @@ def export(
     if as_json:
         print_json({"out": str(out), "queries": queries.num_rows})
     else:
-        typer.echo(f"{out}: {queries.num_rows:,} standing queries")
+        typer.echo(f"{out}: {counted(queries.num_rows, 'standing query', 'standing queries')}")
 
 
 def _settings(config: Path | None, lake: Path | None) -> "Settings":
@@ -360,37 +357,37 @@ def _store(settings: "Settings") -> "Store":
 
 
 def _declared(settings: "Settings") -> list[str]:
-    """Name the files that the project declares."""
+    """Name the query files that the project declares."""
     from pipelines.registry.query_files import KINDS, rule_files
 
     files = [str(path) for path in rule_files(settings)]
     if not files and settings.queries is None:
         raise InputError(
-            "no FILE was given, and fencepost.toml names none: give one, or write queries = "
+            "no FILE, and fencepost.toml names none: give one, or write queries = "
             f'"rules" under [lake] in {settings.file}'
         )
     if not files:
         raise InputError(
-            f"{settings.queries} holds no file of queries: put one there whose name ends in "
+            f"{settings.queries} has no file of queries: put one there whose name ends in "
             f"{', '.join(KINDS)}, or give a FILE"
         )
     return files
 
 
 def _agreement(yes: bool) -> Callable[[int], None] | None:
-    """Ask whether so many queries shall be removed, unless that was said beforehand."""
+    """Give what asks before queries are removed; None with --yes."""
     return None if yes else _agree
 
 
 def _agree(count: int) -> None:
     what = counted(count, "query", "queries")
     if not sys.stdin.isatty():
-        raise InputError(f"{what} would be removed: say --yes to do so. Nothing changed.")
-    if not typer.confirm(f"{what} will be removed. Go on?", err=True):
+        raise InputError(f"{what} would be removed: add --yes to confirm. Nothing changed.")
+    if not typer.confirm(f"Remove {what}?", err=True):
         raise InputError("nothing changed")
 
 
-def _say(registered: "Registered", as_json: bool) -> None:
+def _print(registered: "Registered", as_json: bool) -> None:
     from pipelines.registry.listing import summary
 
     if as_json:

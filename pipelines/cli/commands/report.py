@@ -1,6 +1,6 @@
-"""`fencepost report`: its options, and what it says.
+"""`fencepost report`: its options and its output.
 
-Law: nothing of the lake is changed and no lock is taken; the file is whole or not there.
+Law: the lake is not changed and no lock is acquired; the file is whole or not there.
 """
 
 import sys
@@ -30,7 +30,7 @@ def report(  # noqa: PLR0913  options are many
             "--out",
             "-o",
             metavar="FILE",
-            help="Where the page goes.",
+            help="Output file.",
             show_default="reports/<lake>.html, beside fencepost.toml",
         ),
     ] = None,
@@ -39,47 +39,43 @@ def report(  # noqa: PLR0913  options are many
         typer.Option(
             "--feed",
             metavar="FEED",
-            help="Only this feed; may be given several times.",
+            help="Only this feed. Repeatable.",
             autocompletion=completion.feeds,
         ),
     ] = None,
     since: Annotated[
         str | None,
-        typer.Option(
-            metavar=KEY_OR_TIME, help="From this partition on, or from this time on (with Z)."
-        ),
+        typer.Option(metavar=KEY_OR_TIME, help="From this partition, or from this time (with Z)."),
     ] = None,
     until: Annotated[
         str | None,
         typer.Option(
-            metavar=KEY_OR_TIME, help="Up to and with this partition, or before this time."
+            metavar=KEY_OR_TIME, help="Up to and including this partition, or before this time."
         ),
     ] = None,
     partition: Annotated[
         str | None,
-        typer.Option(metavar="KEY", help="This partition only: 2026-11-18 or 2026-11-18T09."),
+        typer.Option(metavar="KEY", help="Only this partition: 2026-11-18 or 2026-11-18T09."),
     ] = None,
     stream: Annotated[
         list[str] | None,
         typer.Option(
             "--stream",
             metavar="ID",
-            help="Show this stream, however rarely it crossed; may be given several times.",
+            help="Always show this stream. Repeatable.",
         ),
     ] = None,
-    show: Annotated[
-        bool, typer.Option("--open", help="Open the page in the browser when it is made.")
-    ] = False,
+    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Write what the lake found as one HTML page that needs no network.
+    """Write a report: one HTML page that needs no network.
 
-    Feeds with coordinates (x and y, or longitude and latitude) are maps with a time slider, others
-    are charts; with them come crossings and transitions, pairs and changes of joins, the busiest
-    queries and streams, what was rejected, and the epochs. The page shows the streams with most
-    crossings, and those named by --stream. A large lake is downsampled, and the page says how.
+    Feeds with coordinates (x and y, or longitude and latitude) are shown as maps with a time
+    slider, others as charts; with crossings and transitions, pairs and changes of joins, the
+    busiest queries and streams, rejected rows, and the epochs. The page shows the streams with the
+    most crossings, and those named by --stream. A large lake is downsampled, and the page says how.
 
     \b
     Examples:
@@ -94,7 +90,7 @@ def report(  # noqa: PLR0913  options are many
     from pipelines.serve.report import default_path, write_report
 
     if partition is not None and (since is not None or until is not None):
-        raise InputError("--partition was given with --since or --until: one of them is enough")
+        raise InputError("--partition cannot be combined with --since or --until")
     settings = load(config, lake=lake)
     path = out or default_path(settings, since, until, partition)
     started = time.perf_counter()
@@ -111,8 +107,8 @@ def report(  # noqa: PLR0913  options are many
         )
     took = time.perf_counter() - started
     if as_json:
-        told_of = {"path": str(made.path), "bytes": made.bytes, "seconds": round(took, 3)}
-        print_json({**told_of, **made.counts})
+        page = {"path": str(made.path), "bytes": made.bytes, "seconds": round(took, 3)}
+        print_json({**page, **made.counts})
     else:
         typer.echo(_line(made, took))
     if show:
@@ -120,7 +116,7 @@ def report(  # noqa: PLR0913  options are many
 
 
 def _line(made: "ReportMade", took: float) -> str:
-    """Say what was made."""
+    """Describe the page on one line."""
     counts = made.counts
     if not any(counts[name] for name in ("tuples", "crossings", "pairs", "band_changes")):
         return f"{made.path}: no data in range; the report is empty"
@@ -135,6 +131,6 @@ def _line(made: "ReportMade", took: float) -> str:
 
 
 def _open(path: Path) -> None:
-    """Open a page; where there is no browser, say where the page is."""
+    """Open a page; without a browser, print where it is."""
     if not webbrowser.open(path.resolve().as_uri()):
-        sys.stderr.write(f"no browser could be opened: the page is {path.resolve()}\n")
+        sys.stderr.write(f"no browser found; the page is {path.resolve()}\n")

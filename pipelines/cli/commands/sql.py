@@ -1,7 +1,7 @@
-"""`fencepost sql`: ask the lake in SQL, or ask what there is to ask.
+"""`fencepost sql`: query the lake in SQL, or list its views.
 
-Law: nothing changes, whatever the statement. DuckDB answers in about a second; no JVM is started
-unless Spark was asked for.
+Law: nothing changes, whatever the statement. DuckDB takes about a second; no JVM is started unless
+--engine is spark.
 """
 
 import sys
@@ -19,10 +19,10 @@ from pipelines.cli.options import Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # Arrow and DuckDB are imported where they are needed: --help stays quick
     from pipelines.project.settings import Settings
-    from pipelines.serve.views.answers import Answer, Form
+    from pipelines.serve.views.answers import Form, SqlAnswer
 
 SHOWN = 1000
-"""Rows that are printed for a person, unless --limit says otherwise (cli/tables.py)."""
+"""Rows that are printed for people, unless --limit is given (cli/tables.py)."""
 
 FORMS: dict[str, "Form"] = {
     ".csv": "csv",
@@ -31,21 +31,21 @@ FORMS: dict[str, "Form"] = {
     ".parquet": "parquet",
     ".txt": "table",
 }
-"""What the end of a file's name asks for."""
+"""The format by a file's extension."""
 
 
-STATEMENT_FILE = "give --file a text with one statement in it"
+STATEMENT_FILE = "--file needs a text file with one statement"
 
 
 class Engine(StrEnum):
-    """Who answers."""
+    """The SQL engines."""
 
     DUCKDB = "duckdb"
     SPARK = "spark"
 
 
 class Shape(StrEnum):
-    """How the rows are given."""
+    """The formats of an answer."""
 
     TABLE = "table"
     LINES = "lines"
@@ -57,7 +57,7 @@ class Shape(StrEnum):
 def sql(  # noqa: PLR0913  options are many
     statement: Annotated[
         str | None,
-        typer.Argument(metavar="SQL", help="One statement; - reads it from standard input."),
+        typer.Argument(metavar="SQL", help="One statement; - reads it from stdin."),
     ] = None,
     *,
     file: Annotated[
@@ -68,7 +68,7 @@ def sql(  # noqa: PLR0913  options are many
         typer.Option(
             "--describe",
             metavar="NAME",
-            help="Tell the columns of a table or view.",
+            help="Show the columns of a table or view.",
             autocompletion=completion.relations,
         ),
     ] = None,
@@ -77,36 +77,36 @@ def sql(  # noqa: PLR0913  options are many
         typer.Option(
             "--format",
             "-f",
-            help="lines: one column a line; json: one row a line. "
-            "Default: by the extension of --out, else table.",
+            help="lines: one column per line; json: one row per line. "
+            "Default: by extension of --out, else table.",
         ),
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Write to a file, all rows of it."),
+        typer.Option("--out", "-o", metavar="FILE", help="Write all rows to a file."),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option(min=0, help=f"At most so many rows; 0: all. For table and lines: {SHOWN:,}."),
+        typer.Option(
+            min=0, help=f"Maximum number of rows; 0: all. Default for table and lines: {SHOWN:,}."
+        ),
     ] = None,
-    engine: Annotated[Engine, typer.Option(help="Who answers.")] = Engine.DUCKDB,
+    engine: Annotated[Engine, typer.Option(help="SQL engine.")] = Engine.DUCKDB,
     as_json: Annotated[
         bool,
-        typer.Option(
-            "--json", help="Print JSON: an object a row, or one that lists what there is to ask."
-        ),
+        typer.Option("--json", help="Print JSON: one object per row, or one that lists the views."),
     ] = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Ask the lake in SQL; without a statement, open a prompt.
+    """Query the lake in SQL; without a statement, open a prompt.
 
-    The views have plain names, and show what is done and in force; raw_<table> is a table as it
-    lies in the lake. Times are UTC. Statements only read.
+    Views have plain names and show what is committed and current; raw_<table> is a table as it is
+    stored. Times are UTC. Statements are read-only.
 
-    The prompt has history and completion; a statement ends with ;, Ctrl-C cancels it, Ctrl-D ends
-    the prompt, .help lists its commands. Where input or output is no terminal, the views are listed
-    instead. A table shows the columns that a terminal has room for, and names the others.
+    The prompt has history and completion; a statement ends with ;, Ctrl-C cancels it, Ctrl-D quits,
+    .help lists the commands. If input or output is not a terminal, the views are listed instead.
+    Tables show the columns that fit the terminal, and name the others.
 
     \b
     Examples:
@@ -118,28 +118,28 @@ def sql(  # noqa: PLR0913  options are many
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.project.settings import load
 
-    asked = _statement(statement, file)
+    to_run = _statement(statement, file)
     settings = load(config, lake=lake)
     if describe is not None:
-        if asked is not None:
-            raise InputError("a statement and --describe were given: one of them is enough")
+        if to_run is not None:
+            raise InputError("--describe cannot be combined with a statement")
         from pipelines.cli.tables import print_description
 
         print_description(settings.tables, describe, as_json=as_json)
         return
     form = _form(shape, out, as_json=as_json)
-    if asked is None:
-        asks = out is None and engine is Engine.DUCKDB
-        _without_statement(settings, form, limit, asks=asks, as_json=as_json)
+    if to_run is None:
+        interactive = out is None and engine is Engine.DUCKDB
+        _without_statement(settings, form, limit, interactive=interactive, as_json=as_json)
     else:
-        with _answer(engine, settings, asked) as answer:
-            _give(answer, form, out, limit, as_json=as_json)
+        with _answer(engine, settings, to_run) as answer:
+            _output(answer, form, out, limit, as_json=as_json)
 
 
 def _statement(given: str | None, file: Path | None) -> str | None:
-    """Find the statement, wherever it was written."""
+    """Give the statement: the argument, stdin or a file; None if there is none."""
     if given is not None and file is not None:
-        raise InputError("a statement and --file were given: one of them is enough")
+        raise InputError("--file cannot be combined with a statement")
     if given == "-":
         return sys.stdin.read()
     if file is None:
@@ -154,7 +154,7 @@ def _statement(given: str | None, file: Path | None) -> str | None:
 
 def _answer(
     engine: Engine, settings: "Settings", statement: str
-) -> AbstractContextManager["Answer"]:
+) -> AbstractContextManager["SqlAnswer"]:
     if engine is Engine.SPARK:
         from pipelines.serve.views.spark import from_spark
 
@@ -165,10 +165,10 @@ def _answer(
 
 
 def _form(shape: Shape | None, out: Path | None, *, as_json: bool) -> "Form":
-    """Settle how the rows are given: as asked, else as the file's name says."""
+    """Choose the format of the rows: by option, else by the file's extension."""
     if as_json and out is None:
         if shape not in (None, Shape.JSON):
-            raise InputError(f"--json and --format {shape} were given: leave one of them out")
+            raise InputError(f"--json cannot be combined with --format {shape}")
         return "json"
     if out is None and shape is Shape.PARQUET:
         raise InputError("Parquet cannot be printed: name a file with --out FILE")
@@ -176,14 +176,14 @@ def _form(shape: Shape | None, out: Path | None, *, as_json: bool) -> "Form":
         return (shape or Shape.TABLE).value
     ends = [end.lower() for end in out.suffixes if end.lower() != ".gz"]
     if not ends or ends[-1] not in FORMS:
-        raise InputError(f"{out}: say --format, or end the name in {', '.join(FORMS)}")
+        raise InputError(f"{out}: give --format, or a name that ends in {', '.join(FORMS)}")
     return FORMS[ends[-1]]
 
 
-def _give(
-    answer: "Answer", form: "Form", out: Path | None, limit: int | None, *, as_json: bool
+def _output(
+    answer: "SqlAnswer", form: "Form", out: Path | None, limit: int | None, *, as_json: bool
 ) -> None:
-    """Print the rows or write them, no more than were asked for."""
+    """Print the rows or write them, as many as --limit allows."""
     from pipelines.cli.tables import most_rows, print_answer
 
     most = most_rows(form, limit) if out is None else limit or 0
@@ -197,14 +197,14 @@ def _give(
     else:
         typer.echo(f"{out}: {counted(rows, 'row')}")
     if answer.cut:
-        typer.echo(f"the first {counted(most, 'row')}; --limit 0 gives all", err=True)
+        typer.echo(f"the first {counted(most, 'row')}; --limit 0 for all", err=True)
 
 
 def _without_statement(
-    settings: "Settings", form: "Form", limit: int | None, *, asks: bool, as_json: bool
+    settings: "Settings", form: "Form", limit: int | None, *, interactive: bool, as_json: bool
 ) -> None:
-    """Open the prompt where somebody sits at a terminal; else list what can be asked."""
-    if asks and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
+    """Open the prompt on a terminal; else list the views."""
+    if interactive and not as_json and sys.stdin.isatty() and sys.stdout.isatty():
         from pipelines.cli.prompt.loop import prompt
 
         prompt(settings, form, limit)
@@ -213,4 +213,4 @@ def _without_statement(
 
     print_relations(settings.tables, as_json=as_json)
     if not as_json:
-        typer.echo("The columns of one: fencepost sql --describe NAME")
+        typer.echo("Show the columns of one: fencepost sql --describe NAME")

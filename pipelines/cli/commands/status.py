@@ -1,6 +1,6 @@
-"""`fencepost status`: how the lake stands, in a few lines.
+"""`fencepost status`: the state of the lake in a few lines.
 
-Law: nothing is changed, no lock is taken, no JVM is started; it answers in a second.
+Law: nothing is changed, no lock is acquired, no JVM is started; it takes about a second.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,12 +18,12 @@ if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
     from pipelines.serve.status import LaneStatus, Status
 
 LATEST = 5
-"""Unanswered deliveries that are named; --json has all."""
+"""Unanswered deliveries that are listed; --json has all."""
 
 REFUSED_SQL = 'fencepost sql "from refused_deliveries"'
 
 WHOLE = ("plan", "prepare", "job", "commit")
-"""Parts of a run's time that follow each other; the others are sums over tasks side by side."""
+"""Consecutive parts of a run's time; the others are sums over parallel tasks."""
 
 
 def status(
@@ -32,9 +32,9 @@ def status(
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Say how the lake stands: feeds, queries, last run, quarantine.
+    """Show lake status: feeds, queries, last run, quarantine.
 
-    Nothing is changed and nobody is kept waiting: it may be asked while another command writes.
+    Read-only and without a lock: it works while another command writes.
 
     \b
     Examples:
@@ -45,81 +45,81 @@ def status(
     from pipelines.serve.status import status_of
 
     settings = load(config, lake=lake)
-    told = status_of(settings)
+    current = status_of(settings)
     if as_json:
-        print_json(asdict(told))
+        print_json(asdict(current))
         return
-    for line in lines(settings, told):
+    for line in lines(settings, current):
         typer.echo(line)
 
 
-def lines(settings: "Settings", told: "Status") -> Iterator[str]:
-    """Write it in lines: a word, then what there is to say."""
+def lines(settings: "Settings", status: "Status") -> Iterator[str]:
+    """Describe the lake, line by line: a label, and then the facts."""
     from pipelines.lanes import lane_named
 
-    yield _line("lake", _lake(settings, told))
-    names = max(len(each.lane) for each in told.lanes)
-    for each in told.lanes:
+    yield _line("lake", _lake(settings, status))
+    names = max(len(each.lane) for each in status.lanes)
+    for each in status.lanes:
         noun = lane_named(settings, each.lane).noun
         yield _line(noun, f"{each.lane:<{names}}  {_lane(each)}")
-    yield _line("queries", _queries(told))
-    if told.unseen["queries"]:
-        yield from _unseen(told.unseen)
-    if told.last_run is not None:
-        joins = lane_named(settings, told.last_run["lane"]).joins
-        yield _line("last run", _last_run(told.last_run, joins=joins))
-    yield _line("quarantine", _quarantine(told.quarantine))
-    if told.refused:
-        yield from _refused(told)
+    yield _line("queries", _queries(status))
+    if status.unseen["queries"]:
+        yield from _unseen(status.unseen)
+    if status.last_run is not None:
+        joins = lane_named(settings, status.last_run["lane"]).joins
+        yield _line("last run", _last_run(status.last_run, joins=joins))
+    yield _line("quarantine", _quarantine(status.quarantine))
+    if status.refused:
+        yield from _refused(status)
 
 
-def _line(word: str, said: str) -> str:
-    return f"{word:<10}  {said}"
+def _line(label: str, text: str) -> str:
+    return f"{label:<10}  {text}"
 
 
-def _lake(settings: "Settings", told: "Status") -> str:
+def _lake(settings: "Settings", status: "Status") -> str:
     root = settings.root
     here = Path.cwd()
     shown = f"./{root.relative_to(here)}" if root.is_relative_to(here) else str(root)
-    writer = "free" if told.writer is None else f"held by {told.writer['words']}"
+    writer = "free" if status.writer is None else f"locked by {status.writer['words']}"
     return f"{shown}   (local disk, one writer: {writer})"
 
 
 def _lane(lane: "LaneStatus") -> str:
-    said = [
+    parts = [
         f"epoch {lane.epoch:,}",
         f"watermark {_instant(lane.watermark)}" if lane.watermark else "no watermark yet",
         f"lag {counted(lane.lag, 'delivery', 'deliveries')}" if lane.lag else "lag 0",
         counted(lane.streams, "stream", "streams"),
     ]
     if lane.waiting:
-        said.append(f"{counted(lane.waiting, 'tuple', 'tuples')} waiting")
+        parts.append(f"{counted(lane.waiting, 'tuple', 'tuples')} waiting")
     if lane.pending:
-        said.append(f"{counted(lane.pending, 'crossing', 'crossings')} pending")
+        parts.append(f"{counted(lane.pending, 'crossing', 'crossings')} pending")
     if lane.arriving:
-        said.append(f"{counted(lane.arriving, 'delivery', 'deliveries')} not wholly taken in")
+        parts.append(f"{counted(lane.arriving, 'delivery', 'deliveries')} partly loaded")
     if lane.stale:
-        said.append(f"{counted(lane.stale, 'epoch', 'epochs')} stale, to be evaluated anew")
+        parts.append(f"{counted(lane.stale, 'epoch', 'epochs')} stale, to be re-evaluated")
     if lane.open:
-        said.append(f"{counted(lane.open, 'epoch', 'epochs')} planned and not done")
+        parts.append(f"{counted(lane.open, 'epoch', 'epochs')} planned, not done")
     if lane.landed:
         landed = counted(lane.landed, "delivery", "deliveries")
-        said.append(f"{landed} landed, not taken in")
+        parts.append(f"{landed} landed, not loaded")
     if lane.growing:
         growing = counted(lane.growing, "delivery", "deliveries")
-        said.append(f"{growing} landed, not complete yet")
+        parts.append(f"{growing} landed, still growing")
     if lane.missing:
-        said.append(f"not evaluated: {' and '.join(lane.missing)} not in fencepost.toml")
-    return " · ".join(said)
+        parts.append(f"not evaluated: {' and '.join(lane.missing)} not in fencepost.toml")
+    return " · ".join(parts)
 
 
-def _queries(told: "Status") -> str:
-    total = sum(told.standing.values())
-    if not told.registry_version:
+def _queries(status: "Status") -> str:
+    total = sum(status.standing.values())
+    if not status.registry_version:
         return "none registered yet: fencepost queries import FILE"
-    kinds = " · ".join(f"{many:,} {kind}" for kind, many in told.standing.items())
+    kinds = " · ".join(f"{many:,} {kind}" for kind, many in status.standing.items())
     shown = f" ({kinds})" if kinds else ""
-    return f"{total:,} standing{shown}, registry version {told.registry_version}"
+    return f"{total:,} standing{shown}, registry version {status.registry_version}"
 
 
 def _last_run(run: Mapping[str, Any], *, joins: bool) -> str:
@@ -139,7 +139,7 @@ def _last_run(run: Mapping[str, Any], *, joins: bool) -> str:
 
 def _found(run: Mapping[str, Any], *, joins: bool) -> str:
     if joins:
-        changes = f"{counted(run['band_changes'], 'change', 'changes')} of bands"
+        changes = f"{counted(run['band_changes'], 'band change')}"
         return f"{counted(run['pairs'], 'pair', 'pairs')}, {changes}"
     return (
         f"{counted(run['events'], 'event', 'events')}, "
@@ -157,12 +157,12 @@ def _quarantine(reasons: Mapping[str, int]) -> str:
 
 
 def _unseen(unseen: Mapping[str, Any]) -> Iterator[str]:
-    """Say which rules name streams that no tuple came of: a typing error, or a silent source."""
+    """List rules that name streams without any tuple: a typo, or a silent source."""
     from fencepost.text import escaped
 
     streams = counted(unseen["streams"], "stream")
     rules = "1 rule names" if unseen["queries"] == 1 else f"{unseen['queries']:,} rules name"
-    yield _line("unseen", f"{rules} {streams} that no tuple came of:")
+    yield _line("unseen", f"{rules} {streams} without any tuple:")
     for row in unseen["first"]:
         yield _line(
             "", f"{escaped(row['id'], 60)}: '{escaped(row['stream'], 60)}' of {row['feed']}"
@@ -171,22 +171,22 @@ def _unseen(unseen: Mapping[str, Any]) -> Iterator[str]:
         yield _line("", "…")
 
 
-def _refused(told: "Status") -> Iterator[str]:
-    """Name the refused deliveries that nobody has answered, the latest, and say what answers."""
+def _refused(status: "Status") -> Iterator[str]:
+    """List the latest refused deliveries that are unanswered, and say what answers them."""
     from fencepost.text import escaped
     from pipelines.cli.run_output import in_one_line
 
-    refused, unanswered = counted(told.refused, "delivery", "deliveries"), len(told.unanswered)
+    refused, unanswered = counted(status.refused, "delivery", "deliveries"), len(status.unanswered)
     if not unanswered:
         yield _line("refused", f"{refused}, all answered      {REFUSED_SQL}")
         return
     yield _line("refused", f"{unanswered:,} unanswered of {refused}      {REFUSED_SQL}")
-    for row in told.unanswered[: -LATEST - 1 : -1]:
+    for row in status.unanswered[: -LATEST - 1 : -1]:
         detail = in_one_line(row["detail"] or "")
         yield _line("", f"{row['feed']}/{escaped(row['path'])}: {row['reason']}: {detail}")
     if unanswered > LATEST:
         yield _line("", f"… and {unanswered - LATEST:,} more")
-    yield _line("", "mend, then fencepost quarantine retry; or fencepost quarantine dismiss")
+    yield _line("", "fix them and fencepost quarantine retry, or fencepost quarantine dismiss")
 
 
 def _instant(iso: str) -> str:

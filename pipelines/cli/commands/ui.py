@@ -1,4 +1,4 @@
-"""`fencepost ui`: Dagster's UI on this project, and its reports."""
+"""`fencepost ui`: Dagster's UI for this project, and its reports."""
 
 import os
 from pathlib import Path
@@ -11,16 +11,18 @@ from fencepost.extras import require
 from pipelines.cli.options import AsJson, Config, print_json
 
 UNGUARDED = (
-    "note: the UI has no log-in of its own: whoever reaches {host} can start and stop runs. Put a "
-    "proxy that asks for one before it, or leave --expose and --host out."
+    "note: the UI has no login: whoever can reach {host} can start and stop runs. Put a proxy with "
+    "a login in front of it, or drop --expose and --host."
 )
 
 
 def ui(
     *,
-    port: Annotated[int, typer.Option("--port", "-p", min=1, max=65535, help="Its port.")] = 3000,
+    port: Annotated[
+        int, typer.Option("--port", "-p", min=1, max=65535, help="Port of the UI.")
+    ] = 3000,
     host: Annotated[
-        str, typer.Option("--host", metavar="ADDRESS", help="Where it listens.")
+        str, typer.Option("--host", metavar="ADDRESS", help="Address to listen on.")
     ] = "127.0.0.1",
     reports_port: Annotated[
         int | None,
@@ -28,24 +30,23 @@ def ui(
             "--reports-port",
             min=1,
             max=65535,
-            help="The port of the reports.",
-            show_default="the next free one after --port",
+            help="Port of the reports.",
+            show_default="the next free one",
         ),
     ] = None,
     expose: Annotated[
-        bool, typer.Option("--expose", help="Listen where other machines can reach it, too.")
+        bool, typer.Option("--expose", help="Allow an address that other machines can reach.")
     ] = False,
     as_json: AsJson = False,
     config: Config = None,
 ) -> None:
-    """Open Dagster's UI on this project, until Ctrl-C.
+    """Serve Dagster's UI for this project, until Ctrl-C.
 
-    It shows the assets of each feed, their partitions, checks and runs, and starts runs. What it
-    remembers of them is kept in .dagster/ beside fencepost.toml; a dagster.yaml or workspace.yaml
-    that is missing there is made. The address is printed as soon as the project is loaded, in about
-    ten seconds.
+    It shows each feed's assets, partitions, checks and runs, and starts runs. Its history is kept
+    in .dagster/ beside fencepost.toml; a missing dagster.yaml or workspace.yaml is created there.
+    The address is printed once the project is loaded, in about ten seconds.
 
-    The folder reports/ is served beside it, read only, at the next port: the UI links there.
+    The folder reports/ is served read-only on the next port; the UI links to it.
 
     \b
     Examples:
@@ -59,26 +60,26 @@ def ui(
     from pipelines.serve.ui.server import Address, serve
 
     settings = load(config)
-    Note.read(settings.root)  # says what to do where there is no lake
+    Note.read(settings.root)  # an error says what to do without a lake
     at = Address(host, port)
     if not at.is_private and not expose:
         raise InputError(
-            f"--host {host} lets other machines in, and the UI has no log-in of its own: say "
-            "--expose too if that is meant, or leave --host out"
+            f"--host {host} lets other machines in, and the UI has no login: add --expose if that "
+            "is intended, or drop --host"
         )
-    at.refuse_taken()
+    at.refuse_in_use()
     reports = at.next_free() if reports_port is None else Address(host, reports_port)
-    reports.refuse_taken()
+    reports.refuse_in_use()
     file = settings.file or Path.cwd()
     made_ready(file.parent)
     if not at.is_private:
         typer.echo(UNGUARDED.format(host=host), err=True)
-    typer.echo("starting Dagster; Ctrl-C ends it", err=True)
+    typer.echo("starting Dagster; Ctrl-C stops it", err=True)
 
     def ready(process: int) -> None:
         if as_json:
-            told = {"url": at.url, "reports": reports.url}
-            print_json({**told, "project": str(file), "process": process})
+            urls = {"url": at.url, "reports": reports.url}
+            print_json({**urls, "project": str(file), "process": process})
         else:
             typer.echo(f"{at.url}   {file}")
             typer.echo(f"{reports.url}   {settings.reports}")
@@ -88,7 +89,7 @@ def ui(
 
 
 def made_ready(folder: Path) -> None:
-    """Make the files that Dagster reads, where they are missing, as `fencepost init` does."""
+    """Create the files that Dagster reads, if missing, as `fencepost init` does."""
     from pipelines.project.templates import FOR_DAGSTER, content
 
     for name in FOR_DAGSTER:

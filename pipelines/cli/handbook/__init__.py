@@ -1,6 +1,6 @@
-"""The pages of docs/ that are written from the code, so that they cannot say anything else.
+"""The pages of docs/ that are generated from the code.
 
-`python -m pipelines.cli.handbook` writes them; a test says when they are behind.
+`python -m pipelines.cli.handbook` writes them; a test fails when they are out of date.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,6 +14,6 @@ PAGES: Mapping[str, Callable[[], str]] = {
     "cli.md": commands,
     "api.md": api,
 }
-"""By its name in docs/: what writes a page."""
+"""By file name in docs/: what writes the page."""
 
 __all__ = ["PAGES", "api", "commands", "configuration"]

@@ -1,4 +1,4 @@
-"""Write the pages that are written from the code: `python -m pipelines.cli.handbook`."""
+"""Write the generated pages of docs/: `python -m pipelines.cli.handbook`."""
 
 from pathlib import Path
 

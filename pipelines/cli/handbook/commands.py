@@ -1,4 +1,4 @@
-"""docs/cli.md: the help of every command, as the command itself gives it."""
+"""docs/cli.md: the help of every command."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -12,7 +12,7 @@ WIDTH = 80
 TOP = """\
 # The command line
 
-Written by `python -m pipelines.cli.handbook` from what the commands say of themselves; do not edit.
+Generated from the commands' help by `python -m pipelines.cli.handbook`; do not edit.
 """
 
 
@@ -24,7 +24,7 @@ def commands() -> str:
 
 
 def _context(command: Any, name: str, parent: typer.Context | None) -> typer.Context:  # noqa: ANN401
-    """Open a command as if it had been typed, without asking for its arguments."""
+    """Open a command as if it had been typed, without its arguments."""
     made: typer.Context = command.make_context(
         name,
         [],

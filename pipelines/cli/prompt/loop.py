@@ -1,7 +1,7 @@
-"""The prompt: what is typed, answered until Ctrl-D.
+"""The prompt: statements and commands, until Ctrl-D.
 
-Enter runs what is whole, and begins a new line in what is not; Ctrl-C drops what is typed, or
-cancels the statement that runs.
+Enter runs complete input, and begins a new line in incomplete input; Ctrl-C drops what is typed, or
+cancels the running statement.
 """
 
 import os
@@ -23,8 +23,8 @@ from prompt_toolkit.shortcuts import CompleteStyle
 
 from fencepost.errors import FencepostError, InputError
 from fencepost.text import did_you_mean, shortened
+from pipelines.cli.prompt.execution import execute
 from pipelines.cli.prompt.history import History, prepared, state_folder
-from pipelines.cli.prompt.running import run
 from pipelines.cli.prompt.statements import is_blank, is_whole, split
 from pipelines.cli.prompt.suggestions import suggestions
 from pipelines.cli.tables import (
@@ -42,21 +42,21 @@ from pipelines.serve.views.answers import Form
 ASKS = "fencepost> "
 GOES_ON = "      ...> "
 HELP = """\
-A statement ends with ; and may take several lines. Statements only read.
-  .views              list what can be asked
+A statement ends with ; and may span several lines. Statements are read-only.
+  .views              list views and tables
   .describe NAME      show the columns of a view or table
   .format [NAME]      show answers as table, lines, csv or json
-  .limit [N]          print at most so many rows; 0: all
+  .limit [N]          set the maximum number of rows; 0: all
   .help               show this
-  .exit               end, like Ctrl-D
+  .exit               quit, like Ctrl-D
 Tab completes names and keywords. Ctrl-C cancels a statement, or drops what is typed."""
 FORMS = tuple(form for form in get_args(Form) if form != "parquet")
 LOCAL = 3
-"""Where a terminal's attributes have its local modes."""
+"""The place of the local modes in a terminal's attributes."""
 
 ENDS = (".exit", ".quit")
 WORDS = ("help", "exit", "quit")
-"""What people type where a command is meant."""
+"""Commands that people type without the dot."""
 
 
 class _Offers(Completer):
@@ -64,18 +64,18 @@ class _Offers(Completer):
 
     def __init__(self, settings: Settings) -> None:
         self.relations = relations(settings.tables)
-        takes: dict[str, Iterable[str]] = dict.fromkeys(Prompt.COMMANDS, ())
-        self.commands = {**takes, ".describe": self.relations, ".format": FORMS}
+        arguments: dict[str, Iterable[str]] = dict.fromkeys(Prompt.COMMANDS, ())
+        self.commands = {**arguments, ".describe": self.relations, ".format": FORMS}
 
     def get_completions(self, document: Document, _: CompleteEvent) -> Iterator[Completion]:
-        """Offer what can stand at the cursor."""
+        """Offer what fits at the cursor."""
         place = document.cursor_position
         for each in suggestions(document.text, place, self.relations, self.commands):
             yield Completion(each.text, -each.typed, display_meta=each.what)
 
 
 def prompt(settings: Settings, form: Form, limit: int | None) -> None:
-    """Answer what is typed until Ctrl-D. LakeError where there is no lake."""
+    """Run statements until Ctrl-D. LakeError if there is no lake."""
     Note.read(settings.root)
     asking: PromptSession[str] = PromptSession(
         ASKS,
@@ -88,7 +88,7 @@ def prompt(settings: Settings, form: Form, limit: int | None) -> None:
         prompt_continuation=GOES_ON,
     )
     answering = Prompt(settings, form, limit)
-    typer.echo(f"{settings.root}\n.help shows what can be typed; Ctrl-D ends")
+    typer.echo(f"{settings.root}\n.help lists commands; Ctrl-D quits")
     with _keys_kept(sys.stdin.fileno()):
         while not answering.ended:
             try:
@@ -97,19 +97,19 @@ def prompt(settings: Settings, form: Form, limit: int | None) -> None:
                 continue
             except EOFError:
                 return
-            answering.take(typed)
+            answering.run(typed)
 
 
 @contextmanager
 def _keys_kept(terminal: int) -> Iterator[None]:
-    """Keep what is typed while a statement runs for the next prompt, key by key.
+    """Keep keys typed while a statement runs for the next prompt.
 
-    A terminal that reads lines would take a Ctrl-D for the end of its input, for good.
+    A terminal in line mode would treat a Ctrl-D as the end of input, for good.
     """
     before = termios.tcgetattr(terminal)
-    kept = [*before]
-    kept[LOCAL] &= ~(termios.ICANON | termios.ECHO)
-    termios.tcsetattr(terminal, termios.TCSANOW, kept)
+    raw = [*before]
+    raw[LOCAL] &= ~(termios.ICANON | termios.ECHO)
+    termios.tcsetattr(terminal, termios.TCSANOW, raw)
     try:
         yield
     finally:
@@ -120,12 +120,12 @@ def _history(around: Mapping[str, str]) -> AnyHistory:
     try:
         return History(str(prepared(state_folder(around))))
     except (OSError, RuntimeError) as why:  # no home
-        sys.stderr.write(f"what is typed is not kept for the next time: {why}\n")
+        sys.stderr.write(f"history is not saved: {why}\n")
         return InMemoryHistory()
 
 
 def _keys() -> KeyBindings:
-    """Let Enter run what is whole."""
+    """Let Enter run complete input."""
     keys = KeyBindings()
 
     @keys.add("enter")
@@ -140,16 +140,16 @@ def _keys() -> KeyBindings:
 
 
 def is_command(typed: str) -> bool:
-    """Say whether what is typed is for the prompt itself, not for SQL."""
+    """Say whether the input is a command of the prompt, not SQL."""
     return typed.lstrip().startswith(".") or typed.strip().lower() in WORDS
 
 
 class Prompt:
-    """What the prompt does with what is typed: commands, and statements one after another.
+    """Runs the input: commands, and statements one by one.
 
-    form   how answers are printed
-    limit  how many rows are printed at most; None: as the form has it
-    ended  whether it was asked to end
+    form   the format of answers
+    limit  the maximum number of rows; None: the default of the format
+    ended  whether .exit was typed
     """
 
     COMMANDS = (".help", ".views", ".describe", ".format", ".limit", *ENDS)
@@ -158,8 +158,8 @@ class Prompt:
         self.settings, self.form, self.limit = settings, form, limit
         self.ended = False
 
-    def take(self, typed: str) -> None:
-        """Do what was typed; an error is said, and ends what was typed with it, nothing else."""
+    def run(self, typed: str) -> None:
+        """Run the input; an error is printed, and ends this input, nothing else."""
         try:
             if is_command(typed):
                 self._command(*typed.split())
@@ -177,15 +177,15 @@ class Prompt:
     def _answer(self, statement: str) -> None:
         begun = time.perf_counter()
         most = most_rows(self.form, self.limit)
-        answer = run(self.settings, statement, most)
+        answer = execute(self.settings, statement, most)
         took = time.perf_counter() - begun
         print_answer(answer, self.form, most, BY_COMMAND)
         sys.stdout.flush()
         sys.stderr.write(f"{took:.2f} s\n")
 
-    def _command(self, name: str, *given: str) -> None:
+    def _command(self, name: str, *arguments: str) -> None:
         name = name.lower() if name.startswith(".") else f".{name.lower()}"
-        does: dict[str, Callable[..., None]] = {
+        actions: dict[str, Callable[..., None]] = {
             ".help": lambda: typer.echo(HELP),
             ".views": lambda: print_relations(self.settings.tables),
             ".describe": self._describe,
@@ -195,17 +195,18 @@ class Prompt:
         if name in ENDS:
             self.ended = True
             return
-        if name not in does:
+        if name not in actions:
             near = did_you_mean(name, self.COMMANDS)
             raise InputError(f"unknown command '{shortened(name)}'; .help lists them.{near}")
         most = 1 if name in (".describe", ".format", ".limit") else 0
-        if len(given) > most:
-            raise InputError(f"{name} takes {'one word' if most else 'nothing'}: {' '.join(given)}")
-        does[name](*given)
+        if len(arguments) > most:
+            expected = "one argument" if most else "no argument"
+            raise InputError(f"{name} takes {expected}: {' '.join(arguments)}")
+        actions[name](*arguments)
 
     def _describe(self, name: str = "") -> None:
         if not name:
-            raise InputError("name what to describe: .describe NAME; .views lists the names")
+            raise InputError(".describe needs a name; .views lists them")
         print_description(self.settings.tables, name.rstrip(";"))
 
     def _format(self, name: str = "") -> None:
@@ -216,10 +217,10 @@ class Prompt:
             self.form = next(form for form in get_args(Form) if form == name)
         typer.echo(f"format: {self.form}")
 
-    def _limit(self, given: str = "") -> None:
-        if given:
-            if not given.isascii() or not given.isdigit():
-                raise InputError(f".limit takes a whole number, 0 for all: '{shortened(given)}'")
-            self.limit = int(given)
+    def _limit(self, rows: str = "") -> None:
+        if rows:
+            if not rows.isascii() or not rows.isdigit():
+                raise InputError(f".limit takes a whole number, 0 for all: '{shortened(rows)}'")
+            self.limit = int(rows)
         most = most_rows(self.form, self.limit)
         typer.echo(f"limit: {f'{most:,} rows' if most else 'none'}")

@@ -1,6 +1,6 @@
 """Where a statement ends: at a `;` outside of quotes and comments.
 
-Law: the statements and the rest, put together again, are the text; a `;` in a quoted text, a quoted
+Law: the statements and the rest, joined, are the text; a `;` in a quoted text, a quoted
 name, a comment or a dollar-quoted text ends nothing.
 """
 
@@ -36,6 +36,6 @@ def is_blank(text: str) -> bool:
 
 
 def is_whole(text: str) -> bool:
-    """Say whether the text can be run: nothing is left open after its last `;`."""
+    """Say whether the text can be run: nothing is open after its last `;`."""
     statements, rest = split(text)
     return bool(statements) and is_blank(rest)

@@ -1,7 +1,7 @@
-"""What can be completed at a place in a statement: views, columns, keywords, commands.
+"""What can be completed at the cursor: views, columns, keywords, commands.
 
-Law: what is offered begins with what was typed, whatever its case; nothing is read but the names
-that the settings declare.
+Law: suggestions begin with what was typed, in any case; nothing is read but the names that the
+settings declare.
 """
 
 import re
@@ -27,7 +27,7 @@ _WANTS_RELATION = re.compile(r'\b(?:from|join|describe|summarize)\s+"?\w*\Z', re
 
 @dataclass(frozen=True)
 class Suggestion:
-    """What can stand in place of the last `typed` characters, and what it is."""
+    """A text for the last `typed` characters, and what it is."""
 
     text: str
     typed: int
@@ -40,7 +40,7 @@ def suggestions(
     relations: Mapping[str, Relation],
     commands: Mapping[str, Iterable[str]],
 ) -> Iterator[Suggestion]:
-    """Complete the word that ends at this place. `commands` names what each of them takes."""
+    """Complete the word that ends at this place. `commands` has the arguments of each."""
     before = text[:place]
     command = _COMMAND.match(before)
     if command:
@@ -65,12 +65,12 @@ def _of_command(
     if command["given"] is None:
         yield from _fitting(command["command"], ((name, "") for name in commands))
     else:
-        takes = commands.get(command["command"], ())
-        yield from _fitting(command["given"], ((name, "") for name in takes))
+        arguments = commands.get(command["command"], ())
+        yield from _fitting(command["given"], ((name, "") for name in arguments))
 
 
 def _used(text: str, relations: Mapping[str, Relation]) -> Iterator[tuple[str, Relation]]:
-    """Name the relations of a statement, by their own names and by those that it gives them."""
+    """Give the relations of a statement, by their own names and by their aliases."""
     for name, alias in _NAMED.findall(text):
         relation = relations.get(name)
         if relation is not None:

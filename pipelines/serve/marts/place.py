@@ -1,4 +1,4 @@
-"""A mart's folder: how it comes into being, how files take the place of others, how it stays small.
+"""A mart's folder: how it is created, how files replace others, how it stays small.
 
 Law: rows of an older moment never replace those of a newer one.
 """
@@ -24,28 +24,28 @@ FOLDER = "marts"
 TRIES = 100
 ONE_TRY = 0
 
-KEPT = timedelta(hours=2)
-"""How long a file stays that a refresh has replaced: for readers that opened the mart before."""
+RETENTION = timedelta(hours=2)
+"""How long replaced files stay, for readers that opened the mart before."""
 
 PROPERTIES = {"delta.logRetentionDuration": "interval 2 days"}
-"""A mart can be made from the lake at any time, so its past is worth little."""
+"""A mart can be rebuilt from the lake at any time, so its history is worth little."""
 
 
 class Overtaken(Exception):
-    """Somebody else has refreshed the same rows since they were asked for."""
+    """Somebody else has refreshed the same rows since they were queried."""
 
 
 def folder_of(root: Path, name: str) -> Path:
-    """Say where a mart of a lake lies."""
+    """Give the folder of a mart."""
     return root / FOLDER / name
 
 
 def opened(root: Path, table: Table) -> DeltaTable:
-    """Open a mart; make it where it is not yet, or finish it where that was cut off."""
+    """Open a mart; create it if missing, or finish a creation that was interrupted."""
     if (root / FOLDER / "_delta_log").is_dir():
         raise LakeError(
-            f"the lake {root} has a feed '{FOLDER}' where its marts would lie: declare the feed "
-            "anew under another name"
+            f"the lake {root} has a feed '{FOLDER}' in the place of its marts: declare the feed "
+            "under another name"
         )
     folder = folder_of(root, table.name)
     if not _is_made(folder):
@@ -58,8 +58,8 @@ def opened(root: Path, table: Table) -> DeltaTable:
     if has != table.arrow.names:
         expected = ", ".join(table.arrow.names)
         raise LakeError(
-            f"the mart {folder} has the columns {', '.join(has)}, and {expected} were expected: "
-            "move the folder away, and the next refresh makes it anew"
+            f"the mart {folder} has the columns {', '.join(has)}, where {expected} were expected: "
+            "move the folder away, and the next refresh creates it again"
         )
     return delta
 
@@ -74,10 +74,10 @@ def _is_made(folder: Path) -> bool:
 def put(
     folder: Path, table: Table, files: Sequence[DataFile], evidence: Evidence, since: int
 ) -> int:
-    """Commit files in the place of the feed's; give the version; Overtaken if they are old.
+    """Replace the feed's files by these; give the version; Overtaken if they are old.
 
-    `since` is the version before the rows were asked for. Versions made after it by others are
-    looked at: those of other feeds do not matter, those of this feed may hold newer rows.
+    `since` is the version before the rows were queried. Of later versions by others, those of other
+    feeds do not matter, those of this feed may have newer rows.
     """
     for _ in range(TRIES):
         delta = open_table(folder)
@@ -99,7 +99,7 @@ def put(
         except DeltaError as failure:
             if not commit_path(folder, at + 1).exists():
                 raise LakeError(f"the mart {folder} cannot be committed to: {failure}") from failure
-        except OSError as failure:  # whether it came through, the log will say
+        except OSError as failure:  # the log says whether it was committed
             ours = _since(folder, evidence, since, at + 1)
             if ours is None:
                 refuse_failing(failure, commit_path(folder, at + 1))
@@ -111,7 +111,7 @@ def put(
 
 
 def _since(folder: Path, evidence: Evidence, since: int, at: int) -> int | None:
-    """Find our own commit among the newest ones; Overtaken where another is of the same feed."""
+    """Find our own commit among the newest ones; Overtaken if another is of the same feed."""
     for version in range(since + 1, at + 1):
         said = Evidence.from_json(user_metadata(folder, version))
         if said is not None and said.key == evidence.key:
@@ -121,27 +121,27 @@ def _since(folder: Path, evidence: Evidence, since: int, at: int) -> int | None:
     return None
 
 
-def tidy(root: Path, kept: timedelta = KEPT) -> int:
-    """Delete the files of all marts that nobody needs any more; give their number."""
+def tidy(root: Path, retention: timedelta = RETENTION) -> int:
+    """Delete the obsolete files of all marts; give their number."""
     gone = 0
     for name in MARTS:
         folder = folder_of(root, name)
         if DeltaTable.is_deltatable(str(folder)):
-            gone += len(swept(folder, kept))
+            gone += len(swept(folder, retention))
     return gone
 
 
-def swept(folder: Path, kept: timedelta = KEPT) -> list[str]:
-    """Delete files that were replaced so long ago, and those as old that no version names."""
-    hours = int(kept.total_seconds() // 3600)
+def swept(folder: Path, retention: timedelta = RETENTION) -> list[str]:
+    """Delete files replaced before the retention, and those as old that no version names."""
+    hours = int(retention.total_seconds() // 3600)
     return open_table(folder).vacuum(
         retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
     )
 
 
 def crowded(name: str) -> LakeError:
-    """Make the error of a mart that others write to all the time."""
+    """The error of a mart that others write to all the time."""
     return LakeError(
         f"the mart '{name}' could not be refreshed in {TRIES} attempts: each time another writer "
-        "was first. Look for other programs that write to it; nothing of it is half-written"
+        "was first. Look for other programs that write to it; nothing is half-written"
     )

@@ -1,7 +1,7 @@
-"""A refresh: what the views show of a feed, put into its marts.
+"""A refresh: what the views show of a feed, written to its marts.
 
-Law: the versions of the marts are noted before the views are asked. So what a refresh would write
-is older than what another wrote meanwhile only if a version has come since, and then it asks again.
+Law: the versions of the marts are noted before the views are queried. So a refresh has older rows
+than another wrote meanwhile only if there is a new version, and then it queries again.
 """
 
 import time
@@ -21,13 +21,13 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import Note, open_table
 from pipelines.project.settings import Settings
 from pipelines.serve.marts.place import TRIES, Overtaken, crowded, folder_of, opened, put, swept
-from pipelines.serve.marts.write import BATCH, Laid
+from pipelines.serve.marts.write import BATCH, MartRows
 from pipelines.serve.views.duckdb import duckdb_session
 from schemas import Table
 from schemas.marts import MARTS
 
 SWEPT_EVERY = 50
-"""After so many versions the files that were replaced are deleted by the way."""
+"""After so many versions the obsolete files are deleted in passing."""
 
 
 @dataclass(frozen=True)
@@ -44,13 +44,13 @@ class MartReport:
 
 
 def refresh(settings: Settings, feed: str, names: Sequence[str] | None = None) -> list[MartReport]:
-    """Bring marts of a feed up to date, all of them or those that are named.
+    """Bring marts of a feed up to date, all of them or those named.
 
-    All are of one moment, unless others refresh the feed meanwhile. Memory does not grow with what
-    is written.
+    All are of one moment, unless others refresh the feed meanwhile. Memory does not grow with the
+    number of rows.
     """
     wanted = _chosen(settings, feed, names)
-    Note.read(settings.root)  # where no lake is nothing is made
+    Note.read(settings.root)  # without a lake nothing is created
     done: dict[str, MartReport] = {}
     for _ in range(TRIES):
         missing = [name for name in wanted if name not in done]
@@ -82,48 +82,48 @@ def _refreshed(
     """Refresh one mart from what a session sees."""
     started = time.perf_counter()
     folder, table = folder_of(root, name), MARTS[name]
-    laid = Laid(folder, table, feed)
-    laid.take(_asked(session, table, feed))
+    rows = MartRows(folder, table, feed)
+    rows.write(_view_rows(session, table, feed))
     point(f"marts.{name}.written")
     delta = open_table(folder)
-    changed = not laid.stand_in(delta)
+    changed = not rows.equal_those_of(delta)
     if changed:
-        version = _put(session, laid, since)
+        version = _put(session, rows, since)
         point(f"marts.{name}.committed")
     else:
-        laid.discard()
+        rows.discard()
         version = int(delta.version())
     took = time.perf_counter() - started
-    return MartReport(name, feed, laid.rows, took, version, folder, changed)
+    return MartReport(name, feed, rows.count, took, version, folder, changed)
 
 
-def _put(session: duckdb.DuckDBPyConnection, laid: Laid, since: int) -> int:
-    """Commit what was laid down, and say with it as of which epoch it is; give the version."""
-    told = "SELECT MAX(d.epoch), MAX(d.generation) FROM done_epochs d WHERE d.lane = "
-    epoch, generation = session.execute(f"{told}'{laid.feed}'").fetchall()[0]
+def _put(session: duckdb.DuckDBPyConnection, rows: MartRows, since: int) -> int:
+    """Commit the rows, and with them as of which epoch they are; give the version."""
+    newest = "SELECT MAX(d.epoch), MAX(d.generation) FROM done_epochs d WHERE d.lane = "
+    epoch, generation = session.execute(f"{newest}'{rows.feed}'").fetchall()[0]
     evidence = Evidence(
         "mart",
         uuid.uuid4().hex,
-        laid.feed,
+        rows.feed,
         1,
         epoch or 0,
         generation or 0,
-        laid.rows,
-        laid.hash,
+        rows.count,
+        rows.hash,
     )
     try:
-        version = put(laid.folder, laid.table, laid.files, evidence, since)
+        version = put(rows.folder, rows.table, rows.files, evidence, since)
     except Overtaken:
-        laid.discard()
+        rows.discard()
         raise
     if version % SWEPT_EVERY == 0:
         with suppress(DeltaError):  # another does it at the same time
-            swept(laid.folder)
+            swept(rows.folder)
     return version
 
 
-def _asked(session: duckdb.DuckDBPyConnection, table: Table, feed: str) -> Iterator[pa.Table]:
-    """Give a view's rows of a feed in the mart's order; the feed's name is one that is declared."""
+def _view_rows(session: duckdb.DuckDBPyConnection, table: Table, feed: str) -> Iterator[pa.Table]:
+    """Give a view's rows of a declared feed in the mart's order."""
     columns = ", ".join(f"v.{name}" for name in table.in_files.names)
     order = ", ".join(f"v.{name}" for name in table.sorted_by)
     sql = f"SELECT {columns} FROM {table.name} v WHERE v.feed = '{feed}' ORDER BY {order}"  # noqa: S608

@@ -1,7 +1,6 @@
-"""Rows laid down in data files as they come, and held against those that a mart has.
+"""Rows written to data files as they come, and compared with those that a mart has.
 
-Law: a row group of rows is in memory at most, and what is laid down is in no table until it is put
-there.
+Law: at most one row group is in memory, and the files are in no table until they are committed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,32 +18,32 @@ from schemas import Table
 BATCH = 1 << 16
 
 FILE_ROWS = 1 << 22
-"""Rows of a data file, more or less."""
+"""Rows of a data file, approximately."""
 
 
-class Laid:
-    """The rows of a feed, laid down in files: which, how many rows, and their hash."""
+class MartRows:
+    """The rows of a feed in new files: the files, how many rows, and their hash."""
 
     def __init__(self, folder: Path, table: Table, feed: str) -> None:
         """Begin with no row and no file."""
         self.folder, self.table, self.feed = folder, table, feed
-        self.rows = self.hash = 0
+        self.count = self.hash = 0
         self.files: list[DataFile] = []
 
-    def take(self, batches: Iterator[pa.Table]) -> None:
-        """Lay down all of it, a file for each few million rows. O(n)."""
+    def write(self, batches: Iterator[pa.Table]) -> None:
+        """Write all batches, a file per few million rows. O(n)."""
         more = next(batches, None)
         while more is not None:
             more = self._one_file(more, batches)
 
     def _one_file(self, first: pa.Table, batches: Iterator[pa.Table]) -> pa.Table | None:
-        """Fill one file; give what comes after it."""
+        """Fill one file; give the next batch."""
         rows: pa.Table | None = first
-        until = self.rows + FILE_ROWS
+        until = self.count + FILE_ROWS
         with GrowingFile(self.folder, self.table, {"feed": self.feed}) as file:
-            while rows is not None and self.rows < until:
+            while rows is not None and self.count < until:
                 file.add(rows)
-                self.rows += rows.num_rows
+                self.count += rows.num_rows
                 self.hash = added(self.hash, content_hash(rows))
                 rows = next(batches, None)
         self.files.append(file.closed())
@@ -55,14 +54,14 @@ class Laid:
         for file in self.files:
             (self.folder / file.path).unlink(missing_ok=True)
 
-    def stand_in(self, delta: DeltaTable) -> bool:
+    def equal_those_of(self, delta: DeltaTable) -> bool:
         """Say whether the mart's rows of the feed are these; they are read only if as many."""
         files = [f for f in active_files(delta, self.table) if f.partition["feed"] == self.feed]
-        if sum(file.rows for file in files) != self.rows:
+        if sum(file.rows for file in files) != self.count:
             return False
         try:
             return self._hash_of(files) == self.hash
-        except (OSError, pa.ArrowException):  # lost or damaged: it is written anew
+        except (OSError, pa.ArrowException):  # lost or damaged: it is written again
             return False
 
     def _hash_of(self, files: Sequence[DataFile]) -> int:

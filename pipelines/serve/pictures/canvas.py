@@ -1,7 +1,7 @@
-"""The pen: bars, lines and words on a transparent sheet, measured in points of a screen.
+"""The pen: bars, lines and text on a transparent sheet, measured in points of a screen.
 
 A sheet is drawn twice as fine as it is measured, so it is crisp on fine screens. Its colours are of
-middle brightness: they read on white as they do on black (contrast 4 to 1 and more for words).
+medium brightness: they read on white and on black (contrast 4 to 1 or more for text).
 
 Law: nothing outside the sheet decides how it looks: no settings of the user's, no installed fonts,
 no state of Matplotlib's that others could have changed. The same strokes give the same bytes.
@@ -26,7 +26,7 @@ INK = "#7b8593"
 FAINT = 0.22
 DPI = 100
 FINE = 1.3
-"""Finer than shown, and as wide as Dagster's dialog: it scrolls what is wider."""
+"""Finer than shown, and as wide as Dagster's dialog, which scrolls wider pictures."""
 DEGREES = 31
 
 TEAL, ORANGE, BLUE, VIOLET, ROSE, OCHRE = (
@@ -41,7 +41,7 @@ TEAL, ORANGE, BLUE, VIOLET, ROSE, OCHRE = (
 Bytes = NDArray[np.uint8]
 Side = Literal["left", "center", "right"]
 
-_drawing = threading.Lock()  # Matplotlib is not for several threads at once
+_drawing = threading.Lock()  # Matplotlib is not thread-safe
 
 
 class Canvas:
@@ -74,14 +74,14 @@ class Canvas:
         self,
         x: float,
         y: float,
-        said: str,
+        text: str,
         side: Side = "left",
         *,
         size: float = 10,
         bold: bool = False,
     ) -> None:
         """Write one line; y is its middle."""
-        self._strokes.append(("_words", (x, y, drawable(said), side, size, bold)))
+        self._strokes.append(("_words", (x, y, drawable(text), side, size, bold)))
 
     def png(self) -> bytes:
         """Draw it."""
@@ -98,17 +98,17 @@ class Canvas:
                 axes.set_axis_off()
                 axes.set_xlim(0, WIDTH)
                 axes.set_ylim(self.height, 0)
-                for name, given in self._strokes:
-                    getattr(self, name)(axes, *given)
+                for name, arguments in self._strokes:
+                    getattr(self, name)(axes, *arguments)
                 pen: Any = FigureCanvasAgg(figure)
                 pen.draw()
                 return _packed(np.array(pen.buffer_rgba()))
 
     @staticmethod
-    def _bar(axes: "Axes", *given: Any) -> None:  # noqa: ANN401
+    def _bar(axes: "Axes", *arguments: Any) -> None:  # noqa: ANN401
         from matplotlib.patches import FancyBboxPatch
 
-        x, y, width, height, colour, alpha, round_ = given
+        x, y, width, height, colour, alpha, round_ = arguments
         style = f"round,pad=0,rounding_size={min(round_, width / 2, height / 2)}"
         look = {"facecolor": colour, "alpha": alpha, "linewidth": 0}
         axes.add_artist(
@@ -125,28 +125,28 @@ class Canvas:
         axes.add_artist(Line2D(xs, ys, color=INK, alpha=alpha, linewidth=0.6))
 
     @staticmethod
-    def _words(axes: "Axes", *given: Any) -> None:  # noqa: ANN401
-        x, y, said, side, size, bold = given
+    def _words(axes: "Axes", *arguments: Any) -> None:  # noqa: ANN401
+        x, y, text, side, size, bold = arguments
         from matplotlib.font_manager import FontProperties
 
         font = FontProperties(fname=str(_font(bold)), size=size * 72 / DPI)
-        axes.text(x, y, said, color=INK, ha=side, va="center_baseline", font=font, parse_math=False)
+        axes.text(x, y, text, color=INK, ha=side, va="center_baseline", font=font, parse_math=False)
 
 
-def width_of(said: str, size: float = 10, *, bold: bool = False) -> float:
-    """Say how wide a line is when it is written."""
+def width_of(text: str, size: float = 10, *, bold: bool = False) -> float:
+    """Give the width of a line of text."""
     from matplotlib.ft2font import FT2Font, LoadFlags
 
     font = FT2Font(str(_font(bold)))
     font.set_size(size * 72 / DPI, DPI)
-    font.set_text(drawable(said), 0.0, flags=LoadFlags.NO_HINTING)
+    font.set_text(drawable(text), 0.0, flags=LoadFlags.NO_HINTING)
     return float(font.get_width_height()[0]) / 64
 
 
-def drawable(said: str) -> str:
-    """Put a box in the place of each character that the font has no picture of."""
+def drawable(text: str) -> str:
+    """Replace characters that the font lacks by a box."""
     known = _letters()
-    return "".join(c if ord(c) in known and c.isprintable() else "▯" for c in said)
+    return "".join(c if ord(c) in known and c.isprintable() else "▯" for c in text)
 
 
 @cache
@@ -165,9 +165,9 @@ def _font(bold: bool) -> Path:
 
 
 def _packed(pixels: Bytes) -> bytes:
-    """Write a PNG. Of the edges' transparency 32 degrees are kept: so few colours take a byte each.
+    """Write a PNG with 32 degrees of transparency: so few colours take a byte each.
 
-    (Measured) a third of the bytes that Matplotlib would write, and no eye tells them apart.
+    (Measured) a third of the bytes that Matplotlib would write, with no visible difference.
     """
     from PIL import Image
 

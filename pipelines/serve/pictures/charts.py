@@ -1,6 +1,6 @@
-"""What several pictures have in common: titles, columns over a common ground, round numbers.
+"""What the pictures share: titles, columns on a baseline, round numbers.
 
-Law: a column's height is its value's share of the highest; the line above it says what that is.
+Law: a column's height is its value's share of the highest line, which is labelled.
 """
 
 import math
@@ -15,22 +15,22 @@ GAP = 0.22
 WIDEST = 76.0
 
 Stack = Sequence[float]
-"""The parts of a column, from the ground up."""
+"""The parts of a column, from the bottom up."""
 
 
 @dataclass(frozen=True)
-class Columns:
-    """Where columns stand: so many, side by side, of one width."""
+class ColumnGrid:
+    """The places of columns side by side, all of one width."""
 
     count: int
 
     @property
     def step(self) -> float:
-        """From one column to the next."""
+        """The distance from one column to the next."""
         return min(SPAN / max(self.count, 1), WIDEST / (1 - GAP))
 
     def left(self, place: int) -> float:
-        """Where a column begins, and half of the gap before it."""
+        """The left end of a column, with half of the gap before it."""
         return LEFT + place * self.step
 
     def middle(self, place: int) -> float:
@@ -39,7 +39,7 @@ class Columns:
 
 
 def titled(height: float, title: str, more: str) -> Canvas:
-    """Begin a picture with its title, and what is to be said beside it."""
+    """Begin a picture with its title and subtitle."""
     canvas = Canvas(height)
     canvas.words(14, 18, title, size=13, bold=True)
     canvas.words(14, 37, more, size=10)
@@ -47,7 +47,7 @@ def titled(height: float, title: str, more: str) -> Canvas:
 
 
 def nothing(title: str, why: str) -> Canvas:
-    """Make a picture that says that there is nothing to be seen, and why."""
+    """Make a picture that says that there is nothing to show, and why."""
     canvas = titled(96, title, "")
     canvas.bar(14, 36, WIDTH - 28, 46, INK, 0.10, 6)
     canvas.words(WIDTH / 2, 59, why, "center", size=11)
@@ -55,7 +55,7 @@ def nothing(title: str, why: str) -> Canvas:
 
 
 def legend(canvas: Canvas, y: float, named: Mapping[str, str]) -> None:
-    """Say what the colours mean, on the right."""
+    """Name the colours, on the right."""
     x = WIDTH - RIGHT
     for name, colour in reversed([*named.items()]):
         x -= width_of(name, 9.5)
@@ -66,14 +66,14 @@ def legend(canvas: Canvas, y: float, named: Mapping[str, str]) -> None:
 
 def panel(  # noqa: PLR0913
     canvas: Canvas,
-    columns: Columns,
+    columns: ColumnGrid,
     top: float,
     height: float,
     stacks: Sequence[Stack],
     colours: Sequence[str],
     joined: Sequence[bool] = (),
 ) -> float:
-    """Draw stacked columns on a ground; give what the highest line stands for.
+    """Draw stacked columns on a baseline; give the value of the highest line.
 
     `joined` columns have no gap before them.
     """
@@ -97,8 +97,8 @@ def panel(  # noqa: PLR0913
     return most
 
 
-def marked(canvas: Canvas, columns: Columns, y: float, labels: Sequence[str]) -> None:
-    """Write under the columns, as many labels as have room, the first among them."""
+def marked(canvas: Canvas, columns: ColumnGrid, y: float, labels: Sequence[str]) -> None:
+    """Write labels under the columns, as many as fit, the first among them."""
     longest = max((width_of(label, 9) for label in labels), default=0.0)
     every = max(1, math.ceil((longest + 8) / columns.step))
     for place in range(0, len(labels), every):
@@ -106,7 +106,7 @@ def marked(canvas: Canvas, columns: Columns, y: float, labels: Sequence[str]) ->
 
 
 def nice(value: float) -> float:
-    """Give the next number of the kind that one reads easily: 1, 2, 3, 4, 5, 6 or 8 and zeros."""
+    """Round up to 1, 2, 3, 4, 5, 6 or 8 followed by zeros."""
     if value <= 0:
         return 1.0
     ten = 10.0 ** math.floor(math.log10(value))
@@ -114,7 +114,7 @@ def nice(value: float) -> float:
 
 
 def compact(value: float) -> str:
-    """Write a number in few characters."""
+    """Format a number in few characters."""
     for size, name in ((1e9, " G"), (1e6, " M"), (1e3, " K")):
         if float(f"{value:.3g}") >= size:
             return f"{value / size:.3g}{name}"

@@ -1,7 +1,7 @@
-"""The other pictures: epochs, partitions, and what was not taken.
+"""The other pictures: epochs, partitions, and quarantine.
 
-Law: the seconds of epochs that were committed together are shared out among them evenly; of a job's
-seconds each phase has the share that it had of the tasks' time.
+Law: the seconds of epochs that were committed together are divided evenly among them; of a job's
+seconds each phase has its share of the tasks' time.
 """
 
 import json
@@ -26,7 +26,7 @@ from pipelines.serve.pictures.canvas import (
 from pipelines.serve.pictures.charts import (
     LEFT,
     TOP,
-    Columns,
+    ColumnGrid,
     legend,
     marked,
     nothing,
@@ -46,7 +46,7 @@ PHASES = {
     "write": ORANGE,
     "other": INK,
 }
-"""What the seconds of an epoch went to, and in which colour."""
+"""The phases of an epoch, and their colours."""
 
 CROSSED = {"in": TEAL, "out": ORANGE}
 TUPLES = BLUE
@@ -56,27 +56,27 @@ def of_epochs(feed: str, epochs: pa.Table) -> Picture:
     """Draw rows, crossings and seconds, epoch by epoch."""
     title = f"{feed}: epochs"
     if not epochs.num_rows:
-        return _nothing(title, "no epoch is done yet")
+        return _nothing(title, "no epoch yet")
     rows = epochs.to_pylist()
     shared = [row["plan"] for row in rows]
     spent = [_spent(row["seconds"], row["together"]) for row in rows]
     joined = [a == b for a, b in zip(shared, [None, *shared], strict=False)]
     took = sum(sum(each.values()) for each in spent)
-    columns = Columns(len(rows))
+    columns = ColumnGrid(len(rows))
     canvas = titled(_height(3), title, _which(len(rows), rows[0]["of"], "epoch"))
     total = sum(row["rows"] for row in rows)
     crossed = [[row["entered"], row["left"]] for row in rows]
-    found = sum(map(sum, crossed))
+    crossings = sum(map(sum, crossed))
     _named(canvas, 0, "rows", f"{total:,}")
     panel(canvas, columns, _top(0), PANEL, [[row["rows"]] for row in rows], [TUPLES])
-    _named(canvas, 1, "crossings", f"{found:,}", CROSSED)
+    _named(canvas, 1, "crossings", f"{crossings:,}", CROSSED)
     panel(canvas, columns, _top(1), PANEL, crossed, [*CROSSED.values()])
     _named(canvas, 2, "seconds", f"{took:,.1f}", PHASES)
     stacks = [[each[phase] for phase in PHASES] for each in spent]
     panel(canvas, columns, _top(2), PANEL, stacks, [*PHASES.values()], joined)
     marked(canvas, columns, _top(3) - BETWEEN + 12, [str(row["epoch"]) for row in rows])
     alt = f"{title} {rows[0]['epoch']} to {rows[-1]['epoch']}: "
-    alt += f"{counted(total, 'row')}, {counted(found, 'crossing')}"
+    alt += f"{counted(total, 'row')}, {counted(crossings, 'crossing')}"
     return Picture(canvas.png(), f"{alt}, {took:,.1f} seconds.")
 
 
@@ -84,28 +84,28 @@ def of_partitions(feed: str, partitions: pa.Table) -> Picture:
     """Draw tuples and events, partition by partition."""
     title = f"{feed}: partitions"
     if not partitions.num_rows:
-        return _nothing(title, "no partition is evaluated yet")
+        return _nothing(title, "no partition yet")
     rows = partitions.to_pylist()
-    columns = Columns(len(rows))
+    columns = ColumnGrid(len(rows))
     canvas = titled(_height(2) + 14, title, _which(len(rows), rows[0]["of"], "partition"))
     tuples = sum(row["tuples"] for row in rows)
     crossed = [[row["entered"], row["left"]] for row in rows]
-    found = sum(map(sum, crossed))
+    crossings = sum(map(sum, crossed))
     _named(canvas, 0, "tuples", f"{tuples:,}")
     panel(canvas, columns, _top(0), PANEL, [[row["tuples"]] for row in rows], [TUPLES])
-    _named(canvas, 1, "events", f"{found:,}", CROSSED)
+    _named(canvas, 1, "events", f"{crossings:,}", CROSSED)
     panel(canvas, columns, _top(1), PANEL, crossed, [*CROSSED.values()])
     _keys(canvas, columns, _top(2) - BETWEEN + 12, [row["key"] for row in rows])
     alt = f"{title} {rows[0]['key']} to {rows[-1]['key']}: {counted(tuples, 'tuple')}"
-    return Picture(canvas.png(), f"{alt}, {counted(found, 'event')}.")
+    return Picture(canvas.png(), f"{alt}, {counted(crossings, 'event')}.")
 
 
 def of_quarantine(feed: str, reasons: pa.Table, read: int) -> Picture:
-    """Draw the rows that were not taken, by reason, and their share of all that were read."""
+    """Draw the rejected rows by reason, and their share of all rows."""
     title = f"{feed}: quarantine"
     counts = {row["reason"]: row["rows"] for row in reasons.to_pylist()}
     if not counts:
-        why = f"all of {counted(read, 'row')} taken" if read else "no row has been read yet"
+        why = f"none of {counted(read, 'row')} rejected" if read else "no rows yet"
         return _nothing(title, why)
     total = sum(counts.values())
     share = f" of {read:,} read, {100 * total / read:.2g} %" if read else ""
@@ -120,8 +120,8 @@ def of_quarantine(feed: str, reasons: pa.Table, read: int) -> Picture:
         canvas.bar(name, y + 2, max(wide, 3.0) if rows else 0, 14, ROSE, 1, 3)
         canvas.words(WIDTH - 14, y + 9, f"{rows:,}", "right", size=10.5, bold=rows > 0)
         canvas.words(name, y + 25, COUNTS[reason], size=8.5)
-    told = ", ".join(f"{reason} {counts[reason]:,}" for reason in ordered if reason in counts)
-    return Picture(canvas.png(), f"{title}: {counted(total, 'row')}{share}: {told}.")
+    by_reason = ", ".join(f"{reason} {counts[reason]:,}" for reason in ordered if reason in counts)
+    return Picture(canvas.png(), f"{title}: {counted(total, 'row')}{share}: {by_reason}.")
 
 
 def _nothing(title: str, why: str) -> Picture:
@@ -144,7 +144,7 @@ def _height(panels: int) -> float:
 def _named(
     canvas: Canvas, place: int, name: str, total: str, colours: Mapping[str, str] | None = None
 ) -> None:
-    """Write over a panel what it shows, how much in all, and what its colours mean."""
+    """Write the heading of a panel: its name, its total, and its colours."""
     y = _top(place) - 16
     canvas.words(LEFT, y, name, size=10.5, bold=True)
     canvas.words(LEFT + width_of(name, 10.5, bold=True) + 8, y, total, size=10.5)
@@ -152,20 +152,20 @@ def _named(
 
 
 def _spent(seconds: str | None, together: int) -> dict[str, float]:
-    """Share the seconds of a group out: by phase, and evenly among its epochs."""
-    told: dict[str, Any] = json.loads(seconds or "{}")
-    job = told.get("job", 0.0)
-    tasks = {name: told.get(name, 0.0) for name in ("read", "sort", "evaluate", "write")}
+    """Divide the seconds of a group: by phase, and evenly among its epochs."""
+    spent: dict[str, Any] = json.loads(seconds or "{}")
+    job = spent.get("job", 0.0)
+    tasks = {name: spent.get(name, 0.0) for name in ("read", "sort", "evaluate", "write")}
     busy = sum(tasks.values())
     scale = min(1.0, job / busy) if busy else 0.0
     parts = {name: value * scale for name, value in tasks.items()}
-    parts["plan"] = told.get("plan", 0.0) + told.get("prepare", 0.0)
-    parts["other"] = job - busy * scale + told.get("commit", 0.0)
+    parts["plan"] = spent.get("plan", 0.0) + spent.get("prepare", 0.0)
+    parts["other"] = job - busy * scale + spent.get("commit", 0.0)
     return {name: max(parts[name], 0.0) / together for name in PHASES}
 
 
-def _keys(canvas: Canvas, columns: Columns, y: float, keys: list[str]) -> None:
-    """Write the keys under the columns: hours, and under them the day where it begins; or days."""
+def _keys(canvas: Canvas, columns: ColumnGrid, y: float, keys: list[str]) -> None:
+    """Write the keys under the columns: days; or hours, with the day under its first hour."""
     if any("T" not in key for key in keys):
         marked(canvas, columns, y, keys)
         return

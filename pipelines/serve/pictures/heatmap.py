@@ -1,6 +1,6 @@
 """When the busiest queries were crossed: a row for each, a cell for each hour.
 
-Law: the stronger a cell's colour the more events; where there were none is the ground.
+Law: the stronger a cell's colour, the more events; a cell without any has the background's.
 """
 
 from dataclasses import dataclass
@@ -17,15 +17,15 @@ from pipelines.serve.pictures.picture import Picture
 TOTALS, TOP, ROW = 74.0, 84.0, 22.0
 LONGEST = 30
 LABEL = 30.0
-"""So wide is an hour in figures, with air."""
+"""Width of an hour's label, with a margin."""
 DAY = 78.0
-"""And a day."""
+"""Width of a day's label."""
 WIDEST = 96.0
 
 
 @dataclass(frozen=True)
 class _Grid:
-    """Where the cells are: the hours, from the end of the names to the totals."""
+    """The places of the cells: the hours, between the names and the totals."""
 
     hours: range
     begin: float
@@ -39,7 +39,7 @@ class _Grid:
 
 
 def of_events(feed: str, found: pa.Table, queries: int) -> Picture:
-    """Draw rows of (query_id, hour, events), the busiest query first; `queries` are all of them."""
+    """Draw rows of (query_id, hour, events), the busiest query first, of `queries` in all."""
     title = f"{feed}: events by query and hour"
     if not found.num_rows:
         why = "no events yet: no stream has entered or left a query"
@@ -79,12 +79,12 @@ def _cells(canvas: Canvas, grid: _Grid, y: float, events: list[int], most: int) 
 
 
 def _strength(events: float, most: float) -> float:
-    """Say how strong a colour is: few events are told from none, and many from most."""
+    """Give the strength of a colour: few events differ visibly from none, and many from most."""
     return float(0.14 + 0.86 * (events / most) ** 0.6)
 
 
 def _clock(canvas: Canvas, grid: _Grid) -> None:
-    """Write the hours over the columns, and the day where it begins."""
+    """Write the hours over the columns, and the day over its first hour."""
     every = next((n for n in (1, 2, 3, 6, 12) if n * grid.step >= LABEL), 24)
     for place, hour in enumerate(grid.hours):
         x = grid.left(place)
@@ -100,14 +100,14 @@ def _clock(canvas: Canvas, grid: _Grid) -> None:
 
 
 def _scale(canvas: Canvas, most: int) -> None:
-    """Say what the colours mean."""
+    """Draw the scale of colours."""
     steps, wide, end = 6, 16.0, WIDTH - 14.0
     canvas.words(end, 18, compact(most), "right", size=9.5)
     end -= width_of(compact(most), 9.5) + 8 + steps * wide
     for place in range(steps):
         alpha = _strength((place + 1) / steps, 1.0)
         canvas.bar(end + place * wide, 12, wide - 1.5, 11, TEAL, alpha, 2)
-    canvas.words(end - 8, 18, "events an hour:  1", "right", size=9.5)
+    canvas.words(end - 8, 18, "events per hour:  1", "right", size=9.5)
 
 
 def _instant(hour: int) -> str:

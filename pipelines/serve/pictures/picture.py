@@ -1,6 +1,6 @@
-"""A picture: a PNG, and what it shows in words.
+"""A picture: a PNG, and its content as text.
 
-Law: in Markdown the words are words, whatever characters are in them.
+Law: in Markdown the text is only text, whatever characters it has.
 """
 
 from base64 import b64encode
@@ -12,20 +12,20 @@ SPECIAL = "\\`*_[]()#!|~$"
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG, and what it shows in words for who does not see it."""
+    """A PNG, and its content as text for those who cannot see it."""
 
     png: bytes
     alt: str
 
 
 def as_markdown(picture: Picture) -> str:
-    """Give a picture as a line of Markdown that holds all of it."""
+    """Give a picture as one self-contained line of Markdown."""
     data = b64encode(picture.png).decode()
     return f"![{_plain(picture.alt)}](data:image/png;base64,{data})"
 
 
-def _plain(words: str) -> str:
-    """Write words so that Markdown and HTML read them as they are."""
-    seen = (letter if letter.isprintable() else "▯" for letter in " ".join(words.split()))
+def _plain(text: str) -> str:
+    """Escape a text for Markdown and HTML."""
+    seen = (letter if letter.isprintable() else "▯" for letter in " ".join(text.split()))
     line = escape("".join(seen), quote=True)
     return "".join(f"\\{letter}" if letter in SPECIAL else letter for letter in line)

@@ -1,10 +1,10 @@
-"""What was evaluated, group by group: when, how much, how long it took, and whether it stands.
+"""What was evaluated, group by group: when, how much, how long it took, and its state.
 
     done     in force
-    stale    evaluated, replaced since, and not yet evaluated anew
-    open     planned, and not done
+    stale    evaluated, replaced since, and not yet re-evaluated
+    open     planned, not done
 
-Law: the newest groups of a lane are listed; what is stale or open is listed before them.
+Law: the newest groups of a lane are listed, stale and open ones before them.
 """
 
 import json
@@ -14,17 +14,17 @@ from typing import Any
 
 import duckdb
 
-from pipelines.serve.report.scope import Scope
-from pipelines.serve.status import ASKED
+from pipelines.serve.report.scope import ReportScope
+from pipelines.serve.status import QUERIES
 
 GROUPS = 30
-"""Of a lane, at most."""
+"""Groups per lane, at most."""
 
 PHASES = ("plan", "prepare", "job", "commit")
-"""Parts of a group's time that follow each other."""
+"""Consecutive parts of a group's time."""
 
-STAND = {"lag": ("lags", "behind"), "stale": ("stales",), "waiting": ("waiting", "held back")}
-"""What is asked as `fencepost status` asks it, of feeds and of lanes of joins."""
+COUNTS = {"lag": ("lags", "behind"), "stale": ("stales",), "waiting": ("waiting", "delayed")}
+"""Counts that `fencepost status` shows too: its queries of feeds, and of lanes of joins."""
 
 LEDGER = """SELECT e.lane, e.epoch, e.generation, e.plan, e.partition_key, e.rows, e.accepted,
     COALESCE(e.entered + e.left, 0) + COALESCE(e.paired, 0)
@@ -37,49 +37,49 @@ Session = duckdb.DuckDBPyConnection
 Row = dict[str, Any]
 
 
-def state_of_epochs(session: Session, scopes: Sequence[Scope]) -> dict[str, Row]:
-    """Give of each lane how far it is, and its groups of epochs. O(rows of the ledger)."""
+def state_of_epochs(session: Session, scopes: Sequence[ReportScope]) -> dict[str, Row]:
+    """Give the progress of each lane, and its groups of epochs. O(rows of the ledger)."""
     answer = session.execute(LEDGER)
     names = [column[0] for column in answer.description]
     rows = [dict(zip(names, row, strict=True)) for row in answer.fetchall()]
-    stand = {
-        name: dict(pair for of in asked for pair in _pairs(session, ASKED[of]))
-        for name, asked in STAND.items()
+    counts = {
+        name: dict(pair for each in names for pair in _pairs(session, QUERIES[each]))
+        for name, names in COUNTS.items()
     }
-    told = {}
+    state = {}
     for scope in scopes:
         mine = [row for row in rows if row["lane"] == scope.feed]
         marks = [row["watermark"] for row in mine if row["in_force"] and row["watermark"]]
-        told[scope.feed] = {
-            **{name: counts.get(scope.feed, 0) for name, counts in stand.items()},
+        state[scope.feed] = {
+            **{name: by_lane.get(scope.feed, 0) for name, by_lane in counts.items()},
             "watermark": max(marks, default=None),
             "epochs": len(scope.epochs),
             **_groups(mine, scope),
         }
-    return told
+    return state
 
 
 def _pairs(session: Session, sql: str) -> list[tuple[Any, Any]]:
     return [(row[0], row[1]) for row in session.execute(sql).fetchall()]
 
 
-def _groups(rows: Sequence[Row], scope: Scope) -> Row:
-    """Put the epochs of one plan and one state together."""
-    taken = {n for row in rows if row["in_force"] for n in row["arrivals"]}
+def _groups(rows: Sequence[Row], scope: ReportScope) -> Row:
+    """Group the epochs by plan and state."""
+    evaluated = {n for row in rows if row["in_force"] for n in row["arrivals"]}
     newest = max((row["generation"] for row in rows), default=0)
     groups: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for row in rows:
         if row["in_force"]:
             state = "done" if row["epoch"] in scope.epochs else ""
         elif row["state"] == "done":
-            state = "stale" if not taken.issuperset(row["arrivals"]) else ""
+            state = "stale" if not evaluated.issuperset(row["arrivals"]) else ""
         else:
             state = "open" if row["generation"] == newest else ""
         if state:
             groups[row["plan"], state].append(row)
-    told = [_group(state, epochs) for (_, state), epochs in groups.items()]
-    told.sort(key=lambda group: (group["state"] == "done", -group["last"], -group["generation"]))
-    return {"of_groups": len(told), "groups": told[:GROUPS]}
+    listed = [_group(state, epochs) for (_, state), epochs in groups.items()]
+    listed.sort(key=lambda group: (group["state"] == "done", -group["last"], -group["generation"]))
+    return {"of_groups": len(listed), "groups": listed[:GROUPS]}
 
 
 def _group(state: str, rows: Sequence[Row]) -> Row:

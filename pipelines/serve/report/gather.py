@@ -1,7 +1,7 @@
-"""Everything that a report says, from one moment of the lake.
+"""Everything that a report shows, from one snapshot of the lake.
 
-Law: one pinned session answers all of it, so every number on the page is of the same epochs. What
-comes out is plain JSON, and bounded: (measured) 2.2 MB and 3.6 s (6 s of CPU) for a day of 2.4 M
+Law: one pinned session answers everything, so every number on the page is of the same epochs. The
+result is plain JSON, and bounded: (measured) 2.2 MB and 3.6 s (6 s of CPU) for a day of 2.4 M
 ticks and 1.1 M positions.
 """
 
@@ -21,7 +21,13 @@ from pipelines.progress import Progress
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.report import joins, lines, moves, tallies
 from pipelines.serve.report.epochs import state_of_epochs
-from pipelines.serve.report.scope import Range, Scope, chosen_feeds, refuse_no_partition, scopes
+from pipelines.serve.report.scope import (
+    Range,
+    ReportScope,
+    chosen_feeds,
+    refuse_no_partition,
+    scopes,
+)
 from pipelines.serve.report.streams import look
 from pipelines.serve.views.duckdb import duckdb_session
 
@@ -29,13 +35,13 @@ Session = duckdb.DuckDBPyConnection
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What a report is asked for.
+class ReportRequest:
+    """What goes into a report.
 
     feeds      None: all
-    range      from where to where
-    partition  the one that was named, if one was
-    streams    those that are shown before others
+    range      since when, until when
+    partition  the one that was named, if any
+    streams    shown before others
     """
 
     feeds: Sequence[str] | None
@@ -44,8 +50,8 @@ class Wanted:
     streams: Sequence[str] = ()
 
 
-def gather(settings: Settings, wanted: Wanted, progress: Progress) -> dict[str, Any]:
-    """Ask the lake for all that the page shows. O(rows in the scope), a few passes."""
+def gather(settings: Settings, wanted: ReportRequest, progress: Progress) -> dict[str, Any]:
+    """Query the lake for everything on the page. O(rows in the scope), a few passes."""
     chosen = chosen_feeds(settings, wanted.feeds)
     progress("opening the lake", 0.0)
     with closing(duckdb_session(settings.root, settings.tables)) as session:
@@ -58,32 +64,32 @@ def gather(settings: Settings, wanted: Wanted, progress: Progress) -> dict[str, 
         standing = dict(
             session.execute("SELECT q.feed, COUNT(*) FROM queries q GROUP BY q.feed").fetchall()
         )
-        found: dict[str, dict[str, Any]] = {}
+        sections: dict[str, dict[str, Any]] = {}
         for place, scope in enumerate(in_scope.values()):
             progress(f"gathering {scope.feed}", 0.05 + 0.9 * place / len(in_scope))
             own = {"rules": standing.get(scope.feed, 0), "state": epochs[scope.feed]}
             if scope.feed in pairs:
-                found[scope.feed] = {**own, **joins.of_lane(session, scope, settings)}
+                sections[scope.feed] = {**own, **joins.of_lane(session, scope, settings)}
             else:
                 feed = settings.feeds[scope.feed]
                 own |= {"joins": [name for name in pairs if feed.name in pairs[name].feed_names]}
-                found[scope.feed] = {**own, **_feed(session, scope, feed, wanted.streams)}
+                sections[scope.feed] = {**own, **_feed(session, scope, feed, wanted.streams)}
         refused = tallies.refused(session, chosen)
-    _refuse_unknown(wanted.streams, [found[name] for name in chosen])
+    _refuse_unknown(wanted.streams, [sections[name] for name in chosen])
     return {
         "lake": name_of(settings),
         "version": _version(),
         "made": time.time_ns() // 1000,
-        "asked": _in_words(wanted.range, wanted.partition),
+        "asked": _range_text(wanted.range, wanted.partition),
         "whole": wanted.range.is_open,
-        "feeds": [found[name] for name in chosen],
-        "lanes": [found[name] for name in pairs],
+        "feeds": [sections[name] for name in chosen],
+        "lanes": [sections[name] for name in pairs],
         "refused": refused,
     }
 
 
 def _refuse_unknown(streams: Sequence[str], feeds: Sequence[dict[str, Any]]) -> None:
-    """Refuse a stream that is in none of the feeds, in the range that was asked for."""
+    """Refuse a stream that is in none of the feeds in the report's range."""
     there = {
         each["id"]
         for feed in feeds
@@ -98,26 +104,28 @@ def _refuse_unknown(streams: Sequence[str], feeds: Sequence[dict[str, Any]]) -> 
             )
 
 
-def _feed(session: Session, scope: Scope, feed: Feed, wanted: Sequence[str]) -> dict[str, Any]:
-    """Gather one feed: as a map if it has places, else as charts."""
+def _feed(
+    session: Session, scope: ReportScope, feed: Feed, wanted: Sequence[str]
+) -> dict[str, Any]:
+    """Gather one feed: as a map if it has coordinates, else as charts."""
     axes = feed.axes
-    tallies.gone_through(session, scope)
+    tallies.count_events(session, scope)
     entered, left = tallies.crossings(session)
     is_map = moves.plane_of(axes) is not None
     seen = look(session, scope, moves.MARKS if is_map else lines.MARKS, wanted)
-    told: dict[str, Any] = {
+    section: dict[str, Any] = {
         "name": feed.name,
         "axes": axes,
         "units": dict(feed.units),
-        "quarantine": tallies.turned_away(session, scope),
+        "quarantine": tallies.rejected(session, scope),
         "entered": entered,
         "left": left,
         "tuples": seen.tuples if seen else 0,
         "streams": seen.streams if seen else 0,
     }
     if seen is None:
-        return told
-    told |= {
+        return section
+    section |= {
         "begin": seen.first,
         "crossed": seen.crossed,
         "end": seen.last,
@@ -128,29 +136,29 @@ def _feed(session: Session, scope: Scope, feed: Feed, wanted: Sequence[str]) -> 
         "by_stream": tallies.top(session, "stream_id"),
     }
     if is_map:
-        return told | {"map": moves.on_map(session, scope, axes, seen)}
-    return told | {"chart": lines.as_charts(session, scope, axes, seen)}
+        return section | {"map": moves.on_map(session, scope, axes, seen)}
+    return section | {"chart": lines.as_charts(session, scope, axes, seen)}
 
 
 def name_of(settings: Settings) -> str:
-    """Name a lake by its folder; one that is only called `lake`, by its project's."""
+    """Name a lake by its folder, or by its project's folder if it is just called `lake`."""
     root = settings.root
     return root.parent.name if root.name == "lake" and root.parent.name else root.name
 
 
 def _version() -> str:
-    """Say which Fencepost this is."""
+    """Give the version of Fencepost."""
     try:
         return version("fencepost")
     except PackageNotFoundError:
         return "from source"
 
 
-def _in_words(asked: Range, partition: str | None) -> str:
-    """Say what was asked for."""
+def _range_text(wanted: Range, partition: str | None) -> str:
+    """Describe the range; an open one has no text."""
     if partition is not None:
         return f"partition {partition}"
-    since, until = asked.since.text, asked.until.text
+    since, until = wanted.since.text, wanted.until.text
     if since and until:
         return f"{since} to {until}"
     if since or until:

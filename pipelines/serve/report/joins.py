@@ -1,7 +1,7 @@
-"""A lane of joins: what was paired, which pairs of streams came in and went out, which hold now.
+"""A lane of joins: pairs, pairs of streams that came in and went out, and those in a band now.
 
-Law: what is counted is of the scope; what holds now is of the newest epoch, whatever the scope.
-Changes that a registration made have its time, not that of a tuple: they are counted apart.
+Law: counts are of the scope; what is in a band now is of the newest epoch, whatever the scope.
+Changes by a registration have its time, not that of a tuple: they are counted apart.
 """
 
 # ruff: noqa: S608  whole numbers and declared names alone
@@ -17,13 +17,13 @@ from fencepost.text import escaped
 from pipelines.lanes import Lane, lane_named
 from pipelines.project.settings import Settings
 from pipelines.registry.text import condition_text, window_text
-from pipelines.serve.report.scope import Scope
-from pipelines.serve.report.tallies import TOP, Counted, counts_over_time
+from pipelines.serve.report.scope import ReportScope
+from pipelines.serve.report.tallies import TOP, CountOverTime, counts_over_time
 from pipelines.serve.report.thin import short
 from schemas.joins import LEFT, RIGHT
 
 HOLDING = 20
-"""Pairs that hold now: as many are listed, the newest."""
+"""Current pairs that are listed, the newest."""
 
 WORDS = 200
 """Characters of a join's condition."""
@@ -35,7 +35,7 @@ Row = dict[str, Any]
 
 
 def lanes_of(session: Session, settings: Settings, feeds: Sequence[str]) -> list[Lane]:
-    """Name the lanes of joins that one of these feeds is a side of, both sides being declared."""
+    """Give the lanes of joins with one of these feeds as a side, and both sides declared."""
     rows = session.execute(
         f"SELECT DISTINCT v.feed FROM query_versions v WHERE v.kind IN {JOINS} ORDER BY 1"
     ).fetchall()
@@ -47,10 +47,10 @@ def lanes_of(session: Session, settings: Settings, feeds: Sequence[str]) -> list
     ]
 
 
-def of_lane(session: Session, scope: Scope, settings: Settings) -> Row:
+def of_lane(session: Session, scope: ReportScope, settings: Settings) -> Row:
     """Gather what a lane found. O(its pairs and changes in the scope), a few passes."""
     left, right = pair_of(scope.feed)
-    _gone_through(session, scope)
+    _count_results(session, scope)
     paired, came, went = _counts(session)
     return {
         "name": scope.feed,
@@ -67,11 +67,11 @@ def of_lane(session: Session, scope: Scope, settings: Settings) -> Row:
         "went_out": went,
         "by_registration": _by_registration(session, scope),
         "pairs_over_time": counts_over_time(
-            session, Counted("pairs", "COUNT(*)", None, scope.found)
+            session, CountOverTime("pairs", "COUNT(*)", None, scope.found)
         ),
         "changes_over_time": counts_over_time(
             session,
-            Counted(
+            CountOverTime(
                 "band_changes",
                 "COUNT(*) FILTER (t.change = 1)",
                 "COUNT(*) FILTER (t.change = -1)",
@@ -84,8 +84,8 @@ def of_lane(session: Session, scope: Scope, settings: Settings) -> Row:
     }
 
 
-def _gone_through(session: Session, scope: Scope) -> None:
-    """Make the table `__joined`: how often, by query and pair of streams."""
+def _count_results(session: Session, scope: ReportScope) -> None:
+    """Create the table `__joined`: counts by query and pair of streams."""
     key = "t.query_id, t.query_version, t.left_stream_id, t.right_stream_id"
     session.execute(
         f"""CREATE OR REPLACE TEMP TABLE __joined AS
@@ -105,13 +105,13 @@ def _counts(session: Session) -> tuple[int, ...]:
     return tuple(session.execute(f"SELECT {sums} FROM __joined j").fetchall()[0])
 
 
-def _by_registration(session: Session, scope: Scope) -> int:
-    asked = f"SELECT COUNT(*) FROM band_changes t WHERE {scope.found} AND NOT {DELIVERED}"
-    return int(session.execute(asked).fetchall()[0][0])
+def _by_registration(session: Session, scope: ReportScope) -> int:
+    by_registration = f"SELECT COUNT(*) FROM band_changes t WHERE {scope.found} AND NOT {DELIVERED}"
+    return int(session.execute(by_registration).fetchall()[0][0])
 
 
 def _busiest(session: Session, lane: str) -> Row:
-    """List the joins that stand or found something, the busiest first, each with what it asks."""
+    """List the joins that are active or found something, the busiest first."""
     answer = session.execute(
         f"""WITH found AS (
             SELECT j.query_id, j.query_version, SUM(j.paired) AS paired,
@@ -152,7 +152,7 @@ def _query(row: Mapping[str, Any]) -> Row:
 
 
 def _couples(session: Session) -> Row:
-    """List the pairs of streams that were paired, or came in and went out, most often."""
+    """List the pairs of streams with most pairs and changes."""
     rows = session.execute(
         f"""SELECT j.left_stream_id, j.right_stream_id, COUNT(DISTINCT j.query_id),
             SUM(j.paired)::BIGINT, SUM(j.came_in)::BIGINT, SUM(j.went_out)::BIGINT,
@@ -164,7 +164,7 @@ def _couples(session: Session) -> Row:
 
 
 def _holding(session: Session, lane: str, settings: Settings) -> Row:
-    """List the pairs of streams that are in the result of a band join, with their values now."""
+    """List the pairs of streams in the result of a band join, with their current values."""
     sides = [*zip((LEFT, RIGHT), pair_of(lane), strict=True)]
     values = ", ".join(
         f"{_value(side, settings.feeds[feed].axes)} AS {side}_value" for side, feed in sides
@@ -185,20 +185,23 @@ def _holding(session: Session, lane: str, settings: Settings) -> Row:
         ORDER BY b.since DESC, b.query_id, b.left_stream_id, b.right_stream_id"""
     ).fetchall()
     units = [settings.feeds[feed].units for _, feed in sides]
-    return {"of": rows[0][-1] if rows else 0, "rows": [_held(row[:-1], units) for row in rows]}
+    return {
+        "of": rows[0][-1] if rows else 0,
+        "rows": [_current_pair(row[:-1], units) for row in rows],
+    }
 
 
 def _value(side: str, axes: Sequence[str]) -> str:
-    """Write the value of the axis that a band join compares; a name of an axis is quoted."""
+    """Write in SQL the value of the axis that a band join compares."""
     cases = " ".join(f"WHEN '{axis}' THEN {side}_m.\"{axis}\"" for axis in axes)
     return f"CASE q.{side}_axis {cases} END"
 
 
-def _held(row: Sequence[Any], units: Sequence[Mapping[str, str]]) -> list[Any]:
-    """Give the pair, since when, both values with their units, and how far they are apart."""
+def _current_pair(row: Sequence[Any], units: Sequence[Mapping[str, str]]) -> list[Any]:
+    """Give the pair, since when, both values with their units, and their difference."""
     *pair, left_value, right_value, left_axis, right_axis = row
     both = left_value is not None and right_value is not None
-    apart = left_value - right_value if both else None
-    values = [None if v is None else short(v) for v in (left_value, right_value, apart)]
+    difference = left_value - right_value if both else None
+    values = [None if v is None else short(v) for v in (left_value, right_value, difference)]
     of = [own.get(axis) for own, axis in zip(units, (left_axis, right_axis), strict=True)]
     return [*pair, *values, *of]

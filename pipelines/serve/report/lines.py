@@ -1,7 +1,7 @@
-"""A feed as charts: the axes of a stream over time, its crossings, and the rules that concern it.
+"""A feed as charts: the axes of a stream over time, its crossings, and its rules.
 
-Law: a line has the least and the greatest value of every part of the time that a screen can tell
-apart, so that no extreme is lost.
+Law: a line has the least and the greatest value of every interval that a screen can show, so no
+extreme is lost.
 """
 
 # ruff: noqa: S608  whole numbers and declared names alone
@@ -14,9 +14,9 @@ import duckdb
 import numpy as np
 
 from pipelines.serve.report import regions
-from pipelines.serve.report.scope import Scope
+from pipelines.serve.report.scope import ReportScope
 from pipelines.serve.report.streams import Seen
-from pipelines.serve.report.thin import Span, columns, differences, short
+from pipelines.serve.report.thin import Scale, columns, differences, short
 
 MARKS = 48_000
 """Crossings of all streams together, at most."""
@@ -34,15 +34,17 @@ LEVELS = 1 << 13
 """Values that a line can have: more than there are points on a screen."""
 
 RULES = 30
-"""Rules of a stream that it crossed."""
+"""Rules shown of those that a stream crossed."""
 
 QUIET = 10
-"""Rules of a stream that name it, and that it did not cross."""
+"""Rules shown of those that name a stream and that it did not cross."""
 
 Session = duckdb.DuckDBPyConnection
 
 
-def as_charts(session: Session, scope: Scope, axes: Sequence[str], seen: Seen) -> dict[str, Any]:
+def as_charts(
+    session: Session, scope: ReportScope, axes: Sequence[str], seen: Seen
+) -> dict[str, Any]:
     """Gather what the charts show."""
     rules = _Rules(session, scope.feed, len(axes))
     shown = axes[:AXES]
@@ -56,7 +58,7 @@ def as_charts(session: Session, scope: Scope, axes: Sequence[str], seen: Seen) -
         "axes": axes,
         "begin": seen.first,
         "end": seen.last,
-        "rules": rules.told,
+        "rules": rules.shown,
         "streams": streams,
         "of_streams": seen.streams,
         "of_marks": of_marks,
@@ -67,14 +69,14 @@ def _lines(session: Session, axes: Sequence[str], seen: Seen) -> list[list[dict[
     """Give the line of each chosen stream on each axis, in one pass over the tuples."""
     most = POINTS // (2 * max(1, len(seen.chosen)) * max(1, len(axes)))
     width = (seen.last - seen.first) // min(PARTS, most) + 1
-    asked = ", ".join(
+    extremes = ", ".join(
         f"MIN(t.{a}) AS low{k}, epoch_us(ARG_MIN(t.ts, t.{a})) AS low_at{k}, "
         f"MAX(t.{a}) AS high{k}, epoch_us(ARG_MAX(t.ts, t.{a})) AS high_at{k}"
         for k, a in enumerate(axes)
     )
     got = columns(
         session.execute(
-            f"""SELECT c.nth, (epoch_us(t.ts) - {seen.first}) // {width} AS part, {asked}
+            f"""SELECT c.nth, (epoch_us(t.ts) - {seen.first}) // {width} AS part, {extremes}
             FROM __tuples t JOIN __streams c ON c.stream_id = t.stream_id
             GROUP BY 1, 2 ORDER BY 1, 2"""
         ).to_arrow_table()
@@ -87,11 +89,11 @@ def _lines(session: Session, axes: Sequence[str], seen: Seen) -> list[list[dict[
 
 
 def _line(got: dict[str, Any], mine: slice, k: int, seen: Seen) -> dict[str, Any]:
-    """Give a line: its lows and its highs, in the order of their times."""
+    """Give a line: its lows and highs, by time."""
     at = np.concatenate((got[f"low_at{k}"][mine], got[f"high_at{k}"][mine]))
     values = np.concatenate((got[f"low{k}"][mine], got[f"high{k}"][mine]))
     at, first = np.unique(at, return_index=True)
-    span = Span.of(values, LEVELS)
+    span = Scale.of(values, LEVELS)
     return {
         "low": span.low,
         "high": span.high,
@@ -101,7 +103,7 @@ def _line(got: dict[str, Any], mine: slice, k: int, seen: Seen) -> dict[str, Any
 
 
 def _marks(
-    session: Session, scope: Scope, axes: Sequence[str], seen: Seen, rules: "_Rules"
+    session: Session, scope: ReportScope, axes: Sequence[str], seen: Seen, rules: "_Rules"
 ) -> tuple[list[dict[str, Any]], int]:
     """Give the crossings of each chosen stream, and how many there are in all."""
     values = ", ".join(f"t.{axis} AS v{k}" for k, axis in enumerate(axes))
@@ -115,11 +117,11 @@ def _marks(
     )
     every = seen.every(len(got["us"]))
     ends = np.searchsorted(got["nth"], np.arange(len(seen.chosen) + 1)).tolist()
-    told = []
+    marks = []
     for begin, end in pairwise(ends):
         mine = slice(begin, end, every)
         pairs = zip(got["id"][mine], got["version"][mine].tolist(), strict=True)
-        told.append(
+        marks.append(
             {
                 "t": differences((got["us"][mine] - seen.first) // 1000),
                 "type": "".join(got["type"][mine]),
@@ -127,18 +129,18 @@ def _marks(
                 "v": [[short(v) for v in got[f"v{k}"][mine].tolist()] for k in range(len(axes))],
             }
         )
-    return told, len(got["us"])
+    return marks, len(got["us"])
 
 
 class _Rules:
-    """The rules of all chosen streams, each once; of a stream, where they are and how it crossed.
+    """The rules of all chosen streams, each once; by stream, their places and its crossings.
 
-    told  the rules; those beyond the busiest of a stream have an id alone
-    of    by stream: the place of the rule, how often entered, how often left
+    shown  the rules; those beyond the busiest of a stream have an id alone
+    of     by stream: the place of the rule, how often entered, how often left
     """
 
     def __init__(self, session: Session, feed: str, axes: int) -> None:
-        self.told: list[dict[str, Any]] = []
+        self.shown: list[dict[str, Any]] = []
         self._places: dict[tuple[str, int], int] = {}
         streams = session.execute("SELECT COUNT(*) FROM __streams s").fetchall()[0][0]
         self.of: list[list[list[int]]] = [[] for _ in range(streams)]
@@ -165,21 +167,21 @@ class _Rules:
             )
             QUALIFY ROW_NUMBER() OVER (PARTITION BY s.nth ORDER BY v.id) <= {QUIET}
             ORDER BY s.nth, v.id"""
-        for asked in (crossed, quiet):
-            for row in session.execute(asked).fetchall():
-                self._take(row, axes)
+        for query in (crossed, quiet):
+            for row in session.execute(query).fetchall():
+                self._add(row, axes)
 
-    def _take(self, row: Sequence[Any], axes: int) -> None:
+    def _add(self, row: Sequence[Any], axes: int) -> None:
         key = row[0], row[1]
         if key not in self._places:
-            self._places[key] = len(self.told)
-            self.told.append(regions.told(row[:8], axes))
+            self._places[key] = len(self.shown)
+            self.shown.append(regions.described(row[:8], axes))
         self.of[row[8]].append([self._places[key], int(row[9] or 0), int(row[10] or 0)])
 
     def place(self, id_: str, version: int) -> int:
-        """Say where a rule is; one that is not there yet is taken in by its name."""
+        """Give the place of a rule; a new one is added by name."""
         key = id_, version
         if key not in self._places:
-            self._places[key] = len(self.told)
-            self.told.append({"id": id_, "version": version, "boxes": [], "of": 0})
+            self._places[key] = len(self.shown)
+            self.shown.append({"id": id_, "version": version, "boxes": [], "of": 0})
         return self._places[key]

@@ -1,4 +1,4 @@
-"""Where a browser finds a page of reports/: never by a `file://` address, which browsers refuse."""
+"""URLs of pages in reports/: never `file://`, which browsers refuse."""
 
 from pathlib import Path
 from urllib.parse import quote
@@ -6,10 +6,10 @@ from urllib.parse import quote
 from pipelines.project.settings import Settings
 
 SERVED_AT = "http://127.0.0.1:3001"
-"""Where `fencepost ui` serves the reports if nobody says otherwise."""
+"""Where `fencepost ui` serves the reports by default."""
 
 
 def link(settings: Settings, page: Path) -> str:
-    """Give the address of a page that lies in reports/."""
+    """Give the URL of a page in reports/."""
     place = page.resolve().relative_to(settings.reports.resolve())
     return f"{settings.reports_address or SERVED_AT}/{quote(place.as_posix())}"

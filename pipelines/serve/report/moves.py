@@ -1,9 +1,9 @@
-"""A feed on a map: the tracks of some streams, their crossings, and who is inside what over time.
+"""A feed on a map: the tracks of some streams, their crossings, and which is inside what over time.
 
-The slider has STEPS + 1 places, from the first tuple to the last. How many are inside a region at a
-place is counted over all streams; tracks and marks are of the streams with most crossings.
+The slider has STEPS + 1 places, from the first tuple to the last. Counts of streams inside a region
+are of all streams; tracks and marks are of the streams with most crossings.
 
-Law: at each place, a region holds the visits that have begun and not ended by then.
+Law: at each place, a region counts the visits that have begun and not ended by then.
 """
 
 # ruff: noqa: S608  whole numbers and declared names alone
@@ -15,12 +15,12 @@ import duckdb
 import numpy as np
 
 from pipelines.serve.report import regions
-from pipelines.serve.report.scope import Scope
+from pipelines.serve.report.scope import ReportScope
 from pipelines.serve.report.streams import Seen
 from pipelines.serve.report.thin import (
     Float64s,
     Int64s,
-    Span,
+    Scale,
     columns,
     differences,
     main_part,
@@ -36,24 +36,24 @@ POINTS = 720
 
 PLANES = (("x", "y"), ("lon", "lat"), ("lng", "lat"), ("longitude", "latitude"))
 GEOGRAPHIC = 1
-"""From this place in PLANES on, axes are degrees."""
+"""PLANES from here on are in degrees."""
 
 Session = duckdb.DuckDBPyConnection
 
 
 def plane_of(axes: Sequence[str]) -> tuple[str, str] | None:
-    """Say which two axes are places on a map; None: they are none."""
+    """Give the two axes that are coordinates; None if there are none."""
     return next((plane for plane in PLANES if set(plane) <= set(axes)), None)
 
 
-def on_map(session: Session, scope: Scope, axes: Sequence[str], seen: Seen) -> dict[str, Any]:
+def on_map(session: Session, scope: ReportScope, axes: Sequence[str], seen: Seen) -> dict[str, Any]:
     """Gather what a map shows."""
     plane = plane_of(axes) or (axes[0], axes[1])
     of_rules = regions.choose(session, scope.feed)
     shown = regions.chosen(session, axes)
     x, y = (2 * axes.index(axis) for axis in plane)
-    for rule, held in zip(shown, _held(session, scope.feed, seen, len(shown)), strict=True):
-        rule["held"] = held
+    for rule, inside in zip(shown, _inside(session, scope.feed, seen, len(shown)), strict=True):
+        rule["held"] = inside
         rule["also"] = _elsewhere(rule["boxes"], axes, plane)
         rule["boxes"] = [[box[x], box[y], box[x + 1], box[y + 1]] for box in rule["boxes"]]
     crossed = _crossed(session, scope, plane)
@@ -78,7 +78,7 @@ def on_map(session: Session, scope: Scope, axes: Sequence[str], seen: Seen) -> d
 def _elsewhere(
     boxes: list[list[float | int | None]], axes: Sequence[str], plane: tuple[str, str]
 ) -> list[str]:
-    """Name the axes beside the plane on which a query has an end."""
+    """Name the axes outside the plane that a query bounds."""
     return [
         axis
         for place, axis in enumerate(axes)
@@ -88,7 +88,7 @@ def _elsewhere(
 
 
 def _points(session: Session, plane: tuple[str, str], seen: Seen) -> dict[str, Any]:
-    """Give of each chosen stream the first tuple in each POINTS-th part of the time."""
+    """Give the first tuple of each chosen stream in each of POINTS intervals."""
     width = (seen.last - seen.first) // POINTS + 1
     return columns(
         session.execute(
@@ -101,8 +101,8 @@ def _points(session: Session, plane: tuple[str, str], seen: Seen) -> dict[str, A
     )
 
 
-def _crossed(session: Session, scope: Scope, plane: tuple[str, str]) -> dict[str, Any]:
-    """Give the crossings of the chosen streams, in the order of their times."""
+def _crossed(session: Session, scope: ReportScope, plane: tuple[str, str]) -> dict[str, Any]:
+    """Give the crossings of the chosen streams, by time."""
     return columns(
         session.execute(
             f"""SELECT epoch_us(t.ts) AS us, t.type, c.nth AS stream, r.nth AS rule,
@@ -115,31 +115,31 @@ def _crossed(session: Session, scope: Scope, plane: tuple[str, str]) -> dict[str
     )
 
 
-def _side(*values: Float64s) -> Span:
-    """Give the side of a map, with some room at its ends."""
+def _side(*values: Float64s) -> Scale:
+    """Give the extent of a map along one axis, with a margin."""
     all_of_them = np.concatenate(values)
     if not len(all_of_them):
-        return Span(0.0, 1.0)
-    ends = Span.of(np.array(main_part(all_of_them)))
+        return Scale(0.0, 1.0)
+    ends = Scale.of(np.array(main_part(all_of_them)))
     room = (ends.high / 2 - ends.low / 2) * 0.06
-    return Span(ends.low - room, ends.high + room)
+    return Scale(ends.low - room, ends.high + room)
 
 
-def _tracks(points: dict[str, Any], spans: tuple[Span, Span], seen: Seen) -> list[dict[str, Any]]:
-    """Give each track as differences, rests left out."""
+def _tracks(points: dict[str, Any], spans: tuple[Scale, Scale], seen: Seen) -> list[dict[str, Any]]:
+    """Give each track as differences, without rests."""
     stream, x, y = points["nth"], spans[0].placed(points["x"]), spans[1].placed(points["y"])
     keep = without_rests(stream, x, y)
     ts, stream, x, y = seen.parts(points["us"])[keep], stream[keep], x[keep], y[keep]
     tracks = []
     for nth, (id_, many) in enumerate(seen.chosen):
         mine = stream == nth
-        told = {name: differences(part[mine]) for name, part in (("t", ts), ("x", x), ("y", y))}
-        tracks.append({"id": id_, "n": many, **told})
+        path = {name: differences(part[mine]) for name, part in (("t", ts), ("x", x), ("y", y))}
+        tracks.append({"id": id_, "n": many, **path})
     return tracks
 
 
-def _marks(crossed: dict[str, Any], spans: tuple[Span, Span], seen: Seen) -> dict[str, Any]:
-    """Give the crossings that are shown; a rule below 0 is one of the `others`."""
+def _marks(crossed: dict[str, Any], spans: tuple[Scale, Scale], seen: Seen) -> dict[str, Any]:
+    """Give the shown crossings; a rule below 0 is one of the `others`."""
     every = seen.every(len(crossed["us"]))
     others = sorted({name for name in crossed["other"] if name is not None})
     place = {name: -1 - at for at, name in enumerate(others)}
@@ -158,10 +158,10 @@ def _marks(crossed: dict[str, Any], spans: tuple[Span, Span], seen: Seen) -> dic
     }
 
 
-def _held(session: Session, feed: str, seen: Seen, many: int) -> list[list[int]]:
-    """Count the visits to each region at each place of the slider, all streams.
+def _inside(session: Session, feed: str, seen: Seen, many: int) -> list[list[int]]:
+    """Count the visits to each region at each place of the slider, over all streams.
 
-    Each is given as pairs: how many places on from the last change, and by how much it changes.
+    Given as pairs: places since the last change, and the change.
     """
     first, last = seen.first, seen.last
     width = seen.step(STEPS)
@@ -184,16 +184,16 @@ def _held(session: Session, feed: str, seen: Seen, many: int) -> list[list[int]]
     changes = np.zeros((many, STEPS + 2), np.int64)
     np.add.at(changes, (got["nth"], got["entered"]), got["n"])
     np.add.at(changes, (got["nth"], got["gone"]), -got["n"])
-    told = []
+    by_region = []
     for row in changes:
         places = np.flatnonzero(row[: STEPS + 1])
         pairs: Int64s = np.column_stack((np.diff(places, prepend=0), row[places]))
-        told.append(pairs.ravel().tolist())
-    return told
+        by_region.append(pairs.ravel().tolist())
+    return by_region
 
 
-def _so_far(session: Session, scope: Scope, seen: Seen) -> dict[str, list[int]]:
-    """Count the crossings by each place of the slider, all streams; as differences."""
+def _so_far(session: Session, scope: ReportScope, seen: Seen) -> dict[str, list[int]]:
+    """Count the crossings up to each place of the slider, over all streams; as differences."""
     rows = session.execute(
         f"""SELECT t.type, COUNT(*),
             CEIL((epoch_us(t.ts) - {seen.first}) / {seen.step(STEPS)})::BIGINT AS place

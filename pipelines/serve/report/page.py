@@ -1,8 +1,8 @@
 """The page: a template, its style, its scripts and the data, in one file that needs nothing else.
 
-Law: no text of the data is markup or script. It stands in a JSON block in which no character ends a
+Law: no text of the data is markup or script. It is in a JSON block in which no character ends a
 block or a line of script, and the scripts put it on the page as text. The page's own policy lets
-it load nothing, and run nothing but these scripts, named by their hash.
+it load nothing, and run nothing but these scripts, identified by their hash.
 """
 
 import base64
@@ -17,10 +17,10 @@ from typing import Any
 SCRIPTS = (
     *("words", "paint", "plane", "choose", "map", "chart", "bars", "tables", "joins", "page"),
 )
-"""In this order: each uses what stands in those before."""
+"""In this order: each uses the ones before."""
 
 UNSAFE = {ord(c): f"\\u{ord(c):04x}" for c in "<>&\u2028\u2029"}
-"""Inside a text of JSON, another way to write the same character."""
+"""Escapes of JSON for the same characters."""
 
 
 def page(data: Mapping[str, Any]) -> str:
@@ -43,13 +43,13 @@ def page(data: Mapping[str, Any]) -> str:
 
 
 def as_block(data: Mapping[str, Any]) -> str:
-    """Write JSON that can stand inside a script element."""
+    """Write JSON that is safe inside a script element."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.translate(UNSAFE)
 
 
 def named(text: str) -> str:
-    """Name an inline block by its hash, as a content security policy does."""
+    """Give the hash of an inline block for a content security policy."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 

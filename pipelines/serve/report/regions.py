@@ -1,7 +1,7 @@
-"""The standing queries of a feed, as a map or a chart shows them: boxes, and how often crossed.
+"""The queries of a feed, as a map or a chart shows them: boxes, and how often crossed.
 
-Law: a version is shown if it stands or was crossed in the scope, the busiest first; what is too
-much for a page is cut, and counted.
+Law: a version is shown if it is active or was crossed in the scope, the busiest first; long lists
+are cut, and their length is given.
 """
 
 # ruff: noqa: S608  whole numbers and declared names alone
@@ -30,12 +30,12 @@ COLUMNS = (
 
 
 def columns(axes: int) -> str:
-    """Write what is asked of a version `v` of a query on so many axes."""
+    """Write the columns of a version `v` of a query on so many axes."""
     return COLUMNS.format(n=BOXES * axes, axes=max(axes, 1))
 
 
 def choose(session: duckdb.DuckDBPyConnection, feed: str) -> int:
-    """Make the table `__rules` of the versions that a map shows; give how many there are in all."""
+    """Create the table `__rules` of the versions on a map; give how many there are in all."""
     having = f"v.feed = '{feed}' AND v.kind = 'crossing' "
     having += "AND (c.n IS NOT NULL OR v.until_n IS NULL)"
     crossed = """(
@@ -63,11 +63,13 @@ def chosen(session: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> list[dict
         FROM __rules r JOIN query_versions v ON v.id = r.id AND v.version = r.version
         ORDER BY r.nth"""
     ).fetchall()
-    return [{**told(row[:8], len(axes)), "in": int(row[8]), "out": int(row[9])} for row in rows]
+    return [
+        {**described(row[:8], len(axes)), "in": int(row[8]), "out": int(row[9])} for row in rows
+    ]
 
 
-def told(row: Sequence[Any], axes: int) -> dict[str, Any]:
-    """Give one version: each box as lo and hi of each axis in turn, null where it has no end."""
+def described(row: Sequence[Any], axes: int) -> dict[str, Any]:
+    """Describe one version: each box as lo and hi of each axis in turn, null for an open end."""
     id_, version, condition, within, ended, lo, hi, boxes = row
     sides = list(zip(lo or (), hi or (), strict=True))
     each = [sides[at : at + axes] for at in range(0, len(sides), axes or 1)]

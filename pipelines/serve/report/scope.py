@@ -1,11 +1,10 @@
-"""Which part of a lake a report is about.
+"""The part of a lake that a report covers.
 
 A bound is the key of a partition (2026-11-18, 2026-11-18T09) or a time (2026-11-18T09:30Z). Keys
-bound the partitions, first and last included: what their deliveries brought, whenever it happened.
-Times bound what happened, half-open: since ≤ ts < until.
+bound the partitions, first and last included: everything in their deliveries, whatever its time.
+Times bound event times, half-open: since ≤ ts < until.
 
-Law: what stands in SQL is whole numbers and names that the settings declare; keys and times are
-turned into them here.
+Law: only whole numbers and declared names become SQL; keys and times are converted to them here.
 """
 
 import re
@@ -31,43 +30,43 @@ NOTHING = "FALSE"
 
 @dataclass(frozen=True)
 class Bound:
-    """One end of the range: a partition's key, or an instant in µs; neither: it is open."""
+    """One end of the range: a partition's key, or an instant in µs; open if neither."""
 
     key: str | None = None
     ts: int | None = None
 
     @property
     def text(self) -> str:
-        """Write it for a person; an open end is no text."""
+        """The bound as text; an open end is empty."""
         return self.key or ("" if self.ts is None else format_instant(self.ts))
 
     @classmethod
-    def of(cls, given: str | None, option: str) -> "Bound":
-        """Read what a user wrote."""
-        if given is None:
+    def of(cls, text: str | None, option: str) -> "Bound":
+        """Parse an option."""
+        if text is None:
             return cls()
-        if KEY.fullmatch(given):
-            if key_in_path(given, "hour" if "T" in given else "day") != given:
-                raise InputError(f"{option}: '{given}' is no day or hour of the calendar")
-            return cls(key=given)
+        if KEY.fullmatch(text):
+            if key_in_path(text, "hour" if "T" in text else "day") != text:
+                raise InputError(f"{option}: '{text}' is not a day or hour of the calendar")
+            return cls(key=text)
         try:
-            return cls(ts=parse_instant(given))
+            return cls(ts=parse_instant(text))
         except ValueError as why:
             raise InputError(
-                f"{option}: '{shortened(given)}' was given, where {LIKE} was expected: {why}"
+                f"{option}: '{shortened(text)}' was given, where {LIKE} was expected: {why}"
             ) from None
 
 
 @dataclass(frozen=True)
 class Range:
-    """What was asked for, from one bound to the other."""
+    """The requested range, from one bound to the other."""
 
     since: Bound = Bound()
     until: Bound = Bound()
 
     @classmethod
     def of(cls, since: str | None, until: str | None, partition: str | None = None) -> "Range":
-        """Read both bounds, or one partition; refuse a range that ends before it begins."""
+        """Parse both bounds, or one partition; InputError if it ends before it begins."""
         if partition is not None:
             one = Bound.of(partition, "--partition")
             if one.key is None:
@@ -87,14 +86,14 @@ class Range:
         return both
 
     def holds_key(self, key: str) -> bool:
-        """Say whether a partition lies in it; a day holds its hours, and an hour is of its day."""
+        """Say whether a partition is in it; a day has its hours, and an hour is of its day."""
         first, last = self.since.key, self.until.key
         return not (
             (first is not None and _after(first, key)) or (last is not None and _after(key, last))
         )
 
     def holds_some(self, before: int | None, after: int | None) -> bool:
-        """Say whether some of its time lies between two watermarks."""
+        """Say whether it overlaps the time between two watermarks."""
         since, until = self.since.ts, self.until.ts
         return not (
             (since is not None and after is not None and after < since)
@@ -103,7 +102,7 @@ class Range:
 
     @property
     def times(self) -> str:
-        """The condition on `ts`, in SQL; the rows are those of an alias `t`."""
+        """The condition on `ts` in SQL, over an alias `t`."""
         terms = []
         if self.since.ts is not None:
             terms.append(f"t.ts >= make_timestamptz({self.since.ts:d})")
@@ -118,33 +117,33 @@ class Range:
 
 
 def _after(one: str, other: str) -> bool:
-    """Say whether a key is later than another, as far as the shorter one goes."""
+    """Say whether a key is later than another, compared up to the shorter length."""
     most = min(len(one), len(other))
     return one[:most] > other[:most]
 
 
 @dataclass(frozen=True)
-class Scope:
-    """What of one feed, or of one lane of joins, is asked for: conditions in SQL over an alias `t`.
+class ReportScope:
+    """The part of one feed, or of one lane of joins: SQL conditions over an alias `t`.
 
-    found   on events, transitions, matches, and on pairs and changes of a lane of joins: the epochs
-            in force, and the times
-    came    on tuples: the deliveries that these epochs took, and the times
-    turned  on the quarantine, whose rows may have no time: the deliveries of `epochs`
-    epochs  the epochs in force while whose watermark moved some of that time went by
+    found     on events, transitions, matches, and on pairs and changes of joins: the epochs in
+              force, and the times
+    loaded    on tuples: the deliveries of these epochs, and the times
+    rejected  on the quarantine, whose rows may have no time: the deliveries of `epochs`
+    epochs    the epochs in force whose watermarks overlap the times
     """
 
     feed: str
     found: str
-    came: str
-    turned: str
+    loaded: str
+    rejected: str
     epochs: frozenset[int]
 
 
 def scopes(
     session: duckdb.DuckDBPyConnection, lanes: Sequence[Lane], wanted: Range
-) -> dict[str, Scope]:
-    """Find the epochs and deliveries of each lane that are asked for. O(rows of the ledgers)."""
+) -> dict[str, ReportScope]:
+    """Find the requested epochs and deliveries of each lane. O(rows of the ledgers)."""
     rows = session.execute(
         "SELECT d.lane, d.epoch, d.partition_key, d.arrivals, "
         "epoch_us(d.watermark_before), epoch_us(d.watermark) FROM done_epochs d"
@@ -155,22 +154,22 @@ def scopes(
     }
 
 
-def _scope(lane: Lane, rows: Sequence[tuple[Any, ...]], wanted: Range) -> Scope:
+def _scope(lane: Lane, rows: Sequence[tuple[Any, ...]], wanted: Range) -> ReportScope:
     keyed = [row for row in rows if wanted.holds_key(row[1])]
     passed = [row for row in keyed if wanted.holds_some(row[3], row[4])]
     found = within("t.epoch", (row[0] for row in keyed))
-    came = within("t.arrival", (n for row in keyed for n in row[2]))
-    return Scope(
+    loaded = within("t.arrival", (n for row in keyed for n in row[2]))
+    return ReportScope(
         lane.name,
         f"t.{lane.tables[0].lane_column} = '{lane}' AND {found} AND {wanted.times}",
-        f"{came} AND {wanted.times}",
+        f"{loaded} AND {wanted.times}",
         f"t.feed = '{lane}' AND {within('t.arrival', (n for row in passed for n in row[2]))}",
         frozenset(row[0] for row in passed),
     )
 
 
 def within(column: str, numbers: Iterable[int]) -> str:
-    """Write that a column is one of these numbers, run by run."""
+    """Write in SQL that a column is one of these numbers, run by run."""
     ordered = sorted(set(numbers))
     if not ordered:
         return NOTHING
@@ -188,19 +187,19 @@ def chosen_feeds(settings: Settings, feeds: Sequence[str] | None) -> list[str]:
 
 
 def refuse_no_partition(
-    session: duckdb.DuckDBPyConnection, feeds: Sequence[str], key: str, asked: Range
+    session: duckdb.DuckDBPyConnection, feeds: Sequence[str], key: str, wanted: Range
 ) -> None:
-    """Refuse a partition that no delivery of these feeds belongs to."""
+    """Refuse a partition without deliveries of these feeds."""
     rows = session.execute(
         "SELECT DISTINCT a.lane, a.partition_key FROM arrivals a WHERE a.kind = 'delivery'"
     ).fetchall()
     known = sorted({of for lane, of in rows if lane in feeds})
-    if any(asked.holds_key(each) for each in known):
+    if any(wanted.holds_key(each) for each in known):
         return
     if not known:
         raise InputError(
-            f"there is no partition '{key}': nothing has been taken in yet. `fencepost run` takes "
-            "in what has landed"
+            f"there is no partition '{key}': nothing has been loaded yet. `fencepost run` loads "
+            "what has landed"
         )
     span = known[0] if len(known) == 1 else f"{known[0]} to {known[-1]} ({len(known):,} of them)"
     raise InputError(

@@ -1,8 +1,8 @@
-"""Which streams a page shows: those with most crossings, as many as it has room for.
+"""The streams on a page: those with most crossings, as many as fit.
 
-Those that a user names are shown before them.
+Streams that a user names come first.
 
-Law: where nothing crossed, those with most tuples are shown; the choice is the same each time.
+Law: if nothing crossed, those with most tuples are shown; the choice is always the same.
 """
 
 # ruff: noqa: S608  whole numbers and declared names alone
@@ -14,12 +14,12 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 
-from pipelines.serve.report.scope import Scope
+from pipelines.serve.report.scope import ReportScope
 from pipelines.serve.report.thin import PARTS, Int64s
 
 STREAMS = 40
 FEWEST = 8
-"""Streams that are shown however often they crossed: then of some crossings one is shown."""
+"""Streams that are shown however often they crossed: their crossings are then downsampled."""
 
 
 Session = duckdb.DuckDBPyConnection
@@ -27,11 +27,11 @@ Session = duckdb.DuckDBPyConnection
 
 @dataclass(frozen=True)
 class Seen:
-    """What there is of a feed, and what is shown of it. Times are µs; `last` ≥ `first`.
+    """The extent of a feed, and what is shown of it. Times are µs; `last` ≥ `first`.
 
-    chosen  the id of each stream that is shown, and its crossings, or its tuples
-    crossed whether they are crossings: some stream crossed a rule
-    marks   how many crossings there is room for
+    chosen   the shown streams, each with its number of crossings, or of tuples
+    crossed  whether these are crossings: some stream crossed a rule
+    marks    how many crossings fit
     """
 
     first: int
@@ -52,28 +52,30 @@ class Seen:
         return parts
 
     def every(self, crossings: int) -> int:
-        """Say of how many crossings one is shown."""
+        """Give n, if every n-th crossing is shown."""
         return max(1, -(-crossings // self.marks))
 
 
-def look(session: Session, scope: Scope, marks: int, wanted: Sequence[str] = ()) -> Seen | None:
-    """Make the view `__tuples` and the table `__streams`; None: there is nothing.
+def look(
+    session: Session, scope: ReportScope, marks: int, wanted: Sequence[str] = ()
+) -> Seen | None:
+    """Create the view `__tuples` and the table `__streams`; None if there are no data.
 
-    Streams that are `wanted` come first, whatever they crossed.
+    `wanted` streams come first, whatever they crossed.
 
-    `__tuples` has what was taken: not what was turned away as late, duplicate or conflict.
+    `__tuples` has the accepted tuples, without late ones, duplicates and conflicts.
     """
     session.execute(
         f"""CREATE OR REPLACE TEMP VIEW __tuples AS SELECT t.* FROM "{scope.feed}" t
-        WHERE {scope.came} AND NOT EXISTS (
+        WHERE {scope.loaded} AND NOT EXISTS (
             SELECT 1 FROM quarantine q WHERE q.feed = '{scope.feed}' AND q.epoch IS NOT NULL
                 AND q.arrival = t.arrival AND q.file = t.file AND q.line = t.line
         )"""
     )
-    asked = "COUNT(*), COUNT(DISTINCT t.stream_id), epoch_us(MIN(t.ts)), epoch_us(MAX(t.ts))"
-    tuples, streams, first, last = session.execute(f"SELECT {asked} FROM __tuples t").fetchall()[0]
-    if not tuples:  # a lake may keep what it found longer than what it was found in
-        found = f"SELECT {asked} FROM events t WHERE {scope.found}"
+    extent = "COUNT(*), COUNT(DISTINCT t.stream_id), epoch_us(MIN(t.ts)), epoch_us(MAX(t.ts))"
+    tuples, streams, first, last = session.execute(f"SELECT {extent} FROM __tuples t").fetchall()[0]
+    if not tuples:  # a lake may keep events longer than tuples
+        found = f"SELECT {extent} FROM events t WHERE {scope.found}"
         _, streams, first, last = session.execute(found).fetchall()[0]
     if first is None:
         return None
@@ -96,7 +98,7 @@ def look(session: Session, scope: Scope, marks: int, wanted: Sequence[str] = ())
 
 
 def _with_named(session: Session, wanted: Sequence[str], by: str) -> str:
-    """Count all streams, those that were named among them if they have tuples or crossings."""
+    """Count all streams, and mark those that are named and have tuples or crossings."""
     session.register("__wanted", pa.table({"stream_id": pa.array(wanted, pa.string())}))
     there = "SELECT t.stream_id FROM __tuples t UNION SELECT c.stream_id FROM __crossed c"
     return f"""SELECT s.stream_id, MAX(s.n) AS n, BOOL_OR(s.named) AS named FROM (

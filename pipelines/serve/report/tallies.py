@@ -1,9 +1,9 @@
-"""How much happened: in all, by the hour, by type, by query, by stream; and what was turned away.
+"""Counts: in all, by hour, by type, by query, by stream; and rejected rows.
 
-The events and the transitions of a feed are gone through once, into two small tables of the
-session; everything else is asked of those.
+The events and transitions of a feed are read once, into two small tables of the session; everything
+else is computed from those.
 
-Law: every count is of the whole scope; only lists are cut, and the page has how long they were.
+Law: every count is of the whole scope; only lists are cut, and the page gives their full length.
 """
 
 # ruff: noqa: S608  whole numbers and declared names alone
@@ -16,7 +16,7 @@ import duckdb
 
 from fencepost.text import escaped
 from fencepost.times import DAY, SECOND
-from pipelines.serve.report.scope import Scope
+from pipelines.serve.report.scope import ReportScope
 
 TOP = 10
 """Queries and streams that are listed."""
@@ -50,8 +50,8 @@ KINDS = ("pass_through", "short_absence", "stay", "departure")
 Session = duckdb.DuckDBPyConnection
 
 
-def gone_through(session: Session, scope: Scope) -> None:
-    """Make the tables `__crossed` and `__became`: how often, by query, stream and type."""
+def count_events(session: Session, scope: ReportScope) -> None:
+    """Create the tables `__crossed` and `__became`: counts by query, stream and type."""
     key = "t.query_id, t.query_version, t.stream_id, t.type"
     for name, view in (("__crossed", "events"), ("__became", "transitions")):
         session.execute(
@@ -61,7 +61,7 @@ def gone_through(session: Session, scope: Scope) -> None:
 
 
 def crossings(session: Session) -> tuple[int, int]:
-    """Count what was entered and what was left."""
+    """Count the crossings in and out."""
     counts = dict(session.execute("SELECT c.type, SUM(c.n) FROM __crossed c GROUP BY 1").fetchall())
     return int(counts.get("I", 0)), int(counts.get("O", 0))
 
@@ -72,15 +72,15 @@ def transitions(session: Session) -> dict[str, int]:
     return {kind: int(counts.get(kind, 0)) for kind in KINDS}
 
 
-def matches(session: Session, scope: Scope) -> int:
+def matches(session: Session, scope: ReportScope) -> int:
     """Count the matches."""
     ((many,),) = session.execute(f"SELECT COUNT(*) FROM matches t WHERE {scope.found}").fetchall()
     return int(many)
 
 
 @dataclass(frozen=True)
-class Counted:
-    """What is counted over time: two aggregates over the rows `t` of a view; or one."""
+class CountOverTime:
+    """What to count over time: one or two aggregates over the rows `t` of a view."""
 
     view: str
     up: str
@@ -88,14 +88,14 @@ class Counted:
     found: str
 
 
-def over_time(session: Session, scope: Scope) -> dict[str, Any] | None:
-    """Count what was entered and what was left."""
+def over_time(session: Session, scope: ReportScope) -> dict[str, Any] | None:
+    """Count the crossings in and out over time."""
     up, down = (f"COUNT(*) FILTER (t.type = '{kind}')" for kind in "IO")
-    return counts_over_time(session, Counted("events", up, down, scope.found))
+    return counts_over_time(session, CountOverTime("events", up, down, scope.found))
 
 
-def counts_over_time(session: Session, counted: Counted) -> dict[str, Any] | None:
-    """Count by the hour, or by whatever makes a readable number of bars; None: no rows."""
+def counts_over_time(session: Session, counted: CountOverTime) -> dict[str, Any] | None:
+    """Count by hour, or by what gives a readable number of bars; None if there are no rows."""
     rows_of = f"FROM {counted.view} t WHERE {counted.found}"
     first, last = session.execute(
         f"SELECT epoch_us(MIN(t.ts)), epoch_us(MAX(t.ts)) {rows_of}"
@@ -115,8 +115,8 @@ def counts_over_time(session: Session, counted: Counted) -> dict[str, Any] | Non
     for bar, above, below in rows:
         up[min(bar, bars - 1)] += above
         down[min(bar, bars - 1)] += below
-    told = {"unit": name, "step": unit, "begin": begin * unit, "up": up}
-    return told if counted.down is None else {**told, "down": down}
+    bars_over_time = {"unit": name, "step": unit, "begin": begin * unit, "up": up}
+    return bars_over_time if counted.down is None else {**bars_over_time, "down": down}
 
 
 def top(session: Session, by: str) -> dict[str, Any]:
@@ -140,16 +140,16 @@ def top(session: Session, by: str) -> dict[str, Any]:
     return {"of": many, "rows": [[row[0], *(int(n or 0) for n in row[1:])] for row in rows]}
 
 
-def turned_away(session: Session, scope: Scope) -> list[dict[str, Any]]:
+def rejected(session: Session, scope: ReportScope) -> list[dict[str, Any]]:
     """Count the rows in quarantine by reason, with a few of each."""
     counts = session.execute(
-        f"SELECT t.reason, COUNT(*) FROM quarantine t WHERE {scope.turned} "
+        f"SELECT t.reason, COUNT(*) FROM quarantine t WHERE {scope.rejected} "
         "GROUP BY 1 ORDER BY 2 DESC, 1"
     ).fetchall()
     samples: dict[str, list[list[Any]]] = {reason: [] for reason, _ in counts}
     rows = session.execute(
         f"""SELECT t.reason, t.path, t.line, t.detail, t.raw FROM quarantine t
-        WHERE {scope.turned} QUALIFY ROW_NUMBER() OVER (
+        WHERE {scope.rejected} QUALIFY ROW_NUMBER() OVER (
             PARTITION BY t.reason ORDER BY t.arrival, t.file, t.line
         ) <= {SAMPLES} ORDER BY t.reason, t.arrival, t.file, t.line"""
     ).fetchall()
@@ -159,7 +159,7 @@ def turned_away(session: Session, scope: Scope) -> list[dict[str, Any]]:
 
 
 def refused(session: Session, feeds: Sequence[str]) -> dict[str, Any]:
-    """List the deliveries that were refused whole, unanswered ones first, whatever the range."""
+    """List the refused deliveries, unanswered ones first, whatever the range."""
     rows = session.execute(
         """SELECT r.feed, r.path, r.reason, r.detail, COALESCE(r.answer, ''), epoch_us(r.found_at)
         FROM refused_deliveries r ORDER BY r.answer IS NULL DESC, r.n DESC"""

@@ -1,6 +1,6 @@
 """Gather a report and write it.
 
-Law: the file is whole or not there; a report that stood there before stands until then.
+Law: the file is whole or not there; an existing report is replaced at the end.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,7 +12,7 @@ from fencepost.errors import InputError
 from pipelines.files.write.target import Target, write_whole
 from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
-from pipelines.serve.report.gather import Wanted, gather, name_of
+from pipelines.serve.report.gather import ReportRequest, gather, name_of
 from pipelines.serve.report.page import page
 from pipelines.serve.report.scope import Range
 from pipelines.serve.report.streams import STREAMS
@@ -22,7 +22,7 @@ FOLDER = "reports"
 
 @dataclass(frozen=True)
 class ReportMade:
-    """Where the report is, how large, and what is in it."""
+    """The report's path, size and counts."""
 
     path: Path
     bytes: int
@@ -40,15 +40,15 @@ def write_report(  # noqa: PLR0913  by name
     streams: Sequence[str] = (),
     progress: Progress = no_progress,
 ) -> ReportMade:
-    """Write what a lake found as one HTML file: (measured) 7 s of CPU for 3.5 M tuples.
+    """Write the report as one HTML file: (measured) 7 s of CPU for 3.5 M tuples.
 
     `since` and `until` are keys of partitions, both included, or times, half-open; `partition` is
-    one key, which must exist. `streams` are shown before others. A range in which nothing happened
-    gives a page that says so.
+    one key, which must exist. `streams` are shown before others. A range without data gives a page
+    that says so.
     """
-    wanted = Wanted(feeds, Range.of(since, until, partition), partition, streams)
+    wanted = ReportRequest(feeds, Range.of(since, until, partition), partition, streams)
     if len(streams) > STREAMS:
-        raise InputError(f"{len(streams)} streams were named: a page shows {STREAMS} of a feed")
+        raise InputError(f"{len(streams)} streams were named, but a page shows {STREAMS} per feed")
     if out.is_dir():
         raise InputError(f"{out} is a folder, where a file was expected")
     data = gather(settings, wanted, progress)
@@ -80,10 +80,10 @@ def default_path(
     until: str | None = None,
     partition: str | None = None,
 ) -> Path:
-    """Say where a report goes if nobody says so: reports/<lake>[-<since>[--<until>]].html."""
+    """Give the default path of a report: reports/<lake>[-<since>[--<until>]].html."""
     folder = (settings.file or settings.root).parent / FOLDER
-    asked = Range.of(since, until, partition)
-    ends = dict.fromkeys((asked.since.text, asked.until.text))
-    told = "--".join(end.replace(":", "").replace(".000000Z", "Z") for end in ends if end)
-    before = "until-" if asked.until.text and not asked.since.text else ""
-    return folder / f"{name_of(settings)}{'-' if told else ''}{before}{told}.html"
+    wanted = Range.of(since, until, partition)
+    ends = dict.fromkeys((wanted.since.text, wanted.until.text))
+    suffix = "--".join(end.replace(":", "").replace(".000000Z", "Z") for end in ends if end)
+    before = "until-" if wanted.until.text and not wanted.since.text else ""
+    return folder / f"{name_of(settings)}{'-' if suffix else ''}{before}{suffix}.html"

@@ -1,9 +1,9 @@
 """The project's reports over HTTP, beside the UI: browsers open no `file://` link of another site.
 
 Law: a GET or HEAD of a regular file below reports/ is answered, and nothing else: no name that
-begins with a dot, no symbolic link, nothing outside. What is served may run its own scripts and
-load from here; it reaches no other server. A request that names another host is refused, so a page
-elsewhere cannot read a report by giving its own name this address.
+begins with a dot, no symbolic link, nothing outside. A page may run its own scripts and load from
+here; it reaches no other server. A request that names another host is refused, so no page elsewhere
+can read a report by pointing its own name at this address.
 """
 
 import os
@@ -34,7 +34,7 @@ KINDS = {
     ".ico": "image/x-icon",
     ".woff2": "font/woff2",
 }
-"""By the end of a name: what a browser may take the file for; everything else is a download."""
+"""Media types by extension; everything else is a download."""
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -51,12 +51,12 @@ HEADERS = {
 INDEX = "index.html"
 LONGEST_PATH = 4096
 SECONDS = 30.0
-"""How long a client may take to send its request."""
+"""Time limit for a client's request."""
 
 
 @contextmanager
 def reports_served(folder: Path, host: str, port: int, names: Sequence[str] = ()) -> Iterator[None]:
-    """Serve a folder until the block ends; `names` are hosts that a request may also name."""
+    """Serve a folder until the block ends; `names` are further hosts that a request may name."""
     family = getaddrinfo(host, port)[0][0]
 
     class Server(ThreadingHTTPServer):
@@ -77,7 +77,7 @@ def reports_served(folder: Path, host: str, port: int, names: Sequence[str] = ()
 
 
 def _allowed(host: str, names: Sequence[str]) -> frozenset[str] | None:
-    """Give the hosts that a request may name; None where it listens at every address."""
+    """Give the hosts that a request may name; None if it listens on every address."""
     if host in {"0.0.0.0", "::"}:  # noqa: S104  compared, not bound
         return None
     return frozenset({*LOCAL, host.strip("[]"), *names})
@@ -85,19 +85,19 @@ def _allowed(host: str, names: Sequence[str]) -> frozenset[str] | None:
 
 @dataclass(frozen=True)
 class _Site:
-    """The folder that is served, and to whom."""
+    """The served folder, and the hosts that requests may name."""
 
     folder: Path
     hosts: frozenset[str] | None
 
     def admits(self, host: str) -> bool:
-        """Say whether a request that names this host is meant for us."""
+        """Say whether a request for this host is meant for us."""
         with suppress(ValueError):
             return self.hosts is None or urlsplit(f"//{host}").hostname in self.hosts
         return False
 
     def opened(self, path: str) -> tuple[BinaryIO, str] | None:
-        """Open the file of a path, and say what it is; None where there is none to be served."""
+        """Open the file of a path, and give its media type; None if there is none to serve."""
         parts = [part for part in path.split("/") if part]
         if any(part.startswith(".") or "\0" in part for part in parts):
             return None
@@ -108,14 +108,14 @@ class _Site:
         return None
 
     def is_folder(self, path: str) -> bool:
-        """Say whether a path without its last stroke is a folder that has a first page."""
-        found = None if path.endswith("/") else self.opened(f"{path}/")
-        if found is not None:
-            found[0].close()
-        return found is not None
+        """Say whether a path without its last slash is a folder with an index page."""
+        index = None if path.endswith("/") else self.opened(f"{path}/")
+        if index is not None:
+            index[0].close()
+        return index is not None
 
     def contents(self) -> bytes:
-        """List the pages at the top, the newest first: the first page where the folder has none."""
+        """List the pages of the folder, the newest first: its index page, if it has none."""
         pages = []
         with suppress(OSError):
             pages = [
@@ -133,7 +133,7 @@ class _Site:
         )
         if self.is_folder("/checks"):
             listed += '<li><a href="checks/">checks</a><span>contracts of every table</span></li>'
-        none = "<p>No report yet: <code>fencepost report</code> writes one.</p>"
+        none = "<p>No reports yet: <code>fencepost report</code> writes one.</p>"
         return _PAGE.format(content=f"<ul>{listed}</ul>" if listed else none).encode()
 
 
@@ -160,7 +160,7 @@ time, span {{ opacity: .7 }}
 
 
 def _opened(folder: Path, parts: Sequence[str]) -> BinaryIO:
-    """Open a regular file below a folder, following no link; OSError where it is none."""
+    """Open a regular file below a folder, following no links; OSError otherwise."""
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for part in parts[:-1]:
@@ -188,7 +188,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Answer with a file, the list of reports, or why there is neither."""
         path = unquote(urlsplit(self.path).path, errors="replace")
         if not self.site.admits(self.headers.get("Host", "")):
-            self._say(HTTPStatus.MISDIRECTED_REQUEST, "This server answers to its own name only.")
+            self._say(HTTPStatus.MISDIRECTED_REQUEST, "Wrong host name for this server.")
         elif len(path) > LONGEST_PATH:
             self._say(HTTPStatus.REQUEST_URI_TOO_LONG, "The path is too long.")
         elif (found := self.site.opened(path)) is not None:
@@ -203,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("Content-Length", "0")
             self.end_headers()
         else:
-            self._say(HTTPStatus.NOT_FOUND, "There is no such report.")
+            self._say(HTTPStatus.NOT_FOUND, "No such report.")
 
     do_HEAD = do_GET  # noqa: N815  its name there
 
@@ -232,16 +232,16 @@ class _Handler(BaseHTTPRequestHandler):
         self._body(content)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Say that a request is none of ours, without giving back what it said."""
+        """Refuse a request, without echoing it."""
         del message, explain
         self.close_connection = True
         self._say(HTTPStatus(code), HTTPStatus(code).phrase)
 
     def end_headers(self) -> None:
-        """Add what every answer carries."""
+        """Add the headers of every answer."""
         for name, value in HEADERS.items():
             self.send_header(name, value)
         super().end_headers()
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002  its name there
-        """Say nothing: what is read is nobody's news."""
+        """Log nothing."""

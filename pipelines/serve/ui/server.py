@@ -1,11 +1,11 @@
-"""Dagster's UI and the reports, served for one project: started together, and ended as one.
+"""Dagster's UI and the reports of one project: started together, and stopped together.
 
-`dagster dev` starts a web server, a daemon and a server for the code, and runs start more. All of
-them are in a session of their own, so that a Ctrl-C reaches this process alone, which then ends
-them in order: the first asks its children, and whoever is left after that is killed.
+`dagster dev` starts a web server, a daemon and a code server, and runs start more processes. All of
+them are in a session of their own, so that a Ctrl-C reaches this process alone, which then stops
+them in order: the first one stops its children, and what is left after that is killed.
 
-Law: when `serve` has returned or raised, none of the processes that it started is alive. It says
-that it is ready only when the UI answers and the project's code is loaded.
+Law: when `serve` has returned or raised, none of its processes is alive. It reports that it is
+ready only when the UI answers and the project's code is loaded.
 """
 
 import errno
@@ -28,13 +28,13 @@ from urllib.parse import urlsplit
 from fencepost.errors import InputError
 from pipelines.project.settings import Settings
 from pipelines.project.settings.keys import REPORTS_ADDRESS
-from pipelines.serve.ui.loaded import is_loaded
+from pipelines.serve.ui.readiness import is_loaded
 from pipelines.serve.ui.reports import reports_served
 from pipelines.spark.environment import apart
 from pipelines.spark.environment.faults import SetupError
 
 PATIENCE = 30.0
-"""Seconds for the processes to end by themselves; a run that commits takes a few."""
+"""Seconds for the processes to stop by themselves; a run that commits takes a few."""
 
 A_LOOK = 0.2
 PROCESSES = Path("/proc")
@@ -42,22 +42,22 @@ LAST_PORT = 65535
 WORKSPACE = "workspace.yaml"
 INSTANCE = "dagster.yaml"
 SUPERSEDED = "ignore:Function `dev_command` is superseded"
-"""Of `dagster dev`, in favour of a command that knows no workspace.yaml."""
+"""A warning of `dagster dev`; the new command knows no workspace.yaml."""
 
-WISHES = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-"""What asks us to end."""
+STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+"""Signals that stop it."""
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the UI is to answer."""
+    """An address to listen on."""
 
     host: str
     port: int
 
     @property
     def url(self) -> str:
-        """How a browser on this machine reaches it."""
+        """Its URL for a browser on this machine."""
         host = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(self.host, self.host)  # noqa: S104
         return f"http://{f'[{host}]' if ':' in host and host[0] != '[' else host}:{self.port}"
 
@@ -70,75 +70,77 @@ class Address:
             return self.host == "localhost"
 
     def next_free(self) -> "Address":
-        """Give the first address behind this one at which nobody listens; InputError: none is."""
+        """Give the next address with a free port; InputError if there is none."""
         for port in range(self.port + 1, min(self.port + 100, LAST_PORT) + 1):
-            if _why_taken(self.host, port) is None:
+            if _why_not_free(self.host, port) is None:
                 return Address(self.host, port)
         raise InputError(
-            f"no port from {self.port + 1} on is free for the reports: name one with --reports-port"
+            f"no free port after {self.port} for the reports: give one with --reports-port"
         )
 
-    def refuse_taken(self) -> None:
-        """Raise InputError where nothing can listen at it, and say what can be done."""
-        why = _why_taken(self.host, self.port)
+    def refuse_in_use(self) -> None:
+        """Raise InputError if it is not free, and say what to do."""
+        why = _why_not_free(self.host, self.port)
         if why is None:
             return
         if why.errno == errno.EADDRINUSE:
             others = range(self.port + 1, min(self.port + 100, LAST_PORT) + 1)
-            free = next((port for port in others if _why_taken(self.host, port) is None), None)
+            free = next((port for port in others if _why_not_free(self.host, port) is None), None)
             more = f": try --port {free}, or end the process" if free else ": end the process"
             raise InputError(f"port {self.port} of {self.host} is in use by another process{more}")
         if why.errno == errno.EACCES:
-            raise InputError(f"port {self.port} needs more rights: take one from 1024, like 3000")
+            raise InputError(
+                f"port {self.port} needs more privileges: use 1024 or above, like 3000"
+            )
         raise InputError(
-            f"nothing can listen at '{self.host}': {why.strerror or why}. Give --host an address "
-            "of this machine, like 127.0.0.1"
+            f"cannot listen on '{self.host}': {why.strerror or why}. Give --host an address of "
+            "this machine, like 127.0.0.1"
         )
 
 
 def environment_of(
     settings: Settings, reports: Address, around: Mapping[str, str]
 ) -> dict[str, str]:
-    """Say what Dagster is told: the project, where our packages and its reports are, no other home.
+    """Give Dagster's environment: the project, our packages, its reports, no other home.
 
     With a dagster.yaml in the working folder and no DAGSTER_HOME, Dagster keeps its history where
     the file says: in the project.
     """
     config = _file_of(settings)
     quiet = [around.get("PYTHONWARNINGS", ""), SUPERSEDED]
-    told = {
+    environment = {
         **around,
         "PYTHONPATH": apart.import_settings()["PYTHONPATH"],
         "PYTHONWARNINGS": ",".join(filter(None, quiet)),
         "FENCEPOST_CONFIG": str(config),
         str(REPORTS_ADDRESS.variable): settings.reports_address or reports.url,
     }
-    told.pop("PYTHONSAFEPATH", None)  # Dagster takes the first of sys.path for a script's folder
+    environment.pop("PYTHONSAFEPATH", None)  # Dagster assumes a script's folder first in sys.path
     if (config.parent / INSTANCE).exists():
-        told.pop("DAGSTER_HOME", None)
-    return told
+        environment.pop("DAGSTER_HOME", None)
+    return environment
 
 
 def serve(settings: Settings, at: Address, reports: Address, ready: Callable[[int], None]) -> None:
-    """Serve a project's UI and reports until a signal comes; `ready` gets Dagster's process.
+    """Serve a project's UI and reports until a signal arrives; `ready` gets Dagster's process.
 
-    What Dagster says goes to stderr, until it is asked to end. SetupError where it ends by itself,
-    or cannot load the project's code.
+    Dagster's output goes to stderr, until it is stopped. SetupError if it ends by itself, or cannot
+    load the project's code.
     """
-    asked = threading.Event()
+    stopping = threading.Event()
     environment = environment_of(settings, reports, os.environ)
     folder = _file_of(settings).parent
     named = urlsplit(settings.reports_address or "").hostname
     with (
-        _signals(asked),
+        _signals(stopping),
         reports_served(settings.reports, reports.host, reports.port, [named] if named else []),
-        _started(folder, environment, at, asked) as dagster,
+        _started(folder, environment, at, stopping) as dagster,
     ):
-        while not asked.is_set() and not (_answers(at, dagster) and is_loaded(at.url)):
-            asked.wait(A_LOOK)
-        if not asked.is_set():
+        while not stopping.is_set() and not (_answers(at, dagster) and is_loaded(at.url)):
+            stopping.wait(A_LOOK)
+        if not stopping.is_set():
             ready(dagster.pid)
-        while not asked.wait(A_LOOK):
+        while not stopping.wait(A_LOOK):
             if dagster.poll() is not None:
                 raise _gone(dagster)
 
@@ -149,7 +151,7 @@ def _file_of(settings: Settings) -> Path:
 
 @contextmanager
 def _started(
-    folder: Path, environment: Mapping[str, str], at: Address, asked: threading.Event
+    folder: Path, environment: Mapping[str, str], at: Address, stopping: threading.Event
 ) -> "Iterator[subprocess.Popen[bytes]]":
     arguments = ["dev", "-w", WORKSPACE, "-h", at.host, "-p", str(at.port)]
     dagster = subprocess.Popen(  # noqa: S603  this Python
@@ -161,7 +163,7 @@ def _started(
         stderr=subprocess.STDOUT,
         start_new_session=True,
     )
-    listening = threading.Thread(target=_pass_on, args=(dagster, asked), daemon=True)
+    listening = threading.Thread(target=_pass_on, args=(dagster, stopping), daemon=True)
     listening.start()
     try:
         yield dagster
@@ -170,16 +172,16 @@ def _started(
         listening.join(A_LOOK)
 
 
-def _pass_on(dagster: "subprocess.Popen[bytes]", asked: threading.Event) -> None:
-    """Pass on what Dagster says; how its processes complain when they are ended is no news."""
+def _pass_on(dagster: "subprocess.Popen[bytes]", stopping: threading.Event) -> None:
+    """Pass on Dagster's output, but not the complaints of processes that are being stopped."""
     for line in dagster.stdout or ():
-        if not asked.is_set():
+        if not stopping.is_set():
             sys.stderr.write(line.decode(errors="replace"))
             sys.stderr.flush()
 
 
 def _answers(at: Address, dagster: "subprocess.Popen[bytes]") -> bool:
-    """Say whether the UI answers; SetupError where it never will."""
+    """Say whether the UI answers; SetupError if it never will."""
     if dagster.poll() is not None:
         raise _gone(dagster)
     try:
@@ -191,13 +193,13 @@ def _answers(at: Address, dagster: "subprocess.Popen[bytes]") -> bool:
 
 def _gone(dagster: "subprocess.Popen[bytes]") -> SetupError:
     return SetupError(
-        f"Dagster ended by itself, with {dagster.returncode}; what it said stands above. Mend "
-        "that, then try again"
+        f"Dagster exited with {dagster.returncode}; its output is above. Fix the cause, then try "
+        "again"
     )
 
 
 def _end(dagster: "subprocess.Popen[bytes]") -> None:
-    """Ask the first process to end its children and itself; kill who is left."""
+    """Have the first process stop its children and itself; kill what is left."""
     with suppress(ProcessLookupError):
         dagster.send_signal(signal.SIGTERM)
     until = time.monotonic() + PATIENCE
@@ -216,7 +218,7 @@ def _end(dagster: "subprocess.Popen[bytes]") -> None:
 def _session_of(leader: int) -> list[int]:
     """List the processes of a session that are alive.
 
-    Where the system has no /proc, the first one stands for all of them.
+    Without /proc, the first one represents all of them.
     """
     if not PROCESSES.is_dir():
         with suppress(ProcessLookupError):
@@ -234,20 +236,20 @@ def _session_of(leader: int) -> list[int]:
 
 
 @contextmanager
-def _signals(asked: threading.Event) -> Iterator[None]:
-    """Take signals for a wish to end, where signals can be taken."""
+def _signals(stopping: threading.Event) -> Iterator[None]:
+    """Set the event on a signal, in the main thread; others get no signals."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = {wish: signal.signal(wish, lambda *_: asked.set()) for wish in WISHES}
+    before = {each: signal.signal(each, lambda *_: stopping.set()) for each in STOP_SIGNALS}
     try:
         yield
     finally:
-        for wish, handler in before.items():
-            signal.signal(wish, handler)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
-def _why_taken(host: str, port: int) -> OSError | None:
+def _why_not_free(host: str, port: int) -> OSError | None:
     """Try to listen there."""
     try:
         family, kind, protocol, _, where = socket.getaddrinfo(
@@ -257,6 +259,6 @@ def _why_taken(host: str, port: int) -> OSError | None:
             tried.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             tried.bind(where)
             tried.listen(1)
-    except OSError as why:  # a name that nobody knows is one, too
+    except OSError as why:  # an unknown host name, too
         return why
     return None

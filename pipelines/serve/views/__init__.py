@@ -1,11 +1,11 @@
 """What a SQL user sees: views over the raw tables, one text for DuckDB and for Spark.
 
-In a session a table of the lake has the name `raw_<table>`, and a view has the plain name. The
-texts keep to what both engines read alike; two functions of Spark's that DuckDB lacks, `explode`
-and `unix_micros`, are defined in its session (duckdb.FUNCTIONS).
+In a session a table of the lake is named `raw_<table>`, and views have plain names. The texts use
+only what both engines understand alike; two functions of Spark's that DuckDB lacks, `explode` and
+`unix_micros`, are defined in its session (duckdb.FUNCTIONS).
 
-Law: a view shows what is done and in force, and nothing else; so all of them agree on one epoch of
-each lane, in any engine, whatever is being written meanwhile.
+Law: a view shows what is committed and in force, and nothing else; so all views agree on one epoch
+of each lane, in any engine, whatever is being written meanwhile.
 """
 
 from collections.abc import Mapping
@@ -18,15 +18,15 @@ from pipelines.serve.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS, REFUSED
 from pipelines.serve.views.of_feeds import named_in, of_feeds
 from pipelines.serve.views.partitions import PARTITION_STATUS
 from pipelines.serve.views.presence import INSIDE_NOW, VISITS
-from pipelines.serve.views.published import published
 from pipelines.serve.views.registry import QUERIES, QUERY_VERSIONS
+from pipelines.serve.views.tables import published
 from pipelines.serve.views.view import View
 from schemas import Column, Table
 
 __all__ = ["RAW", "Relation", "View", "relations", "statements", "views", "views_for"]
 
 RAW = "raw_"
-"""What stands before a table's name."""
+"""The prefix of a table's name."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +38,13 @@ class Relation:
 
 
 def views(tables: Mapping[str, Table]) -> tuple[View, ...]:
-    """Give every view of a lake with these tables, each after those that it reads."""
+    """Give all views of a lake with these tables, each after those that it reads."""
     general = _general(tables)
     return (*general, *of_feeds(tables, general))
 
 
 def views_for(statement: str, tables: Mapping[str, Table]) -> tuple[View, ...]:
-    """Give the views that a session needs for a statement: the general ones, and those it names."""
+    """Give the views that a session needs for a statement: the general ones, and those named."""
     general = _general(tables)
     return (*general, *named_in(statement, of_feeds(tables, general)))
 

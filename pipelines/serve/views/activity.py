@@ -1,7 +1,7 @@
 """How much happens: by query, by stream, and by epoch.
 
 Law: an epoch's rows and those that waited before it are accepted, waiting, or in quarantine for one
-reason, exactly; `balanced` says whether the ledger bears that out.
+reason, exactly; `balanced` says whether the ledger agrees.
 """
 
 # ruff: noqa: S608  a view's text is put together from declared names alone
@@ -14,10 +14,10 @@ from schemas.events import TRANSITIONS
 from schemas.marts import PAIR
 
 SPAN = (
-    Column("first_ts", "timestamp", "of its first crossing or match"),
-    Column("last_ts", "timestamp", "of its last crossing or match"),
+    Column("first_ts", "timestamp", "first crossing or match"),
+    Column("last_ts", "timestamp", "last crossing or match"),
 )
-TOLD = (
+COUNTS = (
     count("times_entered", "events I"),
     count("times_left", "events O"),
     *(count(kind, "transitions of this type") for kind in TRANSITIONS),
@@ -26,7 +26,7 @@ TOLD = (
 
 
 def _activity(by: tuple[str, ...], other: str) -> str:
-    """Count crossings, transitions and matches by these columns, in one pass over each."""
+    """Count crossings, transitions and matches by these columns, one pass over each table."""
     keys = ", ".join(f"p.{name}" for name in by)
     same = " AND ".join(f"b.{name} = a.{name}" for name in by)
     became = ",\n        ".join(
@@ -68,12 +68,12 @@ _BY_STREAM = ("feed", "stream_id")
 
 QUERY_ACTIVITY = View(
     "query_activity",
-    "What each version of a query has found; without those that found nothing.",
+    "What each version of a query found; versions that found nothing are left out.",
     (
         *chosen(PAIR, *_BY_QUERY),
-        *TOLD,
+        *COUNTS,
         count("streams", "streams that crossed or matched it"),
-        count("inside_now", "streams that are inside"),
+        count("inside_now", "streams inside now"),
         *SPAN,
     ),
     _activity(_BY_QUERY, "stream_id"),
@@ -81,12 +81,12 @@ QUERY_ACTIVITY = View(
 
 STREAM_ACTIVITY = View(
     "stream_activity",
-    "What each stream has crossed and matched; without those that did neither.",
+    "What each stream crossed and matched; streams that did neither are left out.",
     (
         *chosen(PAIR, *_BY_STREAM),
-        *TOLD,
+        *COUNTS,
         count("queries", "queries that it crossed or matched"),
-        count("inside_now", "queries that it is inside of"),
+        count("inside_now", "queries that it is inside now"),
         *SPAN,
     ),
     _activity(_BY_STREAM, "query_id"),
@@ -101,7 +101,7 @@ EPOCH_ACCOUNTING = View(
     "Whether every row of an epoch is accounted for: rows + waiting_before = all the others.",
     (
         *_WHICH,
-        count("waiting_before", "tuples that waited when it began"),
+        count("waiting_before", "tuples that were waiting when it began"),
         *chosen(_EPOCHS, *_KINDS),
         Column("balanced", "boolean", "rows + waiting_before = the sum of the others"),
     ),

@@ -1,4 +1,4 @@
-"""An answer of SQL, and how it is given: a table, a column a line, CSV, JSON lines or Parquet.
+"""An answer of SQL, as a table, one column per line, CSV, JSON lines or Parquet.
 
 Law: each column has a name of its own; a file is whole or not there; the text of a value in CSV is
 the one that `fencepost eval` would write.
@@ -20,14 +20,14 @@ BATCH = 1 << 14
 
 
 Form = Literal["table", "lines", "csv", "json", "parquet"]
-"""How an answer is given."""
+"""The format of an answer."""
 
 
 @dataclass
-class Answer:
-    """The rows of an answer, batch by batch, to be gone through once.
+class SqlAnswer:
+    """The rows of an answer, batch by batch, to be read once.
 
-    cut  whether there were more rows than were asked for; known when they have been gone through
+    cut  whether there were more rows than requested; known after reading
     """
 
     schema: pa.Schema
@@ -35,15 +35,15 @@ class Answer:
     cut: bool = False
 
     @classmethod
-    def of(cls, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> "Answer":
-        """Take what an engine gives; of columns with the same name the later ones are numbered."""
+    def of(cls, schema: pa.Schema, batches: Iterable[pa.RecordBatch]) -> "SqlAnswer":
+        """Wrap an engine's batches; of columns with the same name the later ones are numbered."""
         names = _distinct(schema.names)
         own = pa.schema([f.with_name(name) for f, name in zip(schema, names, strict=True)])
         return cls(own, (pa.RecordBatch.from_arrays(b.columns, schema=own) for b in batches))
 
-    def upto(self, rows: int) -> "Answer":
-        """Give no more than so many rows."""
-        shorter = Answer(self.schema, iter(()))
+    def upto(self, rows: int) -> "SqlAnswer":
+        """Give at most so many rows."""
+        shorter = SqlAnswer(self.schema, iter(()))
 
         def some() -> Iterator[pa.RecordBatch]:
             missing = rows
@@ -59,7 +59,7 @@ class Answer:
         return shorter
 
     def lines(self, form: Form) -> Iterator[str]:
-        """Give it as text, in pieces that end with a line."""
+        """Give it as text, in pieces that end with a newline."""
         if form == "csv":
             return _csv(self)
         if form == "lines":
@@ -67,7 +67,7 @@ class Answer:
         return _json_lines(self) if form == "json" else _table(self)
 
     def write(self, form: Form, path: Path) -> int:
-        """Write it to a file; give the number of its rows."""
+        """Write it to a file; give the number of rows."""
         from pipelines.files.write.target import Target, write_whole
 
         rows = 0
@@ -79,7 +79,7 @@ class Answer:
                 yield batch
 
         def into(_: str, file: BinaryIO) -> None:
-            answer = Answer(self.schema, counted())
+            answer = SqlAnswer(self.schema, counted())
             if form == "parquet":
                 _write_parquet(answer, file)
             else:
@@ -96,20 +96,20 @@ def rows_of(batch: pa.Table | pa.RecordBatch) -> list[tuple[object, ...]]:
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    taken: set[str] = set()
-    given = []
+    used: set[str] = set()
+    distinct = []
     for name in names:
         own, again = name, 1
-        while own in taken:
+        while own in used:
             again += 1
             own = f"{name}_{again}"
-        taken.add(own)
-        given.append(own)
-    return given
+        used.add(own)
+        distinct.append(own)
+    return distinct
 
 
-def _csv(answer: Answer) -> Iterator[str]:
-    """Give the header, which an answer without rows has too, and the rows."""
+def _csv(answer: SqlAnswer) -> Iterator[str]:
+    """Give the header, even of an answer without rows, and the rows."""
     from pipelines.files.write.text import csv_pieces  # which costs 0.2 s
 
     none = pa.RecordBatch.from_pylist([], answer.schema)
@@ -120,26 +120,26 @@ def _csv(answer: Answer) -> Iterator[str]:
         yield from (piece.to_pybytes().decode() for piece in pieces)
 
 
-def _json_lines(answer: Answer) -> Iterator[str]:
+def _json_lines(answer: SqlAnswer) -> Iterator[str]:
     names = answer.schema.names
     for batch in answer.batches:
         for row in rows_of(batch):
-            told = {name: as_json(value) for name, value in zip(names, row, strict=True)}
-            yield json.dumps(told, ensure_ascii=False) + "\n"
+            fields = {name: as_json(value) for name, value in zip(names, row, strict=True)}
+            yield json.dumps(fields, ensure_ascii=False) + "\n"
 
 
-def _records(answer: Answer) -> Iterator[str]:
+def _records(answer: SqlAnswer) -> Iterator[str]:
     rows = (row for batch in answer.batches for row in rows_of(batch))
     return (f"{line}\n" for line in records(answer.schema.names, rows))
 
 
-def _table(answer: Answer) -> Iterator[str]:
+def _table(answer: SqlAnswer) -> Iterator[str]:
     rows = [row for batch in answer.batches for row in rows_of(batch)]
     return (f"{line}\n" for line in aligned(answer.schema.names, rows))
 
 
 def _flat(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Lay out as text whatever is no text, number, flag or time."""
+    """Convert to text whatever is not text, a number, a flag or a time."""
     kind = column.type
     if pa.types.is_timestamp(kind) and kind.tz:
         return column.cast(pa.timestamp("us", kind.tz))
@@ -155,7 +155,7 @@ def _as_text(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(texts, pa.string())])
 
 
-def _write_parquet(answer: Answer, file: BinaryIO) -> None:
+def _write_parquet(answer: SqlAnswer, file: BinaryIO) -> None:
     """Write Parquet; intervals, which it lacks, as text."""
     import pyarrow.parquet as pq
 

@@ -1,6 +1,6 @@
-"""Values of an answer as text, and rows of them side by side.
+"""Values of an answer as text, and rows of them in columns.
 
-Law: what is printed stands on its line: no value, whatever was put into it, moves a cursor.
+Law: a cell stays on its line: no value, whatever it contains, moves a cursor.
 """
 
 import json
@@ -16,13 +16,13 @@ import pyarrow as pa
 from fencepost.text import escaped
 
 WIDEST = 100
-"""Characters of a cell that are printed; files hold it whole."""
+"""Characters of a cell that are printed; files have it whole."""
 
 Rows = Sequence[Sequence[Any]]
 
 
 @dataclass(frozen=True)
-class Cells:
+class CellTable:
     """Rows as text: which columns hold numbers, and which have no value in any row."""
 
     names: Sequence[str]
@@ -32,7 +32,7 @@ class Cells:
 
 
 def records(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
-    """Lay rows out one column a line, each row under a line with its number, nothing cut."""
+    """Format rows one column per line, each row under a line with its number, nothing cut."""
     names = [escaped(name) for name in header]
     width = max(map(len, names), default=0)
     for nth, row in enumerate(rows, 1):
@@ -42,21 +42,21 @@ def records(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[st
 
 
 def aligned(header: Sequence[str], rows: Rows, widest: int | None = WIDEST) -> Iterator[str]:
-    """Lay rows out in columns, numbers to the right, with a line under the header."""
-    told = cells_of(header, rows, widest)
-    widths = [max(map(len, column)) for column in zip(told.names, *told.texts, strict=True)]
-    for line in (told.names, ["─" * width for width in widths], *told.texts):
-        cells = (
+    """Format rows in columns, numbers to the right, with a line under the header."""
+    cells = cells_of(header, rows, widest)
+    widths = [max(map(len, column)) for column in zip(cells.names, *cells.texts, strict=True)]
+    for line in (cells.names, ["─" * width for width in widths], *cells.texts):
+        padded = (
             each.rjust(width) if number else each.ljust(width)
-            for each, width, number in zip(line, widths, told.numbers, strict=True)
+            for each, width, number in zip(line, widths, cells.numbers, strict=True)
         )
-        yield "  ".join(cells).rstrip()
+        yield "  ".join(padded).rstrip()
 
 
-def cells_of(header: Sequence[str], rows: Rows, widest: int | None) -> Cells:
-    """Write names and values as text."""
+def cells_of(header: Sequence[str], rows: Rows, widest: int | None) -> CellTable:
+    """Format names and values as text."""
     columns = list(zip(*rows, strict=True)) or [()] * len(header)
-    return Cells(
+    return CellTable(
         [escaped(name, WIDEST) for name in header],
         [[cell(value, widest) for value in row] for row in rows],
         [_is_number(column) for column in columns],
@@ -65,19 +65,19 @@ def cells_of(header: Sequence[str], rows: Rows, widest: int | None) -> Cells:
 
 
 def _is_number(column: Sequence[Any]) -> bool:
-    told = [value for value in column if value is not None]
-    return bool(told) and all(
-        isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in told
+    values = [value for value in column if value is not None]
+    return bool(values) and all(
+        isinstance(value, int | float | Decimal) and not isinstance(value, bool) for value in values
     )
 
 
 def cell(value: Any, widest: int | None = WIDEST) -> str:  # noqa: ANN401  of any engine
-    """Write a value for a person: on one line, printable, and not too long."""
+    """Format a value for people: on one line, printable, and not too long."""
     return "" if value is None else escaped(text(value), widest)
 
 
 def text(value: Any) -> str:  # noqa: ANN401, PLR0911  one line a kind
-    """Write a value that is not null."""
+    """Format a value that is not null."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -96,7 +96,7 @@ def text(value: Any) -> str:  # noqa: ANN401, PLR0911  one line a kind
 
 
 def as_json(value: Any) -> Any:  # noqa: ANN401, PLR0911
-    """Give a value as JSON has it: a time as ISO 8601, a number that JSON lacks as text."""
+    """Convert a value to JSON: a time to ISO 8601, a number that JSON lacks to text."""
     if value is None or isinstance(value, bool | int | str):
         return value
     if isinstance(value, float):
@@ -115,7 +115,7 @@ def as_json(value: Any) -> Any:  # noqa: ANN401, PLR0911
 
 
 def _instant(value: datetime) -> str:
-    """Write ISO 8601 as a person likes it, without digits that say nothing."""
+    """Format ISO 8601 for people, without trailing zeros."""
     shown = value.replace(tzinfo=None).isoformat(sep=" ", timespec="microseconds")
     return shown.rstrip("0").rstrip(".").ljust(19, "0") + ("Z" if value.tzinfo else "")
 

@@ -1,9 +1,9 @@
 """What each query saw on each day, UTC.
 
-Law: on each day `inside` is what it was on the day before that has a row, plus the visits that
-began, less those that ended and had been seen beginning; on the newest day of a lane whose
-watermark has not passed it, it is what `inside_now` counts. Durations are added up as whole
-microseconds, so that no engine and no order of rows gives another mean.
+Law: on each day `inside` is that of the previous day with a row, plus the visits that began, less
+those that ended and had been seen beginning; on the newest day of a lane whose watermark has not
+passed it, it is what `inside_now` counts. Durations are summed as whole microseconds, so that the
+mean is the same in every engine and for any order of rows.
 """
 
 # ruff: noqa: S608  a view's text is put together from declared names alone
@@ -24,8 +24,8 @@ _SUMS = ",\n        ".join(
     )
 )
 
-# `spans` is small beside the visits, and each of its rows counts on two days: that on which the
-# visits began and that on which they ended.
+# `spans` is small compared to the visits, and each of its rows counts on two days: the day on which
+# the visits began and the day on which they ended.
 DAILY_SUMMARY = View(
     marts.DAILY_SUMMARY.name,
     marts.DAILY_SUMMARY.comment,

@@ -22,7 +22,7 @@ from fencepost.text import did_you_mean
 from pipelines.lake.layout import READABLE, Note
 from pipelines.project.settings import Settings
 from pipelines.serve.views import views, views_for
-from pipelines.serve.views.answers import BATCH, Answer
+from pipelines.serve.views.answers import BATCH, SqlAnswer
 from schemas import Column, Table
 
 LEDGERS = ("epochs", "arrivals")
@@ -153,7 +153,7 @@ def _quoted(text: str) -> str:
 
 
 @contextmanager
-def from_duckdb(settings: Settings, statement: str) -> Iterator[Answer]:
+def from_duckdb(settings: Settings, statement: str) -> Iterator[SqlAnswer]:
     """Run a statement in DuckDB, in this process."""
     with (
         closing(duckdb_session(settings.root, settings.tables, statement)) as session,
@@ -165,12 +165,12 @@ def from_duckdb(settings: Settings, statement: str) -> Iterator[Answer]:
 @contextmanager
 def answered(
     session: duckdb.DuckDBPyConnection, statement: str, tables: Mapping[str, Table]
-) -> Iterator[Answer]:
+) -> Iterator[SqlAnswer]:
     """Run a statement in an open session; InputError if it is refused, or fails as it is read."""
     try:
         refuse_writing(session, statement)
         batches = session.execute(statement).to_arrow_reader(BATCH)
-        yield Answer.of(batches.schema, batches)
+        yield SqlAnswer.of(batches.schema, batches)
     except duckdb.Error as why:
         raise not_understood(str(why), tables) from None
 

@@ -1,7 +1,7 @@
-"""What joins found and hold: pairs, changes, the results they add up to, and who made them change.
+"""What joins found: pairs, changes, the current results, and the tuples that changed them.
 
-Law: `band_pairs` is the sum of `band_changes` over the joins that stand; `affected_queries` has a
-query once for each tuple that changed its result, and none else.
+Law: `band_pairs` is the sum of `band_changes` over the active joins; `affected_queries` has a query
+once for each tuple that changed its result, and no others.
 """
 
 # ruff: noqa: S608  a view's text is put together from declared names alone
@@ -9,19 +9,19 @@ query once for each tuple that changed its result, and none else.
 from collections.abc import Iterator, Mapping
 
 from fencepost.lanes import left_of_lane_sql
-from pipelines.serve.views.published import HELD, IS_HELD, of_epochs
+from pipelines.serve.views.tables import CURRENT, IS_CURRENT, of_epochs
 from pipelines.serve.views.view import View, chosen, count, select_list, without
 from schemas import Column, Table
 from schemas.joins import LEFT
 
 COMMENTS = {
     "pairs": "Pairs of tuples that satisfied a window join, each once.",
-    "band_changes": "Changes of the results of band joins: +1, a pair came in; -1, it went out.",
+    "band_changes": "Changes in the results of band joins: +1, a pair came in; -1, it went out.",
 }
 
 
 def joined(tables: Mapping[str, Table]) -> Iterator[View]:
-    """Declare the views over what lanes of joins write."""
+    """Declare the views over the tables of join lanes."""
     for table in tables.values():
         if table.owner == "join" and table.role == "found":
             yield View(table.name, COMMENTS[table.name], table.columns, of_epochs(table))
@@ -39,8 +39,8 @@ def _band_pairs(changes: Table) -> View:
     by = select_list("c", key)
     return View(
         "band_pairs",
-        "The results of the band joins that stand: the pairs of streams that are in.",
-        (*key, Column("since", "timestamp", "the change that brought it in")),
+        "The current results of active band joins: pairs of streams.",
+        (*key, Column("since", "timestamp", "when it came in")),
         # A pair goes in and out by turns, so the sum of its changes is 1 where the last one is +1.
         f"""SELECT {by}, c.ts AS since FROM (
     SELECT b.*, ROW_NUMBER() OVER (
@@ -61,7 +61,7 @@ def _affected_queries(changes: Table) -> View:
     ) THEN c.left_stream_id ELSE c.right_stream_id END"""
     return View(
         "affected_queries",
-        "Which band joins' results a tuple changed: each once for a tuple, whatever the pairs.",
+        "Band joins whose result a tuple changed: once per tuple, whatever the number of pairs.",
         (
             *chosen(changes.columns, "lane"),
             Column("feed", "string", "the feed of the tuple"),
@@ -84,17 +84,17 @@ def _join_activity(changes: Table) -> View:
     same = " AND ".join(f"h.{column.name} = f.{column.name}" for column in key)
     return View(
         "join_activity",
-        "What each version of a join has found; without those that found nothing.",
+        "What each version of a join found; versions that found nothing are left out.",
         (
             *key,
             count("pairs", "pairs of tuples that a window join found"),
-            count("came_in", "pairs of streams that came into the result of a band join"),
-            count("went_out", "pairs of streams that went out of it"),
-            count("in_now", "pairs of streams that are in it"),
-            count("left_streams", "streams of the left feed among them"),
-            count("right_streams", "streams of the right feed among them"),
-            Column("first_ts", "timestamp", "of its first pair or change"),
-            Column("last_ts", "timestamp", "of its last pair or change"),
+            count("came_in", "pairs of streams that came into its result (band join)"),
+            count("went_out", "pairs of streams that went out of its result"),
+            count("in_now", "pairs of streams in its result now"),
+            count("left_streams", "streams of the left feed involved"),
+            count("right_streams", "streams of the right feed involved"),
+            Column("first_ts", "timestamp", "first pair or change"),
+            Column("last_ts", "timestamp", "last pair or change"),
         ),
         f"""WITH found AS (
     SELECT {select_list("p", (*key, *streams))}, 1 AS paired, 0 AS change FROM pairs p
@@ -118,28 +118,28 @@ GROUP BY {select_list("f", key)}""",
 
 def _set_members(table: Table) -> View:
     columns = without(table.columns, "snapshot", "member")
-    sql = f"""WITH {HELD}
+    sql = f"""WITH {CURRENT}
 SELECT {select_list("t", columns)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
         PARTITION BY r.lane, {", ".join(f"r.{name}" for name in table.key)} ORDER BY r.epoch DESC
     ) AS nth
-    FROM raw_set_members r WHERE {IS_HELD.format("r", table.lane_column)}
+    FROM raw_set_members r WHERE {IS_CURRENT.format("r", table.lane_column)}
 ) t WHERE t.nth = 1 AND t.member"""
-    comment = "The dynamic sets of band joins: the last tuple of every stream that is in one."
+    comment = "The current tuple of every stream that takes part in band joins."
     return View("set_members", comment, columns, sql)
 
 
 def _live_windows(table: Table) -> View:
     columns = without(table.columns, "snapshot", "deleted", "place")
-    sql = f"""WITH {HELD}, newest AS (
+    sql = f"""WITH {CURRENT}, newest AS (
     SELECT d.lane, MAX(d.epoch) AS epoch FROM done_epochs d GROUP BY d.lane
 )
 SELECT {select_list("r", columns)}, r.place IS NULL AS waits FROM raw_live_windows r
 JOIN newest w ON w.lane = r.lane AND (r.place IS NOT NULL OR r.epoch = w.epoch)
-WHERE {IS_HELD.format("r", table.lane_column)}"""
+WHERE {IS_CURRENT.format("r", table.lane_column)}"""
     comment = (
-        "The tuples that windows held after their epoch, and those that wait for the watermark. "
-        "Those that have left their window since stay until the state is next written whole."
+        "The tuples in windows, and those that wait for the watermark. Tuples that have left their "
+        "window since stay until the next snapshot of the state."
     )
-    waits = Column("waits", "boolean", "it is not taken yet: it waits for the watermark")
+    waits = Column("waits", "boolean", "not evaluated yet: it waits for the watermark")
     return View("live_windows", comment, (*columns, waits), sql)

@@ -1,6 +1,6 @@
-"""The two ledgers as they are to be read: the last word on each arrival, the epochs in force.
+"""The two ledgers as they are to be read: the latest state of each arrival, the epochs in force.
 
-Law: an epoch is in force when it is done and no row of a higher generation stands at the same or an
+Law: an epoch is in force if it is done and no row of a higher generation exists at the same or an
 earlier epoch of its lane.
 """
 
@@ -13,7 +13,7 @@ from schemas import Column
 _tables = schemas.all_tables({})
 _ARRIVALS, _EPOCHS = _tables["arrivals"].columns, _tables["epochs"].columns
 
-# Few rows, so that each epoch is held against the generations of its lane, not against all epochs.
+# Few rows, so that each epoch is compared with the generations of its lane, not with all epochs.
 _REPLACED = """EXISTS (
     SELECT 1 FROM (
         SELECT h.lane, h.generation, MIN(h.epoch) AS since FROM raw_epochs h
@@ -24,7 +24,7 @@ _REPLACED = """EXISTS (
 
 ARRIVALS = View(
     "arrivals",
-    "Every delivery and every registry commit, with the last word on it.",
+    "Every delivery and every registry commit, with its latest state.",
     _ARRIVALS,
     f"""SELECT {select_list("a", _ARRIVALS)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
@@ -35,23 +35,23 @@ ARRIVALS = View(
 
 REFUSED_DELIVERIES = View(
     "refused_deliveries",
-    "Every delivery that was refused, and what answered it; `answer` is null until something did.",
+    "Every refused delivery, and its answer; `answer` is null while it is unanswered.",
     (
-        Column("n", "long", "its place in the one sequence: arrivals.n"),
+        Column("n", "long", "its number: arrivals.n"),
         Column("feed", "string", "its feed"),
         *chosen(_ARRIVALS, "path", "reason", "detail", "found_at"),
         Column(
             "answer",
             "string",
-            "taken or refused again (by a later delivery), dismissed, not needed (of a repeat); "
-            "null: nobody has answered it",
+            "taken or refused again (by a later delivery), dismissed, not needed (for a repeat); "
+            "null: unanswered",
             nullable=True,
         ),
-        Column("answered_by", "long", "that later delivery: arrivals.n", nullable=True),
+        Column("answered_by", "long", "the later delivery: arrivals.n", nullable=True),
         Column("dismissed_at", "timestamp", "when it was dismissed", nullable=True),
-        Column("note", "string", "why, as it was given", nullable=True),
+        Column("note", "string", "why it was dismissed", nullable=True),
     ),
-    # A later delivery answers when it has the files' names, or was taken with the same content.
+    # A later delivery answers it by the same file names, or was loaded with the same content.
     """WITH whole AS (
     SELECT a.n, a.lane, a.state, a.path, a.files, a.content FROM arrivals a
     WHERE a.kind = 'delivery' AND a.lines IS NULL
@@ -64,12 +64,12 @@ REFUSED_DELIVERIES = View(
     WHERE NOT EXISTS (SELECT 1 FROM listed l WHERE l.n = w.n)
 ), files AS (
     SELECT r.n, r.name, MAX(l.n) AS later,
-        MAX(CASE WHEN l.state <> 'refused' THEN l.n END) AS taken
+        MAX(CASE WHEN l.state <> 'refused' THEN l.n END) AS accepted
     FROM named r LEFT JOIN named l ON l.lane = r.lane AND l.name = r.name AND l.n > r.n
     WHERE r.state = 'refused' GROUP BY r.n, r.name
 ), by_name AS (
     SELECT f.n, MAX(f.later) AS later,
-        COUNT(*) = COUNT(f.later) AS is_later, COUNT(*) = COUNT(f.taken) AS is_taken
+        COUNT(*) = COUNT(f.later) AS is_later, COUNT(*) = COUNT(f.accepted) AS is_accepted
     FROM files f GROUP BY f.n
 ), by_content AS (
     SELECT r.n, MAX(w.n) AS later FROM whole r
@@ -78,7 +78,7 @@ REFUSED_DELIVERIES = View(
     WHERE r.state = 'refused' GROUP BY r.n
 )
 SELECT a.n, a.lane AS feed, a.path, a.reason, a.detail, a.found_at,
-    CASE WHEN c.later IS NOT NULL OR b.is_taken THEN 'taken' WHEN b.is_later THEN 'refused again'
+    CASE WHEN c.later IS NOT NULL OR b.is_accepted THEN 'taken' WHEN b.is_later THEN 'refused again'
         WHEN d.n IS NOT NULL THEN 'dismissed' WHEN a.reason = 'repeat' THEN 'not needed'
         END AS answer,
     CASE WHEN c.later IS NOT NULL THEN c.later WHEN b.is_later THEN b.later END AS answered_by,
@@ -90,7 +90,7 @@ LEFT JOIN raw_dismissals d ON d.n = a.n""",
 
 DONE_EPOCHS = View(
     "done_epochs",
-    "The epochs in force: done, and not evaluated anew. Every view shows these alone.",
+    "The epochs in force: done, and not replaced by a re-evaluation. Views show only these.",
     _EPOCHS,
     f"""SELECT {select_list("e", _EPOCHS)} FROM raw_epochs e
 WHERE e.state = 'done' AND NOT {_REPLACED}""",
@@ -98,10 +98,10 @@ WHERE e.state = 'done' AND NOT {_REPLACED}""",
 
 EPOCHS = View(
     "epochs",
-    "Every epoch that was ever planned, in every generation, with the last word on it.",
+    "Every epoch ever planned, in every generation, with its latest state.",
     (
         *_EPOCHS,
-        Column("in_force", "boolean", "it is done, and its generation was not replaced"),
+        Column("in_force", "boolean", "done, and not replaced by a later generation"),
     ),
     f"""SELECT {select_list("e", _EPOCHS)}, d.epoch IS NOT NULL AS in_force
 FROM (

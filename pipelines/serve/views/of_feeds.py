@@ -1,12 +1,12 @@
-"""What was found, feed by feed: `ticks_events` is `events` of ticks, without the axes of others.
+"""Views of one feed: `ticks_events` is `events` of ticks, without the axes of other feeds.
 
-The general views have a column for each axis of any feed, so of twenty feeds nearly a hundred, and
-null nearly everywhere. These have those that their feed has.
+The general views have a column for each axis of any feed: with twenty feeds nearly a hundred, and
+most of them null. These have only the axes of their feed.
 
-There are five a feed, and to make one takes a session 3 ms: it makes those that are asked for.
+There are five per feed, and creating one costs a session 3 ms: it creates those that are named.
 
-Law: its rows are those of the general view whose feed it is, its columns a part of theirs. Where a
-feed is itself called like one of them (`ticks_events`), the name is the feed's.
+Law: the rows are those of the general view for this feed, the columns a part of its columns. If a
+feed has such a name itself (`ticks_events`), the name is the feed's.
 """
 
 # ruff: noqa: S608  a view's text is put together from declared names alone
@@ -14,17 +14,17 @@ feed is itself called like one of them (`ticks_events`), the name is the feed's.
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from pipelines.serve.views.published import feeds
+from pipelines.serve.views.tables import feeds
 from pipelines.serve.views.view import View, select_list, without
 from schemas import Column, Table
 
 EACH = ("events", "transitions", "matches", "stream_state", "pending")
-"""The general views that each feed has one of."""
+"""The general views of which each feed has its own."""
 
 
 _WORD = re.compile(r"\w+")
 _LISTS = re.compile(r"\b(show|information_schema|pragma|sqlite_master|duckdb_\w+)\b", re.IGNORECASE)
-"""What may list the views by name."""
+"""What may list views by name."""
 
 
 def name_of(feed: str, view: str) -> str:
@@ -33,7 +33,7 @@ def name_of(feed: str, view: str) -> str:
 
 
 def of_feeds(tables: Mapping[str, Table], general: Iterable[View]) -> Iterator[View]:
-    """Declare each feed's views over the general ones, which must be given."""
+    """Declare each feed's views over these general ones."""
     by_name = {view.name: view for view in general}
     for feed in feeds(tables):
         for each in EACH:
@@ -42,7 +42,7 @@ def of_feeds(tables: Mapping[str, Table], general: Iterable[View]) -> Iterator[V
 
 
 def named_in(statement: str, declared: Iterable[View]) -> list[View]:
-    """Choose the views that a statement may be about: those that it names, all where it lists."""
+    """Choose the views that a statement may use: those that it names, or all if it lists views."""
     if _LISTS.search(statement):
         return list(declared)
     words = {word.lower() for word in _WORD.findall(statement)}
@@ -54,12 +54,12 @@ def own_columns(
 ) -> tuple[Column, ...]:
     """Leave out the axes of other feeds.
 
-    axes  by what stands before an axis in a column's name: those that are to stay
+    axes  by prefix of a column's name: the axes to keep
     """
     prefixes = sorted(axes, key=len, reverse=True)
 
     def stays(column: Column) -> bool:
-        if column.kind != "double":  # an axis is, and nothing else in these tables
+        if column.kind != "double":  # only axes are doubles in these tables
             return True
         before = next(prefix for prefix in prefixes if column.name.startswith(prefix))
         return column.name.removeprefix(before) in axes[before]
@@ -72,7 +72,7 @@ def _of_feed(feed: str, general: View, tables: Mapping[str, Table]) -> View:
     columns = without(own_columns(general.columns, {"": own, "prev_": own}), "feed")
     return View(
         name_of(feed, general.name),
-        f"`{general.name}` of {feed} alone, without the axes of other feeds.",
+        f"`{general.name}` of {feed}, without the axes of other feeds.",
         columns,
         f"SELECT {select_list('v', columns)} FROM {general.name} v WHERE v.feed = '{feed}'",
     )

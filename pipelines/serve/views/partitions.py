@@ -1,7 +1,7 @@
-"""Each lane's time partitions: what arrived, what stands, and what is to be evaluated again.
+"""Each lane's time partitions: what arrived, what is evaluated, and what is stale.
 
-Law: a partition has stale epochs exactly while a delivery that comes before them, by partition and
-number, is in no epoch in force: until they are evaluated again they show what stood before it came.
+Law: a partition has stale epochs exactly while a delivery that precedes them, by partition and
+number, is in no epoch in force: until re-evaluation they show results without that delivery.
 """
 
 # ruff: noqa: S608  all of it is written here
@@ -15,17 +15,17 @@ _EPOCHS = schemas.all_tables({})["epochs"].columns
 
 PARTITION_STATUS = View(
     "partition_status",
-    "Each partition: deliveries, those not evaluated yet, epochs, and which of these are stale.",
+    "Each partition: deliveries, those not evaluated yet, epochs, and the stale ones.",
     (
         *chosen(_EPOCHS, "lane", "partition_key"),
-        count("deliveries", "deliveries of it that were taken in"),
-        count("waiting", "those of them that no epoch in force has taken yet"),
-        count("epochs", "its epochs in force"),
-        count("stale_epochs", "epochs that are to be evaluated again: their input changed"),
-        Column("generation", "integer", "of its newest epoch in force", nullable=True),
-        Column("watermark", "timestamp", "after its last epoch in force", nullable=True),
+        count("deliveries", "loaded deliveries"),
+        count("waiting", "loaded deliveries not evaluated yet"),
+        count("epochs", "epochs in force"),
+        count("stale_epochs", "epochs to be re-evaluated: their input changed"),
+        Column("generation", "integer", "generation of the newest epoch in force", nullable=True),
+        Column("watermark", "timestamp", "watermark after the last epoch in force", nullable=True),
     ),
-    f"""WITH taken AS (
+    f"""WITH evaluated AS (
     SELECT d.lane, d.partition_key, d.epoch, EXPLODE(d.arrivals) AS n FROM done_epochs d
 ), lanes AS (
     SELECT e.lane FROM epochs e UNION SELECT a.lane FROM arrivals a WHERE a.kind = 'delivery'
@@ -33,7 +33,7 @@ PARTITION_STATUS = View(
     SELECT l.lane, a.partition_key, a.n, t.n IS NULL AS waits
     FROM lanes l
     JOIN arrivals a ON {feed_of_lane_sql("a.lane", "l.lane")}
-    LEFT JOIN taken t ON t.lane = l.lane AND t.n = a.n
+    LEFT JOIN evaluated t ON t.lane = l.lane AND t.n = a.n
     WHERE a.kind = 'delivery' AND a.state = 'done'
 ), missing AS (
     SELECT d.lane, d.partition_key, d.n, ROW_NUMBER() OVER (
@@ -44,14 +44,14 @@ PARTITION_STATUS = View(
     SELECT r.lane, r.partition_key, r.epoch, EXPLODE(r.arrivals) AS n FROM epochs r
     WHERE r.state = 'done' AND NOT r.in_force
 ), stale AS (
-    SELECT t.lane, t.partition_key, t.epoch FROM taken t
+    SELECT t.lane, t.partition_key, t.epoch FROM evaluated t
     JOIN missing m ON m.lane = t.lane AND m.nth = 1 AND (t.partition_key > m.partition_key
         OR (t.partition_key = m.partition_key AND t.n > m.n))
     UNION
     SELECT e.lane, e.partition_key, e.epoch FROM replaced e
-    LEFT JOIN taken t ON t.lane = e.lane AND t.n = e.n
+    LEFT JOIN evaluated t ON t.lane = e.lane AND t.n = e.n
     WHERE t.n IS NULL
-), stands AS (
+), in_force AS (
     SELECT d.lane, d.partition_key, COUNT(*) AS epochs, MAX(d.generation) AS generation,
         MAX(d.watermark) AS watermark
     FROM done_epochs d GROUP BY d.lane, d.partition_key
@@ -61,7 +61,7 @@ SELECT p.lane, p.partition_key, COALESCE(a.deliveries, 0) AS deliveries,
     COALESCE(x.epochs, 0) AS stale_epochs, s.generation, s.watermark
 FROM (
     SELECT d.lane, d.partition_key FROM delivered d
-    UNION SELECT d.lane, d.partition_key FROM stands d
+    UNION SELECT d.lane, d.partition_key FROM in_force d
     UNION SELECT d.lane, d.partition_key FROM stale d
 ) p
 LEFT JOIN (
@@ -69,7 +69,7 @@ LEFT JOIN (
         COUNT(CASE WHEN d.waits THEN 1 END) AS waiting
     FROM delivered d GROUP BY d.lane, d.partition_key
 ) a ON a.lane = p.lane AND a.partition_key = p.partition_key
-LEFT JOIN stands s ON s.lane = p.lane AND s.partition_key = p.partition_key
+LEFT JOIN in_force s ON s.lane = p.lane AND s.partition_key = p.partition_key
 LEFT JOIN (
     SELECT t.lane, t.partition_key, COUNT(DISTINCT t.epoch) AS epochs
     FROM stale t GROUP BY t.lane, t.partition_key

@@ -1,14 +1,14 @@
-"""Who is inside what, and since when; who was, and until when.
+"""Which stream is inside which query, and since when; which was, and until when.
 
 Law: the crossings of a (query, version, stream) alternate. A visit begins at an I. It ends at the O
 that follows; else at the query's `valid_to` once the watermark has reached it, or at the lane's
 watermark before the query was removed or changed, whichever comes first; else it goes on. An O with
-no I before it ends a visit whose beginning nobody saw.
+no I before it ends a visit whose beginning was not seen.
 
 A removal takes effect in a lane when every delivery before it has been evaluated: until then
-crossings of the query may still be found. Where a delivery came late for an earlier partition, a
-query can stand, not stand and stand again along the epochs; then an I follows an I, and the visit
-before ended, by removal, no later than the stream's tuple before the second.
+crossings of the query may still be found. If a delivery arrives late for an earlier partition, a
+query can be active, removed and active again along the epochs; then an I follows an I, and the
+visit before ended, by removal, no later than the stream's tuple before the second I.
 """
 
 # ruff: noqa: S608  a view's text is put together from declared names alone
@@ -17,15 +17,15 @@ from pipelines.serve.views.registry import DONE_COMMITS
 from pipelines.serve.views.view import View
 from schemas import marts
 
-# Only versions that end are looked at: those removed, those with a version after them, and those
+# Only versions that end are read: those removed, those with a version after them, and those
 # with a valid_to. `effects` has a row where such an end has taken effect in a lane.
 ENDS = f"""lanes AS (
     SELECT d.lane, MAX(d.watermark) AS watermark FROM done_epochs d GROUP BY d.lane
-), taken AS (
+), evaluated AS (
     SELECT d.lane, EXPLODE(d.arrivals) AS n FROM done_epochs d
 ), unevaluated AS (
     SELECT a.lane, MIN(a.n) AS n FROM arrivals a
-    LEFT JOIN taken t ON t.lane = a.lane AND t.n = a.n
+    LEFT JOIN evaluated t ON t.lane = a.lane AND t.n = a.n
     WHERE a.kind = 'delivery' AND a.state <> 'refused' AND t.n IS NULL GROUP BY a.lane
 ), ends AS (
     SELECT x.id, x.version, MIN(x.n) AS n, MIN(x.registry_version) AS registry_version,
@@ -66,7 +66,7 @@ PAIRS = """pairs AS (
         MAX(CASE WHEN e.type = 'O' THEN e.ts END) AS left_ts
     FROM events e GROUP BY e.feed, e.query_id, e.query_version, e.stream_id
 )"""
-"""All that is asked of a pair of query and stream, in one pass over the events."""
+"""Everything about a pair of query and stream, in one pass over the events."""
 
 EFFECT_ON = "f.lane = {0}.feed AND f.id = {0}.query_id AND f.version = {0}.query_version"
 IS_INSIDE = """p.entered_ts IS NOT NULL AND f.id IS NULL

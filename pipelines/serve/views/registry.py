@@ -1,8 +1,8 @@
-"""The standing queries, and every version that ever stood.
+"""The active queries, and every version that ever was.
 
-Law: a row of the registry counts when its commit is done. A version stands from the first row that
-names it to the next commit that removes or changes the query; later rows of the same version are
-edits of what is not evaluated.
+Law: a row of the registry counts when its commit is done. A version is active from the first row
+that names it to the next commit that removes or changes the query; later rows of the same version
+are edits of what is not evaluated.
 """
 
 # ruff: noqa: S608  a view's text is put together from declared names alone
@@ -18,7 +18,7 @@ _CONTENT = without(_COLUMNS, "n", "registry_version")
 
 QUERIES = View(
     "queries",
-    "The standing queries, as the newest registry has them.",
+    "The active queries, as of the newest registry version.",
     _COLUMNS,
     f"""SELECT {select_list("q", _COLUMNS)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (PARTITION BY r.id ORDER BY r.n DESC) AS nth
@@ -28,14 +28,16 @@ QUERIES = View(
 
 QUERY_VERSIONS = View(
     "query_versions",
-    "Every version of every query that ever stood, from when and until when.",
+    "Every version of every query, from when and until when it was active.",
     (
         *_CONTENT,
-        Column("n", "long", "the registry commit that brought it: arrivals.n"),
-        Column("registry_version", "long", "the registry from which on it stands"),
-        Column("until_n", "long", "the commit that ended it; null: it stands", nullable=True),
-        Column("until_registry_version", "long", "the first registry without it", nullable=True),
-        Column("ended_by", "string", "removal or change; null: it stands", nullable=True),
+        Column("n", "long", "the registry commit that added it: arrivals.n"),
+        Column("registry_version", "long", "the first registry version with it"),
+        Column("until_n", "long", "the commit that ended it; null: active", nullable=True),
+        Column(
+            "until_registry_version", "long", "the first registry version without it", nullable=True
+        ),
+        Column("ended_by", "string", "removal or change; null: active", nullable=True),
     ),
     f"""WITH ordered AS (
     SELECT r.id, r.version, r.removed, r.n, r.registry_version,

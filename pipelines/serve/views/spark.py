@@ -19,7 +19,7 @@ from pyspark.sql import functions as fn
 from pipelines.lake.layout import Note
 from pipelines.project.settings import Settings
 from pipelines.serve.views import views_for
-from pipelines.serve.views.answers import BATCH, Answer
+from pipelines.serve.views.answers import BATCH, SqlAnswer
 from pipelines.serve.views.duckdb import (
     LEDGERS,
     ledgers_first,
@@ -74,14 +74,14 @@ def _raw(spark: SparkSession, path: Path, table: Table) -> DataFrame:
 
 
 @contextmanager
-def from_spark(settings: Settings, statement: str) -> Iterator[Answer]:
+def from_spark(settings: Settings, statement: str) -> Iterator[SqlAnswer]:
     """Run a statement in Spark, which is started and stopped for it: some 10 s."""
     session = spark(memory=settings.memory, cores=settings.cores)
     try:
         spark_session_views(session, settings.root, settings.tables, statement)
         refuse_writing(session, statement)
         rows = session.sql(statement).toArrow()
-        yield Answer.of(rows.schema, rows.to_batches(BATCH))
+        yield SqlAnswer.of(rows.schema, rows.to_batches(BATCH))
     except PySparkException as why:
         message = _PLAN.split(str(why), maxsplit=1)[0]
         raise not_understood(message, settings.tables) from None

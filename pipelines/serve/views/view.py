@@ -1,8 +1,8 @@
-"""A view: its name, what its rows and columns mean, and the SELECT that makes it.
+"""A view: its name, the meaning of its rows and columns, and its SELECT.
 
-Law: the columns that are declared are those that the SELECT gives, in their order and of their
-kind, in every engine. A column is always written with its table before it: some names of columns
-(`where`, `left`, an axis `order`) are words of SQL otherwise.
+Law: the declared columns are those that the SELECT gives, in their order and of their kind, in
+every engine. A column is always qualified by its table: some names of columns (`where`, `left`, an
+axis `order`) would be SQL keywords otherwise.
 """
 
 from collections.abc import Iterable
@@ -25,26 +25,26 @@ class View:
 
     @cached_property
     def arrow(self) -> pa.Schema:
-        """Its columns, as Arrow knows them."""
+        """Its columns as an Arrow schema."""
         return pa.schema([column.arrow for column in self.columns])
 
 
 def chosen(columns: Iterable[Column], *names: str) -> tuple[Column, ...]:
-    """Pick columns by name, in this order."""
+    """Give columns by name, in this order."""
     by_name = {column.name: column for column in columns}
     return tuple(by_name[name] for name in names)
 
 
 def without(columns: Iterable[Column], *names: str) -> tuple[Column, ...]:
-    """Leave columns out."""
+    """Give the other columns."""
     return tuple(column for column in columns if column.name not in names)
 
 
 def select_list(alias: str, columns: Iterable[Column]) -> str:
-    """Write columns as they stand after SELECT."""
+    """Write columns for a SELECT."""
     return ", ".join(f"{alias}.{column.name}" for column in columns)
 
 
 def count(name: str, comment: str) -> Column:
-    """Declare a column that counts."""
+    """Declare a column of counts."""
     return Column(name, "long", comment)

@@ -23,10 +23,10 @@ function overTime(counts, title, names) {
       bar.append(below);
       said.push(`${number(down[at])} ${names[1]}`);
     }
-    bar.addEventListener("pointermove", (event) => tell([moment(counts.begin + at * counts.step), `${said.join(" · ")} in one ${counts.unit}`], event.clientX, event.clientY));
+    bar.addEventListener("pointermove", (event) => showTip([moment(counts.begin + at * counts.step), `${said.join(" · ")} in one ${counts.unit}`], event.clientX, event.clientY));
     bars.append(bar);
   });
-  bars.addEventListener("pointerleave", () => tell(null));
+  bars.addEventListener("pointerleave", () => showTip(null));
   const marks = timeTicks(counts.begin, counts.begin + range - counts.step, 5).map((us) => {
     const mark = make("span", {}, tickText(us, range));
     mark.style.left = `${(100 * (us - counts.begin + counts.step / 2)) / range}%`;

@@ -22,15 +22,15 @@ class Charts {
     this.nominal = FIRST + (this.axes.length - 1) * (OTHER + GAP) + FOOT;
     stage.style.setProperty("--high", `${this.nominal}px`);
     this.picture = canvas(stage, { role: "img" }, (...all) => this.draw(...all));
-    this.told = make("p", { class: "told" });
+    this.summary = make("p", { class: "summary" });
     const shown = this.axes.length < chart.axes.length ? ` Axes ${this.axes.join(", ")} of ${chart.axes.length}.` : "";
     const kept = chart.streams.reduce((sum, each) => sum + each.marks.type.length, 0);
     const marks = kept < chart.of_marks ? ` ${number(kept)} of their ${number(chart.of_marks)} crossings are drawn.` : "";
-    this.element.append(chooser.element, this.title, stage, this.told,
+    this.element.append(chooser.element, this.title, stage, this.summary,
       make("figcaption", {}, `To choose from: ${ofAll(chart.streams.length, chart.of_streams, "stream")}${chart.streams.length < chart.of_streams ? `, those with most ${what[1]}` : ""}.${marks}${shown} Lines are downsampled; extremes are kept.`));
     this.picture.element.addEventListener("pointermove", (event) => this.explain(event));
     this.picture.element.addEventListener("pointerdown", (event) => this.explain(event));
-    this.picture.element.addEventListener("pointerleave", () => { this.at = null; tell(null); this.picture.redraw(); });
+    this.picture.element.addEventListener("pointerleave", () => { this.at = null; showTip(null); this.picture.redraw(); });
     this.choose();
   }
 
@@ -46,8 +46,8 @@ class Charts {
     this.rules.value = String(this.only);
     this.rules.parentElement.hidden = !stream.rules.length;
     const type = stream.marks.type, entered = [...type].filter((each) => each === "I").length;
-    this.told.hidden = !stream.rules.length && !type.length;
-    this.told.replaceChildren(make("b", { class: "c-in" }, `▲ ${number(entered)} In`), "  ", make("b", { class: "c-out" }, `▽ ${number(type.length - entered)} Out`),
+    this.summary.hidden = !stream.rules.length && !type.length;
+    this.summary.replaceChildren(make("b", { class: "c-in" }, `▲ ${number(entered)} In`), "  ", make("b", { class: "c-out" }, `▽ ${number(type.length - entered)} Out`),
       `  · shaded: ${counted(stream.rules.length, "rule", "rules")} that it crossed most, or that name it${this.only < 0 ? "" : "; one is chosen, since crossings are many"}`);
     this.picture.element.setAttribute("aria-label", `${stream.id}: ${this.axes.join(", ")} over time, ${type.length} crossings`);
     this.picture.element.dataset.marks = String(type.length);
@@ -195,14 +195,14 @@ class Charts {
     }
     this.at = x >= LEFT && x <= this.width - RIGHT ? x : null;
     this.picture.redraw();
-    if (best) return void tell(this.crossing(best[0]), event.clientX, event.clientY);
-    if (this.at === null) return void tell(null);
+    if (best) return void showTip(this.crossing(best[0]), event.clientX, event.clientY);
+    if (this.at === null) return void showTip(null);
     const part = ((x - LEFT) / (this.width - LEFT - RIGHT)) * PARTS;
-    const told = this.lines.map((line, k) => {
+    const values = this.lines.map((line, k) => {
       const i = Math.max(0, upTo(line.t, part) - 1);
       return line.t.length ? `${this.axes[k]} about ${withUnit(value(line.low + (line.v[i] / 8192) * (line.high - line.low), line.high - line.low), this.units[this.axes[k]])}` : "";
     });
-    tell([moment(this.chart.begin + (part / PARTS) * this.range), ...told], event.clientX, event.clientY);
+    showTip([moment(this.chart.begin + (part / PARTS) * this.range), ...values], event.clientX, event.clientY);
   }
 
   crossing(i) {

@@ -1,10 +1,10 @@
-// One stream of many: a list, and where it is long, a field to search it.
-// Law: what is chosen is a stream of the list, or all of them where that is offered.
+// Choose one stream of many: a list, with a search field if it is long.
+// Law: the choice is a stream of the list, or all of them if that is offered.
 
 const SEARCHED = 8;
 let lists = 0;
 
-// The place of the name that a text means: the same, or one that begins with it, or holds it; else -1.
+// The place of the name that a text means: equal to it, beginning with it, or containing it; else -1.
 function meant(names, text) {
   const typed = text.toLowerCase(), lower = names.map((name) => name.toLowerCase());
   for (const fits of [(name) => name === typed, (name) => name.startsWith(typed), (name) => name.includes(typed)]) {

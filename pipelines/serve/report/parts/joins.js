@@ -1,4 +1,4 @@
-// A lane of joins: pairs over time, changes over time, what holds now, the busiest joins.
+// A lane of joins: pairs over time, changes over time, current pairs, the busiest joins.
 
 const JOIN_KINDS = { window_join: "window join", band_join: "band join" };
 
@@ -40,10 +40,10 @@ function holdingNow(lane) {
 function laneSection(lane) {
   const section = make("section", { id: `lane-${lane.left}-${lane.right}` }, make("h2", {}, `${lane.left} and ${lane.right}`));
   const found = lane.pairs + lane.came_in + lane.went_out;
-  const told = [];
-  if (lane.standing.window_join || lane.pairs) told.push(counted(lane.pairs, "pair", "pairs"));
-  if (lane.standing.band_join || lane.came_in) told.push(`${number(lane.came_in)} in and ${number(lane.went_out)} out of bands`, `${number(lane.now.of)} in a band now`);
-  section.append(make("p", { class: "lead" }, `${lane.name}: ${joinCounts(lane)}${told.length ? `; ${told.join(", ")}` : ""}.`));
+  const facts = [];
+  if (lane.standing.window_join || lane.pairs) facts.push(counted(lane.pairs, "pair", "pairs"));
+  if (lane.standing.band_join || lane.came_in) facts.push(`${number(lane.came_in)} in and ${number(lane.went_out)} out of bands`, `${number(lane.now.of)} in a band now`);
+  section.append(make("p", { class: "lead" }, `${lane.name}: ${joinCounts(lane)}${facts.length ? `; ${facts.join(", ")}` : ""}.`));
   if (!found) section.append(make("p", { class: "empty" }, report.whole ? "Nothing joined yet." : "Nothing joined in this range."));
   const charts = [];
   if (lane.pairs_over_time) charts.push(overTime(lane.pairs_over_time, "Pairs", ["Pairs"]));

@@ -1,5 +1,5 @@
-// A map: regions, tracks and crossings, and a time that is moved.
-// Law: what is counted (so far, inside now) is of all streams; what is drawn, of those shown.
+// A map: regions, tracks and crossings, with a time slider.
+// Law: counts (so far, inside now) are of all streams; tracks and marks, of those shown.
 
 const PARTS = 65536;
 const TAIL = PARTS / 48;
@@ -64,15 +64,15 @@ class TownMap {
     this.slider.addEventListener("input", () => { this.stop(); this.moveTo(+this.slider.value); });
     this.play = button("▶ Play", "Play the day", () => (this.playing ? this.stop() : this.start()));
     this.now = make("output", {});
-    this.told = make("p", { class: "told" });
+    this.summary = make("p", { class: "summary" });
     this.list = make("ol", {});
     const side = make("aside", { class: "fullest" }, make("h3", {}, "Inside at this time"), this.list);
     this.element.append(chooser.element, this.title, legend(), make("div", { class: "map-room" },
-      make("div", {}, stage, make("div", { class: "controls" }, this.play, this.slider, this.now), this.told), side), this.caption());
+      make("div", {}, stage, make("div", { class: "controls" }, this.play, this.slider, this.now), this.summary), side), this.caption());
     const point = (event) => { if (!this.plane.fingers.size) this.explain(event); };
     this.picture.element.addEventListener("pointermove", point);
     this.picture.element.addEventListener("pointerup", (event) => { if (this.plane.moved < 8) this.explain(event); });
-    this.picture.element.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") tell(null); });
+    this.picture.element.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") showTip(null); });
   }
 
   choose(at) {
@@ -101,7 +101,7 @@ class TownMap {
     this.now.textContent = text;
     this.shown = upTo(this.marks.t, (this.us - this.map.begin) / 1000);
     const inside = this.held.map((row, at) => [row[step], at]).filter(([n]) => n > 0).sort((a, b) => b[0] - a[0] || a[1] - b[1]);
-    this.told.replaceChildren(make("b", { class: "c-in" }, `${number(this.soFar.I[step])} In`), " and ", make("b", { class: "c-out" }, `${number(this.soFar.O[step])} Out`),
+    this.summary.replaceChildren(make("b", { class: "c-in" }, `${number(this.soFar.I[step])} In`), " and ", make("b", { class: "c-out" }, `${number(this.soFar.O[step])} Out`),
       ` so far · ${ofAll(inside.length, this.held.length, "region")} occupied`);
     this.fill(inside);
     this.picture.element.dataset.marks = String(this.shown);
@@ -340,10 +340,10 @@ class TownMap {
     }
   }
 
-  // What is under the pointer: a crossing, a stream, or the smallest region.
+  // The thing under the pointer: a crossing, a stream, or the smallest region.
   explain(event) {
     const { offsetX: x, offsetY: y } = event;
-    tell(this.crossingAt(x, y) || this.streamAt(x, y) || this.regionAt(x, y), event.clientX, event.clientY);
+    showTip(this.crossingAt(x, y) || this.streamAt(x, y) || this.regionAt(x, y), event.clientX, event.clientY);
   }
 
   crossingAt(x, y) {
@@ -377,14 +377,14 @@ class TownMap {
   }
 }
 
-// What more there is to say of a rule.
+// Further facts about a rule.
 function about(rule) {
-  const told = rule.where ? [rule.where] : [];
-  if (rule.also && rule.also.length) told.push(`also depends on ${rule.also.join(", ")}`);
-  if (rule.within) told.push(`within ${duration(rule.within)}`);
-  if (rule.of > rule.boxes.length) told.push(`${rule.boxes.length} of its ${number(rule.of)} boxes are drawn`);
-  if (rule.ended) told.push(`version ${rule.version}, which no longer stands`);
-  return told;
+  const lines = rule.where ? [rule.where] : [];
+  if (rule.also && rule.also.length) lines.push(`also depends on ${rule.also.join(", ")}`);
+  if (rule.within) lines.push(`within ${duration(rule.within)}`);
+  if (rule.of > rule.boxes.length) lines.push(`${rule.boxes.length} of its ${number(rule.of)} boxes are drawn`);
+  if (rule.ended) lines.push(`version ${rule.version}, no longer active`);
+  return lines;
 }
 
 function legend() {

@@ -66,7 +66,7 @@ function head() {
       ...lanes.map((lane) => make("a", { href: `#lane-${lane.left}-${lane.right}` }, `${lane.left} and ${lane.right}`)), make("a", { href: "#quarantine" }, "quarantine"), make("a", { href: "#epochs" }, "epochs")));
 }
 
-// What watches a feed, in words.
+// What watches a feed, as text.
 function watched(feed) {
   const joins = report.lanes.filter((lane) => feed.joins.includes(lane.name)), joined = joins.reduce((total, lane) => total + lane.rules, 0);
   const parts = [];
@@ -98,7 +98,7 @@ function feedSection(feed) {
   return section;
 }
 
-// Paper has no pointer: what is folded up is opened for it.
+// Paper has no pointer: details are opened for printing.
 function forPaper() {
   let opened = [];
   addEventListener("beforeprint", () => {

@@ -1,11 +1,11 @@
-// Canvases: sharp on any screen, in the theme's colours, drawn anew when either changes; and the tip.
+// Canvases: sharp on any screen, in the theme's colours, redrawn when either changes; and the tooltip.
 
 const drawn = new Set();
 const probe = make("span", { hidden: true });
 document.body.append(probe);
 let colours = new Map();
 
-// The colour that a name of the style sheet stands for now.
+// The current colour of a name in the style sheet.
 function ink(name) {
   if (!colours.has(name)) {
     probe.style.color = `var(--${name})`;
@@ -14,7 +14,7 @@ function ink(name) {
   return colours.get(name);
 }
 
-// The same, with so much of it: paper and screens agree on it where they do not on globalAlpha.
+// The same with an opacity: paper and screens agree on it, unlike on globalAlpha.
 function seeThrough(name, share) {
   return ink(name).replace("rgb(", "rgba(").replace(")", `, ${share})`);
 }
@@ -24,7 +24,7 @@ function redrawAll() {
   for (const draw of drawn) draw();
 }
 
-// Give a canvas that calls draw(context, width, height) when it must; ask for it with its redraw().
+// Give a canvas that calls draw(context, width, height) when needed; redraw() requests it.
 function canvas(stage, attributes, draw) {
   const element = make("canvas", attributes);
   stage.append(element);
@@ -80,30 +80,30 @@ function triangles(context, places, size, entered) {
   }
 }
 
-// Round places on an axis, about as many as asked for.
+// Round values on an axis, about as many as requested.
 function ticks(low, high, many) {
   const raw = (high - low) / many;
   if (!(raw > 0) || !Number.isFinite(raw)) return [low];
   const power = 10 ** Math.floor(Math.log10(raw));
   const step = [1, 2, 5, 10].map((n) => n * power).find((each) => each >= raw);
-  const first = Math.ceil(low / step) * step, told = [];
-  for (let i = 0; first + i * step <= high && i < 50; i += 1) told.push(first + i * step);
-  return told;
+  const first = Math.ceil(low / step) * step, places = [];
+  for (let i = 0; first + i * step <= high && i < 50; i += 1) places.push(first + i * step);
+  return places;
 }
 
 const TIMES = [SECOND, 5 * SECOND, 15 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, 7 * DAY, 30 * DAY, 90 * DAY, 365 * DAY];
 
 function timeTicks(begin, end, many) {
   const step = TIMES.find((each) => (end - begin) / each <= many) || ticks(0, end - begin, many)[1] || 1;
-  const told = [];
-  for (let at = Math.ceil(begin / step) * step; at <= end && told.length < 50; at += step) told.push(at);
-  return told;
+  const places = [];
+  for (let at = Math.ceil(begin / step) * step; at <= end && places.length < 50; at += step) places.push(at);
+  return places;
 }
 
 const tip = document.getElementById("tip");
 
-// Say these lines beside a place on the screen; nothing hides it.
-function tell(lines, x, y) {
+// Show these lines beside a place on the screen; null hides them.
+function showTip(lines, x, y) {
   tip.hidden = !lines;
   if (!lines) return;
   tip.replaceChildren(...lines.map((line, at) => make("p", {}, at ? line : make("b", {}, line))));
@@ -113,4 +113,4 @@ function tell(lines, x, y) {
   tip.style.transform = `translate(${Math.max(8, left)}px, ${Math.max(8, top)}px)`;
 }
 
-addEventListener("scroll", () => tell(null), { passive: true });
+addEventListener("scroll", () => showTip(null), { passive: true });

@@ -1,4 +1,4 @@
-// A plane that is looked at nearer or farther: wheel, drag, pinch, buttons, keys.
+// A plane that can be zoomed and panned: wheel, drag, pinch, buttons, keys.
 // A page is scrolled more often than a map is zoomed: the wheel zooms with Ctrl or ⌘, or once the map
 // was clicked; one finger scrolls the page until the map is zoomed, two always zoom.
 
@@ -21,7 +21,7 @@ class Plane {
     element.addEventListener("keydown", (event) => this.key(event));
   }
 
-  // From the place that the whole would have on the screen to where it is now.
+  // From the place on the unzoomed plane to the place on the screen.
   toX(x) { return x * this.scale + this.x; }
   toY(y) { return y * this.scale + this.y; }
 
@@ -45,7 +45,7 @@ class Plane {
     this.settle();
   }
 
-  // Nobody gets lost: the whole always fills the window.
+  // The plane always fills the window.
   settle() {
     const width = this.element.clientWidth, height = this.element.clientHeight;
     this.x = Math.min(0, Math.max(width * (1 - this.scale), this.x));

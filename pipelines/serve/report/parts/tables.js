@@ -1,4 +1,4 @@
-// What is listed: the busiest queries and streams, what was turned away, the epochs.
+// Lists: the busiest queries and streams, rejected rows, the epochs.
 
 function table(caption, head, rows) {
   const cell = (tag, column, content) => make(tag, { class: column[1] || null, scope: tag === "th" ? "col" : null }, content);
@@ -7,7 +7,7 @@ function table(caption, head, rows) {
     make("tbody", {}, ...rows.map((row) => make("tr", {}, ...row.map((content, at) => cell("td", head[at], content)))))));
 }
 
-// In and Out side by side, as long as they are many.
+// In and Out side by side, as bars.
 function pairBar(entered, left, most) {
   const bar = make("span", { class: "pair" }), one = make("i", { class: "in" }), other = make("i", { class: "out" });
   one.style.width = `${(100 * entered) / most}%`;
@@ -66,8 +66,8 @@ function phases(group, longest) {
     stack.append(part);
   }
   const tasks = Object.entries(group.within).map(([name, took]) => `${name} ${seconds(took)}`);
-  stack.addEventListener("pointermove", (event) => tell(["Where the time went", ...parts.map(([name, took]) => `${name}: ${seconds(took)}`), ...(tasks.length ? [`in tasks, side by side: ${tasks.join(", ")}`] : [])], event.clientX, event.clientY));
-  stack.addEventListener("pointerleave", () => tell(null));
+  stack.addEventListener("pointermove", (event) => showTip(["Where the time went", ...parts.map(([name, took]) => `${name}: ${seconds(took)}`), ...(tasks.length ? [`in tasks, side by side: ${tasks.join(", ")}`] : [])], event.clientX, event.clientY));
+  stack.addEventListener("pointerleave", () => showTip(null));
   return stack;
 }
 
@@ -84,11 +84,11 @@ function epochTable(lane) {
       number(group.rows), number(group.found), number(group.generation), group.watermark === null ? "" : moment(group.watermark),
       make("span", {}, took(group) ? seconds(took(group)) : "", phases(group, longest))];
   });
-  const told = [counted(state.epochs, "epoch", "epochs"), state.watermark === null ? "no watermark yet" : `watermark ${moment(state.watermark)}`,
+  const facts = [counted(state.epochs, "epoch", "epochs"), state.watermark === null ? "no watermark yet" : `watermark ${moment(state.watermark)}`,
     state.lag ? `${counted(state.lag, "delivery", "deliveries")} not evaluated yet` : "up to date"];
-  if (state.waiting) told.push(`${counted(state.waiting, "tuple", "tuples")} waiting for earlier ones`);
+  if (state.waiting) facts.push(`${counted(state.waiting, "tuple", "tuples")} waiting for earlier ones`);
   const stale = state.stale ? make("p", { class: "stale" }, `${counted(state.stale, "epoch is", "epochs are")} stale: \`fencepost run\` re-evaluates them.`) : null;
-  return make("div", {}, make("h3", {}, lane.name), make("p", { class: "note" }, told.join(" · ")), stale,
+  return make("div", {}, make("h3", {}, lane.name), make("p", { class: "note" }, facts.join(" · ")), stale,
     rows.length ? table(`${rows.length < state.of_groups ? `The newest ${ofAll(rows.length, state.of_groups)} groups. ` : ""}Epochs in one row were committed together.`, head, rows) : null);
 }
 

@@ -1,4 +1,4 @@
-// How numbers, times and values read, and how an element is made.
+// How numbers, times and values read, and how elements are made.
 // Law: whatever comes from the lake becomes text, never markup.
 
 const SECOND = 1e6, MINUTE = 60 * SECOND, HOUR = 60 * MINUTE, DAY = 24 * HOUR;
@@ -64,7 +64,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-// From differences back to what they were taken of.
+// From differences back to values.
 function summed(differences) {
   const values = new Float64Array(differences.length);
   let sum = 0;

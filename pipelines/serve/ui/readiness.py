@@ -1,6 +1,6 @@
-"""Has Dagster loaded the project's code? Its web server answers also where it has not.
+"""Has Dagster loaded the project's code? Its web server answers even if it has not.
 
-Law: what is said to be loaded is loaded; a failure is told with its reason, the last line of the
+Law: code reported as loaded is loaded; a failure is reported with its reason, the last line of the
 traceback, and what to do.
 """
 
@@ -14,28 +14,28 @@ from typing import Any
 from pipelines.spark.environment.faults import SetupError
 
 OURS = "fencepost"
-"""What our workspace.yaml calls the project."""
+"""The name of the project in our workspace.yaml."""
 
-ASKED = """{ workspaceOrError { __typename
+QUERY = """{ workspaceOrError { __typename
   ... on PythonError { message }
   ... on Workspace { locationEntries { name loadStatus locationOrLoadError { __typename
     ... on PythonError { message stack errorChain { error { message } } } } } } } }"""
 LONGEST = 2000
 WHAT_TO_DO = (
     "Dagster could not load the project's code, '{name}' of workspace.yaml:\n{why}\n"
-    "workspace.yaml must say `module_name: fencepost.dagster`, which no folder of the project can "
-    "hide; `dagster definitions validate` shows all of the failure. Nothing was left running"
+    "workspace.yaml must have `module_name: fencepost.dagster`, which no folder of the project can "
+    "hide; `dagster definitions validate` shows the whole failure. Nothing is left running"
 )
 
 
 def is_loaded(url: str) -> bool:
-    """Say whether all code is loaded; SetupError where ours failed, a note where another did."""
-    told = _asked(url)
-    if told is None:
+    """Say whether all code is loaded; SetupError if ours failed, a note if another did."""
+    workspace = _workspace(url)
+    if workspace is None:
         return False
-    if told["__typename"] == "PythonError":
-        raise SetupError(f"Dagster cannot read workspace.yaml: {_cut(told['message'])}")
-    entries: Sequence[Mapping[str, Any]] = told["locationEntries"]
+    if workspace["__typename"] == "PythonError":
+        raise SetupError(f"Dagster cannot read workspace.yaml: {_cut(workspace['message'])}")
+    entries: Sequence[Mapping[str, Any]] = workspace["locationEntries"]
     if any(entry["loadStatus"] == "LOADING" for entry in entries):
         return False
     failed = {
@@ -52,11 +52,11 @@ def is_loaded(url: str) -> bool:
     return True
 
 
-def _asked(url: str) -> Any:  # noqa: ANN401  as JSON has it
-    """Ask Dagster; None where it does not answer yet."""
+def _workspace(url: str) -> Any:  # noqa: ANN401  as JSON has it
+    """Query Dagster; None while it does not answer."""
     request = urllib.request.Request(  # noqa: S310  http, on this machine
         f"{url}/graphql",
-        data=json.dumps({"query": ASKED}).encode(),
+        data=json.dumps({"query": QUERY}).encode(),
         headers={"Content-Type": "application/json"},
     )
     try:
@@ -67,7 +67,7 @@ def _asked(url: str) -> Any:  # noqa: ANN401  as JSON has it
 
 
 def _reason(why: Mapping[str, Any]) -> str:
-    """Give the innermost error: what wraps it says only that loading failed."""
+    """Give the innermost error: the outer ones only say that loading failed."""
     chain = [each["error"]["message"] for each in why.get("errorChain") or ()]
     return _cut(chain[-1] if chain else why["message"])
 

@@ -1,9 +1,9 @@
 """A statement that Ctrl-C can cancel.
 
-DuckDB works outside of Python, where no signal is heard: so it works in a thread of its own, and
+DuckDB works outside of Python, where no signal arrives: so it works in a thread of its own, and
 the main thread waits for it.
 
-Law: when `run` has returned or raised, nothing of the statement runs any more.
+Law: when `execute` has returned or raised, nothing of the statement runs any more.
 """
 
 import threading
@@ -14,25 +14,25 @@ import pyarrow as pa
 
 from fencepost.errors import FencepostError
 from pipelines.project.settings import Settings
-from pipelines.serve.views.answers import Answer
+from pipelines.serve.views.answers import SqlAnswer
 from pipelines.serve.views.duckdb import answered, duckdb_session
 
 A_LOOK = 0.05
 
 
-class _Running(threading.Thread):
+class _Execution(threading.Thread):
     """A session, opened for one statement."""
 
     def __init__(self, settings: Settings, statement: str, most: int) -> None:
         super().__init__(daemon=True)
         self.settings, self.statement, self.most = settings, statement, most
-        self.answer: Answer | None = None
+        self.answer: SqlAnswer | None = None
         self.fault: BaseException | None = None
         self.cancelled, self.ended = threading.Event(), threading.Event()
         self.session: duckdb.DuckDBPyConnection | None = None
 
     def run(self) -> None:
-        """Ask, and keep the rows that were asked for."""
+        """Run the statement, and read the rows up to the limit."""
         try:
             session = duckdb_session(self.settings.root, self.settings.tables, self.statement)
             self.session = session
@@ -41,16 +41,16 @@ class _Running(threading.Thread):
                     with answered(session, self.statement, self.settings.tables) as answer:
                         some = answer.upto(self.most) if self.most else answer
                         batches: list[pa.RecordBatch] = list(some.batches)
-                        self.answer = Answer(some.schema, iter(batches), some.cut)
+                        self.answer = SqlAnswer(some.schema, iter(batches), some.cut)
             finally:
                 session.close()
-        except BaseException as fault:  # noqa: BLE001  it is raised where it is waited for
+        except BaseException as fault:  # noqa: BLE001  raised again by the thread that waits
             self.fault = fault
         finally:
             self.ended.set()
 
     def cancel(self) -> None:
-        """End it; DuckDB hears only while it works, so it is told until it has ended."""
+        """End it; DuckDB can be interrupted only while it works, so try until it has ended."""
         self.cancelled.set()
         while not self.ended.is_set():
             with suppress(KeyboardInterrupt):  # pressed again
@@ -60,17 +60,17 @@ class _Running(threading.Thread):
                 self.ended.wait(A_LOOK)
 
 
-def run(settings: Settings, statement: str, most: int) -> Answer:
-    """Answer a statement with at most so many rows; 0: all. KeyboardInterrupt cancels it."""
-    running = _Running(settings, statement, most)
-    running.start()
+def execute(settings: Settings, statement: str, most: int) -> SqlAnswer:
+    """Run a statement, and give at most so many rows; 0: all. KeyboardInterrupt cancels it."""
+    execution = _Execution(settings, statement, most)
+    execution.start()
     try:
-        running.ended.wait()  # a join that is interrupted takes the thread for ended: bpo-45274
+        execution.ended.wait()  # an interrupted join treats the thread as ended: bpo-45274
     except BaseException:
-        running.cancel()
+        execution.cancel()
         raise
-    if running.fault is not None:
-        raise running.fault
-    if running.answer is None:
+    if execution.fault is not None:
+        raise execution.fault
+    if execution.answer is None:
         raise FencepostError("the statement was not run")
-    return running.answer
+    return execution.answer

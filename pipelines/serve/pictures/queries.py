@@ -1,6 +1,6 @@
-"""What the pictures show, asked of the views.
+"""What the pictures show, queried from the views.
 
-Law: no more is read than is shown: the ledgers, the events of two days, the quarantine's reasons.
+Law: only what is shown is read: the ledgers, the events of two days, the quarantine's reasons.
 """
 
 # ruff: noqa: S608  a feed's name is one that is declared; the rest are numbers
@@ -29,12 +29,12 @@ Session = duckdb.DuckDBPyConnection
 
 
 def events_by_hour(settings: Settings, feed: str) -> tuple[pa.Table, int]:
-    """Count the crossings of the busiest queries, hour by hour; and give the number of queries.
+    """Count the crossings of the busiest queries, hour by hour; give the number of queries too.
 
     Columns query_id, hour (since 1970), events; the hours are the last ones before the watermark.
     """
 
-    def ask(session: Session) -> tuple[pa.Table, int]:
+    def read(session: Session) -> tuple[pa.Table, int]:
         known = session.execute(
             f"SELECT MAX(d.watermark) FROM done_epochs d WHERE d.lane = '{feed}'"
         ).fetchall()[0][0]
@@ -56,7 +56,7 @@ def events_by_hour(settings: Settings, feed: str) -> tuple[pa.Table, int]:
         queries = session.execute("SELECT COUNT(DISTINCT c.query_id) FROM counted c").fetchall()
         return rows, queries[0][0]
 
-    return _asked(settings, feed, ask)
+    return _from_views(settings, feed, read)
 
 
 def epochs(settings: Settings, feed: str) -> pa.Table:
@@ -65,7 +65,7 @@ def epochs(settings: Settings, feed: str) -> pa.Table:
     The seconds, as JSON, are of all the epochs of its plan together, `together` in number; `of` is
     the number of all epochs.
     """
-    return _asked(
+    return _from_views(
         settings,
         feed,
         lambda session: session.execute(
@@ -79,9 +79,9 @@ def epochs(settings: Settings, feed: str) -> pa.Table:
 
 
 def quarantine(settings: Settings, feed: str) -> tuple[pa.Table, int]:
-    """Count the rows that were not taken (reason, rows), and those that were read."""
+    """Count the rejected rows (reason, rows), and all rows that were read."""
 
-    def ask(session: Session) -> tuple[pa.Table, int]:
+    def read(session: Session) -> tuple[pa.Table, int]:
         reasons = session.execute(
             f"""SELECT q.reason, COUNT(*) AS rows FROM quarantine q WHERE q.feed = '{feed}'
             GROUP BY q.reason ORDER BY rows DESC, q.reason"""
@@ -92,12 +92,12 @@ def quarantine(settings: Settings, feed: str) -> tuple[pa.Table, int]:
         ).fetchall()
         return reasons, read[0][0]
 
-    return _asked(settings, feed, ask)
+    return _from_views(settings, feed, read)
 
 
 def partitions(settings: Settings, feed: str) -> pa.Table:
     """Give the newest partitions: key, tuples, entered, left, of (how many there are)."""
-    return _asked(
+    return _from_views(
         settings,
         feed,
         lambda session: session.execute(
@@ -112,10 +112,10 @@ def partitions(settings: Settings, feed: str) -> pa.Table:
     )
 
 
-def _asked(settings: Settings, feed: str, ask: Callable[[Session], T]) -> T:
+def _from_views(settings: Settings, feed: str, read: Callable[[Session], T]) -> T:
     refuse_unknown(feed, settings.feeds, "feed")
     session = duckdb_session(settings.root, settings.tables)
     try:
-        return ask(session)
+        return read(session)
     finally:
         session.close()

@@ -1,7 +1,7 @@
-"""The tables as they count: rows of arrivals that are done, and of epochs in force.
+"""The tables as views: rows of arrivals that are done, and of epochs in force.
 
 Law: a view with a table's name has the table's columns, in the table's order; the logs of state
-lose those that only tell how they were written.
+lose those that only say how they were written.
 """
 
 # ruff: noqa: S608  a view's text is put together from declared names alone
@@ -15,19 +15,19 @@ IN_FORCE = """EXISTS (
     SELECT 1 FROM done_epochs d
     WHERE d.lane = {0}.{1} AND d.epoch = {0}.epoch AND d.generation = {0}.generation
 )"""
-"""Of a row's alias, and the column that names its lane."""
+"""For an alias, and the column that names its lane."""
 
-HELD = """held AS (
+CURRENT = """current_epochs AS (
     SELECT e.lane, e.epoch, e.generation, e.epoch = s.since AS whole FROM done_epochs e
     JOIN (
         SELECT d.lane, COALESCE(MAX(CASE WHEN d.snapshot THEN d.epoch END), 0) AS since
         FROM done_epochs d GROUP BY d.lane
     ) s ON s.lane = e.lane AND e.epoch >= s.since
 )"""
-"""The epochs whose rows of a log tell how things stand: the last snapshot, and those behind it."""
+"""The epochs whose rows of a log make the current state: the last snapshot, and those after it."""
 
-IS_HELD = """EXISTS (
-    SELECT 1 FROM held h
+IS_CURRENT = """EXISTS (
+    SELECT 1 FROM current_epochs h
     WHERE h.lane = {0}.{1} AND h.epoch = {0}.epoch AND h.generation = {0}.generation
         AND h.whole = {0}.snapshot
 )"""
@@ -37,15 +37,15 @@ COMMENTS = {
     "events": "Crossings: a stream entered (I) or left (O) a query.",
     "transitions": "What a crossing turned into within the time t of its query.",
     "matches": "Matches: a tuple satisfied a query of the kind `match`.",
-    "stream_state": "Where every stream stands: its last accepted tuple.",
+    "stream_state": "The last accepted tuple of every stream.",
     "reorder": "The tuples that wait for earlier ones.",
-    "pending": "The crossings of queries with `within` that have become no transition yet.",
+    "pending": "Crossings of queries with `within` that are not a transition yet.",
 }
-"""By table of a feed's lane: what the view of its name shows."""
+"""By table of a feed's lane: the comment of its view."""
 
 
 def published(tables: Mapping[str, Table]) -> Iterator[View]:
-    """Declare the views with the names of tables, the ledgers and the registry aside."""
+    """Declare the views named like tables, except ledgers and registry."""
     yield _quarantine(tables["quarantine"])
     mine = [table for table in tables.values() if table.owner == "feed"]
     for table in mine:
@@ -60,7 +60,7 @@ def published(tables: Mapping[str, Table]) -> Iterator[View]:
 
 
 def feeds(tables: Mapping[str, Table]) -> list[str]:
-    """Name the feeds: each has a table of its own."""
+    """Name the feeds: each has a table."""
     return [name for name, table in tables.items() if table.role == "tuples"]
 
 
@@ -85,20 +85,20 @@ UNION ALL
 
 
 def _current(table: Table, comment: str) -> View:
-    """Read a log: of each key the newest row, of the last snapshot or the epochs behind it.
+    """Read a log: the newest row of each key, from the last snapshot or the epochs after it.
 
-    Within an epoch what is goes before what is gone: a key can end and begin anew in it.
+    Within an epoch a live row precedes one that is gone: a key can end and begin again in it.
     """
     can_go = any(column.name == "gone" for column in table.columns)
     columns = without(table.columns, "snapshot", "gone")
     newest = "r.epoch DESC, r.gone" if can_go else "r.epoch DESC"
     still = " AND NOT t.gone" if can_go else ""
-    sql = f"""WITH {HELD}
+    sql = f"""WITH {CURRENT}
 SELECT {select_list("t", columns)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
         PARTITION BY r.feed, {", ".join(f"r.{name}" for name in table.key)} ORDER BY {newest}
     ) AS nth
     FROM raw_{table.name} r
-    WHERE {IS_HELD.format("r", table.lane_column)}
+    WHERE {IS_CURRENT.format("r", table.lane_column)}
 ) t WHERE t.nth = 1{still}"""
     return View(table.name, comment, columns, sql)
