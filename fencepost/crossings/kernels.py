@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from fencepost.crossings.columns import Events, Posts, Steps
-from fencepost.crossings.prefetch import prefetch
+from fencepost.simd import prefetch
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 U = np.uint64

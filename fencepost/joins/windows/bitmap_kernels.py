@@ -7,7 +7,6 @@ a conjunct in a block cost 125 to 570 ns, most of it atomic operations.
 import numpy as np
 from numba import njit
 
-from fencepost.crossings.prefetch import prefetch
 from fencepost.joins.windows.conjuncts import FACTS, FIRST, LAST, REFINED, TERM
 from fencepost.joins.windows.kernels import (
     U,
@@ -17,8 +16,16 @@ from fencepost.joins.windows.kernels import (
     run_of,
     times,
 )
-from fencepost.joins.windows.vector_kernels import WORDS, join, meet, narrow, stretch
-from fencepost.matches.vector_kernels import lowest, ones
+from fencepost.simd import (
+    WORDS,
+    and_rows,
+    copy_range,
+    keep_range,
+    lowest,
+    ones,
+    or_row,
+    prefetch,
+)
 
 BLOCK = 64 * WORDS  # old tuples that stand together
 PAD = 8  # entries behind a block's values, +inf, that may be read
@@ -52,7 +59,7 @@ def _fill(first_of, own, order, begin, size):
         first_of[own + w] = U(0)
     for r in range(size):
         here = own + (r + U(1)) * W
-        stretch(first_of, own, first_of, here - W, first_of, here)
+        copy_range(first_of, own, here - W, first_of, here)
         place = U(order[begin + r])
         first_of[here + (place >> U(6))] |= U(1) << (place & U(63))
 
@@ -110,12 +117,12 @@ def _choose(sought, j, slot, standing, blocks, block, base, size, desk):
         begin = line + _rank(cells, own, along, here, low, scale, lo) * W
         end = line + _rank(cells, own, along, here, low, scale, hi) * W
         if any_:
-            narrow(first_of, begin, first_of, end, chosen, at)
+            keep_range(first_of, begin, end, chosen, at)
         else:
-            stretch(first_of, begin, first_of, end, chosen, at)
+            copy_range(first_of, begin, end, chosen, at)
         any_ = True
     if not any_:
-        stretch(first_of, U(0), first_of, size * W, chosen, at)
+        copy_range(first_of, U(0), size * W, chosen, at)
     if sought.facts[j * U(FACTS) + U(REFINED)]:
         _refine(sought, j, standing.values, base, chosen, at)
 
@@ -172,7 +179,7 @@ def _test(new, sought, i, t, blocks, block, size, desk):
     plus, code = tests.old_plus[t], tests.code[t]
     begin, end = run_of(blocks.along, plus, code, given, here, here + size)
     begin, end = own + (begin - here) * W, own + (end - here) * W
-    stretch(first_of, begin, first_of, end, desk.tested, t * W)
+    copy_range(first_of, begin, end, desk.tested, t * W)
 
 
 @njit(inline="always")
@@ -232,18 +239,18 @@ def find(new, standing, sought, held, blocks, desk, near, sizes, old, query, sta
                     _choose(sought, j, slot, standing, blocks, block, base, size, desk)
                     desk.chosen_for[slot] = np.int32(block + U(1))
                 at = many * W
-                count = meet(chosen, slot * W, allowed, t * W, left, at)
+                count = and_rows(chosen, slot * W, allowed, t * W, left, at)
                 for k in range(U(facts[line + U(FIRST)]), U(facts[line + U(LAST)])):
                     test = U(sought.between[k])
                     if desk.tested_for[test] != now:
                         _test(new, sought, i, test, blocks, block, size, desk)
                         desk.tested_for[test] = now
-                    count = meet(left, at, tested, test * W, left, at)
+                    count = and_rows(left, at, tested, test * W, left, at)
                 if count == U(0):
                     continue
                 if facts[line] == owner:
                     before = U(desk.counts[many - U(1)])
-                    count = join(left, at, left, at - W)
+                    count = or_row(left, at, left, at - W)
                     desk.counts[many - U(1)] = np.int32(count)
                     total += count - before
                     continue

@@ -21,7 +21,7 @@ from fencepost.joins.windows.bitmap_kernels import BLOCK, ROOM, SPILL
 from fencepost.joins.windows.conjuncts import Sought
 from fencepost.joins.windows.inputs import Held, New, Standing
 from fencepost.joins.windows.pairs import Pairs
-from fencepost.joins.windows.vector_kernels import WORDS
+from fencepost.simd import WORDS
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 FEWEST = 1 << 16  # room for pairs to begin with

@@ -6,7 +6,7 @@ Indices are unsigned in hot loops: a signed one costs a test for Python's negati
 import numpy as np
 from numba import njit
 
-from fencepost.matches.vector_kernels import lowest
+from fencepost.simd import lowest
 
 NEW_LESS, NEW_AT_MOST, EQUAL, OLD_LESS, OLD_AT_MOST = range(5)
 """What a test between the sides says: new < old, new <= old, both equal, old < new, old <= new."""

@@ -10,8 +10,8 @@ import numpy as np
 
 from fencepost.matches.bitmaps import kernels
 from fencepost.matches.bitmaps.kernels import SPILL, BitmapProbe, BitmapScratch, BitmapTable
+from fencepost.matches.gather_kernels import gather
 from fencepost.matches.result import ProbeResult, gathered
-from fencepost.matches.vector_kernels import gather
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 SHARE = 1 << 14  # points of a share at most; more of them would not stay in the cache themselves

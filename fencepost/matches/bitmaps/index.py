@@ -28,7 +28,7 @@ from fencepost.matches.index import Parameter
 from fencepost.matches.packed.index import aligned, ordered
 from fencepost.matches.parameters import only, whole
 from fencepost.matches.result import ProbeResult, gathered
-from fencepost.matches.vector_kernels import LANES, WORDS
+from fencepost.simd import LANES, WORDS
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 BUDGET = 128  # bytes of bitmaps a box, over all axes; at 256 a probe measured alike

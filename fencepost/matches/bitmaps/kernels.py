@@ -8,17 +8,23 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.core import cgutils
 
-from fencepost.crossings.prefetch import prefetch
-from fencepost.matches.vector_kernels import (
+from fencepost.simd import (
     LANES,
+    LONG,
+    ROW,
     WORDS,
-    at_least,
-    at_or_below,
+    bits,
+    bytes_from,
+    bytes_up_to,
+    compiled,
+    counted,
     lowest,
-    meet,
     ones,
+    prefetch,
     put,
     up_to,
 )
@@ -64,11 +70,49 @@ class BitmapScratch(NamedTuple):
     unsure: Words
 
 
+def meet(words, base, rows, row_at, axes, sure, unsure):
+    """AND the rows of a point, one an axis: who is sure to hold it, and who may.
+
+    Row r begins at words[base + 16 r]: eight words of those who hold some of the stretch, eight of
+    those who hold all of it. Returns, from the lowest bit up, which words of `sure` have any bit,
+    which of `unsure`, eight bits each, and how many are sure.
+    """
+    some, whole = np.full((2, WORDS), ~U(0))
+    for axis in range(axes):
+        at = base + U(rows[row_at + U(axis)]) * U(2 * WORDS)
+        some &= words[at : at + U(WORDS)]
+        whole &= words[at + U(WORDS) : at + U(2 * WORDS)]
+    sure[:WORDS], unsure[:WORDS] = some & whole, some & ~whole
+    filled = sum(int(word != 0) << k for k, word in enumerate((*sure[:WORDS], *unsure[:WORDS])))
+    return U(filled | sum(map(ones, sure[:WORDS])) << 2 * WORDS)
+
+
+@compiled(meet, types.uint64)
+def _meet(builder, words, base, rows, row_at, axes, sure, unsure):
+    ones_only = ir.Constant(ROW, [(1 << 64) - 1] * WORDS)
+    some_at, whole_at = (cgutils.alloca_once_value(builder, ones_only) for _ in range(2))
+    with cgutils.for_range(builder, axes, intp=LONG) as loop:
+        row = builder.load(builder.gep(rows.array.data, [builder.add(row_at, loop.index)]))
+        at = builder.add(base, builder.mul(builder.zext(row, LONG), LONG(2 * WORDS)))
+        for half, met_at in enumerate((some_at, whole_at)):
+            row = words.load(builder.add(at, LONG(half * WORDS)), ROW)
+            builder.store(builder.and_(builder.load(met_at), row), met_at)
+    some, whole = builder.load(some_at), builder.load(whole_at)
+    known, unknown = builder.and_(some, whole), builder.and_(some, builder.not_(whole))
+    sure.store(LONG(0), known)
+    unsure.store(LONG(0), unknown)
+    nothing = ir.Constant(ROW, None)
+    filled = bits(builder, builder.icmp_unsigned("!=", known, nothing))
+    others = bits(builder, builder.icmp_unsigned("!=", unknown, nothing))
+    filled = builder.or_(filled, builder.shl(others, LONG(WORDS)))
+    return builder.or_(filled, builder.shl(counted(builder, known), LONG(2 * WORDS)))
+
+
 @njit(inline="always")
 def _rank(coarse, cuts, axis, value):
     """How many cuts of an axis are not above the value: two comparisons of sixteen."""
-    group = min(at_or_below(coarse, axis * U(LANES), value), U(LANES - 1))
-    return group * U(LANES) + at_or_below(cuts, axis * U(CUTS) + group * U(LANES), value)
+    group = min(ones(up_to(coarse, axis * U(LANES), value)), U(LANES - 1))
+    return group * U(LANES) + ones(up_to(cuts, axis * U(CUTS) + group * U(LANES), value))
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -208,7 +252,9 @@ def by_point(
             left = ~U(0)
             for axis in range(axes):
                 rank = U(ranks[axis * ranks_pad + i])
-                left &= up_to(low, axis * pad + at, rank) & at_least(high, axis * pad + at, rank)
+                left &= bytes_up_to(low, axis * pad + at, rank) & bytes_from(
+                    high, axis * pad + at, rank
+                )
             while left != U(0):
                 blocks[found] = at + lowest(left)
                 left &= left - U(1)
@@ -260,8 +306,8 @@ def by_block(
                 left &= (U(1) << (many - at)) - U(1)
             for axis in range(axes):
                 place = axis * ranks_pad + at
-                left &= at_least(ranks, place, U(low[axis * pad + block]))
-                left &= up_to(ranks, place, U(high[axis * pad + block]))
+                left &= bytes_from(ranks, place, U(low[axis * pad + block]))
+                left &= bytes_up_to(ranks, place, U(high[axis * pad + block]))
                 if left == U(0):
                     break
             while left != U(0):

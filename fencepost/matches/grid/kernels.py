@@ -16,10 +16,10 @@ import numpy as np
 from numba import njit
 
 from fencepost.arrays import UInt64s
-from fencepost.crossings.prefetch import prefetch
 from fencepost.matches.ladder.kernels import COPY, copy, position
-from fencepost.matches.ladder.lane_kernels import LANES, keep_steps
+from fencepost.matches.ladder.lane_kernels import keep_steps
 from fencepost.matches.ladder.ruler import Marks
+from fencepost.simd import LANES, prefetch
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 U = np.uint64
@@ -103,8 +103,7 @@ def _test(word, words, ids, begin, end, room, w):
     """Write those of a list whose fields are all left, and say whether one came out even."""
     k, evens = begin, U(0)
     while k < end:
-        kept, even = keep_steps(words, word, ids, k, end, room, w)
-        w += kept
+        w, even = keep_steps(words, word, ids, k, end, room, w)
         evens |= even
         k += U(LANES)
     return w, evens

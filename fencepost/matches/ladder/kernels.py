@@ -8,9 +8,9 @@ the results are written; between the three the memory is fetched ahead. Indices 
 import numpy as np
 from numba import njit
 
-from fencepost.crossings.prefetch import prefetch
-from fencepost.matches.ladder.lane_kernels import LANES, keep_above, keep_between
+from fencepost.matches.ladder.lane_kernels import keep_above, keep_between
 from fencepost.matches.ladder.ruler import Marks
+from fencepost.simd import LANES, prefetch
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 U = np.uint64
@@ -58,12 +58,12 @@ def write(table, ids, lo, hi, row, value, room, w):
     """Write who on a rung holds the value: some of the first, all of the sure, some of the late."""
     k, sure, begun = U(table[row, U(0)]), U(table[row, U(1)]), U(table[row, U(2)])
     while k < sure:
-        w += keep_above(hi, value, ids, k, sure, room, w)
+        w = keep_above(hi, value, ids, k, sure, room, w)
         k += U(LANES)
     w = copy(ids, sure, begun, room, w)
     k, end = begun, U(table[row, U(3)])
     while k < end:
-        w += keep_between(lo, hi, value, ids, k, end, room, w)
+        w = keep_between(lo, hi, value, ids, k, end, room, w)
         k += U(LANES)
     return w
 

@@ -21,11 +21,12 @@ import numpy.typing as npt
 
 from fencepost.errors import BrokenIndex
 from fencepost.matches.boxes import Boxes
+from fencepost.matches.gather_kernels import gather
 from fencepost.matches.index import Parameter
 from fencepost.matches.packed import kernels
 from fencepost.matches.parameters import one_of, only
 from fencepost.matches.result import ProbeResult, gathered
-from fencepost.matches.vector_kernels import LANES, gather
+from fencepost.simd import LANES
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 BITS = 30  # of an axis in a box's Hilbert key, at most; 63 over all

@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from fencepost.matches.vector_kernels import LANES, lowest, put, within
+from fencepost.simd import LANES, lowest, put, within
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 FANOUT = LANES

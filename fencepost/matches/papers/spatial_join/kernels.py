@@ -13,8 +13,7 @@ import numpy.typing as npt
 from numba import njit
 
 from fencepost.matches.papers.spatial_join.mlgf_kernels import ALL, ROUND, fetch
-from fencepost.matches.papers.spatial_join.vector_kernels import WORDS, U, exchange, narrow
-from fencepost.matches.vector_kernels import lowest, ones
+from fencepost.simd import WORDS, U, exchange, keep_range, lowest, ones
 
 BLOCK = 64 * WORDS  # points that are paired together
 CELLS = 2 * BLOCK  # even cells along an axis, to find a rank in one look-up
@@ -160,7 +159,7 @@ def pair(tree, found, many, count, ruler, cells, ranked, rows, masks, bits, star
             ranks(lo, a, found, begin, size, count, ruler, cells, ranked, lows)
             ranks(hi, a, found, begin, size, count, ruler, cells, ranked, highs)
             for k in range(size):
-                narrow(masks, k << U(3), flat, base + lows[k], base + highs[k])
+                keep_range(flat, base + lows[k], base + highs[k], masks, k << U(3))
         _transpose(masks)
         for w in range(words):
             for p in range(min(U(64), U(count) - (w << U(6)))):

@@ -26,7 +26,7 @@ import numpy.typing as npt
 from fencepost.errors import BrokenIndex
 from fencepost.matches.boxes import Boxes
 from fencepost.matches.papers.spatial_join import mlgf_kernels
-from fencepost.matches.papers.spatial_join.vector_kernels import GROUP
+from fencepost.simd import GROUP
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 Codes = npt.NDArray[np.uint8]

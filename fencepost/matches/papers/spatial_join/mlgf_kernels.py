@@ -6,8 +6,7 @@ A page's boxes are asked 64 at a time, two comparisons of a vector an axis; the 
 import numpy as np
 from numba import njit
 
-from fencepost.matches.papers.spatial_join.vector_kernels import GROUP, U, may, must
-from fencepost.matches.vector_kernels import lowest, ones
+from fencepost.simd import GROUP, U, bytes_from, bytes_up_to, lowest, ones
 
 ALL = U(0xFFFFFFFFFFFFFFFF)
 ROUND = 8  # ids written at a time; what is written past the last, the next writes over
@@ -43,6 +42,18 @@ def cut(keys, bits, capacity, starts):
             starts[parts] = start
             parts += 1
     return parts
+
+
+@njit(inline="always")
+def _may(codes, at, least, most):
+    """Which of 64 boxes may, by the codes of their ends, hold values from least to most."""
+    return bytes_up_to(codes, at, most) & bytes_from(codes, at + U(GROUP), least)
+
+
+@njit(inline="always")
+def _must(codes, at, least, most):
+    """Which of 64 boxes hold all values from least to most, whatever the codes hide."""
+    return ~(bytes_from(codes, at, least) | bytes_up_to(codes, at + U(GROUP), most))
 
 
 @njit(inline="always")
@@ -114,7 +125,7 @@ def fetch(tree, least, most, stack, found):
             at, left = U(group * 2 * axes * GROUP), high - low
             word = _of_page(left)
             for a in range(U(axes)):
-                word &= may(codes, at + a * U(2 * GROUP), low_codes[a], high_codes[a])
+                word &= _may(codes, at + a * U(2 * GROUP), low_codes[a], high_codes[a])
             for k in range(U(min(left, GROUP))):
                 found[count] = np.int32(U(low) + k)
                 count += (word >> k) & U(1)
@@ -155,13 +166,13 @@ def reach_each(tree, values, ptr, room, first):
                 start, left = U(group * 2 * axes * GROUP), high - low
                 word = _of_page(left)
                 for a in range(U(axes)):
-                    word &= may(codes, start + a * U(2 * GROUP), code[a], code[a])
+                    word &= _may(codes, start + a * U(2 * GROUP), code[a], code[a])
                 if not word:
                     low += GROUP
                     continue
                 sure = word
                 for a in range(U(axes)):
-                    sure &= must(codes, start + a * U(2 * GROUP), code[a], code[a])
+                    sure &= _must(codes, start + a * U(2 * GROUP), code[a], code[a])
                 whole, end = sure, at + U(ones(sure))
                 while at < end:
                     for k in range(U(ROUND)):

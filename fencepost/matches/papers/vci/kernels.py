@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from numba import njit
 
-from fencepost.matches.vector_kernels import lowest, ones
+from fencepost.simd import lowest, ones
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 Words = npt.NDArray[np.uint64]

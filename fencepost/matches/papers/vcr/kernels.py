@@ -6,7 +6,7 @@
 import numpy as np
 from numba import njit
 
-from fencepost.matches.vector_kernels import lowest, ones
+from fencepost.simd import lowest, ones
 
 U = np.uint64
 ONE = np.uint64(1)
