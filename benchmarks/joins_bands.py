@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.matches_made import Scale, span
 from benchmarks.report import Line
-from fencepost.joins.bands import LEFT, BandPlane, Changes, Members, StabbingPartition
+from fencepost.joins.bands import LEFT, BandChanges, BandPlane, Members, StabbingPartition
 from fencepost.tuples import Bools, Doubles, Int8s, Int32s
 
 HOTSPOTS = 20
@@ -199,7 +199,7 @@ def _each(made: Setting, repeats: int) -> float:
     return best / len(made.updates[0])
 
 
-def _checked(made: Setting) -> Changes:
+def _checked(made: Setting) -> BandChanges:
     """Take the updates, and hold the changes of the first ones to brute force."""
     changes = made.plane().apply(*made.updates)
     now = [made.left[1].copy(), made.right[1].copy()]
@@ -235,7 +235,7 @@ def _marked(rows: tuple[Int32s, Int32s, Int32s], chunk: int = 1 << 22) -> int:
     return total
 
 
-def _marked_changes(changes: Changes) -> int:
+def _marked_changes(changes: BandChanges) -> int:
     columns = (changes.query, changes.left_stream, changes.right_stream)
     marks = _mixed([column.astype(np.uint64) for column in columns])
     return int(marks[changes.change > 0].sum()) - int(marks[changes.change < 0].sum())

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from fencepost.errors import StateError
 from fencepost.joins.admission import TakenTuples, Turns
-from fencepost.joins.bands import Changes, HeldPairs
+from fencepost.joins.bands import BandChanges, BandPairs
 from fencepost.joins.index import LaneIndex, Plane
 from fencepost.joins.results import BandPiece, Changed, Joined, changes_laid, no_pairs, pairs_laid
 from fencepost.joins.state import LaneState
@@ -166,7 +166,7 @@ class Bands:
         )
 
 
-def _held(plane: Plane, found: HeldPairs) -> Changed:
+def _held(plane: Plane, found: BandPairs) -> Changed:
     """Every pair that is in came in: a registration's are of no turn."""
     count = len(found)
     its = (found.left_stream, found.right_stream, found.left_value, found.right_value)
@@ -174,7 +174,7 @@ def _held(plane: Plane, found: HeldPairs) -> Changed:
     return Changed(np.zeros(count, np.int64), query, np.ones(count, np.int8), *its)
 
 
-def _changed(plane: Plane, found: Changes, begin: int) -> Changed:
+def _changed(plane: Plane, found: BandChanges, begin: int) -> Changed:
     """Number updates from the first turn, and queries as in the set."""
     return Changed(
         found.update + begin,

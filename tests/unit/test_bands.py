@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fencepost.errors import BrokenIndex, InputError
-from fencepost.joins.bands import LEFT, RIGHT, BandPlane, Changes, StabbingPartition
+from fencepost.joins.bands import LEFT, RIGHT, BandChanges, BandPlane, StabbingPartition
 from fencepost.joins.bands.points import Points
 from fencepost.tuples import Doubles
 
@@ -156,7 +156,9 @@ def dense(ends: Doubles, left: Doubles, right: Doubles) -> np.ndarray:
     return inside
 
 
-def assert_rows(found: Changes, at: int, before: np.ndarray, after: np.ndarray, side: int) -> None:
+def assert_rows(
+    found: BandChanges, at: int, before: np.ndarray, after: np.ndarray, side: int
+) -> None:
     rows = found.update == at
     for change, changed in ((-1, before & ~after), (1, after & ~before)):
         query, left, right = np.nonzero(changed)
@@ -260,7 +262,7 @@ def test_check_tells_what_is_broken_in_the_points() -> None:
         plane.check()
     plane = BandPlane.build(bands(), members(1, 2, 3), members(5))
     plane.points.leaves.last[0, 0] = 4.0
-    with pytest.raises(BrokenIndex, match="the left side's directory tells other ends"):
+    with pytest.raises(BrokenIndex, match="the left side's directory has other ends"):
         plane.check()
 
 

@@ -20,7 +20,7 @@ FEWEST, LARGEST = 1 << 10, 1 << 22
 EACH = 8  # cells for an entry
 
 
-class Cells(NamedTuple):
+class CellCounts(NamedTuple):
     """The cells of both sides: 8 to 16 bytes an entry, 1 KB at least and 4 MB at most a side."""
 
     counts: npt.NDArray[np.uint8]  # [side, cell]
@@ -28,7 +28,7 @@ class Cells(NamedTuple):
     scale: Doubles  # [side]: cells to a unit
 
     @classmethod
-    def over(cls, sides: tuple[Doubles, Doubles]) -> "Cells":
+    def over(cls, sides: tuple[Doubles, Doubles]) -> "CellCounts":
         """Lay cells over the values of both sides, and count. O(m)."""
         most = max(len(values) for values in sides)
         many = min(LARGEST, max(FEWEST, 1 << (EACH * most - 1).bit_length() if most else 0))
@@ -42,5 +42,5 @@ class Cells(NamedTuple):
                 scale[side] = min(many / reach, 1e300) if reach > 0 else 0.0
         cells = cls(counts, origin, scale)
         for side, values in enumerate(sides):
-            count(counts, origin, scale, side, values)
+            count(cells, side, values)
         return cells

@@ -26,13 +26,16 @@ def cut(low, high, order, group, witnesses):
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
-def join(low, high, cores, groups, ends, witnesses, group, apart):
+def join(added, cores, ends, many, group, apart):
     """Find a group for each of some intervals, O(groups + witnesses) each; give both numbers then.
 
-    `cores` holds what the intervals of each group have in common, `ends` what the witnesses are,
-    with room for more of both. An interval joins the first group whose core it meets, and narrows
-    it; else it is a group of its own. Apart from all witnesses it becomes one more, and `apart`.
+    `many` has how many there are. `cores` are what the intervals of each group have in common,
+    `ends` those of the witnesses, with room for more of both. An interval joins the first group
+    whose core it meets, and narrows it; else it is a group of its own. Apart from all witnesses it
+    becomes one more, and `apart`.
     """
+    low, high = added
+    groups, witnesses = many
     for k in range(len(low)):
         group[k] = groups
         for g in range(groups):

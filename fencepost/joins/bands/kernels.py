@@ -11,19 +11,31 @@ next that passes a high. Across p the shorter of both lists is read. A value tha
 beyond everything. Gained is what the way back would lose.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 
-from fencepost.joins.bands.leaf_kernels import bare, first_where
-from fencepost.joins.bands.moving_kernels import put_in_order, queued_up
-from fencepost.joins.bands.near_kernels import passed, stretch
-from fencepost.joins.bands.result_kernels import BITS
+from fencepost.joins.bands.cell_kernels import passed, stretch
+from fencepost.joins.bands.leaf_kernels import first_where
+from fencepost.joins.bands.move_kernels import enqueue, put_in_order
 
+BITS = 32  # of a stream in a key, row << BITS | stream
 INF = np.inf
 U = np.uint64
 SHORT = 48  # keys that are put in order one by one
 LEAP = 16.0  # cells: a move over more is looked at from both of its ends
 AHEAD = 2.0  # cells that a stream may go each way without a look, where nobody is near
+
+
+class Move(NamedTuple):
+    """A value that moves from v to w, or goes, past the entries of a side."""
+
+    side: int | np.int64
+    v: float
+    w: float
+    gone: bool
+    once: bool  # whether each row is wanted once, whatever its pairs
 
 
 @njit(inline="always")
@@ -62,24 +74,27 @@ def _put(room, used, row, stream):
     return used + 1
 
 
-@njit(nogil=True, error_model="numpy")
-def _upwards(
-    low, high, by_low, lows, by_high, highs, begin, end, top, p, place, index,
-    side, values, streams, fill, order, last, places, v, w, gone, once, room, used,
-):  # fmt: skip
-    """Put what a group loses where entries, from one on, move up from v + t to w + t, or go."""
+@njit(nogil=True, error_model="numpy", _nrt=False)
+def _upwards(bands, g, leaves, move, begin_at, room, used):
+    """Put what group g loses where entries, from one on, move up from v + t to w + t, or go."""
+    side, v, w, gone, once = move
+    place, index = begin_at
+    low, high, by_low, lows = bands.low, bands.high, bands.by_low, bands.lows
+    by_high, highs, begin, end = bands.by_high, bands.highs, bands.ptr[g], bands.ptr[g + 1]
+    top, p = bands.covers[1, g], bands.stabs[g]
+    values, order, places = leaves.values, leaves.order, leaves.tally[side]
     if once:
-        # Up to p an entry loses what those before it lose, so only the last is asked.
-        above, inside = first_where(side, values, fill, order, last, places, v, -INF, v, p)
+        # Up to p an entry loses what those before it lose, so only the last is looked at.
+        above, inside = first_where(leaves, side, v, -INF, v, p)
         if above > place or (above == place and inside > index):
             if inside > 0:
                 place, index = above, inside - 1
             else:
-                place, index = above - 1, fill[order[side, above - 1]] - 1
+                place, index = above - 1, leaves.fill[order[side, above - 1]] - 1
     stop = end
     while place < places:
         leaf = order[side, place]
-        t, stream = values[leaf, index], streams[leaf, index]
+        t, stream = values[leaf, index], leaves.streams[leaf, index]
         x, y = v + t, w + t
         if x > top:
             break
@@ -113,23 +128,26 @@ def _upwards(
             elif once:
                 break
         index += 1
-        if index == fill[leaf]:
+        if index == leaves.fill[leaf]:
             place, index = place + 1, 0
         if leap > -INF and place < places and w + values[order[side, place], index] <= leap:
-            place, index = first_where(side, values, fill, order, last, places, v, -INF, w, leap)
+            place, index = first_where(leaves, side, v, -INF, w, leap)
     return used
 
 
-@njit(nogil=True, error_model="numpy")
-def _downwards(
-    low, high, by_low, lows, by_high, highs, begin, end, top, p, floor, place, index,
-    side, values, streams, fill, order, last, places, v, w, once, room, used,
-):  # fmt: skip
-    """Put what a group loses where entries, from one on, move down from v + t to w + t."""
-    told = begin
+@njit(nogil=True, error_model="numpy", _nrt=False)
+def _downwards(bands, g, leaves, move, begin_at, room, used):
+    """Put what group g loses where entries, from one on, move down from v + t to w + t."""
+    side, v, w, _, once = move
+    place, index = begin_at
+    low, high, by_low, lows = bands.low, bands.high, bands.by_low, bands.lows
+    by_high, highs, begin, end = bands.by_high, bands.highs, bands.ptr[g], bands.ptr[g + 1]
+    floor, top, p = bands.covers[0, g], bands.covers[1, g], bands.stabs[g]
+    values, order, places = leaves.values, leaves.order, leaves.tally[side]
+    put = begin  # rows up to here are in the room
     while place < places:
         leaf = order[side, place]
-        t, stream = values[leaf, index], streams[leaf, index]
+        t, stream = values[leaf, index], leaves.streams[leaf, index]
         x, y = v + t, w + t
         if x > top or y >= p:
             break
@@ -137,7 +155,7 @@ def _downwards(
         tail = begin if beyond else _first_above(lows, begin, end, y)
         leap = -INF
         if x < p:
-            first = max(tail, told)
+            first = max(tail, put)
             if first == end:
                 break
             k = first
@@ -145,7 +163,7 @@ def _downwards(
                 used = _put(room, used, by_low[k], stream)
                 k += 1
             if once:
-                told = k
+                put = k
             if k == first:
                 leap = lows[k]
         else:
@@ -162,237 +180,183 @@ def _downwards(
             if once:
                 break  # those behind it lose less
         index += 1
-        if index == fill[leaf]:
+        if index == leaves.fill[leaf]:
             place, index = place + 1, 0
         if leap > -INF and place < places and v + values[order[side, place], index] < leap:
-            place, index = first_where(side, values, fill, order, last, places, v, leap, 0.0, -INF)
+            place, index = first_where(leaves, side, v, leap, 0.0, -INF)
     return used
 
 
-@njit(nogil=True, error_model="numpy")
-def _lost(
-    low, high, ptr, stabs, covers, by_low, lows, by_high, highs,
-    side, values, streams, fill, order, last, tally, v, w, gone, once, room, used, some, many,
-):  # fmt: skip
-    """Put the keys of all pairs that hold at v and not at w; give what is used.
+@njit(nogil=True, error_model="numpy", _nrt=False)
+def _lost(bands, leaves, move, some, many, room, used):
+    """Put the keys of all pairs that are in at v and not at w; give what is used.
 
-    Of the groups only the first `many` of `some` are asked, O(log m) each and O(1) a pair. `side`
-    is that of the entries. With `once` a row may come for one of its pairs only, or two.
+    Only the first `many` groups of `some` are looked at, O(log m) each and O(1) a pair.
     """
-    places = tally[side]
-    if places == 0:
-        return used
+    side, v, w, gone, _ = move
+    places = leaves.tally[side]
     up = gone or w > v
     passing = up and not gone
     then = w if passing else 0.0
     for k in range(many):
         g = some[k]
-        floor, top, p = covers[0, g], covers[1, g], stabs[g]
+        floor, top, p = bands.covers[0, g], bands.covers[1, g], bands.stabs[g]
         # Here and not in what is called: a call with all these arrays costs more than the search.
-        place, index = first_where(
-            side, values, fill, order, last, places, v, floor, then, p if passing else -INF
-        )
+        place, index = first_where(leaves, side, v, floor, then, p if passing else -INF)
         if place == places:
             continue
-        t = values[order[side, place], index]
+        t = leaves.values[leaves.order[side, place], index]
         if v + t > top:
             continue
         if up:
-            used = _upwards(
-                low, high, by_low, lows, by_high, highs, ptr[g], ptr[g + 1], top, p, place, index,
-                side, values, streams, fill, order, last, places, v, w, gone, once, room, used,
-            )  # fmt: skip
+            used = _upwards(bands, g, leaves, move, (place, index), room, used)
         elif w + t < p:
-            used = _downwards(
-                low, high, by_low, lows, by_high, highs, ptr[g], ptr[g + 1], top, p, floor, place,
-                index, side, values, streams, fill, order, last, places, v, w, once, room, used,
-            )  # fmt: skip
+            used = _downwards(bands, g, leaves, move, (place, index), room, used)
     return used
 
 
-@njit(nogil=True, error_model="numpy")
-def _sort(room, begin, end):
-    if end - begin > SHORT:
-        room[begin:end].sort()
-        return
+@njit(nogil=True, error_model="numpy", _nrt=False)
+def _sort(keys, begin, end):
+    # A part of an array is no array here, so that NumPy's sort cannot be had.
+    while end - begin > SHORT:
+        low, middle, high = keys[begin], keys[(begin + end) >> 1], keys[end - 1]
+        pivot = max(min(low, middle), min(max(low, middle), high))
+        i, j = begin, end - 1
+        while i <= j:
+            while keys[i] < pivot:
+                i += 1
+            while keys[j] > pivot:
+                j -= 1
+            if i <= j:
+                keys[i], keys[j] = keys[j], keys[i]
+                i += 1
+                j -= 1
+        if j + 1 - begin < end - i:
+            _sort(keys, begin, j + 1)
+            begin = i
+        else:
+            _sort(keys, i, end)
+            end = j + 1
     for k in range(begin + 1, end):
-        key, at = room[k], k
-        while at > begin and room[at - 1] > key:
-            room[at] = room[at - 1]
+        key, at = keys[k], k
+        while at > begin and keys[at - 1] > key:
+            keys[at] = keys[at - 1]
             at -= 1
-        room[at] = key
+        keys[at] = key
 
 
-@njit(nogil=True, error_model="numpy")
-def _each_row_once(room, begin, end):
-    _sort(room, begin, end)
+@njit(nogil=True, error_model="numpy", _nrt=False)
+def _each_row_once(keys, begin, end):
+    _sort(keys, begin, end)
     used = begin
     for k in range(begin, end):
-        if used == begin or room[k] >> BITS != room[used - 1] >> BITS:
-            room[used] = room[k]
+        if used == begin or keys[k] >> BITS != keys[used - 1] >> BITS:
+            keys[used] = keys[k]
             used += 1
     return used
 
 
 @njit(inline="always")
-def _bare_bands(bands):
-    low, high, ptr, stabs, covers, by_low, lows, by_high, highs, low_ends, high_ends = bands
-    return (
-        bare(low), bare(high), bare(ptr), bare(stabs), bare(covers),
-        bare(by_low), bare(lows), bare(by_high), bare(highs), bare(low_ends), bare(high_ends),
-    )  # fmt: skip
+def _stays_near(bands, points, own, stream, v, w):
+    """Say whether a stream may move between v and w, and no pair changes; find out how far it may.
+
+    It moves again while the other side stays as it is: only that is worth finding out.
+    """
+    other, cells, moves = 1 - own, points.cells, points.moves
+    if moves.stamp[own, stream] != moves.version[other]:
+        moves.stamp[own, stream] = moves.version[other]
+        moves.lo[own, stream], moves.hi[own, stream] = INF, -INF
+    elif not (moves.lo[own, stream] < v and w < moves.hi[own, stream]):
+        ahead = AHEAD / cells.scale[other] if cells.scale[other] > 0.0 else 0.0
+        lo, hi = v - ahead, w + ahead
+        if lo <= hi:
+            lo, hi = stretch(bands.low_ends, points, other, v, w, lo, hi)
+        if lo <= hi:
+            lo, hi = stretch(bands.high_ends, points, other, v, w, lo, hi)
+        moves.lo[own, stream], moves.hi[own, stream] = lo, hi
+    return moves.lo[own, stream] < v and w < moves.hi[own, stream]
 
 
-@njit(inline="always")
-def _bare_leaves(leaves):
-    values, streams, fill, order, last, last_stream, spare, tally = leaves
-    return (
-        bare(values), bare(streams), bare(fill), bare(order),
-        bare(last), bare(last_stream), bare(spare), bare(tally),
-    )  # fmt: skip
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def apply(bands, points, updates, once, out, first):
+    """Apply updates in their order, and put the keys of what each loses, then of what it gains.
 
-
-@njit(inline="always")
-def _bare_moving(moving):
-    listed, is_queued, queue, queued, lo, hi, stamp, version = moving
-    return (
-        bare(listed), bare(is_queued), bare(queue), bare(queued),
-        bare(lo), bare(hi), bare(stamp), bare(version),
-    )  # fmt: skip
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def settle(leaves, cells, moving, now):
-    """Put whoever moved in place, on both sides; False where a leaf is wanting."""
-    values, streams, fill, order, last, last_stream, spare, tally = _bare_leaves(leaves)
-    counts, origin, scale = cells
-    listed, is_queued, queue, queued, _, _, _, version = _bare_moving(moving)
-    for side in range(2):
-        if not put_in_order(
-            side, values, streams, fill, order, last, last_stream, spare, tally, counts, origin,
-            scale, now, listed, is_queued, queue, queued, version,
-        ):  # fmt: skip
-            return False
-    return True
-
-
-@njit(cache=True, nogil=True, error_model="numpy")
-def apply(
-    bands, leaves, cells, moving, now, side, stream, value, gone, once, ptr, split, was, room,
-    others, some, first,
-):  # fmt: skip
-    """Take updates in their order, and put the keys of what each loses, then of what it gains.
-
-    Update u has room[ptr[u]:ptr[u + 1]], from split[u] on what is gained; `others` are the signed
+    Update u has keys[ptr[u]:ptr[u + 1]], from split[u] on what is gained; `others` are the signed
     values of the other side's streams, `was` that of the stream before. With `once`, each row that
     loses or gains. Stops before an update for which a leaf is wanting, or more room; then
-    ptr[u + 1] tells how much. Gives the update at which it stopped. In the end `settle` is to be
+    ptr[u + 1] says how much. Gives the update at which it stopped. In the end `settle` is to be
     called: the last to move may not be in their places.
     """
-    low, high, cuts, stabs, covers, by_low, lows, by_high, highs, low_ends, high_ends = _bare_bands(
-        bands
-    )
-    values, streams, fill, order, last, last_stream, spare, tally = _bare_leaves(leaves)
-    counts, origin, scale = bare(cells[0]), bare(cells[1]), bare(cells[2])
-    listed, is_queued, queue, queued, lo, hi, stamp, version = _bare_moving(moving)
-    room, some, now = bare(room), bare(some), bare(now)
-    for u in range(first, len(side)):
-        own, s, used = np.int64(side[u]), stream[u], ptr[u]
+    leaves, cells, moves, now = points.leaves, points.cells, points.moves, points.now
+    ptr, keys, some = out.ptr, out.keys, out.some
+    for u in range(first, len(updates.side)):
+        own, s, used = np.int64(updates.side[u]), updates.stream[u], ptr[u]
         other = 1 - own
-        ptr[u + 1], split[u] = used, used
+        ptr[u + 1], out.split[u] = used, used
+        value = updates.value[u]
         old = now[own, s]
-        new = np.nan if gone[u] else (value[u] if own == 0 else 0.0 - value[u])
-        was[u] = old
+        new = np.nan if updates.gone[u] else (value if own == 0 else 0.0 - value)
+        out.was[u] = old
         had, has = old == old, new == new  # noqa: PLR0124
         if old == new or not (had or has):
             continue
-        if queued[other] > 0 and not put_in_order(
-            other, values, streams, fill, order, last, last_stream, spare, tally, counts, origin,
-            scale, now, listed, is_queued, queue, queued, version,
-        ):  # fmt: skip
+        if moves.queued[other] > 0 and not put_in_order(points, other):
             return u
         v, w, middle = min(old, new), max(old, new), used
         # Far apart, each end is looked at by itself: few groups cover an entry at either.
-        is_leap = not (had and has) or (w - v) * scale[other] > LEAP
-        if not is_leap:
-            if stamp[own, s] != version[other]:
-                stamp[own, s], lo[own, s], hi[own, s] = version[other], INF, -INF
-            elif not (lo[own, s] < v and w < hi[own, s]):
-                # It moves again while the other side stands still: that is worth a stretch.
-                ahead = AHEAD / scale[other] if scale[other] > 0.0 else 0.0
-                from_, to = v - ahead, w + ahead
-                for bounds in (low_ends, high_ends):
-                    if from_ <= to:
-                        from_, to = stretch(
-                            bounds, counts, origin, scale, other, values, fill, order, last,
-                            tally[other], v, w, from_, to,
-                        )  # fmt: skip
-                lo[own, s], hi[own, s] = from_, to
-            if lo[own, s] < v and w < hi[own, s]:
-                now[own, s] = new
-                queued_up(is_queued, queue, queued, own, s)
+        is_leap = not (had and has) or (w - v) * cells.scale[other] > LEAP
+        if not is_leap and _stays_near(bands, points, own, s, v, w):
+            now[own, s] = new
+            enqueue(moves, own, s)
+            continue
+        # First what is lost on the way, then what the way back would lose. Who moves up loses at
+        # highs, and whoever moves down would, moving back.
+        for back in range(2):
+            middle = used
+            from_, to = (new, old) if back else (old, new)
+            if from_ != from_:  # noqa: PLR0124
                 continue
-        if had:
             if is_leap:
-                many = passed(covers, counts, origin, scale, other, old, old, some)
-            else:  # who moves up loses at highs
-                bounds = high_ends if new > old else low_ends
-                many = passed(bounds, counts, origin, scale, other, v, w, some)
-            used = _lost(
-                low, high, cuts, stabs, covers, by_low, lows, by_high, highs, other, values,
-                streams, fill, order, last, tally, old, new if has else 0.0, not has, once, room,
-                used, some, many,
-            )  # fmt: skip
-        middle = used
-        if has:
-            if is_leap:
-                many = passed(covers, counts, origin, scale, other, new, new, some)
+                many = passed(bands.covers, cells, other, from_, from_, some)
             else:
-                bounds = low_ends if new > old else high_ends
-                many = passed(bounds, counts, origin, scale, other, v, w, some)
-            used = _lost(
-                low, high, cuts, stabs, covers, by_low, lows, by_high, highs, other, values,
-                streams, fill, order, last, tally, new, old if had else 0.0, not had, once, room,
-                used, some, many,
-            )  # fmt: skip
+                bounds = bands.high_ends if to > from_ else bands.low_ends
+                many = passed(bounds, cells, other, v, w, some)
+            gone = not (had and has)
+            move = Move(other, from_, 0.0 if gone else to, gone, once)
+            used = _lost(bands, leaves, move, some, many, keys, used)
         ptr[u + 1] = used
-        if used > len(room):
+        if used > len(keys):
             return u
         if once:
-            ptr[u + 1] = _each_row_once(room, ptr[u], used)
+            ptr[u + 1] = _each_row_once(keys, ptr[u], used)
         else:
-            split[u] = middle
-            _sort(room, ptr[u], middle)
-            _sort(room, middle, used)
+            out.split[u] = middle
+            _sort(keys, ptr[u], middle)
+            _sort(keys, middle, used)
             for k in range(ptr[u], used):
-                others[k] = now[1 - own, room[k] & ((1 << BITS) - 1)]
+                out.others[k] = now[other, keys[k] & ((1 << BITS) - 1)]
         now[own, s] = new
-        queued_up(is_queued, queue, queued, own, s)
-    return len(side)
+        enqueue(moves, own, s)
+    return len(updates.side)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
-def hold(bands, leaves, side, moving, once, ptr, room, some, first):
+@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+def pairs_of(bands, leaves, side, moving, once, out, first):
     """Put, for each of some signed values, the keys of all its pairs with the entries of a side.
 
     Stops where there is no more room, as apply does.
     """
-    low, high, cuts, stabs, covers, by_low, lows, by_high, highs, _, _ = _bare_bands(bands)
-    values, streams, fill, order, last, _, _, tally = _bare_leaves(leaves)
-    room, some = bare(room), bare(some)
+    ptr, keys, some = out.ptr, out.keys, out.some
     for g in range(len(some)):
         some[g] = g
     for u in range(first, len(moving)):
-        used = _lost(
-            low, high, cuts, stabs, covers, by_low, lows, by_high, highs, side, values, streams,
-            fill, order, last, tally, moving[u], 0.0, True, once, room, ptr[u],
-            some, len(some),
-        )  # fmt: skip
+        move = Move(side, moving[u], 0.0, True, once)
+        used = _lost(bands, leaves, move, some, len(some), keys, ptr[u])
         ptr[u + 1] = used
-        if used > len(room):
+        if used > len(keys):
             return u
         if once:
-            ptr[u + 1] = _each_row_once(room, ptr[u], used)
+            ptr[u + 1] = _each_row_once(keys, ptr[u], used)
         else:
-            _sort(room, ptr[u], used)
+            _sort(keys, ptr[u], used)
     return len(moving)

@@ -1,6 +1,6 @@
 """The current value of each stream of two feeds, each side in order.
 
-S4 joins by r − s. Here the right side's values stand negated, so that a difference is one sum
+S4 joins by r − s. Here the right side's values are negated, so that a difference is one sum
 whichever side moves: r − s and r + (−s) are the same double. Both sides share one pool of leaves,
 flat arrays all, which the kernels take as they are.
 
@@ -15,9 +15,9 @@ import numpy as np
 
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.joins.bands.cell_kernels import MOST, count
-from fencepost.joins.bands.cells import Cells
-from fencepost.joins.bands.leaf_kernels import HELD, SPARE
-from fencepost.joins.bands.moving import Moving
+from fencepost.joins.bands.cells import CellCounts
+from fencepost.joins.bands.leaf_kernels import ENTRIES, SPARE
+from fencepost.joins.bands.moves import Moves
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 LEAF = 256
@@ -25,7 +25,7 @@ LEFT, RIGHT = 0, 1
 _SIDES = ("left", "right")
 
 Signed = Doubles
-"""Values as they stand in order: r on the left, 0 − s on the right."""
+"""Values as they are ordered: r on the left, 0 − s on the right."""
 
 
 class Leaves(NamedTuple):
@@ -41,6 +41,15 @@ class Leaves(NamedTuple):
     tally: Int64s  # leaves of the left, of the right, to spare; entries left, right
 
 
+class PointColumns(NamedTuple):
+    """All of both sides, as the kernels see it."""
+
+    leaves: Leaves
+    cells: CellCounts
+    moves: Moves
+    now: Signed
+
+
 @dataclass(eq=False)
 class Points:
     """m entries of two sides in leaves of up to LEAF.
@@ -51,9 +60,9 @@ class Points:
 
     leaves: Leaves
     now: Signed  # [side, stream]; NaN: not there
-    cells: Cells
-    moving: Moving
-    laid_for: int = 0  # entries
+    cells: CellCounts
+    moves: Moves
+    counted_for: int = 0  # entries for which the cells were made
     served: object = None
 
     @classmethod
@@ -63,32 +72,37 @@ class Points:
         right: tuple[Int32s, Doubles],
         leaf: int = LEAF,
     ) -> "Points":
-        """Take the (streams, values) of both sides; a stream stands once on a side."""
+        """Build from the (streams, values) of both sides; each stream once on a side."""
         if leaf < 4:
             raise InputError(f"a leaf of {leaf} entries, expected 4 at least")
-        sides = [_signed(side, *given) for side, given in enumerate((left, right))]
+        sides = [_signed(side, *members) for side, members in enumerate((left, right))]
         most = max((int(streams.max(initial=-1)) for streams, _ in sides), default=-1)
         now = np.full((2, most + 1), np.nan)
         sizes = [-(-len(streams) * 4 // (3 * leaf)) for streams, _ in sides]
-        cells = Cells.over((sides[LEFT][1], sides[RIGHT][1]))
-        points = cls(_empty(sum(sizes) + 4, leaf), now, cells, Moving.of(now))
+        cells = CellCounts.over((sides[LEFT][1], sides[RIGHT][1]))
+        points = cls(_empty(sum(sizes) + 4, leaf), now, cells, Moves.of(now))
         for side, (streams, values) in enumerate(sides):
             now[side, streams] = values
-            points.moving.listed[side, streams] = values
+            points.moves.listed[side, streams] = values
             points._fill(side, streams, values, sizes[side])
-        points.laid_for = len(points)
+        points.counted_for = len(points)
         return points
+
+    @property
+    def columns(self) -> PointColumns:
+        """All arrays: kernels write to them."""
+        return PointColumns(self.leaves, self.cells, self.moves, self.now)
 
     @property
     def nbytes(self) -> int:
         """Bytes of the leaves, the directories, the cells, and each stream's value."""
         return self.now.nbytes + sum(
-            array.nbytes for array in (*self.leaves, *self.cells, *self.moving)
+            array.nbytes for array in (*self.leaves, *self.cells, *self.moves)
         )
 
     def __len__(self) -> int:
         """How many entries, on both sides."""
-        return int(self.leaves.tally[HELD:].sum())
+        return int(self.leaves.tally[ENTRIES:].sum())
 
     def members(self, side: int) -> tuple[Int32s, Doubles]:
         """Give the streams of a side, ascending, and their values."""
@@ -104,28 +118,28 @@ class Points:
         return own.streams[used][there], own.values[used][there]
 
     def with_room(self, streams: int) -> None:
-        """See to it that stream codes below a number have a place. Amortised O(1) a stream."""
+        """Make room for stream codes below a number. Amortised O(1) a stream."""
         if streams > self.now.shape[1]:
             had = self.now.shape[1]
             grown = np.full((2, max(streams, had * 3 // 2)), np.nan)
             grown[:, :had] = self.now
             self.now = grown
-            version = self.moving.version
-            self.moving = Moving.of(grown)._replace(version=version)
+            version = self.moves.version
+            self.moves = Moves.of(grown)._replace(version=version)
 
     def serve(self, bands: object) -> None:
         """Get ready to be searched under bands. O(1), or O(m) where m has doubled.
 
-        How far streams may go is forgotten where it was known of other bands; cells are laid anew
-        where there are twice the entries that they were laid for.
+        How far streams may go is forgotten where it was known of other bands; cells are made again
+        where there are twice the entries that they were made for.
         """
         if self.served is not bands:
-            self.moving.version[:] += 1
+            self.moves.version[:] += 1
             self.served = bands
-        if len(self) > 2 * self.laid_for:
+        if len(self) > 2 * self.counted_for:
             left, right = (side[~np.isnan(side)] for side in self.now)
-            self.cells, self.laid_for = Cells.over((left, right)), len(self)
-            self.moving.version[:] += 1
+            self.cells, self.counted_for = CellCounts.over((left, right)), len(self)
+            self.moves.version[:] += 1
 
     def with_leaves(self) -> None:
         """Add half as many leaves as there are, all to spare."""
@@ -154,49 +168,51 @@ class Points:
         every = np.sort(np.concatenate([*used, own.spare[: own.tally[SPARE]]]))
         if not np.array_equal(every, np.arange(len(own.fill))):
             raise BrokenIndex(f"{len(every)} leaves in use or to spare, of {len(own.fill)}")
-        for side, told in enumerate(_SIDES):
+        for side, name in enumerate(_SIDES):
             for wrong in used[side][own.fill[used[side]] <= 0][:1]:
-                raise BrokenIndex(f"leaf {wrong} of the {told} side is empty")
+                raise BrokenIndex(f"leaf {wrong} of the {name} side is empty")
             streams, values = self.entries(side)
-            if len(streams) != own.tally[HELD + side]:
-                raise BrokenIndex(f"{len(streams)} entries {told}, told {own.tally[HELD + side]}")
+            if len(streams) != own.tally[ENTRIES + side]:
+                raise BrokenIndex(
+                    f"{len(streams)} entries {name}, its tally says {own.tally[ENTRIES + side]}"
+                )
             order = np.lexsort((streams, values))
             for wrong in np.flatnonzero(order != np.arange(len(order)))[:1]:
                 raise BrokenIndex(
-                    f"entry {wrong} of the {told} side ({values[wrong]}, stream {streams[wrong]}) "
+                    f"entry {wrong} of the {name} side ({values[wrong]}, stream {streams[wrong]}) "
                     "is out of order"
                 )
-            held = np.flatnonzero(~np.isnan(self.now[side]))
+            there = np.flatnonzero(~np.isnan(self.now[side]))
             mine = np.argsort(streams)
-            if not np.array_equal(held, streams[mine]) or not np.array_equal(
-                self.now[side][held], values[mine]
+            if not np.array_equal(there, streams[mine]) or not np.array_equal(
+                self.now[side][there], values[mine]
             ):
-                raise BrokenIndex(f"the {told} side's entries are not its streams' values")
+                raise BrokenIndex(f"the {name} side's entries are not its streams' values")
             ends = np.cumsum(own.fill[used[side]]) - 1
             if not np.array_equal(own.last[side, : places[side]], values[ends]) or not (
                 np.array_equal(own.last_stream[side, : places[side]], streams[ends])
             ):
-                raise BrokenIndex(f"the {told} side's directory tells other ends than its leaves")
+                raise BrokenIndex(f"the {name} side's directory has other ends than its leaves")
             self._check_cells(side, values)
 
     def _check_cells(self, side: int, values: Signed) -> None:
-        counts, origin, scale = self.cells
-        anew = np.zeros_like(counts)
-        count(anew, origin, scale, side, values)
-        differs = (counts[side] != anew[side]) & (counts[side] < MOST)
+        counts = self.cells.counts[side]
+        again = self.cells._replace(counts=np.zeros_like(self.cells.counts))
+        count(again, side, values)
+        differs = (counts != again.counts[side]) & (counts < MOST)
         for wrong in np.flatnonzero(differs)[:1]:
             raise BrokenIndex(
-                f"cell {wrong} of the {_SIDES[side]} side counts {counts[side, wrong]} entries, "
-                f"{anew[side, wrong]} are there"
+                f"cell {wrong} of the {_SIDES[side]} side counts {counts[wrong]} entries, "
+                f"{again.counts[side, wrong]} are there"
             )
 
     def _fill(self, side: int, streams: Int32s, values: Signed, leaves: int) -> None:
-        """Lay entries out in leaves that are three quarters full."""
+        """Write entries to leaves that are three quarters full."""
         order = np.lexsort((streams, values))
         own = self.leaves
         edges = np.linspace(0, len(order), leaves + 1).astype(np.int64)
         own.tally[SPARE] -= leaves
-        own.tally[side], own.tally[HELD + side] = leaves, len(order)
+        own.tally[side], own.tally[ENTRIES + side] = leaves, len(order)
         for place in range(leaves):
             leaf = own.spare[own.tally[SPARE] + place]
             part = order[edges[place] : edges[place + 1]]

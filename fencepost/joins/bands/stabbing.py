@@ -11,13 +11,29 @@ Law: every band is in one group, which its group's point stabs; there are at mos
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.joins.bands import group_kernels
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
+
+
+class BandGroups(NamedTuple):
+    """A partition, as the kernels see it: its columns, and where each group's finite ends are."""
+
+    low: Doubles
+    high: Doubles
+    ptr: Int64s
+    stabs: Doubles
+    covers: Doubles
+    by_low: Int32s
+    lows: Doubles
+    by_high: Int32s
+    highs: Doubles
+    low_ends: Doubles  # [(least, largest) of the lows, group]
+    high_ends: Doubles
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,20 +78,25 @@ class StabbingPartition:
         return len(self.stabs)
 
     @cached_property
-    def ends(self) -> tuple[Doubles, Doubles]:
-        """Where the finite lows of each group are, [(least, largest), group], and where its highs.
+    def columns(self) -> BandGroups:
+        """All arrays: kernels only read them."""
+        ends = [self._finite_ends(bounds) for bounds in (self.lows, self.highs)]
+        return BandGroups(
+            self.low, self.high, self.ptr, self.stabs, self.covers,
+            self.by_low, self.lows, self.by_high, self.highs, *ends,
+        )  # fmt: skip
+
+    def _finite_ends(self, bounds: Doubles) -> Doubles:
+        """Return the least and the largest finite bound of each group.
 
         The least is above the largest where none is finite: nobody passes such a bound.
         """
-        begin = self.ptr[:-1]
-        told = []
-        for bounds in (self.lows, self.highs):
-            finite, ends = np.isfinite(bounds), np.empty((2, self.tau))
-            if self.tau:
-                ends[0] = np.minimum.reduceat(np.where(finite, bounds, np.inf), begin)
-                ends[1] = np.maximum.reduceat(np.where(finite, bounds, -np.inf), begin)
-            told.append(ends)
-        return told[0], told[1]
+        finite, ends = np.isfinite(bounds), np.empty((2, self.tau))
+        if self.tau:
+            begin = self.ptr[:-1]
+            ends[0] = np.minimum.reduceat(np.where(finite, bounds, np.inf), begin)
+            ends[1] = np.maximum.reduceat(np.where(finite, bounds, -np.inf), begin)
+        return ends
 
     @property
     def nbytes(self) -> int:
@@ -88,7 +109,7 @@ class StabbingPartition:
         return len(self.low)
 
     def optimal(self) -> int:
-        """Give τ(I), the fewest groups that there could be. O(n log n)."""
+        """Return τ(I), the fewest groups that there could be. O(n log n)."""
         order = np.argsort(self.low, kind="stable").astype(np.int32)
         room = np.zeros(len(self), np.int32)
         return int(group_kernels.cut(self.low, self.high, order, room, room.copy()))
@@ -105,9 +126,8 @@ class StabbingPartition:
         cores = np.hstack([np.stack([self.lows[last], self.highs[last]]), room])
         ends = np.hstack([np.stack([self.low[self.witnesses], self.high[self.witnesses]]), room])
         group, apart = np.zeros(b, np.int32), np.zeros(b, np.bool_)
-        groups, witnesses = group_kernels.join(
-            low, high, cores, self.tau, ends, len(self.witnesses), group, apart
-        )
+        many = self.tau, len(self.witnesses)
+        groups, witnesses = group_kernels.join((low, high), cores, ends, many, group, apart)
         if groups > 2 * witnesses + 1:
             return self.build(*every)
         rows = np.arange(n, n + b, dtype=np.int32)
@@ -117,8 +137,8 @@ class StabbingPartition:
         np.cumsum(counts + np.bincount(group, minlength=groups), out=ptr[1:])
         by_low = np.insert(self.by_low, *self._places(self.lows, low, group, rows))
         by_high = np.insert(self.by_high, *self._places(-self.highs, -high, group, rows))
-        told = np.concatenate([self.witnesses, rows[apart]])
-        return self._of(every, ptr, by_low, by_high, told, self.stabs)
+        apart_now = np.concatenate([self.witnesses, rows[apart]])
+        return self._of(every, ptr, by_low, by_high, apart_now, self.stabs)
 
     def with_removed(self, rows: Int64s | Int32s) -> Self:
         """Take rows out (U2): later ones move up."""
@@ -148,20 +168,20 @@ class StabbingPartition:
         """Raise BrokenIndex unless every invariant holds. O(n log n)."""
         groups = np.repeat(np.arange(self.tau), np.diff(self.ptr))
         rows = np.arange(len(self))
-        for told, listed in (("lows", self.by_low), ("highs", self.by_high)):
+        for name, listed in (("lows", self.by_low), ("highs", self.by_high)):
             if not np.array_equal(np.sort(listed), rows):
-                raise BrokenIndex(f"{len(self)} bands, and not each once in the list of {told}")
+                raise BrokenIndex(f"{len(self)} bands, and not each once in the list of {name}")
         if len(groups) != len(self) or (np.diff(self.ptr) <= 0).any():
             raise BrokenIndex(f"the groups begin at {self.ptr.tolist()[:9]}, of {len(self)} bands")
         ends = (("low", self.low, self.by_low, self.lows, 1), ("high", self.high, self.by_high,
                 self.highs, -1))  # fmt: skip
-        for told, bound, listed, beside, sign in ends:
+        for name, bound, listed, beside, sign in ends:
             if not np.array_equal(bound[listed], beside):
-                raise BrokenIndex(f"other {told}s stand beside the list than its bands have")
+                raise BrokenIndex(f"the {name}s beside the list are not those of its bands")
             falls = sign * beside[1:] < sign * beside[:-1]
             for wrong in np.flatnonzero(falls & (np.diff(groups) == 0))[:1]:
                 raise BrokenIndex(
-                    f"{told} {beside[wrong]} stands before {beside[wrong + 1]} in group "
+                    f"{name} {beside[wrong]} comes before {beside[wrong + 1]} in group "
                     f"{groups[wrong]}"
                 )
         of_row = np.empty((2, len(self)), np.int64)
@@ -182,9 +202,9 @@ class StabbingPartition:
             self.covers, np.stack([self.lows[first], self.highs[first]])
         ):
             raise BrokenIndex("a point is infinite, or an interval does not cover its group")
-        told = self.witnesses[np.argsort(self.low[self.witnesses], kind="stable")]
-        for wrong in np.flatnonzero(self.low[told[1:]] <= self.high[told[:-1]])[:1]:
-            raise BrokenIndex(f"the witnesses {told[wrong]} and {told[wrong + 1]} meet")
+        apart = self.witnesses[np.argsort(self.low[self.witnesses], kind="stable")]
+        for wrong in np.flatnonzero(self.low[apart[1:]] <= self.high[apart[:-1]])[:1]:
+            raise BrokenIndex(f"the witnesses {apart[wrong]} and {apart[wrong + 1]} meet")
         if self.tau > 2 * self.optimal() + 1:
             raise BrokenIndex(f"{self.tau} groups, and {self.optimal()} would do")
 
@@ -198,7 +218,7 @@ class StabbingPartition:
         witnesses: Int32s,
         stabs: Doubles | None = None,
     ) -> Self:
-        """Lay out what follows from the groups; points stay where they can."""
+        """Compute what follows from the groups; points stay where they can."""
         low, high = ends
         lows, highs = low[by_low], high[by_high]
         first, last = ptr[:-1], ptr[1:] - 1
@@ -212,7 +232,7 @@ class StabbingPartition:
     def _places(
         self, bounds: Doubles, added: Doubles, group: Int32s, rows: Int32s
     ) -> tuple[Int64s, Int32s]:
-        """Give where rows go into a list whose groups ascend by bounds, and the rows in order."""
+        """Return where rows go into a list whose groups ascend by bounds, and the rows in order."""
         order = np.lexsort((added, group))
         places = np.full(len(added), len(self), np.int64)
         for k, (g, bound) in enumerate(zip(group[order], added[order], strict=True)):

@@ -2,8 +2,8 @@
 
 While one side moves only the other is searched. So a stream that moves is queued, and put in its
 place among the entries when the other side's turn comes: once, however often it moved meanwhile.
-And as long as the other side stands still, a stream that no bound is near may move within a stretch
-without a look at the groups.
+And as long as the other side does not move, a stream that no bound is near may move within a
+stretch without a look at the groups.
 
 Law: a side whose queue is empty has its entries where `now` says. Strictly between lo and hi of a
 stream whose stamp is the other side's version, and of these bands, no move changes a pair.
@@ -17,7 +17,7 @@ import numpy.typing as npt
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 
-class Moving(NamedTuple):
+class Moves(NamedTuple):
     """37 bytes a stream of either side."""
 
     listed: Doubles  # [side, stream]: its value among the entries; NaN: it is not there
@@ -30,7 +30,7 @@ class Moving(NamedTuple):
     version: Int64s  # [side]: rises whenever its entries change
 
     @classmethod
-    def of(cls, now: Doubles) -> "Moving":
+    def of(cls, now: Doubles) -> "Moves":
         """Nothing is queued, and nothing known of how far a stream may go."""
         shape = now.shape
         return cls(
