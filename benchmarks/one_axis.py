@@ -48,22 +48,22 @@ def passes(path: Path, index: BorderIndex, sample: int = 100) -> Passes:
     found = assert_right(walked, sample)
     out = Events(*(np.zeros_like(column) for column in found))
     room = Events(*(np.zeros(len(column) + 1_000, column.dtype) for column in found))
-    standing = walked.standings[0]
-    posts, steps, runs = as_posts(standing.posts), path.steps, len(path.stream)
+    ranking = walked.rankings[0]
+    posts, steps, runs = as_posts(ranking.posts), path.steps, len(path.stream)
     counts = np.zeros(len(path), np.int32)
 
-    leaps = expand.leaps_often(path, standing)
+    leaps = expand.leaps_often(path, ranking)
 
     def fill() -> None:
         if leaps:
-            kernels.leap(posts, steps, 0, runs, standing.begun, standing.ended, room, 0)
+            kernels.leap(posts, steps, 0, runs, ranking.begun, ranking.ended, room, 0)
         else:
             kernels.fill(
-                posts, steps, 0, runs, standing.begun, standing.ended, out, 0, len(out.place)
+                posts, steps, 0, runs, ranking.begun, ranking.ended, out, 0, len(out.place)
             )
 
     def count() -> None:
-        kernels.count(posts, steps, 0, runs, standing.begun, standing.ended, counts)
+        kernels.count(posts, steps, 0, runs, ranking.begun, ranking.ended, counts)
 
     return Passes(
         len(path),
@@ -115,7 +115,7 @@ def first_pass_by_queries() -> list[Line]:
         index = indexed(bands(count))
         assert_right(walk(index, path, fast=True), 20) if count < 1_000_000 else None
         posts = index.layers[0].plain[0]
-        found = walk(index, path, fast=True).standings[0]
+        found = walk(index, path, fast=True).rankings[0]
         assert np.array_equal(
             found.begun, np.searchsorted(posts.begin_posts[: posts.begins], path.values[0], "right")
         )

@@ -16,7 +16,7 @@ def laid(batch: TupleBatch) -> Path:
     order = deal(batch.stream)
     streams, values = batch.stream[order], batch.values[:, order]
     ts, delivery = batch.ts[order], batch.delivery[order]
-    return Path.lay(Heads.empty(batch.axes), batch.names, streams, ts, values, delivery)
+    return Path.build(Heads.empty(batch.axes), batch.names, streams, ts, values, delivery)
 
 
 def walks(streams: int = 2_000, length: int = 1_000, fl: float = 1e-4, dimensions: int = 1) -> Path:

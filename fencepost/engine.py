@@ -208,7 +208,9 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     released, waiting = admission.released, admission.waiting.compacted()
     rejected, watermarks = admission.rejected, admission.watermarks
     heads = state.heads.known_to(index.base)
-    path = Path.lay(heads, names, released.stream, released.ts, released.values, released.delivery)
+    path = Path.build(
+        heads, names, released.stream, released.ts, released.values, released.delivery
+    )
     del admission, released  # the path holds all of them: one copy of the tuples is enough
     walked, chosen = cross(index, path, method=method, fast=fast, threads=threads)
     changed = _changed(walked, heads)
@@ -305,10 +307,10 @@ def _changed(walked: Walk | Difference, heads: Heads) -> Heads:
     """The last place of every run, with its pointers among the plain posts of the base."""
     path, last = walked.path, walked.path.last
     begun, ended = np.full((2, len(path.values), len(last)), UNKNOWN, np.int32)
-    for standing in walked.standings:
-        if standing.layer == 0 and standing.segment is None:
-            begun[standing.posts.axis] = standing.begun[last]
-            ended[standing.posts.axis] = standing.ended[last]
+    for ranking in walked.rankings:
+        if ranking.layer == 0 and ranking.segment is None:
+            begun[ranking.posts.axis] = ranking.begun[last]
+            ended[ranking.posts.axis] = ranking.ended[last]
     names = path.names.take(pa.array(path.stream))
     return Heads(heads.axes, names, path.ts[last], path.values[:, last], begun, ended, heads.index)
 

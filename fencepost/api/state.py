@@ -212,7 +212,7 @@ def _join_down(run: "JoinRun", prefix: str, tables: Tables) -> dict[str, Any]:
     return {
         "feeds": run.state.feeds,
         "registry": run.registry,
-        "sides": [[side.taken, side.watermark] for side in run.state.sides],
+        "sides": [[side.accepted, side.watermark] for side in run.state.sides],
         "windows": dict(zip(windows, index.windows.registered.tolist(), strict=True)),
         "bands": [each for each, is_new in zip(bands, newly.tolist(), strict=True) if not is_new],
     }
@@ -254,7 +254,7 @@ def _side_up(
         side,
         waiting=_batch_of(side.feed, side.axes, waiting),
         waiting_gone=waiting["gone"].to_numpy(),
-        taken=numbers[0],
+        accepted=numbers[0],
         watermark=numbers[1],
     )
 

@@ -1,12 +1,12 @@
-"""To walk, or to ask twice and compare: measured on some steps of the path.
+"""To walk, or to probe twice and compare: measured on some steps of the path.
 
 FL and W, as S1 has them, are shares of the axis; what they cost is counted in posts: a step passes
 2 FL N of them on an axis, and W N boxes hold at a place. Both are counted on a sample here, for any
 axes, stripes and skew, and weighed with what each has been measured to cost. The walk's first pass
 is made in any case: its ranks say what the second would pass.
 
-Law: no choice changes a row. It depends on the path, the index, and whether the index that would be
-asked stands already; so two runs of one plan may choose differently.
+Law: no choice changes a row. It depends on the path, the index, and whether the index to be probed
+exists already; so two runs of one plan may choose differently.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ LIST = 17.0  # a checked list
 CUT, CUTS, FAR_CUT = 125.0, 1, 20.0  # a border of its stripes; so many; each beyond
 CANDIDATE = 3.0  # one that is met there
 COMPARE, WRITE = 3.5, 5.0  # a query that holds, here and at the next place; an event
-BUILD = 200.0  # a query of the index that is asked, unless it stands
+BUILD = 200.0  # a query of the index to be probed, unless it exists
 
 
 @dataclass(frozen=True)
@@ -55,27 +55,27 @@ class Chosen:
 
     def as_json(self) -> dict[str, Any]:
         """The record that is kept with an epoch."""
-        told = {"crossings": self.method, "why": self.why, "fl": self.fl, "w": self.w}
-        return {name: value for name, value in told.items() if value is not None}
+        record = {"crossings": self.method, "why": self.why, "fl": self.fl, "w": self.w}
+        return {name: value for name, value in record.items() if value is not None}
 
 
 def cross(
     index: BorderIndex, path: Path, *, method: Method, fast: bool | None, threads: int
 ) -> tuple[Walk | Difference, Chosen]:
-    """Find the crossings along a path, by the way asked for or the cheaper one."""
+    """Find the crossings along a path, by the requested method or the cheaper one."""
     if method not in METHODS:
         raise InputError(f"method '{method}' was given, expected one of: {', '.join(METHODS)}")
     if method == "difference":
-        held = _held(index, path.values[:, _steps(path)[1]])
-        return Difference(index.stabbing, path, held, fast, threads), Chosen(method, "asked for")
+        holders = _holders(index, path.values[:, _steps(path)[1]])
+        return Difference(index.stabbing, path, holders, fast, threads), Chosen(method, "requested")
     walked = walk(index, path, fast=fast, threads=threads)
     if method == "walk":
-        return walked, Chosen(method, "asked for")
+        return walked, Chosen(method, "requested")
     chosen = _chosen(walked)
     if chosen.method == "walk":
         return walked, chosen
-    held = (chosen.w or 0.0) * len(index)
-    return Difference(index.stabbing, path, held, fast, threads, walked.standings), chosen
+    holders = (chosen.w or 0.0) * len(index)
+    return Difference(index.stabbing, path, holders, fast, threads, walked.rankings), chosen
 
 
 def _chosen(walked: Walk) -> Chosen:
@@ -93,17 +93,17 @@ def _chosen(walked: Walk) -> Chosen:
     met = _met(walked)
     by_walk += CANDIDATE * met
     touched = passed + met
-    held = _held(index, path.values[:, c])
-    probe = cheapest(len(path.values), n, held, held, steps)
+    holders = _holders(index, path.values[:, c])
+    probe = cheapest(len(path.values), n, holders, holders, steps)
     build = 0.0 if index.has_stabbing else BUILD * n / steps
-    by_difference = probe + COMPARE * held + WRITE * min(touched, 2 * held) + build
+    by_difference = probe + COMPARE * holders + WRITE * min(touched, 2 * holders) + build
     method = "walk" if by_walk <= by_difference else "difference"
     where = f" in {lists + cuts:.1f} stripes" if lists else ""
     why = (
-        f"a step meets {touched:,.0f} posts{where} and {held:,.0f} queries hold "
+        f"a step meets {touched:,.0f} posts{where} and {holders:,.0f} queries hold "
         f"at a place: {by_walk:,.0f} ns against {by_difference:,.0f}"
     )
-    return Chosen(method, why, touched / (2 * n), held / n)
+    return Chosen(method, why, touched / (2 * n), holders / n)
 
 
 def _falling(many: float, each: float, some: int, beyond: float) -> float:
@@ -124,8 +124,8 @@ def _passed(walked: Walk, p: Int64s, c: Int64s) -> float:
     """How many posts of plain lists a step passes."""
     total = sum(
         int(np.abs(ranks[c] - ranks[p]).sum(dtype=np.int64))
-        for standing in walked.standings
-        for ranks in (standing.begun, standing.ended)
+        for ranking in walked.rankings
+        for ranks in (ranking.begun, ranking.ended)
     )
     return total / max(1, len(c))
 
@@ -177,7 +177,7 @@ def _some(path: Path) -> Path:
     )
 
 
-def _held(index: BorderIndex, points: Doubles) -> float:
+def _holders(index: BorderIndex, points: Doubles) -> float:
     """Estimate how many queries hold at these places, from a sample of their boxes."""
     q = index.queries
     boxes = q.lo.shape[1]
@@ -188,9 +188,9 @@ def _held(index: BorderIndex, points: Doubles) -> float:
     if boxes > BOXES:
         rows = np.random.default_rng(0).integers(0, boxes, BOXES)
     watching = q.everywhere[np.searchsorted(q.box_ptr, rows, side="right") - 1]
-    held = holding(q.lo[:, rows[watching]], q.hi[:, rows[watching]], points)
-    if not watching.all():  # each of these stands for its own streams only
+    holders = holding(q.lo[:, rows[watching]], q.hi[:, rows[watching]], points)
+    if not watching.all():  # each of these counts for its own streams only
         named = rows[~watching]
         streams = max(1, len(pc.unique(q.streams)))
-        held += holding(q.lo[:, named], q.hi[:, named], points) / streams
-    return float(held * boxes / len(rows))
+        holders += holding(q.lo[:, named], q.hi[:, named], points) / streams
+    return float(holders * boxes / len(rows))

@@ -42,7 +42,7 @@ class Stripes(NamedTuple):
     stripes: int
 
 
-class Boxes(NamedTuple):
+class BoxColumns(NamedTuple):
     """The boxes of a layer, for the candidates that must be confirmed whole."""
 
     bounds: Doubles  # [box, axis, (lo, hi)]: one candidate, one or two cache lines

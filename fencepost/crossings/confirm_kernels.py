@@ -12,7 +12,7 @@ holds the tuple inside reports the query, and only if no box of the query holds 
 import numpy as np
 from numba import njit
 
-from fencepost.crossings.columns import ENTERED, Boxes, Events, Posts, Steps, Stripes
+from fencepost.crossings.columns import ENTERED, BoxColumns, Events, Posts, Steps, Stripes
 from fencepost.crossings.kernels import U, _cell, rank_within
 from fencepost.tuples import Int32s, Int64s
 
@@ -57,7 +57,7 @@ def _meet_two(
     whole, k0, k1, begins, axis, query_of, slot, values, inside, outside, now, kind,
     boxes, steps, places, queries, types, w,
 ):  # fmt: skip
-    """Confirm candidates of two axes, from what stands beside their posts.
+    """Confirm candidates of two axes, from what is beside their posts.
 
     No branch on the answer: in stripes three in four are events, and a wrong guess costs more than
     a write that the next candidate writes over.
@@ -110,7 +110,7 @@ def _stripe(stripes, own, value):
 def confirm(
     posts: Posts,
     stripes: Stripes,
-    boxes: Boxes,
+    boxes: BoxColumns,
     steps: Steps,
     segment: Int32s,
     first_run: int,
@@ -121,7 +121,7 @@ def confirm(
     """Find the events of these runs on one list, one pass into the room that `out` has.
 
     What is entered is looked up in the stripe of the current tuple, what is left in that of the
-    previous one: a box that stands in several stripes is met in one of them only. Returns the end
+    previous one: a box in several stripes is met in one of them only. Returns the end
     of the events, the first run that did not fit, and how many candidates were met.
     """
     axis, per, cells = U(posts.axis), U(posts.ruler_cells), posts.cells
@@ -200,7 +200,7 @@ def first_sight(
     begins: Int32s,
     ends: Int32s,
     axis: int,
-    boxes: Boxes,
+    boxes: BoxColumns,
     steps: Steps,
     places: Int64s,
     out: Events,
@@ -214,19 +214,19 @@ def first_sight(
     """
     standing = np.empty(len(begins), np.int32)  # the boxes that hold the sweep's value on this axis
     at = np.empty(len(boxes.query), np.int32)  # where in `standing` each of them is
-    held, b, e, w = 0, 0, 0, start
+    inside, b, e, w = 0, 0, 0, start
     for place in places:
         value = steps.values[axis, place]
         while b < len(begins) and boxes.bounds[begins[b], axis, 0] <= value:
-            standing[held], at[begins[b]] = begins[b], held
-            held += 1
+            standing[inside], at[begins[b]] = begins[b], inside
+            inside += 1
             b += 1
         while e < len(ends) and boxes.bounds[ends[e], axis, 1] <= value:
-            held -= 1
-            last, gap = standing[held], at[ends[e]]
+            inside -= 1
+            last, gap = standing[inside], at[ends[e]]
             standing[gap], at[last] = last, gap
             e += 1
-        for s in range(held):
+        for s in range(inside):
             box = standing[s]
             query = boxes.query[box]
             if not holds(boxes.bounds, box, steps.values, place):

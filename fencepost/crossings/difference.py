@@ -1,8 +1,8 @@
 """Crossings without a walk: who holds each tuple, less who held the one before.
 
 Where steps are longer than boxes are wide, a walk passes more posts than there are boxes around
-either end of the step (S1's cross-over at FL = W). Then it is cheaper to ask an index of S2's kind
-for those who hold at each place, and to compare neighbours; a place is asked once, as the end of
+either end of the step (S1's cross-over at FL = W). Then it is cheaper to probe an index of S2's
+kind for those who hold at each place, and to compare neighbours; a place is probed once, as end of
 one step and the beginning of the next.
 
 Law: the events are those of the walk, row for row.
@@ -16,14 +16,14 @@ import numpy as np
 from fencepost.crossings.columns import ENTERED, Events
 from fencepost.crossings.path import Path
 from fencepost.crossings.twins import together
-from fencepost.crossings.walk import Standing
+from fencepost.crossings.walk import Ranking
 from fencepost.matches.matcher import Matcher, ProbeInput
 from fencepost.matches.result import ProbeResult
 from fencepost.queries import QuerySet
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Int32s, Int64s
 
-AT_ONCE = 1 << 18  # results held at a time: what is compared stays in the cache
+AT_ONCE = 1 << 18  # results at a time: what is compared stays in the cache
 SHORTEST, LONGEST = 256, 1 << 16  # places in a stretch
 COMPILE_FROM = 50_000  # places from which the compiled comparison is worth loading
 NOWHERE = -2
@@ -35,10 +35,10 @@ class Difference:
 
     matcher: Matcher
     path: Path
-    held: float  # how many queries are expected to hold at a place
+    holders: float  # how many queries are expected to hold at a place
     fast: bool | None
     threads: int
-    standings: tuple[Standing, ...] = ()
+    rankings: tuple[Ranking, ...] = ()
 
     @cached_property
     def events(self) -> Events:
@@ -52,42 +52,42 @@ class Difference:
         run = np.repeat(np.arange(len(path.stream), dtype=np.int32), np.diff(path.starts))
         compiled = len(path) >= COMPILE_FROM if self.fast is None else self.fast
         compare = _Compiled(len(queries)) if compiled else differing
-        found, begin, most, rate = [], 0, SHORTEST * 16, self.held
+        found, begin, most, rate = [], 0, SHORTEST * 16, self.holders
         while begin < len(path):
             end = min(begin + _stretch(rate, most), len(path))
             at = begin - int(begin > 0 and run[begin] == run[begin - 1])
             mine = run[at:end]  # the last place before, too, if it is of the same run
             first = np.append(True, mine[1:] != mine[:-1])
-            held = self._holding(at, end, mine)
-            found.append(compare(held, first, at))
+            holders = self._holding(at, end, mine)
+            found.append(compare(holders, first, at))
             # A crowded place shows when it is met: stretches only grow step by step.
-            rate, most, begin = len(held.ids) / len(held), 4 * (end - begin), end
+            rate, most, begin = len(holders.ids) / len(holders), 4 * (end - begin), end
         found.append(self._sighted())
         return in_force(together(found), path.ts, queries)
 
     def _holding(self, begin: int, end: int, run: Int32s) -> ProbeResult:
-        """Ask who holds at each place of a stretch, whenever it is valid."""
+        """Find who holds at each place of a stretch, whenever it is valid."""
         path = self.path
         points = np.ascontiguousarray(path.values[:, begin:end])
-        asked = ProbeInput(points, path.names, path.stream[run], None)
-        return self.matcher.probe(asked, self.threads)
+        probe = ProbeInput(points, path.names, path.stream[run], None)
+        return self.matcher.probe(probe, self.threads)
 
     def _sighted(self) -> Events:
-        """Report who wants the first sight of a stream and holds it."""
+        """Report the queries with `on_first: enter` that hold a stream's first tuple."""
         path, queries = self.path, self.matcher.queries
         runs = np.flatnonzero(path.fresh)
         if not len(runs) or not queries.enters_on_first.any():
             return together([])
         places = path.starts[runs]
         points = np.ascontiguousarray(path.values[:, places])
-        held = self.matcher.probe(ProbeInput(points, path.names, path.stream[runs], None))
-        wanted = queries.enters_on_first[held.ids]
-        ids, at = held.ids[wanted], places[held.points[wanted]]
+        holders = self.matcher.probe(ProbeInput(points, path.names, path.stream[runs], None))
+        wanted = queries.enters_on_first[holders.ids]
+        ids, at = holders.ids[wanted], places[holders.points[wanted]]
         return Events(at.astype(np.int32), ids, np.full(len(ids), ENTERED, np.int8))
 
 
 def _stretch(rate: float, most: int) -> int:
-    """Say how many places to ask together, where so many hold at each."""
+    """Say how many places to probe together, where `rate` hold at each."""
     return max(SHORTEST, min(int(AT_ONCE / max(rate, 1.0)), most, LONGEST))
 
 
@@ -101,19 +101,19 @@ def in_force(events: Events, ts: Int64s, queries: QuerySet) -> Events:
     return Events(events.place[kept], events.query[kept], events.type[kept])
 
 
-def differing(held: ProbeResult, first: Bools, at: int) -> Events:
+def differing(holders: ProbeResult, first: Bools, at: int) -> Events:
     """Compare each place with the one before, unless it is the first of its run: the twin.
 
     The first of the places is `at` on the path.
     """
-    place, many = held.points, int(held.ids.max(initial=0)) + 1
-    now = place * many + held.ids
+    place, many = holders.points, int(holders.ids.max(initial=0)) + 1
+    now = place * many + holders.ids
     begins, ends = first[place], np.append(first[1:], True)[place]
     came = ~np.isin(now - many, now, assume_unique=True) & ~begins
     left = ~np.isin(now + many, now, assume_unique=True) & ~ends
     return Events(
         np.concatenate([place[came] + at, place[left] + 1 + at]).astype(np.int32),
-        np.concatenate([held.ids[came], held.ids[left]]),
+        np.concatenate([holders.ids[came], holders.ids[left]]),
         np.repeat(np.array([ENTERED, -ENTERED], np.int8), [came.sum(), left.sum()]),
     )
 
@@ -125,12 +125,12 @@ class _Compiled:
         self.seen = np.full(queries, NOWHERE, np.int32)
         self.room = _room(0)
 
-    def __call__(self, held: ProbeResult, first: Bools, at: int) -> Events:
+    def __call__(self, holders: ProbeResult, first: Bools, at: int) -> Events:
         from fencepost.crossings import kernels
 
-        if len(self.room.place) <= 2 * len(held.ids):
-            self.room = _room(3 * len(held.ids))
-        used = kernels.changes(held.ptr, held.ids, first, at, self.seen, self.room)
+        if len(self.room.place) <= 2 * len(holders.ids):
+            self.room = _room(3 * len(holders.ids))
+        used = kernels.changes(holders.ptr, holders.ids, first, at, self.seen, self.room)
         return Events(*(column[:used].copy() for column in self.room))  # type: ignore[arg-type]
 
 

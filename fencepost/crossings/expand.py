@@ -17,7 +17,7 @@ from fencepost.crossings.layer import Layer, as_posts
 from fencepost.crossings.path import Path
 from fencepost.crossings.room import Room
 from fencepost.crossings.walk import (
-    Standing,
+    Ranking,
     Suspect,
     Walk,
     named_first_sight,
@@ -26,7 +26,7 @@ from fencepost.crossings.walk import (
 from fencepost.parallel import in_parallel
 from fencepost.tuples import Int32s
 
-UNTOLD = np.empty(0, np.int32)  # counts that nobody asks for
+NO_COUNTS = np.empty(0, np.int32)  # counts that nobody asks for
 NOWHERE = Events(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int8))
 OFTEN = 0.1  # of the steps leap: then to test every post beats counting what is left first
 SAMPLE = 512
@@ -55,8 +55,8 @@ def events(walked: Walk) -> Events:
 def counts(walked: Walk) -> Int32s:
     """Count the events of every place of a walk past plain lists only, without writing any."""
     per_place = np.zeros(len(walked.path), np.int32)
-    for standing in walked.standings:
-        _counted(walked.path, standing, per_place, 0, len(walked.path.stream))
+    for ranking in walked.rankings:
+        _counted(walked.path, ranking, per_place, 0, len(walked.path.stream))
     return per_place
 
 
@@ -75,15 +75,15 @@ def candidates(walked: Walk) -> int:
 
 def _rooms(walked: Walk) -> list[Room]:
     """Find what must be tested, part by part."""
-    leaping = [s for s in walked.standings if leaps_often(walked.path, s)]
+    leaping = [s for s in walked.rankings if leaps_often(walked.path, s)]
     if not leaping and not walked.suspects:
         return []
 
     def found(first: int, last: int) -> Room:
         starts = walked.path.starts
         room = Room(int(starts[last] - starts[first]))
-        for standing in leaping:
-            _leap(room, walked.path, standing, first, last)
+        for ranking in leaping:
+            _leap(room, walked.path, ranking, first, last)
         for suspect in walked.suspects:
             _confirm(room, walked.path, suspect, first, last)
         return room
@@ -95,9 +95,9 @@ def _stretches(walked: Walk) -> list[tuple[int, Fill]]:
     """Say of each list that can be counted, part by part, how many events and how to write them."""
     path, parts = walked.path, run_parts(walked.path, walked.threads)
     found: list[tuple[int, Fill]] = []
-    for standing in walked.standings:
-        if not leaps_often(path, standing):
-            found += in_parallel(partial(_counted, path, standing, UNTOLD), parts)
+    for ranking in walked.rankings:
+        if not leaps_often(path, ranking):
+            found += in_parallel(partial(_counted, path, ranking, NO_COUNTS), parts)
     if path.fresh.any():
         for layer in walked.index.layers:
             if layer.sighted:
@@ -105,16 +105,16 @@ def _stretches(walked: Walk) -> list[tuple[int, Fill]]:
     return found
 
 
-def leaps_often(path: Path, standing: Standing) -> bool:
+def leaps_often(path: Path, ranking: Ranking) -> bool:
     """Look at some steps: are so many longer than the narrowest box that counting first is lost?"""
-    values = path.values[standing.posts.axis]
+    values = path.values[ranking.posts.axis]
     p = np.arange(0, len(values) - 1, max(1, len(values) // SAMPLE))
     with np.errstate(over="ignore"):
-        leaps = np.abs(values[p + 1] - values[p]) >= standing.posts.narrowest
+        leaps = np.abs(values[p + 1] - values[p]) >= ranking.posts.narrowest
     return bool(leaps.mean() > OFTEN) if len(p) else False
 
 
-def _counted(path: Path, s: Standing, per_place: Int32s, first: int, last: int) -> tuple[int, Fill]:
+def _counted(path: Path, s: Ranking, per_place: Int32s, first: int, last: int) -> tuple[int, Fill]:
     posts, steps = as_posts(s.posts), path.steps
     total, _ = kernels.count(posts, steps, first, last, s.begun, s.ended, per_place)
 
@@ -124,7 +124,7 @@ def _counted(path: Path, s: Standing, per_place: Int32s, first: int, last: int) 
     return int(total), fill
 
 
-def _leap(room: Room, path: Path, s: Standing, first: int, last: int) -> None:
+def _leap(room: Room, path: Path, s: Ranking, first: int, last: int) -> None:
     posts, steps = as_posts(s.posts), path.steps
 
     def find(out: Events, used: int, run: int) -> tuple[int, int, int]:

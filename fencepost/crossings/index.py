@@ -1,10 +1,10 @@
-"""The border index: all standing queries of a feed, laid out for the walk.
+"""The border index: all standing queries of a feed, arranged for the walk.
 
 A step touches only the posts it passes.
 
-Registration is a further layer over the ones that stand: adding a thousand queries to a million
+Registration is a further layer over the existing ones: adding a thousand queries to a million
 costs a thousand. When the layers above the base, or the holes that removals leave, grow past a
-share of it, all is laid out anew.
+share of it, all is built again.
 
 Law: whatever the history of registrations, the events are those of an index built at once from the
 same queries.
@@ -20,7 +20,7 @@ from fencepost.queries import QuerySet
 from fencepost.queries.slots import check_slots, rows_with_added, rows_with_removed, without
 from fencepost.tuples import Int32s
 
-REBUILD_SHARE = 8  # laid out anew when an eighth of the base has come or gone
+REBUILD_SHARE = 8  # built again when an eighth of the base has come or gone
 REBUILD_FLOOR = 4096  # and never for fewer than these
 MOST_LAYERS = 8
 
@@ -42,7 +42,7 @@ class BorderIndex:
 
     @classmethod
     def build(cls, queries: QuerySet, *, striped: bool = True) -> "BorderIndex":
-        """Lay the set out.
+        """Build from the set.
 
         `striped=False` keeps to the papers' border lists, in which every post is a candidate.
         """
@@ -54,7 +54,7 @@ class BorderIndex:
 
     @property
     def slots(self) -> int:
-        """How many queries were ever laid out in these layers."""
+        """How many queries these layers ever had."""
         return self.layers[-1].slot + len(self.layers[-1].queries)
 
     @property
@@ -67,7 +67,7 @@ class BorderIndex:
 
     @cached_property
     def stabbing(self) -> Matcher:
-        """The same queries, to be asked which hold at a place: made when it is first wanted."""
+        """The same queries, to be probed for which hold at a place: built on first use."""
         return Matcher.build(self.queries)
 
     @property

@@ -1,8 +1,8 @@
-"""A part of a query set, laid out for the walk: its boxes, and its posts on every axis.
+"""A part of a query set, arranged for the walk: its boxes, and its posts on every axis.
 
 A box bounded on one axis only, the only one of a query that is always valid, is *plain*: the posts
 alone decide. Any other is *checked*: a post passed makes it a candidate, and the whole box confirms
-it. Queries for named streams stand in segments of their own, one a stream, so that a million of
+it. Queries for named streams are in segments of their own, one a stream, so that a million of
 them cost a stream only its own.
 """
 
@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from fencepost.crossings.columns import Boxes, Posts, Stripes
-from fencepost.crossings.posts import PostList, Ruler
+from fencepost.crossings.columns import BoxColumns, Posts, Stripes
+from fencepost.crossings.posts import EvenCells, PostList
 from fencepost.errors import BrokenIndex
 from fencepost.queries import QuerySet
 from fencepost.queries.stream_boxes import StreamBoxes
@@ -35,7 +35,7 @@ class Striped:
 
     posts: PostList
     across: int  # the axis that is cut
-    ruler: Ruler  # its cells are the stripes
+    ruler: EvenCells  # its cells are the stripes
 
     @property
     def stripes(self) -> Stripes:
@@ -45,15 +45,15 @@ class Striped:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """n queries laid out.
+    """n queries, ready for the walk.
 
     build   O(n log n)
     size    24 to 44 bytes a box and axis that is bounded, 16 d more a box where any is checked;
-            in stripes a box stands COPIES times on average
+            in stripes a box comes COPIES times on average
     """
 
     queries: QuerySet
-    slot: int  # the number of this layer's first query among all that the index ever laid out
+    slot: int  # the number of this layer's first query among all that the index ever had
     plain: tuple[PostList, ...]  # every stream's, one segment
     plain_named: tuple[PostList, ...]
     checked: tuple[Striped, ...]
@@ -64,7 +64,7 @@ class Layer:
 
     @classmethod
     def build(cls, queries: QuerySet, slot: int = 0, *, striped: bool = True) -> "Layer":
-        """Lay out a query set. Without stripes the checked lists are the papers' border lists."""
+        """Build from a set. Without stripes the checked lists are the papers' border lists."""
         boxes = _Split.of(queries)
         named = StreamBoxes.of(queries, boxes.query)
         everywhere = queries.everywhere[boxes.query]
@@ -114,13 +114,13 @@ class Layer:
         )
 
     @cached_property
-    def boxes(self) -> Boxes:
+    def boxes(self) -> BoxColumns:
         """The boxes, as the kernels see them."""
         q = self.queries
         counts = np.diff(q.box_ptr)
         query = np.repeat(np.arange(len(q), dtype=np.int32), counts)
         asks = (~_always(q) | (counts > 1))[query]
-        return Boxes(
+        return BoxColumns(
             self.bounds,
             query,
             asks,
@@ -238,7 +238,7 @@ def _always(queries: QuerySet) -> Bools:
 
 
 def _striped(queries: QuerySet, axis: int, rows: Int64s, striped: bool) -> list[Striped]:
-    """Lay the checked boxes of one axis out, in stripes; in one piece what is too wide for them."""
+    """Sort the checked boxes of one axis, in stripes; in one piece what is too wide for them."""
     across, ruler = _best_cut(queries, axis, rows) if striped else (axis, _WHOLE)
     first = ruler.cell(queries.lo[across, rows])
     last = ruler.cell(queries.hi[across, rows])
@@ -266,7 +266,7 @@ def _striped(queries: QuerySet, axis: int, rows: Int64s, striped: bool) -> list[
 
 
 def _beside(queries: QuerySet, axis: int, boxes: Int64s) -> dict[str, Any]:
-    """Say what stands beside each post of checked boxes.
+    """Say what is kept beside each post of checked boxes.
 
     Of two axes, all that confirms a box: then candidates are read in order (5 → 2 ns each). Of
     more, nothing: the first axis that denies a candidate is met soon, and memory counts.
@@ -279,14 +279,14 @@ def _beside(queries: QuerySet, axis: int, boxes: Int64s) -> dict[str, Any]:
 
 
 _FAR: dict[str, Any] = {}
-_WHOLE = Ruler(0.0, 1.0, 1)
+_WHOLE = EvenCells(0.0, 1.0, 1)
 
 
-def _best_cut(queries: QuerySet, axis: int, rows: Int64s) -> tuple[int, Ruler]:
+def _best_cut(queries: QuerySet, axis: int, rows: Int64s) -> tuple[int, EvenCells]:
     """Choose the axis whose stripes leave the fewest candidates, and the number of stripes.
 
     With stripes of height h over boxes of height w on an axis of length r, a candidate is met (w +
-    h) / w times for every event, and a box stands w / h + 1 times: h = w / (COPIES - 1).
+    h) / w times for every event, and a box comes w / h + 1 times: h = w / (COPIES - 1).
     """
     best, cut, share = axis, _WHOLE, NARROW
     for other in range(len(queries.axes)):
@@ -301,7 +301,7 @@ def _best_cut(queries: QuerySet, axis: int, rows: Int64s) -> tuple[int, Ruler]:
             continue
         stripes = int(min(MOST_STRIPES, max(1, (COPIES - 1) * reach / width), len(rows)))
         best, share = other, width / reach
-        cut = Ruler.over(np.concatenate([lo, hi]), stripes)
+        cut = EvenCells.over(np.concatenate([lo, hi]), stripes)
     return best, cut
 
 

@@ -1,4 +1,4 @@
-"""The way every stream takes: its last tuple of before, then its new ones, one run a stream.
+"""The path of every stream: its last tuple of before, then its new ones, one run a stream.
 
 With the head in front of the run, each event is a fact about two neighbours, and the walk needs to
 look nothing up.
@@ -31,7 +31,7 @@ class Path:
     ended: Int32s
 
     @classmethod
-    def lay(
+    def build(
         cls,
         heads: Heads,
         names: pa.StringArray,
@@ -42,7 +42,7 @@ class Path:
     ) -> "Path":
         """Put each stream's head in front of its tuples.
 
-        These come sorted by stream, each stream's in the order taken. The first of `names` are
+        These come sorted by stream, each stream's in the order of acceptance. `names` begin with
         those of the heads, in their order: so a stream's code says whether it has one.
 
         O(tuples + heads); one copy of the tuples.
@@ -60,8 +60,8 @@ class Path:
         of_place[place] = delivery
         all_ts, all_values = np.empty(m, np.int64), np.empty((len(values), m))
         all_ts[place], all_values[:, place] = ts, values
-        stands, at = starts[:-1][~fresh], of_run[~fresh]
-        all_ts[stands], all_values[:, stands] = heads.ts[at], heads.values[:, at]
+        head, at = starts[:-1][~fresh], of_run[~fresh]
+        all_ts[head], all_values[:, head] = heads.ts[at], heads.values[:, at]
         begun, ended = np.full((2, len(values), len(of_run)), UNKNOWN, np.int32)
         begun[:, ~fresh], ended[:, ~fresh] = heads.begun[:, at], heads.ended[:, at]
         return cls(

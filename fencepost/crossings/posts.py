@@ -1,11 +1,11 @@
 """The posts of some boxes on one axis: where boxes begin, where they end, and who.
 
-This is the RS list of the papers as flat arrays. The begins and the ends stand apart, each sorted,
+This is the RS list of the papers as flat arrays. The begins and the ends are apart, each sorted,
 with the box (or query) of each beside it in the same order, so that a step of a stream from p to c
 passes one contiguous slice of the begins and one of the ends, and nothing else.
 
 A list is cut into segments: the stripes of another axis, or the streams that queries name. A table
-of cells, evenly spaced along the axis in every segment, says how many posts stand before each cell.
+of cells, evenly spaced along the axis in every segment, says how many posts come before each cell.
 
 Law: `rank(segment, v)` counts the posts of the segment at or below v; a step from p to c passes
 exactly the posts between the ranks of the two.
@@ -27,7 +27,7 @@ STEEPEST = 1e300
 
 
 @dataclass(frozen=True)
-class Ruler:
+class EvenCells:
     """Even cells along an axis: cell(v) never falls as v grows, so sorted posts sort the cells."""
 
     origin: float
@@ -35,7 +35,7 @@ class Ruler:
     cells: int
 
     @classmethod
-    def over(cls, posts: Doubles, cells: int) -> "Ruler":
+    def over(cls, posts: Doubles, cells: int) -> "EvenCells":
         """Spread the cells over the posts.
 
         A thousandth at each end is left out: one far post must not spoil all.
@@ -66,14 +66,14 @@ class PostList:
     rank    O(1) where posts are spread, O(log n) where they crowd
     step    O(posts passed), whatever merely overlaps
 
-    `begin_far` is the end of the box whose begin stands there, `end_far` its begin: the test
+    `begin_far` is the end of the box whose begin is there, `end_far` its begin: the test
     whether a box was leapt over reads memory in order. Lists whose boxes are confirmed whole keep
     none (both have length 0).
     """
 
     axis: int
-    ruler: Ruler
-    cells: Int32s  # how many begins, and ends, in turn, stand before each cell of each segment
+    ruler: EvenCells
+    cells: Int32s  # how many begins, and ends, in turn, come before each cell of each segment
     begin_posts: Doubles
     begin_ids: Int32s
     begin_far: Doubles
@@ -104,7 +104,7 @@ class PostList:
         ends = _Side.sort(ids, hi, lo, across, segment, keep_far=far)
         count = len(begins.ids) + len(ends.ids)
         each = max(1, count // (POSTS_A_CELL * segments)) if spread else 1
-        ruler = Ruler.over(begins.posts if len(begins.posts) else ends.posts, each)
+        ruler = EvenCells.over(begins.posts if len(begins.posts) else ends.posts, each)
         cells = np.empty((segments * ruler.cells + 1, 2), np.int32)
         for column, side in enumerate((begins, ends)):
             cells[:, column] = side.before(ruler, segments)
@@ -163,7 +163,7 @@ class PostList:
             at = np.repeat(np.arange(len(starts) - 1), np.diff(starts)) % self.ruler.cells
             if (at != self.ruler.cell(posts[:count])).any():
                 raise BrokenIndex(
-                    f"axis {self.axis}: a {name} post stands in a cell that is not its own"
+                    f"axis {self.axis}: a {name} post is in a cell that is not its own"
                 )
         if len(self.begin_far):
             with np.errstate(over="ignore"):
@@ -208,7 +208,7 @@ class _Side:
             None if segment is None else segment[order],
         )
 
-    def before(self, ruler: Ruler, segments: int) -> Int64s:
+    def before(self, ruler: EvenCells, segments: int) -> Int64s:
         """Count the posts before each cell of each segment, and all of them at the end."""
         cell = ruler.cell(self.posts)
         if self.segment is not None:
@@ -224,7 +224,7 @@ class _Side:
 
 
 def _whole(ids: Int32s, far: Doubles, across: Doubles, order: Int64s) -> Doubles:
-    """Lay all that confirms a candidate of two axes in half a cache line; an id fits a double."""
+    """Write all that confirms a candidate of two axes to half a cache line; an id fits a double."""
     whole = np.empty((len(order), 4))
     whole[:, 0], whole[:, 1:3], whole[:, 3] = far[order], across[order], ids[order]
     return whole

@@ -15,7 +15,7 @@ from fencepost.crossings.columns import Events
 FIRST_GUESS = 4  # events a place
 SLACK = 64  # entries that kernels may write past the last event
 
-# Of (room, events in it, first run to take): events in it now, first run not taken, candidates met.
+# Of (room, events in it, first run): events in it now, first run that did not fit, candidates met.
 Finder = Callable[[Events, int, int], tuple[int, int, int]]
 
 

@@ -1,6 +1,6 @@
-"""What is remembered of every stream: its last tuple, and where it stood among the posts.
+"""What is remembered of every stream: its last tuple, and where that was among the posts.
 
-The pointer is a help, never a truth: where the index it was taken from is not the one in force, or
+The pointer is a help, never a truth: where the index it comes from is not the one in force, or
 is not known, it is found again from the values. So state needs no repair when queries come and go.
 """
 
@@ -75,7 +75,7 @@ class Heads:
         return replace(mine, names=names, **merged)
 
     def to_table(self) -> pa.Table:
-        """Lay the heads out as columns: a row a stream, ready for a table."""
+        """Return the heads as columns: a row a stream, ready for a table."""
         columns: dict[str, pa.Array] = {"stream_id": self.names, "ts": pa.array(self.ts)}
         for axis, values in zip(self.axes, self.values, strict=True):
             columns[axis] = pa.array(values)
@@ -101,7 +101,7 @@ class Heads:
         values = np.stack([table[axis].to_numpy() for axis in axes]).astype(np.float64)
         if holes or not np.isfinite(values).all():
             where = f"nulls in {', '.join(holes)}" if holes else "a value that is not finite"
-            raise StateError(f"the state has {where}; every tuple that was taken is whole")
+            raise StateError(f"the state has {where}; accepted tuples are whole")
         d, n = len(axes), table.num_rows
         place = table["place"].combine_chunks()
         if place.type.num_fields != 1 or (n and len(place.flatten()) != 2 * d * n):

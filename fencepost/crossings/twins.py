@@ -9,11 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fencepost.crossings.columns import ENTERED, Boxes, Events, Posts, Steps, Stripes
+from fencepost.crossings.columns import ENTERED, BoxColumns, Events, Posts, Steps, Stripes
 from fencepost.crossings.posts import PAD
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
-AT_ONCE = 1_000_000  # candidates laid out side by side; beyond that, in turns
+AT_ONCE = 1_000_000  # candidates tested side by side; beyond that, in turns
 
 
 def ranks(posts: Posts, values: Doubles) -> tuple[Int32s, Int32s]:
@@ -26,7 +26,7 @@ def ranks(posts: Posts, values: Doubles) -> tuple[Int32s, Int32s]:
 def ranks_within(posts: Posts, steps: Steps, segment: Int32s) -> tuple[Int32s, Int32s]:
     """Count them, from the start of the list, in the segment of each run's own stream.
 
-    A run whose stream has none stands at 0.
+    A run whose stream has none is at 0.
     """
     values = steps.values[posts.axis]
     found = np.zeros((2, len(values)), np.int32)
@@ -77,7 +77,7 @@ class _Candidates(NamedTuple):
 
 
 def confirm(
-    posts: Posts, stripes: Stripes, boxes: Boxes, steps: Steps, segment: Int32s
+    posts: Posts, stripes: Stripes, boxes: BoxColumns, steps: Steps, segment: Int32s
 ) -> tuple[Events, int]:
     """Confirm the candidates of a checked list; return the events and how many were met."""
     p, c = pairs(steps)
@@ -128,7 +128,7 @@ def _ranks_at(posts: Posts, column: int, segment: Int64s, values: Doubles) -> In
     return found
 
 
-def _reports(boxes: Boxes, candidates: _Candidates, axis: int, steps: Steps) -> Bools:
+def _reports(boxes: BoxColumns, candidates: _Candidates, axis: int, steps: Steps) -> Bools:
     """Tell which candidates are events, each to be reported here and nowhere else."""
     box, inside, outside, now = candidates
     query = boxes.query[box]
@@ -141,21 +141,21 @@ def _reports(boxes: Boxes, candidates: _Candidates, axis: int, steps: Steps) -> 
     for k in several:
         boxes_of = np.arange(boxes.first[query[k]], boxes.first[query[k] + 1])
         there = np.full(len(boxes_of), 1)
-        held_outside = _holds(boxes, boxes_of, steps, outside[k] * there)
-        held_inside = _holds(boxes, boxes_of, steps, inside[k] * there)
-        kept[k] = not held_outside.any() and boxes_of[held_inside][0] == box[k]
+        holds_outside = _holds(boxes, boxes_of, steps, outside[k] * there)
+        holds_inside = _holds(boxes, boxes_of, steps, inside[k] * there)
+        kept[k] = not holds_outside.any() and boxes_of[holds_inside][0] == box[k]
     return kept
 
 
-def _holds(boxes: Boxes, box: Int32s | Int64s, steps: Steps, place: Int64s) -> Bools:
-    held: Bools = np.ones(len(box), np.bool_)
+def _holds(boxes: BoxColumns, box: Int32s | Int64s, steps: Steps, place: Int64s) -> Bools:
+    inside: Bools = np.ones(len(box), np.bool_)
     for axis, values in enumerate(steps.values):
         value = values[place]
-        held &= (boxes.bounds[box, axis, 0] <= value) & (value < boxes.bounds[box, axis, 1])
-    return held
+        inside &= (boxes.bounds[box, axis, 0] <= value) & (value < boxes.bounds[box, axis, 1])
+    return inside
 
 
-def first_sight(boxes: Boxes, candidates: Int64s, steps: Steps, places: Int64s) -> Events:
+def first_sight(boxes: BoxColumns, candidates: Int64s, steps: Steps, places: Int64s) -> Events:
     """Report which of these boxes hold the first tuple of each stream."""
     found = []
     per_turn = max(1, AT_ONCE // max(1, len(candidates)))
@@ -167,7 +167,7 @@ def first_sight(boxes: Boxes, candidates: Int64s, steps: Steps, places: Int64s) 
     return together(found)
 
 
-def sighted(boxes: Boxes, box: Int64s, steps: Steps, place: Int64s) -> Events:
+def sighted(boxes: BoxColumns, box: Int64s, steps: Steps, place: Int64s) -> Events:
     """Of these boxes and places, pair by pair, report each query that holds, once."""
     query = boxes.query[box]
     kept = _holds(boxes, box, steps, place)

@@ -1,6 +1,6 @@
 """The walk of all streams past the posts, in two passes.
 
-The first pass finds where every tuple stands: for each plain list two ranks, a few integers
+The first pass finds where every tuple is: for each plain list two ranks, a few integers
 whatever the number of queries. Counting needs no more than those. The second pass expands them to
 events, into arrays of exactly their number, or not at all if nobody asks.
 """
@@ -29,8 +29,8 @@ SAMPLE = 512
 
 
 @dataclass(frozen=True)
-class Standing:
-    """Where every place stands in one plain list: the first pass's answer.
+class Ranking:
+    """Where every place is in one plain list: the first pass's answer.
 
     A step passes what lies between two.
     """
@@ -61,7 +61,7 @@ class Walk:
 
     index: BorderIndex
     path: Path
-    standings: tuple[Standing, ...]
+    rankings: tuple[Ranking, ...]
     suspects: tuple[Suspect, ...]
     fast: bool
     threads: int
@@ -71,7 +71,7 @@ class Walk:
         """How many posts of plain lists were passed, in O(places)."""
         total = 0
         _, c = twins.pairs(self.path.steps)
-        for s in self.standings:
+        for s in self.rankings:
             total += int(np.abs(s.begun[c] - s.begun[c - 1]).sum(dtype=np.int64))
             total += int(np.abs(s.ended[c] - s.ended[c - 1]).sum(dtype=np.int64))
         return total
@@ -96,9 +96,7 @@ class Walk:
 
     def _twin_events(self) -> Events:
         steps = self.path.steps
-        found = [
-            twins.crossings(as_posts(s.posts), steps, s.begun, s.ended) for s in self.standings
-        ]
+        found = [twins.crossings(as_posts(s.posts), steps, s.begun, s.ended) for s in self.rankings]
         found += [
             twins.confirm(as_posts(s.posts), s.stripes, s.layer.boxes, steps, s.segment)[0]
             for s in self.suspects
@@ -118,21 +116,21 @@ def walk(index: BorderIndex, path: Path, *, fast: bool | None = None, threads: i
     `fast` chooses the compiled kernels or their NumPy twins, None by the size of the work.
     """
     compiled = len(path) >= COMPILE_FROM if fast is None else fast
-    standings: list[Standing] = []
+    rankings: list[Ranking] = []
     suspects: list[Suspect] = []
     for number, layer in enumerate(index.layers):
         own = codes_in(path.names, layer.names)[path.stream]
         everyone = np.zeros(len(path.stream), np.int32)
         for posts in layer.plain:
             begun, ended = _ranks(posts, path, number == 0, compiled, threads)
-            standings.append(Standing(number, posts, None, begun, ended))
+            rankings.append(Ranking(number, posts, None, begun, ended))
         if (own >= 0).any():
             for posts in layer.plain_named:
                 begun, ended = _ranks_within(posts, path, own, compiled, threads)
-                standings.append(Standing(number, posts, own, begun, ended))
+                rankings.append(Ranking(number, posts, own, begun, ended))
             suspects += [Suspect(layer, posts, WHOLE, own) for posts in layer.checked_named]
         suspects += [Suspect(layer, s.posts, s.stripes, everyone) for s in layer.checked]
-    return Walk(index, path, tuple(standings), tuple(suspects), compiled, threads)
+    return Walk(index, path, tuple(rankings), tuple(suspects), compiled, threads)
 
 
 def _ranks(

@@ -1,8 +1,8 @@
-"""What a step takes of one feed of a lane, and in which order.
+"""What a step accepts of one feed of a lane, and in which order.
 
 Law: the order is (releasing delivery, ts, row). Of tuples that may wait the row is forgotten: with
 lateness allowed those of one releasing delivery and one ts go by stream id, bytewise. A row that
-is marked gone is taken, turned away or kept waiting like any other, and stays marked.
+is marked gone is accepted, rejected or kept waiting like any other, and stays marked.
 """
 
 from collections.abc import Sequence
@@ -18,8 +18,8 @@ from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s, TupleBatch
 
 
 @dataclass(frozen=True, eq=False)
-class TakenTuples:
-    """m tuples in the order in which they were taken: 17 + 8 d bytes each.
+class AcceptedTuples:
+    """m tuples in the order in which they were accepted: 17 + 8 d bytes each.
 
     `stream` is the place among the names of the state after the step, `delivery` one of the step.
     """
@@ -34,23 +34,23 @@ class TakenTuples:
         """How many tuples."""
         return len(self.ts)
 
-    def part(self, begin: int, end: int) -> "TakenTuples":
+    def part(self, begin: int, end: int) -> "AcceptedTuples":
         """Those of some rows, as views."""
         rows = slice(begin, end)
         columns = (self.stream[rows], self.ts[rows], self.values[:, rows])
-        return TakenTuples(*columns, self.delivery[rows], self.gone[rows])
+        return AcceptedTuples(*columns, self.delivery[rows], self.gone[rows])
 
-    def in_order(self, order: Int64s) -> "TakenTuples":
+    def in_order(self, order: Int64s) -> "AcceptedTuples":
         """The same tuples in another order."""
         values = np.ascontiguousarray(self.values[:, order])
-        return TakenTuples(
+        return AcceptedTuples(
             self.stream[order], self.ts[order], values, self.delivery[order], self.gone[order]
         )
 
 
 @dataclass(frozen=True, eq=False)
 class Turns:
-    """What both sides took, in one order: at each turn whose tuple, and its row on that side."""
+    """What both sides accepted, in one order: of each turn whose tuple, and its row there."""
 
     side: Int8s
     row: Int64s
@@ -59,7 +59,7 @@ class Turns:
     delivery: Int32s
 
     @classmethod
-    def of(cls, left: TakenTuples, right: TakenTuples) -> "Turns":
+    def of(cls, left: AcceptedTuples, right: AcceptedTuples) -> "Turns":
         """A delivery is of one side, so the deliveries alone bring both together."""
         both = (left, right)
         side = np.repeat(np.array([0, 1], np.int8), [len(left), len(right)])
@@ -72,7 +72,7 @@ class Turns:
 
     @classmethod
     def empty(cls) -> "Turns":
-        """Nothing was taken."""
+        """Nothing was accepted."""
         none, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
         return cls(np.empty(0, np.int8), none, nobody, none, nobody)
 
@@ -82,40 +82,40 @@ class Turns:
 
 
 @dataclass(frozen=True, eq=False)
-class Taking:
+class SideOutcome:
     """What became of the tuples of one side, and the heads after it.
 
     `watermarks` has the feed's after each delivery of the step, whosever it is; NEVER where nothing
     was seen. `moved` are the streams whose head is another than before.
     """
 
-    tuples: TakenTuples
+    tuples: AcceptedTuples
     rejected: Rejected
     watermarks: Int64s
     moved: Int32s
     state: SideState  # its live tuples are still those of before
 
     @classmethod
-    def nothing(cls, state: SideState, batch: TupleBatch, deliveries: int) -> "Taking":
-        """No delivery is of this side: it stands still."""
+    def nothing(cls, state: SideState, batch: TupleBatch, deliveries: int) -> "SideOutcome":
+        """No delivery is of this side: nothing changes."""
         nobody = np.empty(0, np.int32)
-        none = TakenTuples(nobody, batch.ts, batch.values, nobody, np.empty(0, np.bool_))
+        none = AcceptedTuples(nobody, batch.ts, batch.values, nobody, np.empty(0, np.bool_))
         mark = NEVER if state.watermark is None else state.watermark
         rejected = Rejected(np.empty(0, np.int64), np.empty(0, np.int8))
         return cls(none, rejected, np.full(deliveries, mark), nobody, state)
 
 
-def take(
+def accept(
     state: SideState,
     batch: TupleBatch,
     own: Int64s,
     deliveries: int,
     lateness: int,
     gone: Bools | None = None,
-) -> Taking:
-    """Take the deliveries `own` out of all of a step: O(streams + n log n) for n tuples."""
+) -> SideOutcome:
+    """Admit the deliveries `own`, of all of a step: O(streams + n log n) for n tuples."""
     if not len(own):
-        return Taking.nothing(state, batch, deliveries)
+        return SideOutcome.nothing(state, batch, deliveries)
     batch = replace(batch, delivery=np.searchsorted(own, batch.delivery).astype(np.int32))
     names, (waited, arrived) = _numbered(state.names, (state.waiting, batch))
     ts = np.full(len(names), NEVER)
@@ -126,20 +126,20 @@ def take(
     past = Past(ts, values, before)
     admission = admit(arrived, waited, past, deliveries=len(own), lateness=lateness)
     is_gone = np.zeros(len(batch), np.bool_) if gone is None else gone
-    taken, waiting_gone = _in_order(state, arrived, waited, admission, is_gone, lateness)
-    taken = replace(taken, delivery=own[taken.delivery].astype(np.int32))
+    accepted, waiting_gone = _in_order(state, arrived, waited, admission, is_gone, lateness)
+    accepted = replace(accepted, delivery=own[accepted.delivery].astype(np.int32))
     watermarks = np.append(before, admission.watermarks)
     watermarks = watermarks[np.searchsorted(own, np.arange(deliveries), side="right")]
-    after, taken, moved = _headed(state, names, taken)
+    after, accepted, moved = _headed(state, names, accepted)
     mark = int(watermarks[-1]) if deliveries else before
     after = replace(
         after,
         waiting=admission.waiting.compacted(),
         waiting_gone=waiting_gone,
-        taken=state.taken + len(taken),
+        accepted=state.accepted + len(accepted),
         watermark=None if mark == NEVER else mark,
     )
-    return Taking(taken, admission.rejected, watermarks, moved, after)
+    return SideOutcome(accepted, admission.rejected, watermarks, moved, after)
 
 
 def _numbered(
@@ -166,7 +166,7 @@ def _in_order(
     admission: Admission,
     gone: Bools,
     lateness: int,
-) -> tuple[TakenTuples, Bools]:
+) -> tuple[AcceptedTuples, Bools]:
     """Bring what was released into the order of the lane; of what waits on, say who is gone."""
     good = np.ones(len(arrived), np.bool_)
     good[admission.rejected.row] = False
@@ -175,7 +175,7 @@ def _in_order(
         rows = rows[np.lexsort((arrived.ts[rows], arrived.delivery[rows]))]
         values = np.ascontiguousarray(arrived.values[:, rows])
         its = arrived.stream[rows], arrived.ts[rows], values, arrived.delivery[rows], gone[rows]
-        return TakenTuples(*its), np.empty(0, np.bool_)
+        return AcceptedTuples(*its), np.empty(0, np.bool_)
     out, waits = admission.released, admission.waiting
     tie = ranks_by_code(waited.names, out.stream)
     flags = np.zeros(len(out.ts) + len(waits), np.bool_)
@@ -185,7 +185,7 @@ def _in_order(
         if lateness == 0:  # rows of this delivery are known; who waited before comes before them
             row = source[: len(out.ts)]
             tie = np.where(row < len(waited), tie - len(tie), row)
-    released = TakenTuples(out.stream, out.ts, out.values, out.delivery, flags[: len(out.ts)])
+    released = AcceptedTuples(out.stream, out.ts, out.values, out.delivery, flags[: len(out.ts)])
     order = np.lexsort((tie, out.ts, out.delivery))
     return released.in_order(order), flags[len(out.ts) :]
 
@@ -210,11 +210,11 @@ def _sources(
 
 
 def _headed(
-    state: SideState, names: pa.StringArray, taken: TakenTuples
-) -> tuple[SideState, TakenTuples, Int32s]:
-    """Put the last tuple of each stream over its head; streams first taken come behind."""
-    moved, from_end = np.unique(taken.stream[::-1], return_index=True)
-    last = len(taken) - 1 - from_end
+    state: SideState, names: pa.StringArray, accepted: AcceptedTuples
+) -> tuple[SideState, AcceptedTuples, Int32s]:
+    """Put the last tuple of each stream over its head; new streams come behind."""
+    moved, from_end = np.unique(accepted.stream[::-1], return_index=True)
+    last = len(accepted) - 1 - from_end
     known = len(state)
     fresh = moved[moved >= known]
     place = np.arange(len(names), dtype=np.int32)
@@ -224,7 +224,11 @@ def _headed(
     values = np.concatenate([state.values, np.empty((len(state.axes), room))], axis=1)
     member = np.concatenate([state.member, np.empty(room, np.bool_)])
     at = place[moved]
-    ts[at], values[:, at], member[at] = taken.ts[last], taken.values[:, last], ~taken.gone[last]
+    ts[at], values[:, at], member[at] = (
+        accepted.ts[last],
+        accepted.values[:, last],
+        ~accepted.gone[last],
+    )
     after = replace(
         state,
         names=pa.concat_arrays([state.names, names.take(pa.array(fresh))]) if room else state.names,
@@ -232,4 +236,4 @@ def _headed(
         values=values,
         member=member,
     )
-    return after, replace(taken, stream=place[taken.stream]), at
+    return after, replace(accepted, stream=place[accepted.stream]), at

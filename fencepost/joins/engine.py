@@ -1,9 +1,8 @@
 """One step of a lane: the deliveries of two feeds to the pairs and band changes they lead to.
 
-A delivery is of one feed, so that while it is taken the other side stands still: its tuples are
-held against the other side's live ones and against the current values of its streams. The state is
-what was taken, and nothing that was found; so pairs and changes are found when they are asked for,
-a piece after the other.
+A delivery is of one feed, so the other side does not change while it is processed: its tuples are
+matched against the other side's live ones and against the current values of its streams. The state
+is what was accepted, not what was found; so pairs and changes are found on request, piece by piece.
 
 Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
 """
@@ -17,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.errors import InputError, StateError
-from fencepost.joins.admission import Taking, Turns, take
+from fencepost.joins.admission import SideOutcome, Turns, accept
 from fencepost.joins.index import LaneIndex
-from fencepost.joins.probe import Bands, Planes, Step, Windows, grown, remaining
+from fencepost.joins.probe import Bands, JoinStep, Planes, Windows, grown, remaining
 from fencepost.joins.results import BandPiece, no_changes, no_pairs
 from fencepost.joins.state import LaneState, SideState
 from fencepost.lanes import lane_of
@@ -33,18 +32,18 @@ Piece = TypeVar("Piece", pa.Table, BandPiece)
 
 @dataclass(frozen=True, eq=False)
 class JoinOutcome:
-    """What a step took; pairs and changes are found, and laid out as tables, when asked for.
+    """What a step accepted; pairs and changes are computed, as tables, on request.
 
-    taken  of each side what became of its tuples      newly  the band joins newly in force
+    sides  of each side what became of its tuples      newly  the band joins newly in force
     """
 
-    step: Step
-    taken: tuple[Taking, Taking]
+    step: JoinStep
+    sides: tuple[SideOutcome, SideOutcome]
     newly: Int32s
 
     @property
     def index(self) -> LaneIndex:
-        """The joins that the step was taken under."""
+        """The joins in force."""
         return self.step.index
 
     @property
@@ -59,8 +58,8 @@ class JoinOutcome:
 
     @property
     def accepted(self) -> tuple[int, int]:
-        """How many tuples of each side were taken, of the batches and of those that waited."""
-        left, right = self.step.taken
+        """How many tuples of each side were accepted, of the batches and of those that waited."""
+        left, right = self.step.accepted
         return len(left), len(right)
 
     @property
@@ -70,19 +69,19 @@ class JoinOutcome:
         return len(left.waiting), len(right.waiting)
 
     def rejected(self, side: int) -> pa.Table:
-        """The rows of a side's batch that were turned away, in their order, and why."""
-        turned = self.taken[side].rejected
-        order = np.argsort(turned.row)
-        reasons = pa.array(REASONS).take(pa.array(turned.reason[order]))
-        return pa.table({"row": turned.row[order], "reason": reasons})
+        """The rejected rows of a side's batch, in their order, and why."""
+        rejected = self.sides[side].rejected
+        order = np.argsort(rejected.row)
+        reasons = pa.array(REASONS).take(pa.array(rejected.reason[order]))
+        return pa.table({"row": rejected.row[order], "reason": reasons})
 
     def moved(self, side: int) -> pa.Table:
         """The last tuples that this step put over others: what a log of the state needs."""
-        return self.state.sides[side].heads_table(self.taken[side].moved)
+        return self.state.sides[side].heads_table(self.sides[side].moved)
 
     def lived(self, side: int) -> pa.Table:
-        """The tuples that this step took and that still live: what a log of the live ones needs."""
-        return self.state.sides[side].live_table(self.step.before.sides[side].taken)
+        """The accepted tuples that still live: what a log of the live ones needs."""
+        return self.state.sides[side].live_table(self.step.before.sides[side].accepted)
 
     @property
     def pairs(self) -> pa.Table:
@@ -112,7 +111,7 @@ class JoinOutcome:
         """Find the changes and whom they affect, about so many at a time, in their order.
 
         `planes` are those of the state before, if someone kept them: they are moved on to the one
-        after. Without them they are laid out anew, in O(m log m) for m streams.
+        after. Without them they are built, in O(m log m) for m streams.
         """
         if planes is None:
             planes = Planes(self.index, self.step.before)
@@ -128,7 +127,7 @@ class JoinOutcome:
         return list(self.band_pieces(sys.maxsize)) or [nothing]
 
 
-def step(  # noqa: PLR0913  the lane's four, and how they are to be taken, by name
+def step(  # noqa: PLR0913  the lane's four, and the options by name
     state: LaneState,
     batches: tuple[TupleBatch, TupleBatch],
     sides: Int8s,
@@ -139,17 +138,17 @@ def step(  # noqa: PLR0913  the lane's four, and how they are to be taken, by na
     newly: Int32s | Int64s | None = None,
     gone: tuple[Bools | None, Bools | None] = (None, None),
 ) -> JoinOutcome:
-    """Take deliveries, 0 to len(sides) - 1: `sides` says whose each is, some may be empty.
+    """Process deliveries, 0 to len(sides) - 1: `sides` says whose each is, some may be empty.
 
     A batch holds the deliveries of its own side; `gone` marks rows that take their stream out of
     the band joins. `lateness` is what each feed allows, in µs; `registry` the version in force;
     `newly` the band joins, by their rows, that came into force with it and since the step before.
-    O(streams + n log n) for n tuples; what pairs and changes cost is spent when they are asked for.
+    O(streams + n log n) for n tuples; pairs and changes cost nothing until they are requested.
     """
     _refuse_strangers(state, batches, index)
     _refuse_false_rows(batches, sides, gone, lateness)
     left, right = (
-        take(
+        accept(
             state.sides[side],
             batches[side],
             np.flatnonzero(sides == side),
@@ -168,18 +167,18 @@ def step(  # noqa: PLR0913  the lane's four, and how they are to be taken, by na
         )
     )
     turns = Turns.of(left.tuples, right.tuples)
-    taken = (left.tuples, right.tuples)
-    done = Step(state, after, taken, turns, marks, index, registry)
+    accepted = (left.tuples, right.tuples)
+    done = JoinStep(state, after, accepted, turns, marks, index, registry)
     rows = np.empty(0, np.int32) if newly is None else np.unique(newly).astype(np.int32)
     return JoinOutcome(done, (left, right), rows)
 
 
 def _lived(
-    before: SideState, taking: Taking, index: LaneIndex, mark: int, registry: int
+    before: SideState, outcome: SideOutcome, index: LaneIndex, mark: int, registry: int
 ) -> SideState:
-    """Add what was taken to what lives, and drop what no window join can reach any more."""
-    live = grown(before.live, taking.tuples, before.taken, registry)
-    return replace(taking.state, live=remaining(live, index, mark, taking.state.taken))
+    """Add what was accepted to what lives, and drop what no window join can reach any more."""
+    live = grown(before.live, outcome.tuples, before.accepted, registry)
+    return replace(outcome.state, live=remaining(live, index, mark, outcome.state.accepted))
 
 
 def _pieces(

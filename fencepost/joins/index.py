@@ -17,7 +17,7 @@ from fencepost.queries.joins import FOREVER, BandJoins, WindowJoins
 from fencepost.tuples import Doubles, Int32s
 
 
-class Plane(NamedTuple):
+class PlaneBands(NamedTuple):
     """The band joins over one axis of each side: their rows in the set, and their partition."""
 
     left_axis: int
@@ -26,7 +26,7 @@ class Plane(NamedTuple):
     bands: StabbingPartition
 
     def opened(self, state: LaneState) -> BandPlane:
-        """Lay the streams' current values out along both axes: O(m log m) for m of them."""
+        """Sort the streams' current values along both axes: O(m log m) for m of them."""
         left, right = state.sides
         return BandPlane.build(
             self.bands, _members(left, self.left_axis), _members(right, self.right_axis)
@@ -35,9 +35,9 @@ class Plane(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class LaneIndex:
-    """The joins of one ordered pair of feeds, ready to be held against tuples.
+    """The joins of one ordered pair of feeds, ready for tuples.
 
-    A tuple lives while it is within `reach`, if it was taken under the version `earliest` or later.
+    A tuple lives while it is within `reach`, if it came under the version `earliest` or later.
     """
 
     windows: WindowJoins
@@ -45,7 +45,7 @@ class LaneIndex:
     window_index: WindowIndex
     reach: Reach
     earliest: int
-    planes: tuple[Plane, ...]
+    planes: tuple[PlaneBands, ...]
 
     @classmethod
     def build(
@@ -66,7 +66,7 @@ class LaneIndex:
         for left, right in np.unique(axes, axis=0).tolist():
             rows = np.flatnonzero((axes == (left, right)).all(axis=1)).astype(np.int32)
             partition = StabbingPartition.build(bands.low[rows], bands.high[rows])
-            planes.append(Plane(left, right, rows, partition))
+            planes.append(PlaneBands(left, right, rows, partition))
         index = WindowIndex.build(windows)
         every = windows if whole is None else whole
         earliest = int(every.registered.min(initial=FOREVER))

@@ -1,6 +1,6 @@
 """What the tuples of a step lead to, found for some turns at a time.
 
-Law: turns are asked for in order, from the first to the last; where they are parted changes no row
+Law: turns are processed in order, from the first to the last; where they are parted changes no row
 and no order.
 """
 
@@ -12,10 +12,10 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.errors import StateError
-from fencepost.joins.admission import TakenTuples, Turns
+from fencepost.joins.admission import AcceptedTuples, Turns
 from fencepost.joins.bands import BandChanges, BandPairs
-from fencepost.joins.index import LaneIndex, Plane
-from fencepost.joins.results import BandPiece, Changed, Joined, changes_laid, no_pairs, pairs_laid
+from fencepost.joins.index import LaneIndex, PlaneBands
+from fencepost.joins.results import BandPiece, Changed, Joined, band_piece, no_pairs, pair_table
 from fencepost.joins.state import LaneState
 from fencepost.joins.windows import Live, Pairs
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
@@ -24,7 +24,7 @@ Column = TypeVar("Column", Doubles, Bools)
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class JoinStep:
     """A step, as far as what it leads to depends on it.
 
     marks  int64[deliveries + 1], the lane's watermark before each delivery, and after the last
@@ -32,7 +32,7 @@ class Step:
 
     before: LaneState
     after: LaneState
-    taken: tuple[TakenTuples, TakenTuples]
+    accepted: tuple[AcceptedTuples, AcceptedTuples]
     turns: Turns
     marks: Int64s
     index: LaneIndex
@@ -42,45 +42,45 @@ class Step:
 class Windows:
     """The window joins on their way through a step: of each side what lives, up to some turn."""
 
-    def __init__(self, step: Step) -> None:
+    def __init__(self, step: JoinStep) -> None:
         self.step = step
         self.live = [side.live for side in step.before.sides]
         self.added = [0, 0]
         self.rights = np.append(0, np.cumsum(step.turns.side == 1))
 
     def find(self, begin: int, end: int) -> pa.Table:
-        """Lay out the pairs of the tuples of these turns."""
+        """Find the pairs of the tuples of these turns."""
         step, turns = self.step, self.step.turns
         self._go_on(begin, end)
         parts = []
         for side in (0, 1):
             mine = begin + np.flatnonzero(turns.side[begin:end] == side)
             if len(mine) and len(self.live[1 - side]):
-                new = step.taken[side].part(turns.row[mine[0]], turns.row[mine[-1]] + 1)
+                new = step.accepted[side].part(turns.row[mine[0]], turns.row[mine[-1]] + 1)
                 parts.append(self._joined(side, mine, new))
         if not parts:
             return no_pairs(step.index.windows, step.after.sides)
-        return pairs_laid(step.index.windows, step.after.sides, turns, Joined.together(parts))
+        return pair_table(step.index.windows, step.after.sides, turns, Joined.together(parts))
 
     def _go_on(self, begin: int, end: int) -> None:
-        """Let go what no tuple from `begin` on can reach; let in what is taken before `end`."""
+        """Drop what no tuple from `begin` on can reach; add what is accepted before `end`."""
         step = self.step
         delivery = step.turns.delivery[begin]
         for side, state in enumerate(step.before.sides):
-            tuples = step.taken[side]
-            count = state.taken + int(np.searchsorted(tuples.delivery, delivery))
+            tuples = step.accepted[side]
+            count = state.accepted + int(np.searchsorted(tuples.delivery, delivery))
             live = remaining(self.live[side], step.index, int(step.marks[delivery]), count)
             upto = int(self.rights[end] if side else end - self.rights[end])
             more = tuples.part(self.added[side], upto)
-            before = state.taken + self.added[side]
+            before = state.accepted + self.added[side]
             self.live[side] = grown(live, more, before, step.registry)
             self.added[side] = upto
 
-    def _joined(self, side: int, mine: Int64s, new: TakenTuples) -> Joined:
-        """Hold the new tuples of one side against what lives of the other."""
+    def _joined(self, side: int, mine: Int64s, new: AcceptedTuples) -> Joined:
+        """Pair the new tuples of one side with what lives of the other."""
         step, other, old = self.step, 1 - side, self.live[1 - side]
-        earlier = step.taken[other].delivery
-        counts = step.before.sides[other].taken + np.searchsorted(earlier, new.delivery)
+        earlier = step.accepted[other].delivery
+        counts = step.before.sides[other].accepted + np.searchsorted(earlier, new.delivery)
         found: Pairs = step.index.window_index.probe(
             side, new.ts, new.values, old, step.marks[new.delivery], counts
         )
@@ -91,26 +91,26 @@ class Windows:
         return Joined(mine[rows], found.query, *tuples)
 
 
-def grown(live: Live, tuples: TakenTuples, taken: int, registry: int) -> Live:
-    """Put tuples behind those that live; `taken` of the feed were taken before."""
+def grown(live: Live, tuples: AcceptedTuples, accepted: int, registry: int) -> Live:
+    """Put tuples behind those that live; `accepted` of the feed came before them."""
     stream, ts, values = tuples.stream, tuples.ts, tuples.values
-    return live.with_taken(stream, ts, values, taken=taken, registry=registry)
+    return live.with_added(stream, ts, values, accepted=accepted, registry=registry)
 
 
-def remaining(live: Live, index: LaneIndex, mark: int, taken: int) -> Live:
-    """Drop what no window join can pair any more, or could ever: taken before all were there."""
-    left = live.trimmed(index.reach, mark, taken)
+def remaining(live: Live, index: LaneIndex, mark: int, accepted: int) -> Live:
+    """Drop what no window join can pair: out of reach, or accepted before any was registered."""
+    left = live.trimmed(index.reach, mark, accepted)
     if not len(left) or left.registry[0] >= index.earliest:
         return left
     return left.take(np.flatnonzero(left.registry >= index.earliest))
 
 
 class Planes:
-    """The planes of a lane as of a state, for whoever takes step after step under the same joins.
+    """The planes of a lane as of a state, for step after step under the same joins.
 
     open    O(m log m) for m streams
-    move    what the updates of a step cost: `JoinOutcome.band_pieces` moves them on when asked for
-            its last piece; before, they are of no state
+    move    what the updates of a step cost: `JoinOutcome.band_pieces` moves them on with its
+            last piece; before, they are of no state
     """
 
     def __init__(self, index: LaneIndex, state: LaneState) -> None:
@@ -122,51 +122,51 @@ class Planes:
 class Bands:
     """The band joins on their way through a step: the planes, up to some turn."""
 
-    def __init__(self, step: Step, planes: Planes) -> None:
+    def __init__(self, step: JoinStep, planes: Planes) -> None:
         if planes.state is not step.before or planes.index is not step.index:
             raise StateError("the planes are not those of the state and the joins of the step")
         planes.state = None
         self.step, self.planes = step, planes.opened
 
     def registered(self, queries: Int32s) -> BandPiece:
-        """Lay out the pairs that are in for some queries, before any turn."""
+        """Return the pairs that are in for some queries, before any turn."""
         parts = []
         for plane, bands in self.planes:
             rows = np.flatnonzero(np.isin(plane.rows, queries)).astype(np.int32)
             if len(rows):
-                parts.append(_held(plane, bands.pairs(rows)))
-        return self._laid(parts, registered=True)
+                parts.append(_came_in(plane, bands.pairs(rows)))
+        return self._piece(parts, registered=True)
 
     def find(self, begin: int, end: int) -> BandPiece:
-        """Move streams as the tuples of these turns say, and lay out what changed."""
+        """Move streams as the tuples of these turns say, and return what changed."""
         turns = self.step.turns
         side, stream = turns.side[begin:end], turns.stream[begin:end]
-        gone = self._told(begin, end, [tuples.gone for tuples in self.step.taken])
+        gone = self._by_turn(begin, end, [tuples.gone for tuples in self.step.accepted])
         parts = []
         for plane, bands in self.planes:
-            axes = zip(self.step.taken, (plane.left_axis, plane.right_axis), strict=True)
-            value = self._told(begin, end, [tuples.values[axis] for tuples, axis in axes])
+            axes = zip(self.step.accepted, (plane.left_axis, plane.right_axis), strict=True)
+            value = self._by_turn(begin, end, [tuples.values[axis] for tuples, axis in axes])
             parts.append(_changed(plane, bands.apply(side, stream, value, gone), begin))
-        return self._laid(parts, registered=False)
+        return self._piece(parts, registered=False)
 
-    def _told(self, begin: int, end: int, columns: Sequence[Column]) -> Column:
+    def _by_turn(self, begin: int, end: int, columns: Sequence[Column]) -> Column:
         """Bring a column of both sides into the order of the turns."""
         side, row = self.step.turns.side[begin:end], self.step.turns.row[begin:end]
-        told = np.empty(end - begin, columns[0].dtype)
+        column = np.empty(end - begin, columns[0].dtype)
         for each in (0, 1):
             mine = side == each
-            told[mine] = columns[each][row[mine]]
-        return told
+            column[mine] = columns[each][row[mine]]
+        return column
 
-    def _laid(self, parts: list[Changed], *, registered: bool) -> BandPiece:
+    def _piece(self, parts: list[Changed], *, registered: bool) -> BandPiece:
         step = self.step
         found = Changed.together(parts)
-        return changes_laid(
+        return band_piece(
             step.index.bands, step.after.sides, step.turns, found, registered=registered
         )
 
 
-def _held(plane: Plane, found: BandPairs) -> Changed:
+def _came_in(plane: PlaneBands, found: BandPairs) -> Changed:
     """Every pair that is in came in: a registration's are of no turn."""
     count = len(found)
     its = (found.left_stream, found.right_stream, found.left_value, found.right_value)
@@ -174,7 +174,7 @@ def _held(plane: Plane, found: BandPairs) -> Changed:
     return Changed(np.zeros(count, np.int64), query, np.ones(count, np.int8), *its)
 
 
-def _changed(plane: Plane, found: BandChanges, begin: int) -> Changed:
+def _changed(plane: PlaneBands, found: BandChanges, begin: int) -> Changed:
     """Number updates from the first turn, and queries as in the set."""
     return Changed(
         found.update + begin,

@@ -1,7 +1,7 @@
-"""What a step of a lane found, laid out as tables.
+"""What a step of a lane found, as tables.
 
-Law: rows stand in an order that depends on the deliveries alone. Pairs: by (later tuple, earlier
-tuple, query), each tuple in the order of taking. Band changes: by (update, change, query, left
+Law: the order of rows depends on the deliveries alone. Pairs: by (later tuple, earlier
+tuple, query), each tuple in the order of acceptance. Band changes: by (update, change, query, left
 stream, right stream), queries by their place in the set, streams by their ids.
 """
 
@@ -85,19 +85,19 @@ def _together(parts: Sequence[Tuples], order: Int64s) -> Tuples:
     return stream[order], ts[order], values[:, order]
 
 
-def pairs_laid(queries: WindowJoins, sides: Sides, taken: Turns, found: Joined) -> pa.Table:
+def pair_table(queries: WindowJoins, sides: Sides, turns: Turns, found: Joined) -> pa.Table:
     """Lay pairs out, each with both tuples: 45 + 8 d bytes a pair, d axes of both, ids coded."""
     columns: dict[str, pa.Array] = {
         "query_id": by_code(queries.ids, found.query),
         "query_version": pa.array(queries.versions[found.query]),
-        "ts": pa.array(taken.ts[found.turn]),
+        "ts": pa.array(turns.ts[found.turn]),
     }
     named = zip(("left", "right"), sides, (found.left, found.right), strict=True)
     for name, its, (stream, ts, values) in named:
         columns[f"{name}_stream_id"] = by_code(its.names, stream)
         columns[f"{name}_ts"] = pa.array(ts)
         columns |= {f"{name}_{a}": pa.array(v) for a, v in zip(its.axes, values, strict=True)}
-    columns["delivery"] = pa.array(taken.delivery[found.turn])
+    columns["delivery"] = pa.array(turns.delivery[found.turn])
     return pa.table(columns)
 
 
@@ -105,11 +105,11 @@ def no_pairs(queries: WindowJoins, sides: Sides) -> pa.Table:
     """The columns of pairs without a row."""
     none, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
     left, right = ((nobody, none, np.empty((len(side.axes), 0))) for side in sides)
-    return pairs_laid(queries, sides, Turns.empty(), Joined(none, nobody, left, right))
+    return pair_table(queries, sides, Turns.empty(), Joined(none, nobody, left, right))
 
 
-def changes_laid(
-    queries: BandJoins, sides: Sides, taken: Turns, found: Changed, *, registered: bool
+def band_piece(
+    queries: BandJoins, sides: Sides, turns: Turns, found: Changed, *, registered: bool
 ) -> BandPiece:
     """Put changes in order and lay them out: 45 bytes a change, ids coded."""
     keys = (
@@ -125,7 +125,7 @@ def changes_laid(
     if registered:
         ts, delivery = pa.nulls(count, pa.int64()), np.full(count, REGISTERED, np.int32)
     else:
-        ts, delivery = pa.array(taken.ts[found.turn]), taken.delivery[found.turn]
+        ts, delivery = pa.array(turns.ts[found.turn]), turns.delivery[found.turn]
     changes = pa.table(
         {
             "query_id": by_code(queries.ids, found.query),
@@ -141,17 +141,17 @@ def changes_laid(
     )
     if registered:  # no update, so nobody was affected by one
         found = found.take(slice(0, 0))
-    return BandPiece(changes, _affected(queries, sides, taken, found))
+    return BandPiece(changes, _affected(queries, sides, turns, found))
 
 
-def _affected(queries: BandJoins, sides: Sides, taken: Turns, found: Changed) -> pa.Table:
+def _affected(queries: BandJoins, sides: Sides, turns: Turns, found: Changed) -> pa.Table:
     """Give the queries that each update changed, each once, by update and query."""
     count = max(len(queries), 1)
     key = np.sort(found.turn * count + found.query)  # np.unique takes ten times as long
     key = key[np.diff(key, prepend=-1) != 0]
     turn, query = key // count, key % count
-    side = taken.side[turn].astype(np.int64)
-    stream = taken.stream[turn] + side * len(sides[0].names)
+    side = turns.side[turn].astype(np.int64)
+    stream = turns.stream[turn] + side * len(sides[0].names)
     names = pa.concat_arrays([each.names for each in sides])
     return pa.table(
         {
@@ -159,8 +159,8 @@ def _affected(queries: BandJoins, sides: Sides, taken: Turns, found: Changed) ->
             "query_version": pa.array(queries.versions[query]),
             "feed": by_code(pa.array([queries.left, queries.right]), side),
             "stream_id": by_code(names, stream),
-            "ts": pa.array(taken.ts[turn]),
-            "delivery": pa.array(taken.delivery[turn]),
+            "ts": pa.array(turns.ts[turn]),
+            "delivery": pa.array(turns.delivery[turn]),
         }
     )
 
@@ -169,4 +169,4 @@ def no_changes(queries: BandJoins, sides: Sides) -> BandPiece:
     """The columns of changes without a row."""
     none, nobody, nothing = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
     found = Changed(none, nobody, np.empty(0, np.int8), nobody, nobody, nothing, nothing)
-    return changes_laid(queries, sides, Turns.empty(), found, registered=False)
+    return band_piece(queries, sides, Turns.empty(), found, registered=False)

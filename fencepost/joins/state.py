@@ -1,6 +1,6 @@
 """What is remembered of a lane of two feeds: the last tuples of both sides, and the live ones.
 
-A stream's last tuple is what an arrival is held against, and its value in the band joins' set as
+A stream's last tuple is what an arrival is compared with, and its value in the band joins' set as
 long as the stream is a member. The live tuples are those that a window join may still pair.
 
 Law: columns and nothing else; after the same deliveries and registrations they hold the same rows,
@@ -24,12 +24,12 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s, TupleBatch
 class SideState:
     """One feed of a lane: n streams, 9 + 8 d bytes each beside its id, and what waits and lives.
 
-    names    ids of the streams of which a tuple was taken; codes elsewhere are places among them
-    ts       int64[n], of the last tuple taken      values  float64[d, n], its values
+    names    ids of the streams of which a tuple was accepted; codes elsewhere are places among them
+    ts       int64[n], of the last tuple            values  float64[d, n], its values
     member   bool[n], False after a row that was marked gone
     waiting  tuples that the watermark has not released      waiting_gone  bool, of each of them
-    live     earlier-taken tuples that a window join may still pair, in the order they were taken
-    taken    how many tuples were taken in all      watermark  None until something was seen
+    live     tuples that a window join may still pair, in the order they were accepted
+    accepted how many tuples in all      watermark  None until something was seen
     """
 
     feed: str
@@ -41,7 +41,7 @@ class SideState:
     waiting: TupleBatch
     waiting_gone: Bools
     live: Live
-    taken: int = 0
+    accepted: int = 0
     watermark: int | None = None
 
     @classmethod
@@ -70,7 +70,7 @@ class SideState:
         return np.flatnonzero(self.member).astype(np.int32)
 
     def heads_table(self, streams: Int32s | None = None) -> pa.Table:
-        """Lay out the last tuples, or those of some streams: stream_id, ts, axes, member."""
+        """Return the last tuples, or those of some streams: stream_id, ts, axes, member."""
         at = np.arange(len(self), dtype=np.int32) if streams is None else streams
         columns = {
             "stream_id": self.names.take(pa.array(at)),
@@ -81,7 +81,7 @@ class SideState:
         return pa.table(columns)
 
     def live_table(self, from_place: int = 0) -> pa.Table:
-        """Lay out the live tuples from one on: place, stream_id, ts, axes, registry."""
+        """Return the live tuples from one on: place, stream_id, ts, axes, registry."""
         live = self.live.take(np.flatnonzero(self.live.place >= from_place))
         columns = {
             "place": pa.array(live.place),
@@ -170,4 +170,4 @@ def _refuse_holes(table: pa.Table, wanted: Sequence[str]) -> None:
         raise StateError(f"the state has no column {', '.join(missing)}; it has {has}")
     holes = [name for name in wanted if table[name].null_count]
     if holes:
-        raise StateError(f"the state has nulls in {', '.join(holes)}; every tuple taken is whole")
+        raise StateError(f"the state has nulls in {', '.join(holes)}; accepted tuples are whole")

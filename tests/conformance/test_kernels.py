@@ -43,7 +43,7 @@ def widest_step(walked: Walk) -> float:
 
 def is_copied(walked: Walk) -> bool:
     """Nothing can be leapt over, so that whole slices are copied."""
-    return all(widest_step(walked) < s.posts.narrowest for s in walked.standings)
+    return all(widest_step(walked) < s.posts.narrowest for s in walked.rankings)
 
 
 def leaps(walked: Walk) -> bool:
@@ -53,8 +53,8 @@ def leaps(walked: Walk) -> bool:
 
 def gallops(walked: Walk) -> bool:
     """Hundreds of posts stand at one place, where a cell is told to hold four."""
-    (standing,) = walked.standings
-    return int(np.diff(standing.posts.cells[::2]).max()) > 500
+    (ranking,) = walked.rankings
+    return int(np.diff(ranking.posts.cells[::2]).max()) > 500
 
 
 def is_striped(walked: Walk) -> bool:
@@ -63,7 +63,7 @@ def is_striped(walked: Walk) -> bool:
 
 def is_mixed(walked: Walk) -> bool:
     """Plain lists and checked ones, of all streams and of named ones."""
-    plain = {standing.segment is None for standing in walked.standings}
+    plain = {ranking.segment is None for ranking in walked.rankings}
     checked = {bool((suspect.segment < 0).any()) for suspect in walked.suspects}
     return plain == {True, False} and False in checked
 

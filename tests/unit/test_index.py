@@ -189,7 +189,7 @@ def crossed(built: BorderIndex, axes: int, fast: bool) -> set[tuple[str, int, in
     people = crowd(Shape(axes=axes, tuples=120, stride=20))
     batch = batch_of(FEED, people.axes, people.deliveries)
     order = np.lexsort((batch.ts, batch.stream))
-    path = Path.lay(
+    path = Path.build(
         Heads.empty(people.axes),
         batch.names,
         batch.stream[order],

@@ -30,11 +30,11 @@ def joins(*windows: tuple[int | None, int | None]) -> WindowJoins:
 
 
 def taken(*times: int, before: int = 0, registry: int = 0) -> Live:
-    return Live.empty(1).with_taken(
+    return Live.empty(1).with_added(
         np.arange(len(times), dtype=np.int32),
         np.array(times, np.int64),
         np.zeros((1, len(times))),
-        taken=before,
+        accepted=before,
         registry=registry,
     )
 
@@ -46,16 +46,16 @@ def times(live: Live) -> list[int]:
 
 
 def test_what_is_taken_stands_in_order_with_its_place_and_its_registry() -> None:
-    live = taken(5, 3, before=7, registry=2).with_taken(
-        np.array([9], np.int32), np.array([4]), np.ones((1, 1)), taken=9, registry=3
+    live = taken(5, 3, before=7, registry=2).with_added(
+        np.array([9], np.int32), np.array([4]), np.ones((1, 1)), accepted=9, registry=3
     )
     assert times(live) == [5, 3, 4]
     assert live.place.tolist() == [7, 8, 9]
     assert live.registry.tolist() == [2, 2, 3]
     assert live.stream.tolist() == [0, 1, 9]
     assert live.nbytes == 3 * 36
-    nothing = live.with_taken(
-        np.empty(0, np.int32), np.empty(0, np.int64), np.empty((1, 0)), taken=10, registry=3
+    nothing = live.with_added(
+        np.empty(0, np.int32), np.empty(0, np.int64), np.empty((1, 0)), accepted=10, registry=3
     )
     assert nothing is live
 

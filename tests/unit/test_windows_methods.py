@@ -108,7 +108,7 @@ def test_a_short_window_is_tested_as_it_stands_or_is_one_block() -> None:
     few = WindowIndex.build(joins(*[join(str(k), last=n) for k, n in enumerate(range(1, 9))]))
     many = WindowIndex.build(joins(*[join(str(k), last=9) for k in range(900)]))
     choice = few.choice(LEFT, *one, live, NEVER, 40)
-    assert (choice.name, choice.why) == ("runs", "the window's 40 tuples are tested as they stand")
+    assert (choice.name, choice.why) == ("runs", "the window's 40 tuples are tested as they are")
     choice = many.choice(LEFT, *one, live, NEVER, 40)
     assert (choice.name, choice.why) == ("bitmaps", "the window's 40 tuples are one block of bits")
 

@@ -6,7 +6,7 @@ all new tuples; what a test between the sides lets pass, once for a new tuple an
 share it; what terms let pass, likewise. For a new tuple and a conjunct that it holds, a few rows
 are ANDed: 512 pairs.
 
-The blocks are in the order of taking, so what is out of the window is left out in whole blocks.
+The blocks are in the order of acceptance, so what is out of the window is left out in whole blocks.
 
 Law: every row is exact, those of sums too, so what is left of the AND are the pairs.
 """
@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from fencepost.joins.windows import bitmap_kernels
 from fencepost.joins.windows.bitmap_kernels import BLOCK, ROOM, SPILL
-from fencepost.joins.windows.conjuncts import Sought
-from fencepost.joins.windows.inputs import Held, New, Standing
+from fencepost.joins.windows.conjuncts import Conditions
+from fencepost.joins.windows.inputs import ConjunctMatches, StandingWindow, WindowProbe
 from fencepost.joins.windows.pairs import Pairs
 from fencepost.simd import WORDS
 from fencepost.tuples import Doubles, Int32s, Int64s
@@ -43,7 +43,7 @@ class Blocks(NamedTuple):
     ts: Int64s
 
 
-class Part(NamedTuple):
+class PairSlice(NamedTuple):
     """What was found for slices first to last: block after block, new tuple after new tuple."""
 
     first: int
@@ -52,12 +52,20 @@ class Part(NamedTuple):
     query: Int32s
 
 
-class Desk(NamedTuple):
-    """What a block's rows are written to, and for which block or new tuple they stand.
+class PairRoom(NamedTuple):
+    """Where pairs are written, and sizes[block, new tuple]: how many of each."""
+
+    sizes: Int64s
+    old: Int32s
+    query: Int32s
+
+
+class BlockScratch(NamedTuple):
+    """What a block's rows are written to, and of which block or new tuple they are.
 
     first_of[axis, rank]  the first tuples of a block along an axis, as bits
-    cells[axis, cell]     how many tuples stand before a cell of even width
-    slots[held]           where the rows of a conjunct stand in `chosen`
+    cells[axis, cell]     how many tuples come before a cell of even width
+    slots[matched]        where the rows of a conjunct are in `chosen`
     chosen[slot], tested[test], allowed[terms]  rows
     """
 
@@ -78,10 +86,10 @@ class Desk(NamedTuple):
     counts: Int32s  # [query] bits left
 
     @classmethod
-    def of(cls, axes: int, sought: Sought, held: Held) -> "Desk":
+    def of(cls, axes: int, conditions: Conditions, matched: ConjunctMatches) -> "BlockScratch":
         """Make room."""
-        slots, used = _slots(held, len(sought.query))
-        most = int(np.diff(held.ptr).max(initial=0))
+        slots, used = _slots(matched, len(conditions.query))
+        most = int(np.diff(matched.ptr).max(initial=0))
 
         def rows(count: int) -> Words:
             return np.empty(max(count, 1) * WORDS, np.uint64)
@@ -89,7 +97,7 @@ class Desk(NamedTuple):
         def nobody(count: int) -> Int64s:
             return np.full(max(count, 1), -1, np.int64)
 
-        tests, terms = len(sought.tests.code), len(sought.terms.last)
+        tests, terms = len(conditions.tests.code), len(conditions.terms.last)
         return cls(
             rows((axes + 1) * (BLOCK + 1)),
             np.empty(axes * (bitmap_kernels.CELLS + 1), np.int16),
@@ -109,41 +117,40 @@ class Desk(NamedTuple):
         )
 
 
-def probe(new: New, standing: Standing, sought: Sought, held: Held) -> Pairs:
-    """Find the pairs. O(d) a conjunct and block, O(tests) a conjunct held, new tuple and block."""
+def intersect(probe: WindowProbe) -> Pairs:
+    """Find the pairs. O(d) a conjunct and block, O(tests) a match, new tuple and block."""
+    new, standing = probe.new, probe.standing
     blocks, count = _blocks(standing), -(-len(standing.ts) // BLOCK)
-    desk = Desk.of(len(standing.values), sought, held)
+    scratch = BlockScratch.of(len(standing.values), probe.conditions, probe.matched)
     near = np.empty((len(new.ts), 2), np.int64)
-    bitmap_kernels.reach(new, standing, sought.terms, near)
+    bitmap_kernels.reach(new, standing, probe.conditions.terms, near)
     sizes = np.zeros((count, len(new.ts)), np.int64)
-    parts: list[Part] = []
+    parts: list[PairSlice] = []
     state, wanted = np.zeros(3, np.int64), FEWEST  # the block, the new tuple, pairs
     while wanted:
         first = int(state[0]) * len(new.ts) + int(state[1])
         room = max(int(wanted) + SPILL, MORE * max((len(part.old) for part in parts), default=0))
-        old, query = np.empty(room, np.int32), np.empty(room, np.int32)
+        out = PairRoom(sizes, np.empty(room, np.int32), np.empty(room, np.int32))
         state[2] = 0
-        wanted = bitmap_kernels.find(
-            new, standing, sought, held, blocks, desk, near, sizes, old, query, state
-        )
+        wanted = bitmap_kernels.find(probe, blocks, scratch, near, out, state)
         last = int(state[0]) * len(new.ts) + int(state[1])
-        parts.append(Part(first, last, old, query))
+        parts.append(PairSlice(first, last, out.old, out.query))
     return _in_order(sizes, parts)
 
 
-def _slots(held: Held, conjuncts: int) -> tuple[Int32s, int]:
-    """Number the conjuncts that any new tuple holds: rows are made for those only."""
-    if len(held.ptr) == 2:
-        return np.arange(len(held.ids), dtype=np.int32), len(held.ids)
-    if len(held.ids) > conjuncts:
-        return held.ids, conjuncts
+def _slots(matched: ConjunctMatches, conjuncts: int) -> tuple[Int32s, int]:
+    """Number the conjuncts that match any new tuple: rows are made for those only."""
+    if len(matched.ptr) == 2:
+        return np.arange(len(matched.ids), dtype=np.int32), len(matched.ids)
+    if len(matched.ids) > conjuncts:
+        return matched.ids, conjuncts
     seen = np.zeros(conjuncts, np.bool_)
-    seen[held.ids] = True
+    seen[matched.ids] = True
     number = np.cumsum(seen, dtype=np.int32)
-    return number[held.ids] - np.int32(1), int(number[-1])
+    return number[matched.ids] - np.int32(1), int(number[-1])
 
 
-def _blocks(standing: Standing) -> Blocks:
+def _blocks(standing: StandingWindow) -> Blocks:
     """Sort each block along each axis. O(n d log 512)."""
     axes, n = standing.values.shape
     count = -(-n // BLOCK)
@@ -162,14 +169,13 @@ def _blocks(standing: Standing) -> Blocks:
     return Blocks(count * ROOM, padded.reshape(-1), order.reshape(-1), in_time)
 
 
-def _in_order(sizes: Int64s, parts: list[Part]) -> Pairs:
+def _in_order(sizes: Int64s, parts: list[PairSlice]) -> Pairs:
     """Bring what was found block by block into the order of new tuples."""
     total = int(sizes.sum())
     pairs = Pairs(np.empty(total, np.int64), np.empty(total, np.int64), np.empty(total, np.int32))
     begins = np.zeros(sizes.size, np.int64)
     np.cumsum(sizes.T.reshape(-1)[:-1], out=begins[1:])
     begins = np.ascontiguousarray(begins.reshape(sizes.shape[::-1]).T)
-    columns = pairs.new, pairs.old, pairs.query
-    for first, last, old, query in parts:
-        bitmap_kernels.gather(sizes, first, last, begins, old, query, *columns)
+    for part in parts:
+        bitmap_kernels.gather(sizes, part, begins, (pairs.new, pairs.old, pairs.query))
     return pairs

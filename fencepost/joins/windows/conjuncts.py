@@ -52,7 +52,7 @@ class Tests(NamedTuple):
     old_plus: Doubles
 
 
-class Sought(NamedTuple):
+class Conditions(NamedTuple):
     """What c conjuncts ask of an old tuple, once the new one satisfies what they ask of it alone.
 
     bounds[c, axis, 0 or 1] of the other side's axes, flat. Conjunct j has the tests between the
@@ -95,12 +95,12 @@ class ArithmeticTests:
 
     @property
     def nbytes(self) -> int:
-        """Bytes held."""
+        """Bytes of all arrays."""
         return self.ptr.nbytes + self.tests.nbytes + self.plus.nbytes
 
     def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
         """Add, then compare; O(tests of each pair)."""
-        held = np.ones(len(box), np.bool_)
+        passed = np.ones(len(box), np.bool_)
         at, end = self.ptr[box], self.ptr[box.astype(np.int64) + 1]
         left = np.flatnonzero(at < end)
         with np.errstate(over="ignore"):  # a sum may pass the largest double: it is infinite then
@@ -108,10 +108,10 @@ class ArithmeticTests:
                 one, code, other = self.tests[at[left]].T
                 a = points[one, point[left]] + self.plus[at[left], 0]
                 b = points[other, point[left]] + self.plus[at[left], 1]
-                held[left] = np.choose(code, [op(a, b) for op in OPS])
+                passed[left] = np.choose(code, [op(a, b) for op in OPS])
                 at[left] += 1
-                left = left[held[left] & (at[left] < end[left])]
-        return held
+                left = left[passed[left] & (at[left] < end[left])]
+        return passed
 
     def take(self, boxes: Int64s) -> "ArithmeticTests":
         """Those of some boxes, in this order, perhaps several times each."""
@@ -130,7 +130,7 @@ class Conjuncts:
 
     own: Boxes
     own_tests: ArithmeticTests
-    sought: Sought
+    conditions: Conditions
 
     @classmethod
     def seen_from(cls, side: int, queries: WindowJoins) -> "Conjuncts":
@@ -162,7 +162,7 @@ class Conjuncts:
         return cls(
             own,
             alone,
-            Sought(
+            Conditions(
                 owner,
                 term[owner],
                 facts.reshape(-1),
@@ -180,7 +180,7 @@ class Conjuncts:
     @property
     def nbytes(self) -> int:
         """Bytes of the columns, the boxes of its own side not counted: their index has them."""
-        given = (*self.sought, *self.sought.tests, *self.sought.terms)
+        given = (*self.conditions, *self.conditions.tests, *self.conditions.terms)
         columns = [column for column in given if isinstance(column, np.ndarray)]
         return self.own_tests.nbytes + sum(column.nbytes for column in columns)
 
@@ -195,8 +195,8 @@ def _between(tests: ArithmeticTests, new_first: Bools) -> tuple[Int32s, Tests]:
     distinct, number = np.unique(rows.reshape(-1, 5), axis=0, return_inverse=True)
     new_axis, codes, old_axis = (np.array(distinct[:, k], np.int32) for k in range(3))
     new_plus, old_plus = (np.array(distinct[:, k]) for k in (3, 4))
-    told = Tests(new_axis, codes, old_axis, new_plus, old_plus)
-    return number.reshape(-1).astype(np.int32), told
+    distinct_tests = Tests(new_axis, codes, old_axis, new_plus, old_plus)
+    return number.reshape(-1).astype(np.int32), distinct_tests
 
 
 def _terms(queries: WindowJoins) -> tuple[Int32s, Terms]:

@@ -1,9 +1,9 @@
 """The window joins of a lane (S3): which pairs do new tuples of one side make with the other's?
 
 Law: for a new tuple l and an old one e, D = max(|l.ts - e.ts|, mark - e.ts), and C is how many
-tuples of e's feed were taken from e on, e among them. The pair satisfies a query iff one of its
-conjuncts holds for the values, D <= window, C <= last, e was taken under a registry not older than
-the query, and valid_from <= l.ts < valid_to. Whichever method is taken, the pairs are the same.
+tuples of e's feed were accepted from e on, e among them. The pair satisfies a query iff one of its
+conjuncts holds for the values, D <= window, C <= last, e was accepted under a registry not older
+than the query, and valid_from <= l.ts < valid_to. Whatever the method, the pairs are the same.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,14 @@ from fencepost.errors import InputError
 from fencepost.joins.windows import bitmaps, ranges, scan
 from fencepost.joins.windows.choose import Choice, choose
 from fencepost.joins.windows.conjuncts import Conjuncts
-from fencepost.joins.windows.inputs import Held, New, Standing, held_of, new_of, standing_of
+from fencepost.joins.windows.inputs import (
+    NewTuples,
+    StandingWindow,
+    WindowProbe,
+    matches_of,
+    new_tuples,
+    standing_window,
+)
 from fencepost.joins.windows.live import Live
 from fencepost.joins.windows.pairs import Pairs
 from fencepost.joins.windows.pieces import PIECES
@@ -27,10 +34,10 @@ from fencepost.tuples import Doubles, Int64s
 LEFT, RIGHT = 0, 1
 AUTO = "auto"
 METHODS = {
-    "scan": scan.probe,
-    "runs": ranges.runs,
-    "ranges": ranges.probe,
-    "bitmaps": bitmaps.probe,
+    "scan": scan.compare_all,
+    "runs": ranges.scan_runs,
+    "ranges": ranges.search,
+    "bitmaps": bitmaps.intersect,
 }
 SPATIAL = "spatial_join"
 
@@ -52,7 +59,7 @@ class WindowIndex:
 
     @classmethod
     def build(cls, queries: WindowJoins, pieces: int = PIECES, method: str = AUTO) -> Self:
-        """Lay the conjuncts out; `pieces` is how many a join condition is cut into by S3's join."""
+        """Build from the conjuncts; `pieces` is how many S3's join cuts a join condition into."""
         names = (AUTO, *METHODS, SPATIAL)
         if method not in names:
             raise InputError(
@@ -64,9 +71,9 @@ class WindowIndex:
         sides = (Conjuncts.seen_from(LEFT, queries), Conjuncts.seen_from(RIGHT, queries))
         spatial = None
         if method == SPATIAL:
-            sought = sides[LEFT].sought
-            spatial = SpatialPairs.build(queries, sought.term, sought.terms, pieces)
-        return cls(queries, method, sides, (_laid(sides[LEFT]), _laid(sides[RIGHT])), spatial)
+            conditions = sides[LEFT].conditions
+            spatial = SpatialPairs.build(queries, conditions.term, conditions.terms, pieces)
+        return cls(queries, method, sides, (_regions(sides[LEFT]), _regions(sides[RIGHT])), spatial)
 
     def __len__(self) -> int:
         """How many queries."""
@@ -85,24 +92,22 @@ class WindowIndex:
         values: Doubles,
         live: Live,
         mark: Int64s | int,
-        taken: Int64s | int,
+        accepted: Int64s | int,
     ) -> Pairs:
         """Pair new tuples of a side with the other side's window, `old` being rows of `live`.
 
-        `mark` is the lane's before the delivery, NEVER where there is none; `taken` how many of the
-        other feed were taken before it. Either may be given for each new tuple: tuples of several
-        deliveries are asked together, and what `live` holds beyond `taken` stands not there yet.
+        `mark` is the lane's before the delivery, NEVER where there is none; `accepted` how many of
+        the other feed were accepted before it. Either may be an array, one for each new tuple:
+        tuples of several deliveries are probed together, and what `live` has beyond `accepted` is
+        not there yet.
         """
         if not len(ts) or not len(live) or not len(self.queries):
             return Pairs.nothing()
-        new, standing = self._asked(side, ts, values, live, mark, taken)
+        new, standing = self._inputs(side, ts, values, live, mark, accepted)
         if self.spatial is not None:
-            return self.spatial.probe(side, new, standing, self.sides[side].sought.terms)
-        held = self._held(side, new)
-        name = self.method
-        if name == AUTO:
-            name = choose(new, standing, self.sides[side].sought, held).name
-        return METHODS[name](new, standing, self.sides[side].sought, held)
+            return self.spatial.probe(side, new, standing, self.sides[side].conditions.terms)
+        probe = self._probe(side, new, standing)
+        return METHODS[choose(probe).name if self.method == AUTO else self.method](probe)
 
     def choice(
         self,
@@ -111,30 +116,32 @@ class WindowIndex:
         values: Doubles,
         live: Live,
         mark: Int64s | int,
-        taken: Int64s | int,
+        accepted: Int64s | int,
     ) -> Choice:
-        """Say what `auto` takes for such a probe, and why."""
-        new, standing = self._asked(side, ts, values, live, mark, taken)
-        return choose(new, standing, self.sides[side].sought, self._held(side, new))
+        """Say what `auto` chooses for such a probe, and why."""
+        new, standing = self._inputs(side, ts, values, live, mark, accepted)
+        return choose(self._probe(side, new, standing))
 
-    def _asked(
+    def _inputs(
         self,
         side: int,
         ts: Int64s,
         values: Doubles,
         live: Live,
         mark: Int64s | int,
-        taken: Int64s | int,
-    ) -> tuple[New, Standing]:
+        accepted: Int64s | int,
+    ) -> tuple[NewTuples, StandingWindow]:
         mine, other = self.queries.axes[side], self.queries.axes[1 - side]
         for whose, given, axes in (("new", values, mine), ("old", live.values, other)):
             if len(given) != len(axes):
                 raise InputError(f"{whose} tuples of {len(given)} axes, {len(axes)} expected")
-        new = new_of(ts, values, mark, taken)
-        return new, standing_of(live, self.sides[side].sought.terms)
+        new = new_tuples(ts, values, mark, accepted)
+        return new, standing_window(live, self.sides[side].conditions.terms)
 
-    def _held(self, side: int, new: New) -> Held:
-        return held_of(self.own[side].probe(new.values), len(self.sides[side].sought.query))
+    def _probe(self, side: int, new: NewTuples, standing: StandingWindow) -> WindowProbe:
+        """Find the conjuncts that match the new tuples, and put them in order."""
+        conditions, result = self.sides[side].conditions, self.own[side].probe(new.values)
+        return WindowProbe(new, standing, conditions, matches_of(result, len(conditions.query)))
 
     def check(self) -> None:
         """Raise BrokenIndex unless every index beneath holds what it was built of."""
@@ -144,21 +151,21 @@ class WindowIndex:
             self.spatial.check()
 
     def describe(self) -> str:
-        """Say how the conjuncts stand, by what new tuples find theirs, and how pairs are made."""
-        sought = self.sides[LEFT].sought
+        """Say how many conjuncts there are, which indexes find them, and how pairs are made."""
+        conditions = self.sides[LEFT].conditions
         sides = "; ".join(
             f"{name}: {own.index.name}, {own.index.describe()}"
             for name, own in zip((self.queries.left, self.queries.right), self.own, strict=True)
         )
         method = self.method if self.spatial is None else f"{SPATIAL}, {self.spatial.describe()}"
-        windows = len(sought.terms.last) - sought.terms.wide
+        windows = len(conditions.terms.last) - conditions.terms.wide
         return (
-            f"{method}; {len(self):,} joins, {len(sought.query):,} conjuncts, "
-            f"{windows:,} windows, {len(sought.tests.code):,} tests; {sides}"
+            f"{method}; {len(self):,} joins, {len(conditions.query):,} conjuncts, "
+            f"{windows:,} windows, {len(conditions.tests.code):,} tests; {sides}"
         )
 
 
-def _laid(side: Conjuncts) -> Regions:
-    """Lay one side's own conditions out in the index that suits them."""
+def _regions(side: Conjuncts) -> Regions:
+    """Build the index that suits one side's own conditions."""
     choice = choose_index(side.own)
     return Regions.build(side.own, choice.name, exact=side.own_tests)

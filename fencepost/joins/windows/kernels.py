@@ -70,11 +70,11 @@ def rows(new, standing, terms, i, t):
     if ts < terms.valid_from[t] or ts >= terms.valid_to[t]:
         return none
     n = U(len(standing.ts))
-    taken = new.taken[i]
-    first = first_at_least(standing.place, taken - terms.last[t], U(standing.since[t]), n)
+    accepted = new.accepted[i]
+    first = first_at_least(standing.place, accepted - terms.last[t], U(standing.since[t]), n)
     last = n
-    if n > U(0) and standing.place[n - U(1)] >= taken:
-        last = first_at_least(standing.place, taken, first, n)
+    if n > U(0) and standing.place[n - U(1)] >= accepted:
+        last = first_at_least(standing.place, accepted, first, n)
     earliest, latest = times(new, terms, i, t)
     first = first_at_least(standing.latest, earliest, first, last)
     last = first_at_least(standing.earliest, latest + 1, first, last)

@@ -1,8 +1,8 @@
 """The live window of one side: the tuples that a later one of the other side may still pair with.
 
-It is columns and nothing else, so it can be saved anywhere and taken up again.
+It is columns and nothing else, so it can be saved anywhere and read back.
 
-Law: tuples stand in the order in which they were taken: `place` rises, `registry` never falls. What
+Law: tuples are in the order of their acceptance: `place` rises, `registry` never falls. What
 `trimmed` drops pairs with no tuple of a later delivery, whatever comes.
 """
 
@@ -44,8 +44,8 @@ class Live:
 
     stream    int32[n], in the codes of whoever keeps it
     ts        int64[n], µs               values    float64[d, n]
-    place     int64[n], rises by one with each tuple of the feed that is taken, from any number on
-    registry  int64[n], the version of the registry that was in force when it was taken
+    place     int64[n], rises by one with each accepted tuple of the feed, from any number on
+    registry  int64[n], the version of the registry in force when it was accepted
     """
 
     stream: Int32s
@@ -70,10 +70,10 @@ class Live:
         columns = (self.stream, self.ts, self.values, self.place, self.registry)
         return sum(column.nbytes for column in columns)
 
-    def with_taken(
-        self, stream: Int32s, ts: Int64s, values: Doubles, *, taken: int, registry: int
+    def with_added(
+        self, stream: Int32s, ts: Int64s, values: Doubles, *, accepted: int, registry: int
     ) -> "Live":
-        """Append what was taken now, in that order; `taken` of the feed were taken before. O(n)."""
+        """Append tuples in this order; `accepted` of the feed came before them. O(n)."""
         n = len(ts)
         if not n:
             return self
@@ -81,7 +81,7 @@ class Live:
             np.concatenate([self.stream, stream.astype(np.int32, copy=False)]),
             np.concatenate([self.ts, ts]),
             np.concatenate([self.values, values], axis=1),
-            np.concatenate([self.place, np.arange(taken, taken + n)]),
+            np.concatenate([self.place, np.arange(accepted, accepted + n)]),
             np.concatenate([self.registry, np.full(n, registry, np.int64)]),
         )
 
@@ -95,8 +95,8 @@ class Live:
             self.registry[rows],
         )
 
-    def trimmed(self, reach: Reach, mark: int, taken: int) -> "Live":
-        """Drop what can never pair again, as the watermark and the count of its feed stand. O(n).
+    def trimmed(self, reach: Reach, mark: int, accepted: int) -> "Live":
+        """Drop what can never pair again, given the watermark and the count of its feed. O(n).
 
         A window of time may still need e if mark <= e.ts + window, one of n tuples if e is among
         the last n. Where no query looks back, nothing is kept.
@@ -105,11 +105,11 @@ class Live:
         if reach.window is not None:
             kept |= self.ts >= _before(mark, reach.window)
         if reach.last is not None:
-            kept |= self.place >= taken - reach.last
+            kept |= self.place >= accepted - reach.last
         return self if kept.all() else self.take(kept)
 
     def check(self) -> None:
-        """Raise StateError unless the columns fit together and stand in the order of taking."""
+        """Raise StateError unless the columns fit together and are in the order of acceptance."""
         n = len(self)
         shapes = [column.shape[-1] for column in (self.stream, self.values, self.place)]
         if [*shapes, len(self.registry)] != [n] * 4:

@@ -1,6 +1,6 @@
 """What a probe finds: a new tuple, an old one, and the query that the two satisfy.
 
-Law: each (new, old, query) stands once, and they stand in that order.
+Law: each (new, old, query) comes once, and they are in that order.
 """
 
 from collections.abc import Sequence

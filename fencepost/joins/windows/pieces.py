@@ -1,8 +1,8 @@
 """Object decomposition (S3 §6.2): a join condition is no box, so it is cut into several.
 
 A conjunct with tests between the sides is cut along the join axis of the left feed, into as many
-pieces as asked; each piece bounds the other axes of tests that speak of that axis. What the pieces
-hold beside the region, refinement drops.
+pieces as requested; each piece bounds the other axes of tests that speak of that axis. What is in
+the pieces and not in the region, refinement drops.
 
 Law: a point that satisfies the conjunct lies in exactly one of its pieces.
 """

@@ -1,47 +1,43 @@
 """Ranges: for a new tuple a conjunct is a range on each axis of the other side, and a run of rows.
 
-The window is sorted along each axis. The range with the fewest entries is taken, by binary search,
+The window is sorted along each axis. The range with the fewest entries is found by binary search,
 and those entries are tested by everything that the conjunct asks. The tests between the sides are
-searched by themselves, so a rounded sum is a border like any other. Where little is asked of a long
-window, its order costs more than it saves: `runs` tests the runs of rows.
+searched by themselves, so a rounded sum is a border like any other. Where few conjuncts meet a
+long window, its order costs more than it saves: `runs` tests the runs of rows.
 
-Law: the entries taken are a superset of those that pair, and each is tested exactly.
+Law: the entries found are a superset of those that pair, and each is tested exactly.
 """
 
 import numpy as np
 
 from fencepost.joins.windows import range_kernels
-from fencepost.joins.windows.conjuncts import Sought
-from fencepost.joins.windows.inputs import Held, New, Standing
+from fencepost.joins.windows.inputs import WindowProbe
 from fencepost.joins.windows.pairs import Pairs, grown
 from fencepost.tuples import Doubles, Int32s, Int64s
 
 FEWEST = 1 << 12  # room for pairs to begin with
 
 
-def probe(new: New, standing: Standing, sought: Sought, held: Held) -> Pairs:
-    """Find the pairs. O(d n log n), O(d log n) a conjunct held, and O(1) for each entry tested."""
-    order = np.argsort(standing.values, axis=1).astype(np.int32)
-    along = np.take_along_axis(standing.values, order.astype(np.int64), axis=1)
-    return _found(new, standing, sought, held, along, order)
+def search(probe: WindowProbe) -> Pairs:
+    """Find the pairs. O(d n log n), O(d log n) a conjunct matched, O(1) an entry tested."""
+    values = probe.standing.values
+    order = np.argsort(values, axis=1).astype(np.int32)
+    along = np.take_along_axis(values, order.astype(np.int64), axis=1)
+    return _found(probe, along, order)
 
 
-def runs(new: New, standing: Standing, sought: Sought, held: Held) -> Pairs:
-    """Find the pairs, with nothing sorted. O(log n) a conjunct held, O(1) a row of its window."""
-    unsorted = (len(standing.values), 0)
-    return _found(new, standing, sought, held, np.empty(unsorted), np.empty(unsorted, np.int32))
+def scan_runs(probe: WindowProbe) -> Pairs:
+    """Find the pairs, with nothing sorted. O(log n) a conjunct matched, O(1) a row of a window."""
+    unsorted = (len(probe.standing.values), 0)
+    return _found(probe, np.empty(unsorted), np.empty(unsorted, np.int32))
 
 
-def _found(
-    new: New, standing: Standing, sought: Sought, held: Held, along: Doubles, order: Int32s
-) -> Pairs:
+def _found(probe: WindowProbe, along: Doubles, order: Int32s) -> Pairs:
     old, query = np.empty(FEWEST, np.int32), np.empty(FEWEST, np.int32)
-    ends = np.zeros(len(new.ts) + 1, np.int64)
-    state = np.zeros(3, np.int64)  # the new tuple, the conjunct held, the pairs so far
+    ends = np.zeros(len(probe.new.ts) + 1, np.int64)
+    state = np.zeros(3, np.int64)  # the new tuple, the conjunct matched, the pairs so far
     while True:
-        wanted = range_kernels.find(
-            new, standing, sought, held, along, order, old, query, ends, state
-        )
+        wanted = range_kernels.find(probe, along, order, old, query, ends, state)
         if wanted == 0:
             break
         size = 2 * len(old) + int(wanted)

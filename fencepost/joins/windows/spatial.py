@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from fencepost.joins.windows.conjuncts import ArithmeticTests, Terms
-from fencepost.joins.windows.inputs import New, Standing
+from fencepost.joins.windows.inputs import NewTuples, StandingWindow
 from fencepost.joins.windows.kernels import rows
 from fencepost.joins.windows.pairs import Pairs
 from fencepost.joins.windows.pieces import decomposed
@@ -42,14 +42,14 @@ class SpatialPairs:
 
     @classmethod
     def build(cls, queries: WindowJoins, term: Int32s, terms: Terms, pieces: int) -> Self:
-        """Cut the conjuncts, and lay the pieces out with their windows."""
+        """Cut the conjuncts, and index the pieces with their windows."""
         boxes, conjunct = decomposed(queries, pieces)
         own = term[conjunct]
         far = np.stack([terms.window[own], terms.last[own]]).astype(np.float64)
         lo = np.concatenate([boxes.lo, [np.zeros(len(own)), np.ones(len(own))]])
-        laid = Boxes.of(lo, np.concatenate([boxes.hi, np.nextafter(far, np.inf)]))
+        whole = Boxes.of(lo, np.concatenate([boxes.hi, np.nextafter(far, np.inf)]))
         tests = ArithmeticTests(queries.test_ptr, queries.tests, queries.plus).take(conjunct)
-        regions = Regions.build(laid, "spatial_join", query=conjunct.astype(np.int32), exact=tests)
+        regions = Regions.build(whole, "spatial_join", query=conjunct.astype(np.int32), exact=tests)
         owner = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(queries.ptr))
         return cls(regions, owner, term)
 
@@ -58,7 +58,7 @@ class SpatialPairs:
         """Bytes of the index, and of whose each conjunct is."""
         return self.regions.nbytes + self.query.nbytes + self.term.nbytes
 
-    def probe(self, side: int, new: New, standing: Standing, terms: Terms) -> Pairs:
+    def probe(self, side: int, new: NewTuples, standing: StandingWindow, terms: Terms) -> Pairs:
         """Join all pairs that any window holds, AT_ONCE of them together."""
         kinds = range(len(terms.last) - terms.wide, len(terms.last))
         parts = []
@@ -74,7 +74,7 @@ class SpatialPairs:
         return Pairs.together(parts)
 
     def _some(
-        self, side: int, new: New, standing: Standing, terms: Terms, i: int, old: Int64s
+        self, side: int, new: NewTuples, standing: StandingWindow, terms: Terms, i: int, old: Int64s
     ) -> Pairs:
         """Join one new tuple with some old ones."""
         mine = np.repeat(new.values[:, [i]], len(old), axis=1)
@@ -92,23 +92,25 @@ class SpatialPairs:
         self.regions.check()
 
     def describe(self) -> str:
-        """Say how many pieces there are, and how they are laid out."""
+        """Say how many pieces there are, and how they are indexed."""
         return f"{len(self.regions.index.boxes):,} pieces; {self.regions.index.describe()}"
 
 
-def _distances(new: New, standing: Standing, i: int, old: Int64s) -> tuple[Int64s, Int64s]:
+def _distances(
+    new: NewTuples, standing: StandingWindow, i: int, old: Int64s
+) -> tuple[Int64s, Int64s]:
     """Give the distances of a pair in time and in count."""
     ts = standing.ts[old]
     time: Int64s = np.maximum(np.abs(new.ts[i] - ts), new.mark[i] - ts)
-    return time, new.taken[i] - standing.place[old]
+    return time, new.accepted[i] - standing.place[old]
 
 
 def _allowed(
-    new: New, standing: Standing, terms: Terms, i: int, old: Int64s, term: Int32s
+    new: NewTuples, standing: StandingWindow, terms: Terms, i: int, old: Int64s, term: Int32s
 ) -> Bools:
     """Test times, places, registration and validity exactly."""
     time, count = _distances(new, standing, i, old)
-    held: Bools = (time <= terms.window[term]) & (count >= 1) & (count <= terms.last[term])
-    held &= old >= standing.since[term]
-    held &= (terms.valid_from[term] <= new.ts[i]) & (new.ts[i] < terms.valid_to[term])
-    return held
+    passed: Bools = (time <= terms.window[term]) & (count >= 1) & (count <= terms.last[term])
+    passed &= old >= standing.since[term]
+    passed &= (terms.valid_from[term] <= new.ts[i]) & (new.ts[i] < terms.valid_to[term])
+    return passed

@@ -126,14 +126,14 @@ def _counting(share: JoinShare, rows: pa.Table) -> pa.Table:
 def _side_state(
     share: JoinShare, side: int, members: pa.Table, live: pa.Table, waiting: pa.Table
 ) -> SideState:
-    """Lay the logs out as the state that the engine goes on from."""
+    """Build from the logs the state that the engine continues from."""
     feed = share.feeds[side]
     mine = [_of_feed(rows, feed) for rows in (members, live, waiting)]
     state = SideState.empty(feed, share.axes[feed]).with_heads(mine[0]).with_live(mine[1])
     batch, gone = _waiting(feed, share.axes[feed], mine[2])
-    taken = int(state.live.place[-1]) + 1 if len(state.live) else 0
+    accepted = int(state.live.place[-1]) + 1 if len(state.live) else 0
     return replace(
-        state, waiting=batch, waiting_gone=gone, taken=taken, watermark=share.watermarks[side]
+        state, waiting=batch, waiting_gone=gone, accepted=accepted, watermark=share.watermarks[side]
     )
 
 

@@ -109,8 +109,8 @@ def _names(bands: BandJoins) -> Iterable[tuple[str, int]]:
 
 def _counts(outcome: JoinOutcome) -> dict[str, int]:
     counts = {"accepted": sum(outcome.accepted), "waiting": sum(outcome.waiting)}
-    for taken in outcome.taken:
-        many = np.bincount(taken.rejected.reason, minlength=len(REASONS))
+    for side in outcome.sides:
+        many = np.bincount(side.rejected.reason, minlength=len(REASONS))
         for code, reason in enumerate(REASONS[1:], 1):
             counts[reason] = counts.get(reason, 0) + int(many[code])
     return counts

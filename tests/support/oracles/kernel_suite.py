@@ -69,18 +69,18 @@ def ordered(found: Events) -> Numbers:
 def check_rank_kernels(walked: Walk) -> None:
     """On a path, with the pointers that its heads bring."""
     path, runs = walked.path, len(walked.path.stream)
-    for standing in walked.standings:
-        columns, axis = as_posts(standing.posts), standing.posts.axis
+    for ranking in walked.rankings:
+        columns, axis = as_posts(ranking.posts), ranking.posts.axis
         found = np.full((2, len(path)), -7, np.int32)
-        if standing.segment is not None:
-            kernels.ranks_within(columns, path.steps, standing.segment, 0, runs, *found)
+        if ranking.segment is not None:
+            kernels.ranks_within(columns, path.steps, ranking.segment, 0, runs, *found)
         else:
             known = np.stack([path.begun[axis], path.ended[axis]], axis=1)
             kernels.ranks_near(columns, path.steps, 0, runs, known, *found)
             again = np.full((2, len(path)), -7, np.int32)
             kernels.ranks(columns, path.values[axis], 0, len(path), *again)
             assert np.array_equal(again, found)
-        assert np.array_equal(found, [standing.begun, standing.ended])
+        assert np.array_equal(found, [ranking.begun, ranking.ended])
 
 
 class Passing:
@@ -201,7 +201,7 @@ def walk_checks() -> Iterator[tuple[str, Check]]:
         walks["layered"] = walk_of(crowd(shape, 2), layered=True)
         for cut, walked in walks.items():
             yield f"ranks of {name}, {cut}", partial(check_rank_kernels, walked)
-            for s in walked.standings:
+            for s in walked.rankings:
                 one = Passing(s.posts, walked.path.steps, s.begun, s.ended)
                 yield f"plain list of {name}", partial(check_count_and_fill, one)
                 yield f"leaps of {name}", partial(check_leap, one)

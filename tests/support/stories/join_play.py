@@ -208,7 +208,7 @@ def told(state: LaneState) -> list[Any]:
                 strict=True,
             )
         )
-        found.append((heads, waiting, side.live_table().to_pylist(), side.taken, side.watermark))
+        found.append((heads, waiting, side.live_table().to_pylist(), side.accepted, side.watermark))
     return found
 
 
