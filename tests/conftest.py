@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
+from fencepost.kernel_cache import fingerprint
 from tests.support.budgets import over_twice, seconds_by_room, summary
 from tests.support.oracles.figures import told
 
@@ -36,10 +37,11 @@ def pytest_configure(config: pytest.Config) -> None:
     """Runs before any test module is imported: Numba reads its cache folder when it is imported.
 
     Two processes that compile into one folder can load each other's machine code (numba issue
-    4807), so each xdist worker has its own, and the commands that a test starts inherit it.
+    4807), so each xdist worker has its own, and the commands that a test starts inherit it. A
+    change of any kernel, or of a record that one is given, takes a new folder.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
-    os.environ["NUMBA_CACHE_DIR"] = str(CACHE / "numba" / worker)
+    os.environ["NUMBA_CACHE_DIR"] = str(CACHE / "numba" / fingerprint() / worker)
     set_hypothesis_home_dir(CACHE / "hypothesis")
     for name, examples in EXAMPLES.items():
         settings.register_profile(

@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from fencepost.kernel_cache import fingerprint
 from pipelines.spark.environment.faults import SetupError
 
 
@@ -33,8 +34,8 @@ class Place:
 
     @property
     def kernels(self) -> Path:
-        """The folder of the kernels' machine code: Numba's cache."""
-        return self.root / "kernels"
+        """The folder of the kernels' machine code: Numba's cache, of the engine as it is."""
+        return self.root / "kernels" / fingerprint()
 
     @property
     def java_answers(self) -> Path:
