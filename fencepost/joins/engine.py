@@ -18,7 +18,7 @@ import pyarrow as pa
 from fencepost.errors import InputError, StateError
 from fencepost.joins.admission import SideOutcome, Turns, accept
 from fencepost.joins.index import LaneIndex
-from fencepost.joins.probe import Bands, JoinStep, Planes, Windows, grown, remaining
+from fencepost.joins.probe import Bands, LaneStep, Planes, Windows, grown, remaining
 from fencepost.joins.results import BandPiece, no_changes, no_pairs
 from fencepost.joins.state import LaneState, SideState
 from fencepost.lanes import lane_of
@@ -37,7 +37,7 @@ class JoinOutcome:
     sides  of each side what became of its tuples      newly  the band joins newly in force
     """
 
-    step: JoinStep
+    step: LaneStep
     sides: tuple[SideOutcome, SideOutcome]
     newly: Int32s
 
@@ -168,7 +168,7 @@ def step(  # noqa: PLR0913  the lane's four, and the options by name
     )
     turns = Turns.of(left.tuples, right.tuples)
     accepted = (left.tuples, right.tuples)
-    done = JoinStep(state, after, accepted, turns, marks, index, registry)
+    done = LaneStep(state, after, accepted, turns, marks, index, registry)
     rows = np.empty(0, np.int32) if newly is None else np.unique(newly).astype(np.int32)
     return JoinOutcome(done, (left, right), rows)
 

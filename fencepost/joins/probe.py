@@ -24,7 +24,7 @@ Column = TypeVar("Column", Doubles, Bools)
 
 
 @dataclass(frozen=True, eq=False)
-class JoinStep:
+class LaneStep:
     """A step, as far as what it leads to depends on it.
 
     marks  int64[deliveries + 1], the lane's watermark before each delivery, and after the last
@@ -42,7 +42,7 @@ class JoinStep:
 class Windows:
     """The window joins on their way through a step: of each side what lives, up to some turn."""
 
-    def __init__(self, step: JoinStep) -> None:
+    def __init__(self, step: LaneStep) -> None:
         self.step = step
         self.live = [side.live for side in step.before.sides]
         self.added = [0, 0]
@@ -122,7 +122,7 @@ class Planes:
 class Bands:
     """The band joins on their way through a step: the planes, up to some turn."""
 
-    def __init__(self, step: JoinStep, planes: Planes) -> None:
+    def __init__(self, step: LaneStep, planes: Planes) -> None:
         if planes.state is not step.before or planes.index is not step.index:
             raise StateError("the planes are not those of the state and the joins of the step")
         planes.state = None

@@ -19,8 +19,8 @@ import numpy as np
 from fencepost.errors import InputError
 from fencepost.joins.bands import kernels, move_kernels, result_kernels
 from fencepost.joins.bands.changes import BandChanges, BandPairs, ChangeColumns
+from fencepost.joins.bands.partition import StabbingPartition
 from fencepost.joins.bands.points import Points
-from fencepost.joins.bands.stabbing import StabbingPartition
 from fencepost.matches.result import FEWEST, ProbeResult
 from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s
 
