@@ -1,13 +1,13 @@
 """Do the rows of a lake keep what was promised? Two kinds of checks, and one way to report.
 
-`contracts.py` holds the rows of tables against the promises of `schemas.expectations`, all of a
-table in one pass (`one_pass.py`); Great Expectations documents them (`site.py`, `docs.py`).
-`own.py` asks one SQL aggregate each: whether every row is accounted for, crossings and changes
+`contracts.py` checks the rows of tables for the promises of `schemas.expectations`, all of a table
+in one pass (`one_pass.py`); Great Expectations documents them (`site.py`, `docs.py`).
+`own.py` runs one SQL aggregate each: whether every row is accounted for, crossings and changes
 alternate, the state is the newest, ledgers have no gaps, nothing is stale; and audits do a bounded
 sample of the work once more, by other means. A feed has checks of its own, and so has a pair of
 feeds that are joined. `Moment` makes any of them, unless it passed and nothing has changed since.
 
-`whole.py` looks at the files themselves: whether their bytes are those that were written.
+`whole.py` checks the files themselves: whether their bytes are those that were written.
 
 Law: a check reads what is published, of one moment, and changes nothing in the lake.
 """

@@ -15,7 +15,7 @@ from pipelines.ingest.refusals import Unanswered
 
 if TYPE_CHECKING:
     from pipelines.epochs.drive import GroupReport
-    from pipelines.ingest.report import IngestReport
+    from pipelines.ingest.deliveries import IngestReport
     from pipelines.lanes import Lane
     from pipelines.runs.run import RunReport
 

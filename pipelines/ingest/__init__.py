@@ -6,7 +6,7 @@
 quarantined rows and refused deliveries again.
 """
 
-from pipelines.ingest.report import IngestReport
+from pipelines.ingest.deliveries import IngestReport
 from pipelines.ingest.retry import retry
 from pipelines.ingest.run import ingest, recover
 

@@ -25,6 +25,7 @@ from pipelines.ingest.deliveries import (
     UNREADABLE,
     UPDATES,
     VANISHED,
+    IngestReport,
     Planned,
     Rejection,
     Runs,
@@ -34,7 +35,6 @@ from pipelines.ingest.landing import Known, LandedDelivery, NewDelivery, key_of_
 from pipelines.ingest.landing.folder import File, content_of, hash_of
 from pipelines.ingest.recount import quarantined
 from pipelines.ingest.refusals import REPEAT, refuse_unnamed, unanswered
-from pipelines.ingest.report import IngestReport
 from pipelines.ingest.run import Candidate, take_all
 from pipelines.lake.sequence import ARRIVALS, latest
 from pipelines.lake.store import Store

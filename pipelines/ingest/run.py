@@ -18,11 +18,20 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from pipelines.ingest import delta_source
-from pipelines.ingest.deliveries import Outcome, Planned, Rejection, Runs, first_row, unfinished
+from pipelines.ingest.deliveries import (
+    IngestReport,
+    Outcome,
+    Planned,
+    Progress,
+    Rejection,
+    Runs,
+    first_row,
+    no_report,
+    unfinished,
+)
 from pipelines.ingest.execute import carry_out
 from pipelines.ingest.landing import KnownFiles, LandedDelivery, Looked, Refusal, look
 from pipelines.ingest.landing.news import Outside, outside
-from pipelines.ingest.report import IngestReport, Progress, no_report
 from pipelines.lake.crash_points import point
 from pipelines.lake.sequence import ARRIVALS, take_numbers
 from pipelines.lake.store import Store

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING
 
 from pipelines import ingest
 from pipelines.epochs.drive import GroupReport, Lake, advance, finish
+from pipelines.ingest.deliveries import IngestReport
 from pipelines.ingest.refusals import Unanswered, unanswered
-from pipelines.ingest.report import IngestReport
 from pipelines.lake.lock import Lock
 from pipelines.lake.store import Store
 from pipelines.progress import Progress, no_progress

@@ -16,7 +16,7 @@ PAIRS = 2_000
 
 
 def followed(scope: CheckScope, _: Sequence[str]) -> str:
-    """Give a row for each crossing and transition of the pairs, as in `accounting`.
+    """Give a row for each crossing and transition of the pairs, as in `feed_sql`.
 
     Versions that stood, did not and stood again along the epochs are left out.
     """

@@ -16,7 +16,7 @@ from pipelines.cli.help import page, pages
 from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed, print_json
 
 if TYPE_CHECKING:
-    from pipelines.ingest.report import IngestReport
+    from pipelines.ingest.deliveries import IngestReport
 
 MOST_ROWS = 2**62
 """The largest limit that DuckDB accepts."""

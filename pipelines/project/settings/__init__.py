@@ -1,7 +1,7 @@
 """What `fencepost.toml` declares: where the lake is, how a run goes, which feeds there are.
 
 `keys.py` declares every key once; the reading, the file that `fencepost init` writes and
-docs/configuration.md all come from there. `declared.py` is what is read, `loading.py` reads it,
+docs/configuration.md all come from there. `model.py` is what is read, `loading.py` reads it,
 `names.py` says what may be called how.
 """
 
