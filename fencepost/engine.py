@@ -312,7 +312,15 @@ def _changed(walked: Walk | Difference, heads: Heads) -> Heads:
             begun[ranking.posts.axis] = ranking.begun[last]
             ended[ranking.posts.axis] = ranking.ended[last]
     names = path.names.take(pa.array(path.stream))
-    return Heads(heads.axes, names, path.ts[last], path.values[:, last], begun, ended, heads.index)
+    return Heads(
+        axes=heads.axes,
+        names=names,
+        ts=path.ts[last],
+        values=path.values[:, last],
+        begun=begun,
+        ended=ended,
+        index=heads.index,
+    )
 
 
 def _timed(queries: QuerySet, found: Events) -> Int64s:

@@ -67,7 +67,9 @@ def cross(
         raise InputError(f"method '{method}' was given, expected one of: {', '.join(METHODS)}")
     if method == "difference":
         holders = _holders(index, path.values[:, _steps(path)[1]])
-        return Difference(index.stabbing, path, holders, fast, threads), Chosen(method, "requested")
+        return Difference(
+            matcher=index.stabbing, path=path, holders=holders, fast=fast, threads=threads
+        ), Chosen(method, "requested")
     walked = walk(index, path, fast=fast, threads=threads)
     if method == "walk":
         return walked, Chosen(method, "requested")
@@ -75,7 +77,14 @@ def cross(
     if chosen.method == "walk":
         return walked, chosen
     holders = (chosen.w or 0.0) * len(index)
-    return Difference(index.stabbing, path, holders, fast, threads, walked.rankings), chosen
+    return Difference(
+        matcher=index.stabbing,
+        path=path,
+        holders=holders,
+        fast=fast,
+        threads=threads,
+        rankings=walked.rankings,
+    ), chosen
 
 
 def _chosen(walked: Walk) -> Chosen:
@@ -165,15 +174,15 @@ def _some(path: Path) -> Path:
     np.cumsum(counts, out=starts[1:])
     places = np.repeat(begins - starts[:-1], counts) + np.arange(starts[-1])
     return Path(
-        path.names,
-        path.stream[runs],
-        starts,
-        np.ascontiguousarray(path.values[:, places]),
-        path.ts[places],
-        path.delivery[places],
-        np.zeros(len(runs), np.bool_),
-        path.begun[:, runs],
-        path.ended[:, runs],
+        names=path.names,
+        stream=path.stream[runs],
+        starts=starts,
+        values=np.ascontiguousarray(path.values[:, places]),
+        ts=path.ts[places],
+        delivery=path.delivery[places],
+        fresh=np.zeros(len(runs), np.bool_),
+        begun=path.begun[:, runs],
+        ended=path.ended[:, runs],
     )
 
 

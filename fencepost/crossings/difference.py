@@ -29,7 +29,7 @@ COMPILE_FROM = 50_000  # places from which the compiled comparison is worth load
 NOWHERE = -2
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Difference:
     """The difference along a path, in the place of a walk: it leaves no pointers behind."""
 

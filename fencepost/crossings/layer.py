@@ -43,7 +43,7 @@ class Striped:
         return Stripes(self.across, self.ruler.origin, self.ruler.scale, self.ruler.cells)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Layer:
     """n queries, ready for the walk.
 
@@ -102,15 +102,15 @@ class Layer:
         whole = bool(checked or checked_named or sighted)
         bounds = np.stack([queries.lo.T, queries.hi.T], axis=2) if whole else np.empty((0, 0, 2))
         return cls(
-            queries,
-            slot,
-            tuple(plain),
-            tuple(plain_named),
-            tuple(checked),
-            tuple(checked_named),
-            np.ascontiguousarray(bounds),
-            named.names,
-            sighted,
+            queries=queries,
+            slot=slot,
+            plain=tuple(plain),
+            plain_named=tuple(plain_named),
+            checked=tuple(checked),
+            checked_named=tuple(checked_named),
+            bounds=np.ascontiguousarray(bounds),
+            names=named.names,
+            sighted=sighted,
         )
 
     @cached_property
@@ -121,14 +121,14 @@ class Layer:
         query = np.repeat(np.arange(len(q), dtype=np.int32), counts)
         asks = (~_always(q) | (counts > 1))[query]
         return BoxColumns(
-            self.bounds,
-            query,
-            asks,
-            bool(asks.any()),
-            q.box_ptr,
-            q.valid_from,
-            q.valid_to,
-            self.slot,
+            bounds=self.bounds,
+            query=query,
+            asks=asks,
+            careful=bool(asks.any()),
+            first=q.box_ptr,
+            valid_from=q.valid_from,
+            valid_to=q.valid_to,
+            slot=self.slot,
         )
 
     def lists(self) -> Iterator[PostList]:
@@ -198,20 +198,20 @@ class Layer:
 def as_posts(posts: PostList) -> Posts:
     """Give a list to the kernels."""
     return Posts(
-        posts.axis,
-        posts.ruler.origin,
-        posts.ruler.scale,
-        posts.ruler.cells,
-        posts.cells,
-        posts.begin_posts,
-        posts.begin_ids,
-        posts.begin_far,
-        posts.begin_whole,
-        posts.end_posts,
-        posts.end_ids,
-        posts.end_far,
-        posts.end_whole,
-        posts.narrowest,
+        axis=posts.axis,
+        origin=posts.ruler.origin,
+        scale=posts.ruler.scale,
+        ruler_cells=posts.ruler.cells,
+        cells=posts.cells,
+        begin_posts=posts.begin_posts,
+        begin_ids=posts.begin_ids,
+        begin_far=posts.begin_far,
+        begin_whole=posts.begin_whole,
+        end_posts=posts.end_posts,
+        end_ids=posts.end_ids,
+        end_far=posts.end_far,
+        end_whole=posts.end_whole,
+        narrowest=posts.narrowest,
     )
 
 

@@ -16,7 +16,7 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 HEAD = -1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Path:
     """m places in runs, a run a stream that has new tuples. 8 d + 20 bytes a place."""
 
@@ -65,15 +65,15 @@ class Path:
         begun, ended = np.full((2, len(values), len(of_run)), UNKNOWN, np.int32)
         begun[:, ~fresh], ended[:, ~fresh] = heads.begun[:, at], heads.ended[:, at]
         return cls(
-            names,
-            of_run,
-            starts.astype(np.int64),
-            all_values,
-            all_ts,
-            of_place,
-            fresh,
-            begun,
-            ended,
+            names=names,
+            stream=of_run,
+            starts=starts.astype(np.int64),
+            values=all_values,
+            ts=all_ts,
+            delivery=of_place,
+            fresh=fresh,
+            begun=begun,
+            ended=ended,
         )
 
     def __len__(self) -> int:

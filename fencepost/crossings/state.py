@@ -19,7 +19,7 @@ from fencepost.tuples import Doubles, Int32s, Int64s
 UNKNOWN = -1
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Heads:
     """The last tuple of each of n streams: 8 + 16 d bytes a stream beside its id.
 
@@ -43,7 +43,13 @@ class Heads:
         pointers = np.empty((d, 0), np.int32)
         names = pa.array([], pa.string())
         return cls(
-            tuple(axes), names, np.empty(0, np.int64), np.empty((d, 0)), pointers, pointers, ""
+            axes=tuple(axes),
+            names=names,
+            ts=np.empty(0, np.int64),
+            values=np.empty((d, 0)),
+            begun=pointers,
+            ended=pointers,
+            index="",
         )
 
     def __len__(self) -> int:
@@ -110,11 +116,11 @@ class Heads:
         other = pc.not_equal(table["index"], index).to_numpy(zero_copy_only=False)
         flat = np.where(other.astype(np.bool_)[:, None, None], UNKNOWN, flat).astype(np.int32)
         return cls(
-            tuple(axes),
-            table["stream_id"].combine_chunks().cast(pa.string()),
-            table["ts"].to_numpy().astype(np.int64),
-            values,
-            np.ascontiguousarray(flat[:, :, 0].T),
-            np.ascontiguousarray(flat[:, :, 1].T),
-            index,
+            axes=tuple(axes),
+            names=table["stream_id"].combine_chunks().cast(pa.string()),
+            ts=table["ts"].to_numpy().astype(np.int64),
+            values=values,
+            begun=np.ascontiguousarray(flat[:, :, 0].T),
+            ended=np.ascontiguousarray(flat[:, :, 1].T),
+            index=index,
         )

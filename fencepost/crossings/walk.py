@@ -55,7 +55,7 @@ class Suspect:
     segment: Int32s  # [run]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Walk:
     """A path walked past an index. `standings` is the first pass; `events` is the second."""
 
@@ -130,7 +130,14 @@ def walk(index: BorderIndex, path: Path, *, fast: bool | None = None, threads: i
                 rankings.append(Ranking(number, posts, own, begun, ended))
             suspects += [Suspect(layer, posts, WHOLE, own) for posts in layer.checked_named]
         suspects += [Suspect(layer, s.posts, s.stripes, everyone) for s in layer.checked]
-    return Walk(index, path, tuple(rankings), tuple(suspects), compiled, threads)
+    return Walk(
+        index=index,
+        path=path,
+        rankings=tuple(rankings),
+        suspects=tuple(suspects),
+        fast=compiled,
+        threads=threads,
+    )
 
 
 def _ranks(

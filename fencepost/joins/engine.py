@@ -168,7 +168,15 @@ def step(  # noqa: PLR0913  the lane's four, and the options by name
     )
     turns = Turns.of(left.tuples, right.tuples)
     accepted = (left.tuples, right.tuples)
-    done = LaneStep(state, after, accepted, turns, marks, index, registry)
+    done = LaneStep(
+        before=state,
+        after=after,
+        accepted=accepted,
+        turns=turns,
+        marks=marks,
+        index=index,
+        registry=registry,
+    )
     rows = np.empty(0, np.int32) if newly is None else np.unique(newly).astype(np.int32)
     return JoinOutcome(done, (left, right), rows)
 

@@ -33,7 +33,7 @@ class PlaneBands(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LaneIndex:
     """The joins of one ordered pair of feeds, ready for tuples.
 
@@ -70,7 +70,14 @@ class LaneIndex:
         index = WindowIndex.build(windows)
         every = windows if whole is None else whole
         earliest = int(every.registered.min(initial=FOREVER))
-        return cls(windows, bands, index, Reach.of(every), earliest, tuple(planes))
+        return cls(
+            windows=windows,
+            bands=bands,
+            window_index=index,
+            reach=Reach.of(every),
+            earliest=earliest,
+            planes=tuple(planes),
+        )
 
     @property
     def lane(self) -> str:

@@ -23,7 +23,7 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 Column = TypeVar("Column", Doubles, Bools)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LaneStep:
     """A step, as far as what it leads to depends on it.
 
@@ -177,11 +177,11 @@ def _came_in(plane: PlaneBands, found: BandPairs) -> Changed:
 def _changed(plane: PlaneBands, found: BandChanges, begin: int) -> Changed:
     """Number updates from the first turn, and queries as in the set."""
     return Changed(
-        found.update + begin,
-        plane.rows[found.query],
-        found.change,
-        found.left_stream,
-        found.right_stream,
-        found.left_value,
-        found.right_value,
+        turn=found.update + begin,
+        query=plane.rows[found.query],
+        change=found.change,
+        left=found.left_stream,
+        right=found.right_stream,
+        left_value=found.left_value,
+        right_value=found.right_value,
     )

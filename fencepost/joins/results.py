@@ -168,5 +168,13 @@ def _affected(queries: BandJoins, sides: Sides, turns: Turns, found: Changed) ->
 def no_changes(queries: BandJoins, sides: Sides) -> BandPiece:
     """The columns of changes without a row."""
     none, nobody, nothing = np.empty(0, np.int64), np.empty(0, np.int32), np.empty(0)
-    found = Changed(none, nobody, np.empty(0, np.int8), nobody, nobody, nothing, nothing)
+    found = Changed(
+        turn=none,
+        query=nobody,
+        change=np.empty(0, np.int8),
+        left=nobody,
+        right=nobody,
+        left_value=nothing,
+        right_value=nothing,
+    )
     return band_piece(queries, sides, Turns.empty(), found, registered=False)

@@ -20,7 +20,7 @@ from fencepost.lanes import lane_of
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s, TupleBatch
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class SideState:
     """One feed of a lane: n streams, 9 + 8 d bytes each beside its id, and what waits and lives.
 
@@ -49,15 +49,15 @@ class SideState:
         """Nothing was ever seen."""
         none = np.empty(0, np.bool_)
         return cls(
-            feed,
-            tuple(axes),
-            pa.array([], pa.string()),
-            np.empty(0, np.int64),
-            np.empty((len(axes), 0)),
-            none,
-            TupleBatch.empty(feed, axes),
-            none,
-            Live.empty(len(axes)),
+            feed=feed,
+            axes=tuple(axes),
+            names=pa.array([], pa.string()),
+            ts=np.empty(0, np.int64),
+            values=np.empty((len(axes), 0)),
+            member=none,
+            waiting=TupleBatch.empty(feed, axes),
+            waiting_gone=none,
+            live=Live.empty(len(axes)),
         )
 
     def __len__(self) -> int:

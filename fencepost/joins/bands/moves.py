@@ -34,12 +34,12 @@ class Moves(NamedTuple):
         """Nothing is queued, and nothing known of how far a stream may go."""
         shape = now.shape
         return cls(
-            now.copy(),
-            np.zeros(shape, np.bool_),
-            np.zeros(shape, np.int32),
-            np.zeros(2, np.int64),
-            np.zeros(shape),
-            np.zeros(shape),
-            np.full(shape, -1, np.int64),
-            np.zeros(2, np.int64),
+            listed=now.copy(),
+            is_queued=np.zeros(shape, np.bool_),
+            queue=np.zeros(shape, np.int32),
+            queued=np.zeros(2, np.int64),
+            lo=np.zeros(shape),
+            hi=np.zeros(shape),
+            stamp=np.full(shape, -1, np.int64),
+            version=np.zeros(2, np.int64),
         )

@@ -36,7 +36,7 @@ class BandGroups(NamedTuple):
     high_ends: Doubles
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class StabbingPartition:
     """n closed bands, rows 0 to n − 1, in τ groups. 40 bytes a band, 36 a group.
 
@@ -227,7 +227,18 @@ class StabbingPartition:
             inside[: len(stabs)] = stabs
         stab = np.clip(inside, lows[last], highs[last])
         covers = np.stack([lows[first], highs[first]])
-        return cls(low, high, ptr, stab, covers, by_low, lows, by_high, highs, witnesses)
+        return cls(
+            low=low,
+            high=high,
+            ptr=ptr,
+            stabs=stab,
+            covers=covers,
+            by_low=by_low,
+            lows=lows,
+            by_high=by_high,
+            highs=highs,
+            witnesses=witnesses,
+        )
 
     def _places(
         self, bounds: Doubles, added: Doubles, group: Int32s, rows: Int32s

@@ -50,7 +50,7 @@ class PointColumns(NamedTuple):
     now: Signed
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, kw_only=True)
 class Points:
     """m entries of two sides in leaves of up to LEAF.
 
@@ -80,7 +80,7 @@ class Points:
         now = np.full((2, most + 1), np.nan)
         sizes = [-(-len(streams) * 4 // (3 * leaf)) for streams, _ in sides]
         cells = CellCounts.over((sides[LEFT][1], sides[RIGHT][1]))
-        points = cls(_empty(sum(sizes) + 4, leaf), now, cells, Moves.of(now))
+        points = cls(leaves=_empty(sum(sizes) + 4, leaf), now=now, cells=cells, moves=Moves.of(now))
         for side, (streams, values) in enumerate(sides):
             now[side, streams] = values
             points.moves.listed[side, streams] = values
@@ -227,14 +227,14 @@ class Points:
 
 def _empty(count: int, leaf: int) -> Leaves:
     return Leaves(
-        np.zeros((count, leaf)),
-        np.zeros((count, leaf), np.int32),
-        np.zeros(count, np.int32),
-        np.zeros((2, count), np.int32),
-        np.zeros((2, count)),
-        np.zeros((2, count), np.int32),
-        np.arange(count - 1, -1, -1, dtype=np.int32),
-        np.array([0, 0, count, 0, 0], np.int64),
+        values=np.zeros((count, leaf)),
+        streams=np.zeros((count, leaf), np.int32),
+        fill=np.zeros(count, np.int32),
+        order=np.zeros((2, count), np.int32),
+        last=np.zeros((2, count)),
+        last_stream=np.zeros((2, count), np.int32),
+        spare=np.arange(count - 1, -1, -1, dtype=np.int32),
+        tally=np.array([0, 0, count, 0, 0], np.int64),
     )
 
 

@@ -99,21 +99,21 @@ class BlockScratch(NamedTuple):
 
         tests, terms = len(conditions.tests.code), len(conditions.terms.last)
         return cls(
-            rows((axes + 1) * (BLOCK + 1)),
-            np.empty(axes * (bitmap_kernels.CELLS + 1), np.int16),
-            np.empty(axes),
-            np.empty(axes),
-            np.empty(BLOCK, np.int64),
-            slots,
-            rows(used),
-            np.zeros(max(used, 1), np.int32),
-            rows(tests),
-            nobody(tests),
-            rows(terms),
-            nobody(terms),
-            rows(most + 1),
-            np.empty(max(most, 1), np.int32),
-            np.empty(max(most, 1), np.int32),
+            first_of=rows((axes + 1) * (BLOCK + 1)),
+            cells=np.empty(axes * (bitmap_kernels.CELLS + 1), np.int16),
+            lows=np.empty(axes),
+            scales=np.empty(axes),
+            ends=np.empty(BLOCK, np.int64),
+            slots=slots,
+            chosen=rows(used),
+            chosen_for=np.zeros(max(used, 1), np.int32),
+            tested=rows(tests),
+            tested_for=nobody(tests),
+            allowed=rows(terms),
+            allowed_for=nobody(terms),
+            left=rows(most + 1),
+            whose=np.empty(max(most, 1), np.int32),
+            counts=np.empty(max(most, 1), np.int32),
         )
 
 

@@ -73,7 +73,14 @@ def standing_window(live: Live, terms: Terms) -> StandingWindow:
     latest = np.maximum.accumulate(ts)
     earliest = np.minimum.accumulate(ts[::-1])[::-1].copy()
     since = np.searchsorted(live.registry, terms.registered).astype(np.int64)
-    return StandingWindow(ts, _owned(live.values, np.float64), place, latest, earliest, since)
+    return StandingWindow(
+        ts=ts,
+        values=_owned(live.values, np.float64),
+        place=place,
+        latest=latest,
+        earliest=earliest,
+        since=since,
+    )
 
 
 def _owned(column: npt.NDArray[Any], kind: type[np.generic]) -> npt.NDArray[Any]:
