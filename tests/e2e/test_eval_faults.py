@@ -87,7 +87,7 @@ def test_debug_shows_the_traceback_too(folder):
         (("--axes", "price,price"), "--axes price,price: 'price' occurs twice"),
         (("--axes", "ts"), "--axes ts: 'ts' is no axis"),
         (("--axes", "volume"), "day.csv:1: no column 'volume'"),
-        (("--clock", "ts"), "--clock ts: the clock is a column of its own"),
+        (("--clock", "ts"), "--clock ts: the clock must be a column other than"),
         (("--clock", "at"), "day.csv:1: no column 'at'"),
         (("--out", "day.csv"), "day.csv is a file, where a folder was expected"),
     ],
@@ -120,7 +120,7 @@ def test_deliveries_of_a_feed_have_the_same_axes(folder):
     written(folder, "d.csv", TICKS)
     said = evaluated(folder, "ticks=a.csv", "ticks=d.csv")
     assert said.code == 2
-    assert "d.csv: the axes are price, those of a.csv are price, volume" in said.err
+    assert "d.csv: the axes are price, but those of a.csv are price, volume" in said.err
 
 
 def test_json_lines_take_the_axes_that_the_feed_has_already(folder):
