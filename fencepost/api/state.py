@@ -66,8 +66,12 @@ class Saved:
             "lateness": self.evaluation.lateness,
             "columns": [self.columns.stream_id, self.columns.ts, self.columns.ts_unit],
             "axes": list(self.columns.axes.items()),
-            "feeds": [_feed_down(run, f"feed{n}/", tables) for n, run in enumerate(feeds.values())],
-            "joins": [_join_down(run, f"join{n}/", tables) for n, run in enumerate(joins.values())],
+            "feeds": [
+                _write_feed(run, f"feed{n}/", tables) for n, run in enumerate(feeds.values())
+            ],
+            "joins": [
+                _write_join(run, f"join{n}/", tables) for n, run in enumerate(joins.values())
+            ],
         }
         written = io.BytesIO()
         with zipfile.ZipFile(written, "w") as packed:
@@ -121,7 +125,7 @@ def _restored(
     axes = {feed["feed"]: tuple(feed["axes"]) for feed in about["feeds"]}
     rules = bind(axes)
     feeds = {
-        feed["feed"]: _feed_up(feed, f"feed{n}/", tables, rules)
+        feed["feed"]: _read_feed(feed, f"feed{n}/", tables, rules)
         for n, feed in enumerate(about["feeds"])
     }
     saved = {tuple(join["feeds"]): (n, join) for n, join in enumerate(about["joins"])}
@@ -129,9 +133,9 @@ def _restored(
     for lane, (windows, bands) in rules.joins.items():
         n, join = saved.get((windows.left, windows.right), (None, None))
         joins[lane] = (
-            _join_begun(windows, bands, feeds)
+            _begin_join(windows, bands, feeds)
             if join is None
-            else _join_up(join, f"join{n}/", tables, windows, bands)
+            else _read_join(join, f"join{n}/", tables, windows, bands)
         )
     stream_id, ts, ts_unit = about["columns"]
     declared = {feed: tuple(own) for feed, own in about["axes"]}
@@ -139,7 +143,7 @@ def _restored(
     return Saved(columns, Evaluation(feeds, joins, about["lateness"]))
 
 
-def _feed_down(run: FeedRun, prefix: str, tables: Tables) -> dict[str, Any]:
+def _write_feed(run: FeedRun, prefix: str, tables: Tables) -> dict[str, Any]:
     state = run.state
     pending = state.pending.to_table(state.heads.names)
     hashes = _definitions(state.pending.of, state.pending.query.astype(np.int64))
@@ -154,7 +158,7 @@ def _feed_down(run: FeedRun, prefix: str, tables: Tables) -> dict[str, Any]:
     }
 
 
-def _feed_up(
+def _read_feed(
     about: Mapping[str, Any], prefix: str, tables: Tables, rules: StandingQueries
 ) -> FeedRun:
     feed, axes = about["feed"], tuple(about["axes"])
@@ -197,7 +201,7 @@ def _batch_of(feed: str, axes: Sequence[str], table: pa.Table) -> TupleBatch:
     return TupleBatch.from_columns(feed, axes, ids, table["ts"].to_numpy(), np.array(values))
 
 
-def _join_down(run: "JoinRun", prefix: str, tables: Tables) -> dict[str, Any]:
+def _write_join(run: "JoinRun", prefix: str, tables: Tables) -> dict[str, Any]:
     index = run.index
     for name, side in zip(("left", "right"), run.state.sides, strict=True):
         tables[f"{prefix}{name}/heads"] = side.heads_table()
@@ -218,7 +222,7 @@ def _join_down(run: "JoinRun", prefix: str, tables: Tables) -> dict[str, Any]:
     }
 
 
-def _join_up(
+def _read_join(
     about: Mapping[str, Any],
     prefix: str,
     tables: Tables,
@@ -238,14 +242,14 @@ def _join_up(
         SideState.empty(feed, axes) for feed, axes in zip(about["feeds"], windows.axes, strict=True)
     )
     left, right = (
-        _side_up(side, f"{prefix}{name}/", numbers, tables)
+        _read_side(side, f"{prefix}{name}/", numbers, tables)
         for name, side, numbers in zip(("left", "right"), empty, about["sides"], strict=True)
     )
     index = LaneIndex.build(replace(windows, registered=registered), bands)
     return JoinRun(index, LaneState((left, right)), registry, np.array(newly, np.int32))
 
 
-def _side_up(
+def _read_side(
     side: "SideState", prefix: str, numbers: tuple[int, int | None], tables: Tables
 ) -> "SideState":
     waiting = tables[prefix + "waiting"]
@@ -259,7 +263,7 @@ def _side_up(
     )
 
 
-def _join_begun(windows: WindowJoins, bands: BandJoins, feeds: Mapping[str, FeedRun]) -> "JoinRun":
+def _begin_join(windows: WindowJoins, bands: BandJoins, feeds: Mapping[str, FeedRun]) -> "JoinRun":
     """Begin a join of feeds that are known: their last tuples are its sets, and all bands new."""
     from fencepost.api.join_run import JoinRun
     from fencepost.joins.index import LaneIndex
