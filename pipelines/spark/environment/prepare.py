@@ -40,7 +40,7 @@ def compile_kernels(place: Place, say: Say) -> None:
     """Let the workers' daemon compile the engine's kernels ahead, unless that is done."""
     if compiled(place):
         return
-    say("compiling the engine's kernels; once, 15 seconds")
+    say("compiling the engine's kernels, once; half a minute")
     begin = time.perf_counter()
     place.made(place.kernels)
     program = f"from {apart.module('spark.daemon')} import warm; warm()"
