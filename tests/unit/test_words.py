@@ -28,7 +28,6 @@ ROOMS_TO_DO: tuple[str, ...] = (
     "pipelines/lanes/",
     "pipelines/planning/",
     "pipelines/runs/",
-    "assets/",
 )
 TWINS_TO_DO = frozenset(
     """
