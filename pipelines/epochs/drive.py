@@ -15,7 +15,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 from fencepost.errors import LakeError
 from fencepost.hashing import content_hash
-from pipelines.epochs.lost import refuse_lost_plans
+from pipelines.epochs.lost_plans import refuse_lost_plans
 from pipelines.lake.append import Conflict, Unknown, committed
 from pipelines.lake.crash_points import point
 from pipelines.lake.evidence import Evidence

@@ -24,7 +24,7 @@ from pipelines.epochs.drive import (
     finish,
     plan,
 )
-from pipelines.execute.share import Answer
+from pipelines.execute.share import TaskResult
 from pipelines.execute.task import rows_hash
 from pipelines.ingest.landing import key_in_path
 from pipelines.lanes import Lane
@@ -75,7 +75,7 @@ def _up_to_date(lake: Lake, lane: Lane, keys: Sequence[str]) -> Iterator[Partiti
     """Evaluate what is missing, as many partitions in a group as the limits allow."""
     before = chain_of(lake.store, lane.name)
     groups: list[GroupReport] = []
-    told = 0
+    reported = 0
 
     def report(key: str) -> PartitionReport:
         now = _of(chain_of(lake.store, lane.name), key)
@@ -84,10 +84,10 @@ def _up_to_date(lake: Lake, lane: Lane, keys: Sequence[str]) -> Iterator[Partiti
 
     for group in advance(lake, lane, until=keys[-1]) if keys else ():
         groups.append(group)
-        while told < len(keys) and keys[told] < group.epochs[-1].key:
-            yield report(keys[told])
-            told += 1
-    for key in keys[told:]:
+        while reported < len(keys) and keys[reported] < group.epochs[-1].key:
+            yield report(keys[reported])
+            reported += 1
+    for key in keys[reported:]:
         yield report(key)
 
 
@@ -139,7 +139,7 @@ def is_proved(lake: Lake, lane: Lane, epochs: Sequence[Epoch]) -> bool:
 
 
 def _same(
-    lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch], answers: Sequence[Answer]
+    lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch], answers: Sequence[TaskResult]
 ) -> bool:
     stand = rows_of(lake, name, chain, epochs)
     hashed = 0

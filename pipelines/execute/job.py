@@ -15,9 +15,8 @@ from typing import ClassVar, Protocol
 
 from fencepost.errors import LakeError
 from fencepost.hashing import added, content_hash
-from pipelines.execute.choices import together
 from pipelines.execute.logs import AsOf
-from pipelines.execute.share import Answer, Share, Step
+from pipelines.execute.share import FeedStep, Share, TaskResult, merged_choices
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
@@ -89,13 +88,13 @@ class Job(ABC):
 
     def answers(
         self, settings: Settings, runner: Runner, *, snapshot: bool | None = None
-    ) -> list[Answer]:
+    ) -> list[TaskResult]:
         """Have the tasks done."""
         del settings
         lines = [share.to_json() for share in self.shares(snapshot=snapshot)]
-        return [Answer.from_json(line) for line in runner.run(self.work(), lines)]
+        return [TaskResult.from_json(line) for line in runner.run(self.work(), lines)]
 
-    def commit(self, answers: Sequence[Answer], seconds: Mapping[str, float]) -> list[Epoch]:
+    def commit(self, answers: Sequence[TaskResult], seconds: Mapping[str, float]) -> list[Epoch]:
         """Commit what the tasks found, table by table, and call the group done."""
         point("epochs.evaluated")
         done = self._counted(answers)
@@ -112,13 +111,13 @@ class Job(ABC):
                 append_once(self.store, name, evidence, partial(list, files), since)
                 point(f"epochs.{name}")
         at = datetime.now(UTC)
-        told = self.store.as_table(EPOCHS, [epoch.as_row(DONE, at, seconds) for epoch in done])
-        evidence = self._evidence("done", told.num_rows, content_hash(told, _AT))
+        rows = self.store.as_table(EPOCHS, [epoch.as_row(DONE, at, seconds) for epoch in done])
+        evidence = self._evidence("done", rows.num_rows, content_hash(rows, _AT))
         append_once(
             self.store,
             EPOCHS,
             evidence,
-            lambda: self.store.write(EPOCHS, told),
+            lambda: self.store.write(EPOCHS, rows),
             first.bases[EPOCHS],
         )
         point("epochs.done")
@@ -130,7 +129,7 @@ class Job(ABC):
             what, first.plan, self.lane, first.first, first.last, first.generation, rows, hashed
         )
 
-    def _counted(self, answers: Sequence[Answer]) -> list[Epoch]:
+    def _counted(self, answers: Sequence[TaskResult]) -> list[Epoch]:
         """Add the counts up, and refuse to commit what does not balance: a bug."""
         waiting = self.before.epochs[-1].counts["waiting"] if self.before.epochs else 0
         done = []
@@ -153,8 +152,8 @@ class Job(ABC):
                     "committed; this is a fault of Fencepost"
                 )
             waiting = counts["waiting"]
-            said = [a.choices[epoch.epoch] for a in answers if epoch.epoch in a.choices]
-            done.append(replace(epoch, counts=counts, done=True, choice=together(said)))
+            choices = [a.choices[epoch.epoch] for a in answers if epoch.epoch in a.choices]
+            done.append(replace(epoch, counts=counts, done=True, choice=merged_choices(choices)))
         return done
 
 
@@ -186,7 +185,7 @@ class FeedJob(Job):
 
     def answers(
         self, settings: Settings, runner: Runner, *, snapshot: bool | None = None
-    ) -> list[Answer]:
+    ) -> list[TaskResult]:
         """Have the tasks done, by the read path that the tables allow."""
         from pipelines.execute import spark_read
 
@@ -226,7 +225,7 @@ class FeedJob(Job):
         snapshot: bool | None,
     ) -> Share:
         steps = tuple(
-            Step(
+            FeedStep(
                 e.epoch,
                 e.generation,
                 e.arrivals,

@@ -1,7 +1,7 @@
 """A log read as of an epoch: of each key the newest row that counts.
 
 A row counts if its generation is in force for its epoch, and its epoch is not after the one asked
-for. Rows of the last snapshot and of the epochs behind it say all.
+for. ShareRows of the last snapshot and of the epochs behind it say all.
 
 Law: what is read as of an epoch never changes, whatever was written since.
 """
@@ -67,9 +67,9 @@ class AsOf:
         return {"eras": [list(era) for era in self.eras], "snapshot": self.snapshot}
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> "AsOf":
+    def from_json(cls, fields: dict[str, Any]) -> "AsOf":
         """Take it back."""
-        return cls(tuple((g, a, b) for g, a, b in told["eras"]), told["snapshot"])
+        return cls(tuple((g, a, b) for g, a, b in fields["eras"]), fields["snapshot"])
 
 
 def newest(rows: pa.Table, keys: Sequence[str]) -> pa.Table:

@@ -1,11 +1,16 @@
 """What a task reads: the tuples of its deliveries, and the logs as of the epoch before.
 
 Straight from the data files of the Delta snapshot, past the JVM: (measured) two to three times as
-quick as rows that travel through it. Which files, the driver says; here they are only read.
+quick as rows that travel through it. The driver says which files.
+
+What a worker has read of a log's file it keeps for the next epoch. A data file never changes and
+its name is never used again, so that holds as long as the process lives, whatever became of the
+epoch or the process that wrote it.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -15,18 +20,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.arrow import texts_of
-from pipelines.execute.file_cache import kept
 from pipelines.execute.logs import newest
-from pipelines.execute.row_order import RowOrder
 from pipelines.execute.share import Share
-from pipelines.execute.tuples import ORIGIN, Tuples
+from pipelines.execute.tuples import ORIGIN, RowOrder, Tuples
 from pipelines.lake.buckets import buckets_of
 from pipelines.lake.data_files import lost_file, open_verified
 from schemas import Table, all_tables
 from schemas.tuples import DELETED
 
 
-class Epoch(Protocol):
+class StepDeliveries(Protocol):
     """An epoch of a share: its deliveries."""
 
     @property
@@ -50,7 +53,7 @@ class Reads(Protocol):
         """By table: the data files."""
 
     @property
-    def steps(self) -> Sequence[Epoch]:
+    def steps(self) -> Sequence[StepDeliveries]:
         """The epochs."""
 
     @property
@@ -63,7 +66,7 @@ class Reads(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class ShareRows:
     """What a share begins with: its tuples, and its logs."""
 
     tuples: Tuples
@@ -72,7 +75,7 @@ class Rows:
     pending: pa.Table
 
 
-def read(share: Share, seconds: dict[str, float]) -> Rows:
+def read(share: Share, seconds: dict[str, float]) -> ShareRows:
     """Read all that a share needs from its files; note how long that took, and the sorting."""
     started = time.perf_counter()
     tables = all_tables(share.axes)
@@ -84,7 +87,7 @@ def read(share: Share, seconds: dict[str, float]) -> Rows:
         wanted = [table["stream_id"] for table in (tuples, reorder, pending)]
     state = _log(share, tables["stream_state"], wanted)
     seconds["read"] = time.perf_counter() - started
-    return Rows(in_order(share, tuples, seconds), state, reorder, pending)
+    return ShareRows(in_order(share, tuples, seconds), state, reorder, pending)
 
 
 def in_order(share: Share, rows: pa.Table, seconds: dict[str, float]) -> Tuples:
@@ -126,7 +129,7 @@ def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = 
     """Read a log as of the epoch before; of the streams wanted only, where these are named."""
     columns = [c for c in table.arrow.names if c not in table.partitioned_by]
     parts = [empty(table, columns)]
-    every = [kept_columns(share, table, path, columns) for path in share.files[table.name]]
+    every = [cached_columns(share, table, path, columns) for path in share.files[table.name]]
     if wanted is not None:
         names = _distinct(wanted)
         every = [_of_streams(rows, names) for rows in every]
@@ -134,7 +137,7 @@ def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = 
     return newest(pa.concat_tables(parts), table.key)
 
 
-def kept_columns(share: Reads, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
+def cached_columns(share: Reads, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
     """Read columns of a file, or give them as they were read before."""
 
     def read() -> pa.Table:
@@ -142,7 +145,7 @@ def kept_columns(share: Reads, table: Table, path: str, columns: Sequence[str]) 
         place = rows.column_names.index("stream_id")
         return rows.set_column(place, rows.field(place), texts_of(rows["stream_id"]))
 
-    return kept((share.root, table.name, path, *columns), read)
+    return cached((share.root, table.name, path, *columns), read)
 
 
 def _of_streams(rows: pa.Table, names: pa.StringArray) -> pa.Table:
@@ -203,3 +206,41 @@ def of_share(rows: pa.Table, share: Reads) -> pa.Table:
         return rows
     kept = mine[column.indices.to_numpy(zero_copy_only=False)]
     return rows.filter(pa.array(kept))
+
+
+MOST_BYTES = 256 << 20
+"""So much is kept; what was not asked for the longest goes first."""
+
+MOST_FILES = 1 << 11
+"""So many at most: a table of ten rows takes more than its bytes."""
+
+
+class FileCache:
+    """Tables by name, the ones asked for last at the end; and their bytes together."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self.tables: OrderedDict[tuple[str, ...], pa.Table] = OrderedDict()
+        self.size = 0
+
+    def put(self, key: tuple[str, ...], rows: pa.Table) -> None:
+        """Keep a table, and let others go for it."""
+        self.tables[key] = rows
+        self.size += rows.nbytes
+        while self.size > MOST_BYTES or len(self.tables) > MOST_FILES:
+            _, gone = self.tables.popitem(last=False)
+            self.size -= gone.nbytes
+
+
+_cache = FileCache()
+
+
+def cached(key: tuple[str, ...], read: Callable[[], pa.Table]) -> pa.Table:
+    """Give what was read of a file before, or read it; the key says which file, and what of it."""
+    if key in _cache.tables:
+        _cache.tables.move_to_end(key)
+        return _cache.tables[key]
+    rows = read()
+    if rows.nbytes <= MOST_BYTES // 2:
+        _cache.put(key, rows)
+    return rows

@@ -1,23 +1,33 @@
-"""The task of an epoch's job: a share of a feed's streams, and all that is to be done with it.
+"""The task of an epoch's job and its result: a share of a feed's streams, as lines of JSON.
 
-It travels as one line of JSON: numbers, names of files below the lake, nothing that could be run.
+Numbers and names of files below the lake travel, nothing that could be executed. The result also
+says how crossings and matches were found, for the ledger.
+
+Law: how, never what: two runs that chose differently gave the same rows, so no hash and no
+comparison of epochs reads it.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fencepost.order import NEVER
 from fencepost.tuples import Int64s
-from pipelines.execute.choices import Choice
 from pipelines.execute.logs import AsOf
+
+if TYPE_CHECKING:  # only tasks need the engine
+    from fencepost.engine import FeedOutcome
+
+
+Choice = Mapping[str, Any]
+"""How crossings and matches were found in an epoch."""
 
 
 @dataclass(frozen=True)
-class Step:
+class FeedStep:
     """One epoch of the group: its deliveries, and the feed's watermark after each of them.
 
     queries  the file with the query set, below the lake; None: no query stands
@@ -54,7 +64,7 @@ class Share:
     all_buckets: int
     buckets: tuple[int, ...] | None
     watermark: int | None
-    steps: tuple[Step, ...]
+    steps: tuple[FeedStep, ...]
     paths: Mapping[int, tuple[str, ...]]
     files: Mapping[str, tuple[str, ...]]
     as_of: AsOf
@@ -63,19 +73,19 @@ class Share:
 
     def to_json(self) -> str:
         """Write the line."""
-        told: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        told["steps"] = [vars(step) for step in self.steps]
-        told["as_of"] = self.as_of.as_json()
-        return json.dumps(told, separators=(",", ":"))
+        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        fields["steps"] = [vars(step) for step in self.steps]
+        fields["as_of"] = self.as_of.as_json()
+        return json.dumps(fields, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, line: str) -> "Share":
         """Read the line."""
-        told = json.loads(line)
-        told["axes"] = {feed: tuple(axes) for feed, axes in told["axes"].items()}
-        told["buckets"] = None if told["buckets"] is None else tuple(told["buckets"])
-        told["steps"] = tuple(
-            Step(
+        fields = json.loads(line)
+        fields["axes"] = {feed: tuple(axes) for feed, axes in fields["axes"].items()}
+        fields["buckets"] = None if fields["buckets"] is None else tuple(fields["buckets"])
+        fields["steps"] = tuple(
+            FeedStep(
                 step["epoch"],
                 step["generation"],
                 tuple(step["arrivals"]),
@@ -83,17 +93,17 @@ class Share:
                 step["queries"],
                 step["matches"],
             )
-            for step in told["steps"]
+            for step in fields["steps"]
         )
-        told["unordered"] = tuple(told["unordered"])
-        told["paths"] = {int(n): tuple(names) for n, names in told["paths"].items()}
-        told["files"] = {name: tuple(paths) for name, paths in told["files"].items()}
-        told["as_of"] = AsOf.from_json(told["as_of"])
-        return cls(**told)
+        fields["unordered"] = tuple(fields["unordered"])
+        fields["paths"] = {int(n): tuple(names) for n, names in fields["paths"].items()}
+        fields["files"] = {name: tuple(paths) for name, paths in fields["files"].items()}
+        fields["as_of"] = AsOf.from_json(fields["as_of"])
+        return cls(**fields)
 
 
 @dataclass(frozen=True)
-class Answer:
+class TaskResult:
     """What a task did: the data files it wrote, by table, and its counts.
 
     hashes   by table: the sum of the hashes of its rows
@@ -114,9 +124,39 @@ class Answer:
         return json.dumps(vars(self))
 
     @classmethod
-    def from_json(cls, line: str) -> "Answer":
+    def from_json(cls, line: str) -> "TaskResult":
         """Read the line."""
-        told = json.loads(line)
+        fields = json.loads(line)
         for name in ("counts", "choices"):
-            told[name] = {int(epoch): each for epoch, each in told[name].items()}
-        return cls(**told)
+            fields[name] = {int(epoch): each for epoch, each in fields[name].items()}
+        return cls(**fields)
+
+
+def choice_of(outcome: "FeedOutcome") -> Choice:
+    """Record how a task found the crossings and matches of an epoch."""
+    indexes = () if outcome.matcher is None else outcome.matcher.choices
+    return {
+        **outcome.chosen.as_json(),
+        "matches": [
+            {"index": each.name, "named": each.named, "boxes": each.boxes, "why": each.why}
+            for each in indexes
+        ],
+    }
+
+
+def merged_choices(choices: Iterable[Choice]) -> str | None:
+    """Merge the choices of an epoch's tasks as JSON; None if there are none.
+
+    Of each way to find crossings, and of each index that served matches: how many tasks took it,
+    and why the first of them did.
+    """
+    crossings: dict[str, dict[str, Any]] = {}
+    matches: dict[str, dict[str, Any]] = {}
+    for choice in choices:
+        rest = {name: choice[name] for name in ("why", "fl", "w") if name in choice}
+        crossings.setdefault(choice["crossings"], {"tasks": 0, **rest})["tasks"] += 1
+        for index in choice["matches"]:
+            name = f"{index['index']} for {'named' if index['named'] else 'all'} streams"
+            rest = {"boxes": index["boxes"], "why": index["why"]}
+            matches.setdefault(name, {"tasks": 0, **rest})["tasks"] += 1
+    return json.dumps({"crossings": crossings, "matches": matches}) if crossings else None

@@ -21,8 +21,8 @@ import pyarrow.compute as pc
 
 from fencepost.errors import LakeError
 from pipelines.execute.logs import AsOf, newest
-from pipelines.execute.read import Rows, empty, in_order, of_share
-from pipelines.execute.share import Answer, Share
+from pipelines.execute.read import ShareRows, empty, in_order, of_share
+from pipelines.execute.share import Share, TaskResult
 from pipelines.execute.task import evaluate
 from pipelines.execute.tuples import ORIGIN
 from pipelines.lake.buckets import MIXED
@@ -63,7 +63,7 @@ def _is_plain(store: Store, name: str) -> bool:
     return bool(store.reader_version(name) <= MOST_READER_VERSION)
 
 
-def answers(runner: Runner, shares: Sequence[Share]) -> list[Answer]:
+def answers(runner: Runner, shares: Sequence[Share]) -> list[TaskResult]:
     """Do the work of all shares, each in a Spark job of its own."""
     if not isinstance(runner, SparkRunner):
         raise LakeError('the read path "spark" needs runner = "spark"')
@@ -74,7 +74,7 @@ def answers(runner: Runner, shares: Sequence[Share]) -> list[Answer]:
         return list(pool.map(partial(_answer, spark), shares))
 
 
-def _answer(spark: "SparkSession", share: Share) -> Answer:
+def _answer(spark: "SparkSession", share: Share) -> TaskResult:
     """Do the work of a share. Spark compares no checksum, so the files are compared first."""
     for name, paths in share.files.items():
         for path in paths:
@@ -86,7 +86,7 @@ def _answer(spark: "SparkSession", share: Share) -> Answer:
 
     rows = _all_rows(spark, share).coalesce(1)
     (answered,) = rows.mapInArrow(through, "answer string").collect()
-    return Answer.from_json(answered["answer"])
+    return TaskResult.from_json(answered["answer"])
 
 
 def _all_rows(spark: "SparkSession", share: Share) -> "DataFrame":
@@ -153,7 +153,7 @@ def _work(line: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
     yield pa.RecordBatch.from_pydict({"answer": [answer.to_json()]})
 
 
-def _rows(share: Share, batches: list[pa.RecordBatch], seconds: dict[str, float]) -> Rows:
+def _rows(share: Share, batches: list[pa.RecordBatch], seconds: dict[str, float]) -> ShareRows:
     tables = all_tables(share.axes)
     columns = [*_shared(share), *ORIGIN]
     together = pa.Table.from_batches(batches) if batches else empty(tables[share.feed], columns)
@@ -164,7 +164,7 @@ def _rows(share: Share, batches: list[pa.RecordBatch], seconds: dict[str, float]
     if len(together.column_names) > len(columns):
         together = together.filter(pc.is_valid(together["arrival"]))
     tuples = _as_read(together, tables[share.feed], columns)
-    return Rows(in_order(share, of_share(tuples, share), seconds), **logs)
+    return ShareRows(in_order(share, of_share(tuples, share), seconds), **logs)
 
 
 def _log(share: Share, table: Table, together: pa.Table) -> pa.Table:

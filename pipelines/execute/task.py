@@ -24,9 +24,8 @@ from fencepost.queries import QuerySet
 from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch
 from pipelines.execute import write as outputs
-from pipelines.execute.choices import Choice, choice_of
-from pipelines.execute.read import Rows, read
-from pipelines.execute.share import Answer, Share, Step
+from pipelines.execute.read import ShareRows, read
+from pipelines.execute.share import Choice, FeedStep, Share, TaskResult, choice_of
 from pipelines.lake.data_files import write_files
 from pipelines.registry.cache import load_queries
 from schemas import all_tables
@@ -46,7 +45,7 @@ what an older Fencepost began is finished by this one."""
 
 _indexes: dict[str, BorderIndex] = {}
 _matchers: dict[str, Matcher] = {}
-_asked: dict[str, int] = {}
+_tuples_matched: dict[str, int] = {}
 _MOST_INDEXES = 4
 
 T = TypeVar("T")
@@ -59,22 +58,22 @@ def work(line: str) -> str:
     return evaluate(share, read(share, seconds), seconds).to_json()
 
 
-def evaluate(share: Share, rows: Rows, seconds: dict[str, float]) -> Answer:
+def evaluate(share: Share, rows: ShareRows, seconds: dict[str, float]) -> TaskResult:
     """Evaluate a share whose rows have been read; write what comes of it."""
     started = time.perf_counter()
-    going = _Going(share, rows)
+    run = _ShareRun(share, rows)
     for place in range(len(share.steps)):
-        going.take(place)
+        run.evaluate(place)
     if share.snapshot:
-        going.gathered.snapshot(going.state, share.steps[-1])
-    going.gathered.written()
-    made = going.made
-    seconds["write"] = made.seconds
-    seconds["evaluate"] = time.perf_counter() - started - made.seconds
-    return Answer(made.files, made.rows, made.hashes, going.counts, seconds, going.choices)
+        run.writer.snapshot(run.state, share.steps[-1])
+    run.writer.flush_all()
+    files = run.files
+    seconds["write"] = files.seconds
+    seconds["evaluate"] = time.perf_counter() - started - files.seconds
+    return TaskResult(files.files, files.rows, files.hashes, run.counts, seconds, run.choices)
 
 
-class Made:
+class ShareFiles:
     """The data files of a share: written as their rows are there, by table."""
 
     def __init__(self, root: Path, axes: Mapping[str, tuple[str, ...]]) -> None:
@@ -105,22 +104,22 @@ def rows_hash(rows: pa.Table) -> int:
     return content_hash(rows, NOT_HASHED)
 
 
-class _Going:
+class _ShareRun:
     """A share on its way through its epochs."""
 
-    def __init__(self, share: Share, rows: Rows) -> None:
+    def __init__(self, share: Share, rows: ShareRows) -> None:
         self.share = share
         self.tuples = rows.tuples
-        self.made = Made(Path(share.root), share.axes)
-        self.gathered = outputs.Gathered(share, self.made.write)
+        self.files = ShareFiles(Path(share.root), share.axes)
+        self.writer = outputs.FeedWriter(share, self.files.write)
         self.counts: dict[int, dict[str, int]] = {}
         self.choices: dict[int, Choice] = {}
         self.index = _index(share, share.steps[0])
         self.state = _state(share, rows, self.index)
         if len(self.state.pending) < rows.pending.num_rows:
-            self.gathered.lost(share.steps[0], _out_of_force(rows.pending, self.index.queries))
+            self.writer.lost(share.steps[0], _out_of_force(rows.pending, self.index.queries))
 
-    def take(self, place: int) -> None:
+    def evaluate(self, place: int) -> None:
         """Take the deliveries of one epoch."""
         share, now = self.share, self.share.steps[place]
         self.index = _index(share, now)
@@ -137,13 +136,13 @@ class _Going:
         )
         before = self.state.waiting, self.state.pending
         self.state = outcome.state
-        self.gathered.add(now, outcome, mine, before)
+        self.writer.add(now, outcome, mine, before)
         self.counts[now.epoch] = _counts(outcome)
-        self.counts[now.epoch]["matched"] = self.gathered.match(now, outcome)
+        self.counts[now.epoch]["matched"] = self.writer.match(now, outcome)
         self.choices[now.epoch] = choice_of(outcome)
 
 
-def _index(share: Share, now: Step) -> BorderIndex:
+def _index(share: Share, now: FeedStep) -> BorderIndex:
     """Build the index of a query set, or take it from the process that built it before. O(n)."""
     if now.queries is None:
         return BorderIndex.build(QuerySet.empty(share.feed, share.axes[share.feed]))
@@ -151,7 +150,7 @@ def _index(share: Share, now: Step) -> BorderIndex:
     return built(_indexes, lambda: BorderIndex.build(load_queries(path)), key_of(path))
 
 
-def _matcher(share: Share, now: Step, tuples: int) -> Matcher | None:
+def _matcher(share: Share, now: FeedStep, tuples: int) -> Matcher | None:
     """Do the same for the `match` queries; None where none stands.
 
     As long as this process has asked for few tuples, they are compared without an index.
@@ -160,11 +159,13 @@ def _matcher(share: Share, now: Step, tuples: int) -> Matcher | None:
         return None
     path = Path(share.root) / now.matches
     key = key_of(path)
-    for forgotten in _asked.keys() - _matchers.keys() - {key}:
-        del _asked[forgotten]
-    _asked[key] = _asked.get(key, 0) + tuples
-    matcher = built(_matchers, lambda: Matcher.build(load_queries(path), tuples=_asked[key]), key)
-    _matchers[key] = matcher.serving(_asked[key])
+    for forgotten in _tuples_matched.keys() - _matchers.keys() - {key}:
+        del _tuples_matched[forgotten]
+    _tuples_matched[key] = _tuples_matched.get(key, 0) + tuples
+    matcher = built(
+        _matchers, lambda: Matcher.build(load_queries(path), tuples=_tuples_matched[key]), key
+    )
+    _matchers[key] = matcher.serving(_tuples_matched[key])
     return _matchers[key]
 
 
@@ -182,14 +183,14 @@ def key_of(path: Path) -> str:
     return f"{path}:{path.stat().st_mtime_ns}:{path.stat().st_ino}"
 
 
-def _state(share: Share, rows: Rows, index: BorderIndex) -> FeedState:
+def _state(share: Share, rows: ShareRows, index: BorderIndex) -> FeedState:
     """Lay the logs out as the state that the engine goes on from."""
     axes = share.axes[share.feed]
     heads = Heads.from_table(axes, _as_integers(rows.stream_state), index.base)
     waiting = _waiting(share.feed, axes, rows.reorder)
     pending = _as_integers(rows.pending)
-    held = Pending.from_table(index.queries, heads.names, pending)
-    return FeedState(share.feed, heads, waiting, held, share.watermark)
+    undecided = Pending.from_table(index.queries, heads.names, pending)
+    return FeedState(share.feed, heads, waiting, undecided, share.watermark)
 
 
 def _out_of_force(pending: pa.Table, queries: QuerySet) -> pa.Table:

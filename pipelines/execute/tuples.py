@@ -1,23 +1,75 @@
-"""The tuples of a share as the engine takes them, and from which rows of which files they came.
+"""The tuples of a share as the engine takes them, and the rows of the files that they came from.
 
-They are sorted once, here: delivery by delivery, in each stream by stream, and each stream's in the
-order in which they stood in their files, or by content (`row_order`). From there on nothing has to
-be sorted again.
+They are sorted once, here: by delivery, then stream, then the order within a delivery. From there
+on nothing has to be sorted again. Files have rows in an order: (file, line). A Delta table has
+none: its files are named at random, and whoever writes the same rows again may spread them
+otherwise. Its rows are ordered by content.
 
 Law: the order in which files are read, and how rows are spread over them, changes no tuple's place
-among those of its stream.
+among those of its stream; a table written twice, in other files and another order, gives the same
+rows.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
-from fencepost.arrow import texts_of
+from fencepost.arrow import ranks_of, texts_of
 from fencepost.order import deal
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
-from pipelines.execute.row_order import RowOrder
 from schemas.tuples import DELETED
+
+
+@dataclass(frozen=True)
+class RowOrder:
+    """How the rows of a share are ordered within a delivery.
+
+    unordered    the deliveries whose rows are in no order
+    each_stream  only the rows of one stream are compared, so that most need no second look
+    """
+
+    axes: Sequence[str]
+    unordered: Sequence[int] = ()
+    each_stream: bool = True
+
+    def keys(self, rows: pa.Table, streams: pa.DictionaryArray) -> tuple[Int32s, Int64s]:
+        """Give each row's file and line to sort by; of an unordered delivery, 0 and its rank.
+
+        O(n) without such deliveries, else O(n log n).
+        """
+        file, line = rows["file"].to_numpy(), rows["line"].to_numpy()
+        if not self.unordered:
+            return file, line
+        some = np.flatnonzero(np.isin(rows["arrival"].to_numpy(), self.unordered))
+        if len(some) == 0:
+            return file, line
+        file, line = file.copy(), line.copy()
+        line[some] = self._ranks(rows.take(pa.array(some)), streams.take(pa.array(some)))
+        file[some] = 0
+        return file, line
+
+    def _ranks(self, rows: pa.Table, streams: pa.DictionaryArray) -> Int64s:
+        """Number rows by (ts, axis values, mark, stream id); those alike in all, as they stood."""
+        ts = rows["ts"].cast(pa.int64()).to_numpy()
+        stream = ranks_of(streams)
+        whose = stream if self.each_stream else np.zeros(len(ts), np.int64)
+        order = np.lexsort((ts, whose))
+        same = (np.diff(ts[order]) == 0) & (np.diff(whose[order]) == 0)
+        tied: Bools = np.r_[False, same] | np.r_[same, False]
+        if tied.any():
+            few = order[tied]
+            content = [rows[axis].to_numpy()[few] for axis in self.axes]
+            if DELETED.name in rows.column_names:
+                content.append(rows[DELETED.name].fill_null(False).to_numpy()[few])
+            origin = (rows[name].to_numpy()[few] for name in ("file", "line"))
+            keys = [whose[few], ts[few], *content, stream[few], *origin]
+            order[tied] = few[np.lexsort(keys[::-1])]
+        ranks = np.empty(len(order), np.int64)
+        ranks[order] = np.arange(len(order))
+        return ranks
+
 
 ORIGIN = ("arrival", "file", "line")
 """The columns that say where a tuple came from."""

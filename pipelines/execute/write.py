@@ -1,25 +1,142 @@
-"""From what the engine found to rows of the lake's tables, epoch by epoch.
+"""From the outcome of a step to rows of the lake's tables, epoch by epoch.
 
 The logs get what changed: heads that moved, events that became pending or no longer are, tuples
 that began to wait or no longer do. With a snapshot they get all of it.
+
+Law: a row is put into its table's columns once; the rows of a file stand in the order that the
+table declares.
 """
 
 import json
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from fencepost.arrow import codes_in
+from fencepost.arrow import codes_in, dictionary_of, ranks_of
 from fencepost.engine import FeedOutcome, FeedState
 from fencepost.order import REASONS, rejection_details
 from fencepost.queries import QuerySet
-from fencepost.times import format_instant
+from fencepost.times import DAY, format_instant
 from fencepost.transitions import KINDS, Pending
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
-from pipelines.execute.gather import Gathering, every
-from pipelines.execute.share import Share, Step
+from pipelines.execute.share import FeedStep, Share
 from pipelines.execute.tuples import Tuples
+from pipelines.lake.buckets import MIXED, buckets_of
+from schemas import Table, all_tables
+
+FEW = 200_000
+"""So many rows of a log may stand in one file of all buckets."""
+
+
+class At(Protocol):
+    """The epoch that a row belongs to."""
+
+    @property
+    def epoch(self) -> int:
+        """Its number."""
+
+    @property
+    def generation(self) -> int:
+        """Its generation."""
+
+
+class TableWriter:
+    """ShareRows by table, writer epoch by epoch; those of a table are written when asked to.
+
+    `write` takes the rows of a table, laid out as declared and sorted.
+    """
+
+    def __init__(
+        self,
+        lane: str,
+        axes: Mapping[str, tuple[str, ...]],
+        all_buckets: int,
+        write: Callable[[str, pa.Table], None],
+    ) -> None:
+        """Begin with nothing; `axes` are those of every feed."""
+        self.lane = lane
+        self.declared = all_tables(axes)
+        self._all_buckets = all_buckets
+        self._write = write
+        self._parts: dict[str, list[pa.Table]] = {}
+
+    def flush_all(self) -> None:
+        """Write all that was writer and is not written yet."""
+        for name in list(self._parts):
+            self.flush(name)
+
+    def flush(self, name: str) -> None:
+        """Write the rows of a table, and forget them."""
+        table = self.declared[name]
+        rows = pa.concat_tables(self._parts.pop(name))
+        self._write(name, in_table_order(self._bucketed(rows, table), table))
+
+    def put(self, name: str, at: At, rows: pa.Table, *, snapshot: bool | None = None) -> None:
+        """Give rows the columns that all rows of a table have, and keep them."""
+        if rows.num_rows == 0:
+            return
+        n, table = rows.num_rows, self.declared[name]
+        own: dict[str, pa.Array] = {
+            table.lane_column or "": pa.repeat(self.lane, n),
+            "epoch": pa.repeat(pa.scalar(at.epoch, pa.int64()), n),
+            "generation": pa.repeat(pa.scalar(at.generation, pa.int32()), n),
+        }
+        if snapshot is not None:
+            own["snapshot"] = every(snapshot, n)
+        columns = []
+        for field in table.arrow:
+            if field.name in own:
+                columns.append(own[field.name])
+            elif field.name == "day":
+                columns.append(_days(rows["ts"]))
+            elif field.name == "bucket":
+                columns.append(pa.repeat(pa.scalar(MIXED, pa.int32()), n))
+            elif field.name in rows.column_names:
+                columns.append(rows[field.name].cast(field.type))
+            else:
+                columns.append(pa.nulls(n, field.type))
+        self._parts.setdefault(name, []).append(pa.table(columns, schema=table.arrow))
+
+    def buffered(self, name: str) -> int:
+        """Count the rows of a table that are writer and not written."""
+        return sum(part.num_rows for part in self._parts.get(name, ()))
+
+    def _bucketed(self, rows: pa.Table, table: Table) -> pa.Table:
+        """Part many rows of a log by bucket; few go into one file of all buckets."""
+        if "bucket" not in table.partitioned_by or rows.num_rows < FEW:
+            return rows
+        coded = dictionary_of(rows["stream_id"])
+        bucket = buckets_of(coded.dictionary, self._all_buckets)[coded.indices.to_numpy()]
+        place = rows.column_names.index("bucket")
+        return rows.set_column(place, rows.schema.field("bucket"), pa.array(bucket, pa.int32()))
+
+
+def _days(ts: pa.ChunkedArray) -> pa.Array:
+    days = ts.cast(pa.int64()).to_numpy() // DAY
+    return pa.array(days.astype(np.int32)).cast(pa.date32())
+
+
+def every(flag: bool, n: int) -> pa.BooleanArray:
+    """Say the same of n rows."""
+    return pa.repeat(pa.scalar(flag), n)
+
+
+def in_table_order(rows: pa.Table, table: Table) -> pa.Table:
+    """Sort rows as the table wants them: by texts in the order of their ranks."""
+    if not table.sorted_by or table.sorted_by == ("epoch",):
+        return rows  # they come epoch by epoch
+    keys = []
+    for name in reversed(table.sorted_by):
+        column = rows[name]
+        if column.type == pa.string():
+            keys.append(ranks_of(column))
+        else:
+            keys.append(column.cast(pa.int64()).to_numpy())
+    order = np.lexsort(keys)
+    return rows if (np.diff(order) > 0).all() else rows.take(pa.array(order))
+
 
 PIECE = 1 << 21
 """Matches that are held at a time, and stand in one file."""
@@ -37,7 +154,7 @@ def kinds(outcome: FeedOutcome) -> dict[str, int]:
     return {kind: int(counts[code]) for code, kind in enumerate(KINDS)}
 
 
-class Gathered(Gathering):
+class FeedWriter(TableWriter):
     """The rows of a feed's own lane."""
 
     def __init__(self, share: Share, write: Callable[[str, pa.Table], None]) -> None:
@@ -47,7 +164,7 @@ class Gathered(Gathering):
 
     def add(
         self,
-        now: Step,
+        now: FeedStep,
         outcome: FeedOutcome,
         tuples: Tuples,
         before: tuple[TupleBatch, Pending],
@@ -60,7 +177,7 @@ class Gathered(Gathering):
         if len(outcome.decided.kind):
             self.put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
         if len(outcome.turned.row):
-            self.put("quarantine", now, self._turned_away(outcome, tuples))
+            self.put("quarantine", now, self._quarantined(outcome, tuples))
         if len(outcome.changed):
             self.put("stream_state", now, outcome.changed.to_table(), snapshot=False)
         state = outcome.state
@@ -70,7 +187,7 @@ class Gathered(Gathering):
             table = some.to_table(state.heads.names).append_column("gone", every(gone, len(some)))
             self.put("pending", now, table, snapshot=False)
 
-    def match(self, now: Step, outcome: FeedOutcome) -> int:
+    def match(self, now: FeedStep, outcome: FeedOutcome) -> int:
         """Look the matches of an epoch up; write them whenever there is a piece; count them.
 
         There may be a thousand for every tuple, so no more than about two pieces are held.
@@ -79,18 +196,18 @@ class Gathered(Gathering):
         for piece in outcome.match_pieces(PIECE):
             count += piece.num_rows
             self.put("matches", now, _of_deliveries(piece, arrivals))
-            if self.held("matches") >= PIECE:
-                self.lay_down("matches")
+            if self.buffered("matches") >= PIECE:
+                self.flush("matches")
         return count
 
-    def lost(self, now: Step, rows: pa.Table) -> None:
+    def lost(self, now: FeedStep, rows: pa.Table) -> None:
         """Mark pending events as gone whose query was out of force before the first epoch."""
         if rows.num_rows:
-            told = rows.select(["query_id", "query_version", "stream_id", "type", "ts"])
-            told = told.append_column("gone", every(True, rows.num_rows))
-            self.put("pending", now, told, snapshot=False)
+            gone = rows.select(["query_id", "query_version", "stream_id", "type", "ts"])
+            gone = gone.append_column("gone", every(True, rows.num_rows))
+            self.put("pending", now, gone, snapshot=False)
 
-    def snapshot(self, state: FeedState, now: Step) -> None:
+    def snapshot(self, state: FeedState, now: FeedStep) -> None:
         """Add the whole state as of an epoch."""
         self.put("stream_state", now, state.heads.to_table(), snapshot=True)
         self.put("reorder", now, _waiting_table(state.waiting, gone=False), snapshot=True)
@@ -98,10 +215,10 @@ class Gathered(Gathering):
         pending = pending.append_column("gone", every(False, pending.num_rows))
         self.put("pending", now, pending, snapshot=True)
 
-    def _turned_away(self, outcome: FeedOutcome, tuples: Tuples) -> pa.Table:
-        told = outcome.rejected
-        rows = tuples.origin(told["row"].to_numpy())
-        reason = told["reason"].combine_chunks()
+    def _quarantined(self, outcome: FeedOutcome, tuples: Tuples) -> pa.Table:
+        rejected = outcome.rejected
+        rows = tuples.origin(rejected["row"].to_numpy())
+        reason = rejected["reason"].combine_chunks()
         files = rows["file"].to_pylist()
         paths = [
             self.share.paths[n][file] if n in self.share.paths else ""

@@ -19,7 +19,7 @@ from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of
 from fencepost.times import to_microseconds
 from fencepost.tuples import Int64s
-from pipelines.planning.growing import Growing, Row, Rows, plain_rows
+from pipelines.planning.ledger import LedgerRows, NumberColumn, Row, plain_rows
 from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
 
@@ -117,23 +117,23 @@ def _counts(row: Row) -> dict[str, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Taken:
+class Coverage:
     """The deliveries that a chain's epochs took, in order; where each epoch ends among them."""
 
     numbers: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     ends: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
 
     @classmethod
-    def of(cls, epochs: Sequence[Epoch]) -> "Taken":
+    def of(cls, epochs: Sequence[Epoch]) -> "Coverage":
         """Gather them. O(epochs)."""
         numbers = [n for epoch in epochs for n in epoch.arrivals]
         ends = np.cumsum([len(epoch.arrivals) for epoch in epochs], dtype=np.int64)
         return cls(np.array(numbers, np.int64), ends)
 
-    def upto(self, epochs: int) -> "Taken":
+    def upto(self, epochs: int) -> "Coverage":
         """Give those of the first epochs."""
         ends = self.ends[:epochs]
-        return Taken(self.numbers[: ends[-1] if len(ends) else 0], ends)
+        return Coverage(self.numbers[: ends[-1] if len(ends) else 0], ends)
 
 
 @dataclass(frozen=True)
@@ -150,13 +150,13 @@ class Chain:
     generation: int
     horizon: int
     replaced: tuple[Epoch, ...]
-    taken: Taken = field(default_factory=Taken, compare=False, repr=False)
+    coverage: Coverage = field(default_factory=Coverage, compare=False, repr=False)
 
     @classmethod
-    def of(cls, lane: str, told: Iterable[Epoch]) -> "Chain":
+    def of(cls, lane: str, epochs: Iterable[Epoch]) -> "Chain":
         """Find what is in force, by the rows of the ledger. O(rows)."""
         chains = Chains()
-        for epoch in told:
+        for epoch in epochs:
             chains.take(epoch)
         return chains.of(lane)
 
@@ -186,7 +186,7 @@ class Chain:
 
     def upto(self, epochs: int) -> "Chain":
         """Give the chain of the first epochs alone."""
-        some = self.taken.upto(epochs)
+        some = self.coverage.upto(epochs)
         return Chain(
             self.lane, self.epochs[:epochs], self.generation, self.horizon, self.replaced, some
         )
@@ -227,46 +227,48 @@ class Chain:
 
     @property
     def covered(self) -> list[int]:
-        """The deliveries that were taken, in the order in which they were."""
+        """The deliveries that its epochs took, in order."""
         numbers: list[int] = self.deliveries.numbers.tolist()
         return numbers
 
     @property
-    def deliveries(self) -> Taken:
+    def deliveries(self) -> Coverage:
         """The same as arrays, as far as the chain goes."""
-        return self.taken if len(self.taken.ends) == len(self.epochs) else Taken.of(self.epochs)
+        if len(self.coverage.ends) == len(self.epochs):
+            return self.coverage
+        return Coverage.of(self.epochs)
 
 
 class Chains:
     """The chains of all lanes, kept as rows come to the ledger.
 
-    Law: what it gives is what the rows taken so far tell, in whatever order they came. An epoch
+    Law: what it gives is what the rows added so far say, in whatever order they came. An epoch
     that comes behind the others, or is done now, costs O(1); any other makes its lane's chain anew.
     """
 
     def __init__(self) -> None:
         """Begin with no row."""
-        self._lanes: dict[str, _Growing] = {}
+        self._lanes: dict[str, _GrowingChain] = {}
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: LedgerRows) -> None:
         """Take rows of the ledger."""
         for row in plain_rows(rows):
             self.take(Epoch.of_row(row))
 
     def take(self, epoch: Epoch) -> None:
         """Take one row, read."""
-        self._lanes.setdefault(epoch.lane, _Growing(epoch.lane)).take(epoch)
+        self._lanes.setdefault(epoch.lane, _GrowingChain(epoch.lane)).take(epoch)
 
     def of(self, lane: str) -> Chain:
         """Give the chain of a lane. LakeError where its epochs are none."""
-        return self._lanes.setdefault(lane, _Growing(lane)).chain()
+        return self._lanes.setdefault(lane, _GrowingChain(lane)).chain()
 
     def every(self) -> dict[str, Chain]:
         """Give the chain of every lane that has one."""
         return {lane: growing.chain() for lane, growing in self._lanes.items()}
 
 
-class _Growing:
+class _GrowingChain:
     """The chain of one lane as it grows; `force` is None where it has to be found anew."""
 
     def __init__(self, lane: str) -> None:
@@ -276,7 +278,7 @@ class _Growing:
         self.force: list[Epoch] | None = []
         self.replaced: list[Epoch] = []
         self.covered: set[int] = set()
-        self.numbers, self.ends = Growing(), Growing()
+        self.numbers, self.ends = NumberColumn(), NumberColumn()
         self._chain: Chain | None = None
 
     def take(self, epoch: Epoch) -> None:
@@ -306,10 +308,10 @@ class _Growing:
                 self._find()
             force = self.force or []
             generation = max(force[-1].generation, 1) if force else 1
-            taken = Taken(self.numbers.view, self.ends.view)
+            coverage = Coverage(self.numbers.view, self.ends.view)
             self.replaced = [e for e in self.replaced if not self.covered.issuperset(e.arrivals)]
             stale = tuple(self.replaced)
-            chain = Chain(self.lane, tuple(force), generation, self.horizon, stale, taken)
+            chain = Chain(self.lane, tuple(force), generation, self.horizon, stale, coverage)
             if whole:
                 chain.check()
             self._chain = chain
@@ -340,6 +342,6 @@ class _Growing:
             replaced = [*force[kept:], *replaced]
             force = [*force[:kept], *mine]
         self.force, self.replaced = [], replaced
-        self.covered, self.numbers, self.ends = set(), Growing(), Growing()
+        self.covered, self.numbers, self.ends = set(), NumberColumn(), NumberColumn()
         for epoch in force:
             self._append(epoch)

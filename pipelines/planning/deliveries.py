@@ -16,7 +16,7 @@ import numpy as np
 from fencepost.lanes import feeds_of
 from fencepost.times import to_microseconds
 from fencepost.tuples import Int64s
-from pipelines.planning.growing import Growing, Row, Rows, plain_rows
+from pipelines.planning.ledger import LedgerRows, NumberColumn, Row, plain_rows
 from schemas.arrivals import DELIVERY, DONE, OF_DELTA, PLANNED, REGISTRY
 
 
@@ -46,7 +46,7 @@ class InOrder(Sequence[Delivery]):
     def __init__(self) -> None:
         """Begin with none."""
         self._all: list[Delivery] = []
-        self._numbers = Growing()
+        self._numbers = NumberColumn()
 
     def put(self, delivery: Delivery) -> None:
         """Put one in its place. O(1) behind the others, else O(n)."""
@@ -55,7 +55,7 @@ class InOrder(Sequence[Delivery]):
             self._numbers.extend((delivery.n,))
             return
         insort(self._all, delivery, key=_place)
-        self._numbers = Growing()
+        self._numbers = NumberColumn()
         self._numbers.extend(each.n for each in self._all)
 
     @property
@@ -113,7 +113,7 @@ class Arrivals:
             arrivals.take(row)
         return arrivals
 
-    def add(self, rows: Rows) -> None:
+    def add(self, rows: LedgerRows) -> None:
         """Take the rows that came since."""
         for row in plain_rows(rows):
             self.take(row)

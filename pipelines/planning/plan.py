@@ -50,11 +50,11 @@ class Context:
 
 def first_difference(chain: Chain, deliveries: Sequence[Delivery]) -> int:
     """Count the epochs that are still those of the deliveries. O(deliveries), 1 ns each."""
-    taken, now = chain.deliveries, numbers_of(deliveries)
-    many = min(len(taken.numbers), len(now))
-    differ = np.flatnonzero(taken.numbers[:many] != now[:many])
+    covered, now = chain.deliveries, numbers_of(deliveries)
+    many = min(len(covered.numbers), len(now))
+    differ = np.flatnonzero(covered.numbers[:many] != now[:many])
     same = int(differ[0]) if len(differ) else many
-    return int(np.searchsorted(taken.ends, same, side="right"))
+    return int(np.searchsorted(covered.ends, same, side="right"))
 
 
 def next_group(
@@ -81,8 +81,8 @@ def next_group(
             f"states before epoch {chain.horizon} are gone: that is as far back as this lake can "
             "be evaluated anew. Make a new lake from the landing files for older ones"
         )
-    taken = len(base.deliveries.numbers)
-    waiting = [d for d in deliveries[taken:] if until is None or d.key <= until]
+    covered = len(base.deliveries.numbers)
+    waiting = [d for d in deliveries[covered:] if until is None or d.key <= until]
     if not waiting:
         return []
     generation = chain.generation + (kept < len(chain))
@@ -98,16 +98,16 @@ def _cut(
     rows = 0
     for (_, _), run in groupby(waiting, key=lambda d: (d.key, version_at(d.n))):
         mine: list[Delivery] = []
-        held = 0
+        in_epoch = 0
         for delivery in run:
-            full = held + delivery.tuples > limits.epoch_rows
+            full = in_epoch + delivery.tuples > limits.epoch_rows
             if mine and (full or len(mine) == limits.epoch_deliveries):
                 cuts.append(mine)
-                mine, held = [], 0
+                mine, in_epoch = [], 0
             if cuts and (len(cuts) == limits.group or rows + delivery.tuples > limits.epoch_rows):
                 return cuts
             mine.append(delivery)
-            held += delivery.tuples
+            in_epoch += delivery.tuples
             rows += delivery.tuples
         if mine:
             cuts.append(mine)

@@ -34,7 +34,7 @@ FILE_BYTES = 128 * 1024 * 1024
 
 @dataclass
 class Maintained:
-    """What was done: by table, the files that went and came; rows taken out; files deleted."""
+    """What was done: files before and after by table, obsolete rows and files deleted, horizons."""
 
     compacted: dict[str, tuple[int, int]] = field(default_factory=dict)
     deleted_rows: dict[str, int] = field(default_factory=dict)
@@ -113,12 +113,12 @@ def _write_horizon(store: Store, chain: Chain, horizon: int) -> None:
         "plan": uuid.uuid4().hex,
         "code": code_version(),
     }
-    told = store.as_table(EPOCHS, [row])
+    rows = store.as_table(EPOCHS, [row])
     evidence = Evidence(
-        HORIZON, row["plan"], chain.lane, horizon, horizon, 0, 1, content_hash(told)
+        HORIZON, row["plan"], chain.lane, horizon, horizon, 0, 1, content_hash(rows)
     )
     since = store.version(EPOCHS)
-    append_once(store, EPOCHS, evidence, lambda: store.write(EPOCHS, told), since)
+    append_once(store, EPOCHS, evidence, lambda: store.write(EPOCHS, rows), since)
 
 
 def _take_out(store: Store, lane: Lane, done: Maintained) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from pipelines.epochs.drive import arrivals_of, chains_of
-from pipelines.execute.gather import in_table_order
+from pipelines.execute.write import in_table_order
 from pipelines.lake import layout
 from pipelines.lake.append import Conflict
 from pipelines.lake.crash_points import point

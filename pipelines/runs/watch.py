@@ -34,14 +34,14 @@ class Watch:
         self.runner = runner
         self.every = every
         self.report = report
-        self.asked = threading.Event()
+        self.stop_requested = threading.Event()
         self.failure: BaseException | None = None
         self.store = Store.to_read(settings.root, settings.tables)
         self._is_to_write = False
         self._turn = threading.Lock()
 
     def until_stopped(self) -> None:
-        """Watch until a signal or `asked`; raises what made a run fail."""
+        """Watch until a signal or `stop_requested`; raises what made a run fail."""
         with self._signals():
             if isinstance(self.runner, SparkRunner):
                 with said_by_spark():
@@ -54,7 +54,7 @@ class Watch:
     def _once(self) -> None:
         """Run once; a lake that someone else holds is left for the next time."""
         with self._turn:
-            if self.asked.is_set():
+            if self.stop_requested.is_set():
                 return
             try:
                 self._open_to_write()
@@ -62,7 +62,7 @@ class Watch:
                     self.settings,
                     self.runner,
                     command=COMMAND,
-                    stopped=self.asked.is_set,
+                    stopped=self.stop_requested.is_set,
                     timeout=LOCKED_PATIENCE,
                     store=self.store,
                     patient=False,
@@ -71,7 +71,7 @@ class Watch:
                 return
             except BaseException as failure:  # noqa: BLE001  it is raised by who waits
                 self.failure = failure
-                self.asked.set()
+                self.stop_requested.set()
                 return
         self.report(report)
 
@@ -84,9 +84,9 @@ class Watch:
         self._is_to_write = True
 
     def _by_clock(self) -> None:
-        while not self.asked.is_set():
+        while not self.stop_requested.is_set():
             self._once()
-            self.asked.wait(self.every)
+            self.stop_requested.wait(self.every)
 
     def _by_stream(self, runner: SparkRunner) -> None:
         with tempfile.TemporaryDirectory(prefix="fencepost-watch-") as checkpoint:
@@ -98,9 +98,9 @@ class Watch:
                 .option("checkpointLocation", checkpoint)
                 .start()
             )
-            while stream.isActive and not self.asked.wait(0.2):
+            while stream.isActive and not self.stop_requested.wait(0.2):
                 pass
-            self.asked.set()
+            self.stop_requested.set()
             with self._turn:
                 pass  # the run at hand comes to its end; those that wake after it do nothing
             stream.stop()
@@ -119,7 +119,9 @@ class Watch:
             yield
             return
         wishes = (signal.SIGTERM, signal.SIGINT)
-        before = {wish: signal.signal(wish, lambda *_: self.asked.set()) for wish in wishes}
+        before = {
+            wish: signal.signal(wish, lambda *_: self.stop_requested.set()) for wish in wishes
+        }
         try:
             yield
         finally:

@@ -134,7 +134,7 @@ def test_each_run_of_a_watch_says_what_is_unanswered(project: Path) -> None:
     def tell(report: RunReport) -> None:
         found.append([each["path"] for each in report_json(report)["unanswered"]])
         if len(found) == 2:
-            watch.asked.set()
+            watch.stop_requested.set()
 
     watch = Watch(settings, HereRunner(), 0.01, tell)
     watch.until_stopped()

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from pipelines.execute.share import Answer
+from pipelines.execute.share import TaskResult
 from pipelines.lake.append import Diverged
 from pipelines.lake.crash_points import on_point
 from pipelines.lake.lock import LOCK
@@ -56,7 +56,7 @@ class AnswersAnew(HereRunner):
     """Finds other rows than last time."""
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
-        answers = [Answer.from_json(line) for line in super().run(work, tasks)]
+        answers = [TaskResult.from_json(line) for line in super().run(work, tasks)]
         return [
             replace(a, hashes={name: hashed ^ 1 for name, hashed in a.hashes.items()}).to_json()
             for a in answers

@@ -5,7 +5,7 @@ Law: the same task gives the same rows, whoever does it and however often.
 
 from collections.abc import Callable, Mapping, Sequence
 
-from pipelines.execute.share import Answer, Share, Step
+from pipelines.execute.share import FeedStep, Share, TaskResult
 from pipelines.execute.task import work as evaluate_work
 from pipelines.ingest.deliveries import Outcome
 from pipelines.ingest.task import UnitResult
@@ -69,7 +69,7 @@ class SimulatedRunner:
         others = [self.disk.put("quarantine", aside, feed=unit.feed.name)] if aside else []
         return UnitResult(files, others, outcomes)
 
-    def _evaluated(self, share: Share) -> Answer:
+    def _evaluated(self, share: Share) -> TaskResult:
         """Evaluate a share: what a worker of an epoch does."""
         state = self._state(share)
         tuples = [row for path in share.files[share.feed] for row in self.disk.written[path]]
@@ -86,7 +86,7 @@ class SimulatedRunner:
             for name, rows in whole(state).items():
                 found.setdefault(name, []).extend(_of(share.steps[-1], rows, snapshot=True))
         written = {name: rows for name, rows in found.items() if rows}
-        return Answer(
+        return TaskResult(
             {
                 name: [self.disk.put(name, rows, feed=share.feed, bucket="-1").as_json()]
                 for name, rows in written.items()
@@ -105,7 +105,7 @@ class SimulatedRunner:
             logs[name] = newest([row for row in counting if _is_of(share, row)])
         return Streams(logs["stream_state"], logs["reorder"], logs["pending"])
 
-    def _take(self, share: Share, step: Step, state: Streams, tuples: Sequence[Row]) -> None:
+    def _take(self, share: Share, step: FeedStep, state: Streams, tuples: Sequence[Row]) -> None:
         for n, mark in zip(step.arrivals, step.watermarks, strict=True):
             mine = [row for row in tuples if row["arrival"] == n and _is_of(share, row)]
             state.take(
@@ -120,7 +120,7 @@ def _is_of(share: Share, row: Row) -> bool:
     return share.buckets is None or int(row["stream_id"]) % share.all_buckets in share.buckets
 
 
-def _of(step: Step, rows: Rows, *, snapshot: bool) -> Rows:
+def _of(step: FeedStep, rows: Rows, *, snapshot: bool) -> Rows:
     own = {"epoch": step.epoch, "generation": step.generation, "snapshot": snapshot}
     return [{**row, **own} for row in rows]
 

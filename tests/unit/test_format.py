@@ -252,7 +252,7 @@ def test_who_is_asked_before_removing_and_says_no_leaves_a_lake_of_format_1_so(s
 
 
 def test_a_watch_upgrades_only_once_it_holds_the_lake(settings):
-    watch = Watch(settings, HereRunner(), 0.01, lambda _: watch.asked.set())
+    watch = Watch(settings, HereRunner(), 0.01, lambda _: watch.stop_requested.set())
     with ThreadPoolExecutor(1) as pool:
         with hold(settings.root, "another"):
             watching = pool.submit(watch.until_stopped)
@@ -271,7 +271,7 @@ def test_of_writers_at_once_one_upgrades_and_the_others_find_it_done(settings):
 
     def watched() -> None:
         begun.wait()
-        watch = Watch(settings, HereRunner(), 0.01, lambda _: watch.asked.set())
+        watch = Watch(settings, HereRunner(), 0.01, lambda _: watch.stop_requested.set())
         watch.until_stopped()
 
     def registered() -> int:

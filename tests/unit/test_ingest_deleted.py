@@ -14,7 +14,7 @@ from fencepost.errors import LakeError
 from fencepost.hashing import content_hash
 from pipelines.execute.logs import AsOf
 from pipelines.execute.read import in_order, tuples_of
-from pipelines.execute.share import Share, Step
+from pipelines.execute.share import FeedStep, Share
 from pipelines.ingest import units, write
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
@@ -61,7 +61,7 @@ def share(place: Place, *buckets: int) -> Share:
         all_buckets=place.store.buckets,
         buckets=buckets or None,
         watermark=None,
-        steps=(Step(1, 1, n, (None,) * len(n), None, None),),
+        steps=(FeedStep(1, 1, n, (None,) * len(n), None, None),),
         paths={},
         files={"quotes": paths},
         as_of=AsOf((), 0),

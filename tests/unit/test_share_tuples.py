@@ -6,9 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.execute import file_cache
-from pipelines.execute.row_order import RowOrder
-from pipelines.execute.tuples import Tuples
+from pipelines.execute import read as reading
+from pipelines.execute.tuples import RowOrder, Tuples
 
 ORDER = RowOrder(("price",))
 ARRIVALS = np.array([7, 4])
@@ -98,8 +97,8 @@ def test_a_file_is_read_once_and_what_was_not_asked_for_the_longest_goes(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rows = pa.table({"line": np.arange(1_000)})
-    monkeypatch.setattr(file_cache, "MOST_BYTES", 3 * rows.nbytes)
-    with mock.patch.object(file_cache, "_kept", file_cache.Kept()):
+    monkeypatch.setattr(reading, "MOST_BYTES", 3 * rows.nbytes)
+    with mock.patch.object(reading, "_cache", reading.FileCache()):
         asked: list[str] = []
 
         def ask(name: str) -> None:
@@ -107,7 +106,7 @@ def test_a_file_is_read_once_and_what_was_not_asked_for_the_longest_goes(
                 asked.append(name)
                 return rows
 
-            assert file_cache.kept((name,), read_it) is rows
+            assert reading.cached((name,), read_it) is rows
 
         for name in "abcabcadab":
             ask(name)

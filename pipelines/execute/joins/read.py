@@ -18,8 +18,8 @@ from fencepost.joins.state import LaneState, SideState
 from fencepost.tuples import Bools, TupleBatch
 from pipelines.execute.joins.share import JoinShare
 from pipelines.execute.logs import newest
-from pipelines.execute.read import empty, kept_columns, tuples_of
-from pipelines.execute.row_order import RowOrder
+from pipelines.execute.read import cached_columns, empty, tuples_of
+from pipelines.execute.tuples import RowOrder
 from schemas import Table, all_tables
 from schemas.tuples import DELETED
 
@@ -52,14 +52,14 @@ class Side:
 
 
 @dataclass(frozen=True, eq=False)
-class JoinRows:
+class JoinShareRows:
     """What a share begins with: the tuples of both sides, and the state as of the epoch before."""
 
     sides: tuple[Side, Side]
     state: LaneState
 
 
-def read(share: JoinShare, seconds: dict[str, float]) -> JoinRows:
+def read(share: JoinShare, seconds: dict[str, float]) -> JoinShareRows:
     """Read all that a share needs, both sides at a time; note how long that took."""
     started = time.perf_counter()
     tables = all_tables(share.axes)
@@ -78,7 +78,7 @@ def read(share: JoinShare, seconds: dict[str, float]) -> JoinRows:
         )
     )
     seconds["sort"] = time.perf_counter() - started
-    return JoinRows((left, right), state)
+    return JoinShareRows((left, right), state)
 
 
 def _side(share: JoinShare, tables: Mapping[str, Table], feed: str) -> Side:
@@ -102,7 +102,7 @@ def _side(share: JoinShare, tables: Mapping[str, Table], feed: str) -> Side:
 def _members(share: JoinShare, table: Table) -> pa.Table:
     """Read the newest row of every stream of the lane."""
     columns = list(table.arrow.names)
-    every = [kept_columns(share, table, path, columns) for path in share.files[table.name]]
+    every = [cached_columns(share, table, path, columns) for path in share.files[table.name]]
     rows = [_counting(share, each) for each in every]
     return newest(pa.concat_tables([empty(table, columns), *rows]), table.key)
 
@@ -110,7 +110,7 @@ def _members(share: JoinShare, table: Table) -> pa.Table:
 def _live(share: JoinShare, table: Table) -> tuple[pa.Table, pa.Table]:
     """Read the tuples that may be live, and those that wait as of the very epoch before."""
     columns = list(table.arrow.names)
-    every = [kept_columns(share, table, path, columns) for path in share.files[table.name]]
+    every = [cached_columns(share, table, path, columns) for path in share.files[table.name]]
     rows = [_counting(share, each) for each in every]
     whole = pa.concat_tables([empty(table, columns), *rows])
     waits = pc.is_null(whole["place"])

@@ -74,23 +74,23 @@ class JoinShare:
 
     def to_json(self) -> str:
         """Write the line."""
-        told: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        told["steps"] = [vars(step) for step in self.steps]
-        told["as_of"] = self.as_of.as_json()
-        return json.dumps(told, separators=(",", ":"))
+        fields: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        fields["steps"] = [vars(step) for step in self.steps]
+        fields["as_of"] = self.as_of.as_json()
+        return json.dumps(fields, separators=(",", ":"))
 
     @classmethod
     def from_json(cls, line: str) -> "JoinShare":
         """Read the line."""
-        told = json.loads(line)
+        fields = json.loads(line)
         for name in ("feeds", "lateness", "watermarks", "part", "unordered"):
-            told[name] = tuple(told[name])
-        told["axes"] = {feed: tuple(axes) for feed, axes in told["axes"].items()}
-        told["steps"] = tuple(
+            fields[name] = tuple(fields[name])
+        fields["axes"] = {feed: tuple(axes) for feed, axes in fields["axes"].items()}
+        fields["steps"] = tuple(
             JoinStep(**{**step, "arrivals": tuple(step["arrivals"]), "sides": tuple(step["sides"])})
-            for step in told["steps"]
+            for step in fields["steps"]
         )
-        told["registered"] = {int(v): (n, at) for v, (n, at) in told["registered"].items()}
-        told["files"] = {name: tuple(paths) for name, paths in told["files"].items()}
-        told["as_of"] = AsOf.from_json(told["as_of"])
-        return cls(**told)
+        fields["registered"] = {int(v): (n, at) for v, (n, at) in fields["registered"].items()}
+        fields["files"] = {name: tuple(paths) for name, paths in fields["files"].items()}
+        fields["as_of"] = AsOf.from_json(fields["as_of"])
+        return cls(**fields)

@@ -15,11 +15,11 @@ from fencepost.joins.index import LaneIndex
 from fencepost.order import REASONS
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.tuples import Int64s
-from pipelines.execute.joins.read import JoinRows, read
+from pipelines.execute.joins.read import JoinShareRows, read
 from pipelines.execute.joins.share import JoinShare
-from pipelines.execute.joins.write import JoinGathered
-from pipelines.execute.share import Answer
-from pipelines.execute.task import Made, built, key_of
+from pipelines.execute.joins.write import JoinWriter
+from pipelines.execute.share import TaskResult
+from pipelines.execute.task import ShareFiles, built, key_of
 from pipelines.registry.cache import load_joins
 
 _indexes: dict[str, LaneIndex] = {}
@@ -32,11 +32,11 @@ def work(line: str) -> str:
     return evaluate(share, read(share, seconds), seconds).to_json()
 
 
-def evaluate(share: JoinShare, rows: JoinRows, seconds: dict[str, float]) -> Answer:
+def evaluate(share: JoinShare, rows: JoinShareRows, seconds: dict[str, float]) -> TaskResult:
     """Evaluate a share whose rows have been read; write what comes of it."""
     started = time.perf_counter()
-    made = Made(Path(share.root), share.axes)
-    gathered = JoinGathered(share, made.write)
+    files = ShareFiles(Path(share.root), share.axes)
+    writer = JoinWriter(share, files.write)
     counts: dict[int, dict[str, int]] = {}
     state, stood = rows.state, share.standing
     begin = 0
@@ -54,16 +54,16 @@ def evaluate(share: JoinShare, rows: JoinRows, seconds: dict[str, float]) -> Ans
             newly=_newly(share, stood, now.joins, index.bands),
             gone=(left.gone, right.gone),
         )
-        counts[now.epoch] = gathered.add(now, outcome)
+        counts[now.epoch] = writer.add(now, outcome)
         if share.writes_state:
             counts[now.epoch] |= _counts(outcome)
         state, stood, begin = outcome.state, now.joins, beyond
     if share.snapshot:
-        gathered.snapshot(share.steps[-1], state)
-    gathered.written()
-    seconds["write"] = made.seconds
-    seconds["evaluate"] = time.perf_counter() - started - made.seconds
-    return Answer(made.files, made.rows, made.hashes, counts, seconds)
+        writer.snapshot(share.steps[-1], state)
+    writer.flush_all()
+    seconds["write"] = files.seconds
+    seconds["evaluate"] = time.perf_counter() - started - files.seconds
+    return TaskResult(files.files, files.rows, files.hashes, counts, seconds)
 
 
 def _index(share: JoinShare, file: str | None) -> LaneIndex:

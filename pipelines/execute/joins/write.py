@@ -14,8 +14,8 @@ from fencepost.joins.engine import JoinOutcome
 from fencepost.joins.state import LaneState, SideState
 from fencepost.queries.joins import BandJoins
 from fencepost.tuples import Int64s
-from pipelines.execute.gather import Gathering
 from pipelines.execute.joins.share import JoinShare, JoinStep
+from pipelines.execute.write import TableWriter
 from schemas.joins import LEFT, REGISTRATION, RIGHT, SIDE
 from schemas.table import TIME
 
@@ -26,7 +26,7 @@ PIECE = 1 << 20
 """Pairs, or changes, that are held at a time, and stand in one file."""
 
 
-class JoinGathered(Gathering):
+class JoinWriter(TableWriter):
     """The rows of a lane of joins."""
 
     def __init__(self, share: JoinShare, write: Callable[[str, pa.Table], None]) -> None:
@@ -65,8 +65,8 @@ class JoinGathered(Gathering):
 
     def _found(self, name: str, now: JoinStep, rows: pa.Table) -> None:
         self.put(name, now, rows)
-        if self.held(name) >= PIECE:
-            self.lay_down(name)
+        if self.buffered(name) >= PIECE:
+            self.flush(name)
 
     def _stamped(self, rows: pa.Table, now: JoinStep, bands: BandJoins) -> pa.Table:
         """Give changes their side and arrival; those of a registration its commit's, and time."""

@@ -88,7 +88,7 @@ def shared_out(way: LakeWay) -> Any:
     with (
         mock.patch.object(job, "ONE_TASK", rows - 1),
         mock.patch.object(HereRunner, "slots", way.tasks),
-        mock.patch("pipelines.execute.gather.FEW", 200_000 if way.small_files else 0),
+        mock.patch("pipelines.execute.write.FEW", 200_000 if way.small_files else 0),
         mock.patch("pipelines.execute.write.PIECE", 1 << 21 if way.small_files else 3),
     ):
         yield

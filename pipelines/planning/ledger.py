@@ -1,4 +1,4 @@
-"""What grows with a ledger, and is never made anew: numbers in a row, and rows as they come.
+"""What grows with a ledger and is never rebuilt: a column of numbers, and rows as they come.
 
 Law: what was given stays as it was given, however much comes behind it.
 """
@@ -14,7 +14,7 @@ from fencepost.tuples import Int64s
 Row = Mapping[str, Any]
 
 
-class Rows(Protocol):
+class LedgerRows(Protocol):
     """Rows of a ledger: an Arrow table, or what gives the same."""
 
     def to_pylist(self) -> Sequence[Row]:
@@ -22,8 +22,8 @@ class Rows(Protocol):
         ...
 
 
-class Growing:
-    """Numbers in a row; what comes is put behind them, O(1) each in the long run."""
+class NumberColumn:
+    """A column of numbers that is appended to, O(1) each in the long run."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -40,7 +40,7 @@ class Growing:
         return self._all[: self._length]
 
     def extend(self, numbers: Iterable[int]) -> None:
-        """Put numbers behind them."""
+        """Append numbers."""
         for number in numbers:
             if self._length == len(self._all):
                 self._all = np.concatenate([self._all, np.empty_like(self._all)])
@@ -48,7 +48,7 @@ class Growing:
             self._length += 1
 
 
-def plain_rows(rows: Rows) -> Sequence[Row]:
+def plain_rows(rows: LedgerRows) -> Sequence[Row]:
     """Give rows one by one, with times as microseconds: a quarter of what instants cost."""
     if not isinstance(rows, pa.Table):
         return rows.to_pylist()
