@@ -200,7 +200,7 @@ def test_a_declaration_that_changed_between_crash_and_recovery_is_told_not_mixed
     with killed_at("ingest.tuples"), pytest.raises(Killed):
         place.ingest()
     place.declare("ticks", max_skew=0)
-    with pytest.raises(LakeError, match=r"2 rows of ingest ticks 1–1.*put it back"):
+    with pytest.raises(LakeError, match=r"2 rows of ingest ticks 1–1.*restore them"):
         place.recovered()
     place.declare("ticks", max_skew=86_400_000_000)
     assert [taken.tuples for taken in place.recovered().loaded] == [2]
