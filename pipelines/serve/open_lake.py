@@ -64,7 +64,7 @@ class LakeReader:
             raise not_understood(str(why), self._settings.tables) from None
 
     def refresh(self) -> None:
-        """See the lake as it stands now; relations that were given before see it as it was."""
+        """Read the lake as it is now; earlier relations still see it as it was."""
         self._session = self._opened()
 
     def close(self) -> None:

@@ -354,4 +354,4 @@ def test_an_id_stands_once_in_all_files_whatever_its_kind(folder):
     written(folder, "more.jsonl", '{"id": "w", "feed": "bids", "where": "ALL"}\n')
     said = evaluated(folder, *GIVEN, more=("--queries", "more.jsonl"))
     assert said.code == 2
-    assert "the id 'w' stands in" in said.err
+    assert "the id 'w' is in q.jsonl" in said.err
