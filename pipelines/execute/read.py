@@ -209,14 +209,14 @@ def of_share(rows: pa.Table, share: Reads) -> pa.Table:
 
 
 MOST_BYTES = 256 << 20
-"""So much is kept; what was not asked for the longest goes first."""
+"""Cached at most; what was used least recently goes first."""
 
 MOST_FILES = 1 << 11
-"""So many at most: a table of ten rows takes more than its bytes."""
+"""Cached at most: a table of ten rows takes more than its bytes."""
 
 
 class FileCache:
-    """Tables by name, the ones asked for last at the end; and their bytes together."""
+    """Tables by name, the ones used last at the end; and their bytes together."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -224,7 +224,7 @@ class FileCache:
         self.size = 0
 
     def put(self, key: tuple[str, ...], rows: pa.Table) -> None:
-        """Keep a table, and let others go for it."""
+        """Add a table, and drop others to make room."""
         self.tables[key] = rows
         self.size += rows.nbytes
         while self.size > MOST_BYTES or len(self.tables) > MOST_FILES:

@@ -43,9 +43,9 @@ class At(Protocol):
 
 
 class TableWriter:
-    """ShareRows by table, writer epoch by epoch; those of a table are written when asked to.
+    """Rows by table, collected epoch by epoch; those of a table are written when it is flushed.
 
-    `write` takes the rows of a table, laid out as declared and sorted.
+    `write` takes the rows of a table, with its declared columns and sorted.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class TableWriter:
         self._parts: dict[str, list[pa.Table]] = {}
 
     def flush_all(self) -> None:
-        """Write all that was writer and is not written yet."""
+        """Write everything that is not written yet."""
         for name in list(self._parts):
             self.flush(name)
 
