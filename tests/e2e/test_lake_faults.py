@@ -285,6 +285,5 @@ def test_ledger_rows_that_are_missing_are_noticed(copied: Lake) -> None:
     first = rows.filter(pc.not_equal(rows["epoch"], 1))
     assert first.num_rows < rows.num_rows
     copied.store.delta("epochs").delete("epoch = 1")
-    again = reopened(copied)
     with pytest.raises(LakeError, match="has epoch 2 where 1 was expected"):
-        list(advance(again, again.lane("ticks")))
+        reopened(copied)
