@@ -1,7 +1,8 @@
 """The lanes of a lake: each feed has one, and each ordered pair of feeds that are joined.
 
-A lane has epochs, tables and a ledger of its own. All that differs between the kinds is in
-`feed.py` and `join.py`; whoever goes over lanes takes them from the lists here.
+A lane has epochs, tables and a ledger of its own. What differs between the kinds in planning,
+evaluating and committing is in `feed.py` and `join.py`; whoever goes over lanes takes them from the
+lists here.
 
 Law: a driver goes over all lanes of a lake or over those it was given, never over feeds alone.
 """

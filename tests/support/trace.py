@@ -274,7 +274,7 @@ def a_pair(folder: Path) -> Walk:
 WALKS: dict[str, Callable[[Path], Walk]] = {
     "a tick, from its landing file to `events`": a_tick,
     "a rule, from rules.jsonl to the index": a_rule,
-    "`sql`, a question of `inside_now`": a_question,
+    "`sql`, a statement over `inside_now`": a_question,
     "a tick of `bids`, to the pairs of `bids~asks`": a_pair,
 }
 

@@ -95,7 +95,7 @@ class Declared:
 
     axes       their columns; None: all columns beside stream_id, ts, the clock and `deleted`
     clock      the column of the feed's clock, where it has one
-    ts_unit    what an integer time counts: s, ms or us; None: integers are no times
+    ts_unit    what an integer time counts: s, ms, us or ns; None: integers are no times
     stream_id  the column that says whose tuple it is
     ts         the column that says when
     form       how rows stand in its files; None: each file's content says
