@@ -60,6 +60,20 @@ def test_every_command_goes_over_every_lane(aged: Project) -> None:
     assert [lane for lane in LANES if f'"{lane}"' in checked] == LANES
 
 
+def test_partitions_doctor_and_the_report_know_every_lane(aged: Project) -> None:
+    where = ("--config", aged.folder / "fencepost.toml", "--json")
+    for lane in LANES:
+        listed = fencepost("partitions", lane, *where).summary
+        assert [each["key"] for each in listed["partitions"]] == hours(0, 2), lane
+        again = fencepost("partitions", lane, hours(1, 1)[0], "--again", *where).summary
+        assert (again["lane"], [each["key"] for each in again["partitions"]]) == (lane, hours(1, 1))
+    page = aged.folder / "page.html"
+    assert fencepost("report", "--out", page, *where).code == 0
+    shown = page.read_text()
+    assert [lane for lane in LANES if f'"{lane}"' in shown] == LANES
+    assert fencepost("doctor", *where).code == 0
+
+
 def test_dagster_goes_over_every_lane(aged: Project) -> None:
     land_both(aged, 3, 3)
     assert aged.job("run_now").success
