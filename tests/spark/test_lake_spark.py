@@ -106,10 +106,10 @@ def sums(table: pa.Table) -> dict[str, float]:
 def test_every_engine_reads_every_table_alike(
     spark: SparkSession, on_spark: Lake, joined_on_spark: Lake
 ) -> None:
-    filled = set()
+    filled: set[str] = set()
     for lake in (on_spark, joined_on_spark):
         with duckdb_session(lake.store.root, lake.store.tables) as session:
-            for name in lake.store.tables:
+            for name in set(lake.store.tables) - filled:
                 path = str(lake.store.folder(name))
                 expected = sums(DeltaTable(path).to_pyarrow_table())
                 assert sums(spark.read.format("delta").load(path).toArrow()) == expected, name

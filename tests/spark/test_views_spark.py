@@ -97,12 +97,16 @@ def rows_in_spark(spark: SparkSession, ledger: Ledger, name: str) -> pa.Table:
     return spark.table(f"`{name}`").toArrow().cast(view.arrow)
 
 
-def test_every_view_gives_in_spark_what_it_gives_in_duckdb(spark, tmp_path):
+@pytest.mark.parametrize("left_out", ["locations_", pytest.param("none", marks=pytest.mark.slow)])
+def test_every_view_gives_in_spark_what_it_gives_in_duckdb(left_out, spark, tmp_path):
+    """The views of a second feed have the text of the first one's: the long form reads them too."""
     ledger = rich()
     ledger.written(tmp_path / "lake")
     spark_session_views(spark, tmp_path / "lake", ledger.tables, "SHOW TABLES")
     session = duckdb_session(tmp_path / "lake", ledger.tables, "SHOW TABLES")
     for name, _ in statements(ledger.tables):
+        if name.startswith(left_out):
+            continue
         expected = session.execute(f'SELECT * FROM "{name}"').to_arrow_table()
         found = rows_in_spark(spark, ledger, name)
         assert found.schema.names == expected.schema.names, name

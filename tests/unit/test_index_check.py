@@ -52,7 +52,7 @@ LISTS: dict[str, tuple[Callable[[PostList], PostList], str]] = {
     ),
     "a post in another's cell": (
         lambda p: replace(p, ruler=replace(p.ruler, scale=p.ruler.scale / 2)),
-        "a begin post stands in a cell that is not its own",
+        "a begin post is in a cell that is not its own",
     ),
     "a narrowest that is not": (lambda p: replace(p, narrowest=9.0), "a box is 2.0 wide, the narr"),
     "a begin that its box denies": (
