@@ -1,8 +1,8 @@
 """`python -m fencepost`, and the command `fencepost`: the door to the command line.
 
 One of four doors that lead out of the engine: `dagster.py`, `files.py` and `lake.py` are the
-others. They stay where they are in the repository and in the wheel, where the rooms they lead to
-stand below `fencepost/_app`.
+others. Their paths are the same in the repository and in the wheel, where the rooms they lead to
+are below `fencepost/_app`.
 """
 
 from pipelines.cli.app import main

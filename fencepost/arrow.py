@@ -42,7 +42,7 @@ def codes_in(names: pa.StringArray, known: pa.StringArray) -> Int32s:
 
 
 def by_code(names: pa.StringArray, codes: Codes) -> pa.DictionaryArray:
-    """Give names by their codes; a few rows do not carry all names along."""
+    """Look names up by their codes; a few rows do not carry all names along."""
     if len(codes) < len(names):
         return pc.dictionary_encode(names.take(pa.array(codes)))
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32, copy=False)), names)
@@ -76,7 +76,7 @@ def ordered(table: pa.Table, keys: Sequence[str]) -> pa.Table:
 
 
 def _sortable(column: pa.ChunkedArray) -> Int64s:
-    """Give integers in the order of the cells."""
+    """Return integers that sort like the cells."""
     if pa.types.is_string(column.type) or pa.types.is_dictionary(column.type):
         return ranks_of(column)
     integers: Int64s = column.cast(pa.int64()).to_numpy()

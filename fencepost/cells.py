@@ -1,9 +1,9 @@
-"""From the cells of a column to what the engine takes: stream ids, doubles, microseconds, marks.
+"""From the cells of a column to the engine's input: stream ids, doubles, microseconds, marks.
 
-Whole columns at once, where that is right beyond doubt; every other cell goes one by one, each
-distinct text once, through `parse_number` and `parse_instant`: they decide, and find the words.
+Whole columns are converted at once where that is certain to be right. Every other cell goes
+through `parse_number` or `parse_instant`, each distinct text once: they decide and explain.
 
-Law: the fast way takes a cell only where the slow way would, and reads the same value.
+Law: the fast path accepts a cell only where the slow path would, and reads the same value.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,7 +48,7 @@ Coded = TypeVar("Coded", Int64s, Bools)
 
 @dataclass(frozen=True, eq=False)
 class CellFaults:
-    """The cells of one column that cannot be read: rows (ascending, from 0), and why, in words."""
+    """The cells of one column that cannot be read: rows (ascending, from 0), and the reasons."""
 
     rows: Int64s
     details: pa.StringArray
@@ -203,7 +203,7 @@ def _instants_of_integers(counts: pa.Int64Array, name: str, unit: str) -> tuple[
 
 
 def _scaled(counts: Int64s, unit: str) -> tuple[Int64s, Bools]:
-    """Count microseconds, rounded towards the past, and say which lie in the years 1900–2200."""
+    """Count microseconds, rounded towards the past, and mark those in the years 1900–2200."""
     times, per = PER_UNIT[unit]
     first, beyond = EARLIEST * per // times, LATEST * per // times
     fits = (counts >= first) & (counts < beyond)
@@ -211,7 +211,7 @@ def _scaled(counts: Int64s, unit: str) -> tuple[Int64s, Bools]:
 
 
 def _instant(text: str, unit: str | None, unit_by: str = "") -> int:
-    """Read one time in full, with the words for what is wrong."""
+    """Read one time in full, with a message for what is wrong."""
     try:
         count = int(text) if text.lstrip("+-").isdecimal() and text.isascii() else None
     except ValueError:  # more signs or digits than Python reads
@@ -245,7 +245,7 @@ def marks(cells: pa.Array, name: str) -> tuple[Bools, CellFaults]:
 def _by_code(
     cells: pa.DictionaryArray, values: Coded, wrong: CellFaults, of_null: str | None
 ) -> tuple[Coded, CellFaults]:
-    """Give each cell what was read of its text; `of_null` says what is wrong with a null, if so."""
+    """Spread what was read of each text over its cells; `of_null` is the fault of a null."""
     codes = _integers(pc.fill_null(cells.indices, len(values)))
     place = np.full(len(values) + 1, -1)  # of each code: that of its detail
     place[wrong.rows] = np.arange(len(wrong))

@@ -1,8 +1,8 @@
 """What Dagster loads: `module_name: fencepost.dagster` in a workspace.yaml.
 
 Dagster puts the folder it is started in before everything else on the path, and a user's project
-may well have an `assets/` or a `pipelines/` of its own. In the repository ours stand at the top, so
-their folder goes first here; in the wheel they stand below `fencepost/_app`, and no name can clash.
+may well have an `assets/` or a `pipelines/` of its own. In the repository ours are at the top, so
+their folder goes first here; in the wheel they are below `fencepost/_app`, and no name can clash.
 """
 
 import sys

@@ -22,7 +22,7 @@ _EDGE = float(EXACT_UP_TO)
 
 
 def parse_number(text: str) -> float:
-    """Read a number; ValueError says why it is none, or why no double may stand for it."""
+    """Read a number; ValueError says why it is none, or why no double may represent it."""
     if _IS_NUMBER(text) is None:
         raise ValueError(f"{cut(text)!r} is not a number")
     value = float(text)
@@ -37,7 +37,7 @@ def parse_number(text: str) -> float:
 
 
 def exactly(value: int) -> float:
-    """Give the double that is this integer; ValueError where none is beyond 2**53."""
+    """Return the double that is this integer; ValueError where none is beyond 2**53."""
     try:
         double = float(value)
     except OverflowError:
@@ -50,7 +50,7 @@ def exactly(value: int) -> float:
 
 
 def next_double(x: float) -> float:
-    """Give the next larger double; after the largest comes infinity."""
+    """Return the next larger double; after the largest comes infinity."""
     return math.nextafter(x, math.inf) + 0.0
 
 

@@ -133,7 +133,7 @@ class FeedOutcome:
         return pa.concat_tables(found) if found else self._matched(np.empty(0, np.int64))[0]
 
     def match_pieces(self, most: int) -> Iterator[pa.Table]:
-        """Look the matches up, about so many at a time, in the order of the path."""
+        """Find the matches in pieces of about `most`, in the order of the path."""
         if self.matcher is None or not len(self.matcher):
             return
         accepted = np.flatnonzero(self.walked.path.delivery != HEAD)
@@ -181,14 +181,14 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     fast: bool | None = None,
     threads: int = 1,
 ) -> FeedOutcome:
-    """Take the deliveries of a batch, 0 to `deliveries` - 1; some may be empty.
+    """Process the deliveries of a batch, 0 to `deliveries` - 1; some may be empty.
 
     `lateness` is the feed's allowed lateness in µs. `marks` are the feed's watermarks after each
-    delivery: to be given where the batch and the state are those of a share of its streams, who
-    then together find what one step over all of them would. `matcher` holds the match queries, if
-    there are any. `method` is how crossings are found, `fast` chooses the compiled kernels or their
-    NumPy twins, None by the size of the work; neither changes a row. O(n log n) for n tuples at
-    worst, O(n) in order of time; O(posts passed) for the crossings, a probe a tuple for matches.
+    delivery: pass them where the batch and the state are those of a share of its streams; the
+    shares together then find what one step over all of them would. `matcher` has the match queries,
+    if there are any. `method` is how crossings are found, `fast` chooses the compiled kernels or
+    their NumPy twins, None by the size of the work; neither changes a row. O(n log n) for n tuples
+    at worst, O(n) in order of time; O(posts passed) for crossings, a probe a tuple for matches.
     """
     queries = index.queries
     _refuse_strangers(state, batch, queries, deliveries, lateness)
@@ -285,7 +285,7 @@ def _refuse_false_marks(
 
 
 def _all_names(state: FeedState, batch: TupleBatch) -> pa.StringArray:
-    """Number the streams: those with a head first, as the heads stand, then the others."""
+    """Number the streams: those with a head first, in the order of the heads, then the others."""
     names = state.heads.names
     for more in (state.waiting.names, batch.names):
         fresh = codes_in(more, names) < 0

@@ -46,7 +46,7 @@ class QueryFault(FencepostError):
         width: int = 1,
         hint: str | None = None,
     ) -> None:
-        """Keep the place apart from the words, so that a listing can draw it."""
+        """Keep the place apart from the message, so that a listing can draw it."""
         super().__init__(message)
         self.message = message
         self.column = column
@@ -69,7 +69,7 @@ class Fault:
 
     @classmethod
     def of(cls, source: str, line: int | None, fault: QueryFault) -> "Fault":
-        """Give a query's fault its file and line."""
+        """Add the file and line to a query's fault."""
         return cls(source, fault.message, line, fault.column, fault.text, fault.width, fault.hint)
 
     def __str__(self) -> str:
@@ -99,7 +99,7 @@ class Faults(FencepostError):
     """All the faults of an input, of which nothing was read."""
 
     def __init__(self, faults: Sequence[Fault], outcome: str = "nothing read") -> None:
-        """List the faults in the order they stand in the input."""
+        """List the faults in the order of the input."""
         self.faults = list(faults)
         self.outcome = outcome
         count = len(self.faults)
@@ -142,7 +142,7 @@ class WorkerError(SparkError):
 
 
 class AlertError(FencepostError):
-    """An alert could not be sent. The words never hold the address that it was for."""
+    """An alert could not be sent. The message never has the address that it was for."""
 
 
 class LockedError(FencepostError):

@@ -2,7 +2,7 @@
 
 Law: a hash is that of the content alone. It is the same on every machine, in every process and
 whatever slice of a column a value is in; that of a table does not depend on the order of its rows
-and columns. It is no defence against someone who looks for two contents with one hash.
+and columns. It is no defence against deliberate collisions.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ def seeded(n: int) -> UInt64s:
 
 
 def mix(hashes: UInt64s, words: UInt64s) -> None:
-    """Stir a word into each hash; the order of the words counts."""
+    """Mix a word into each hash; the order of the words counts."""
     hashes ^= words
     hashes *= _ODD
     hashes ^= hashes >> _SHIFT
@@ -102,12 +102,12 @@ def content_hash(rows: pa.Table, leave_out: tuple[str, ...] = ()) -> int:
 
 
 def added(one: int, other: int) -> int:
-    """Put the hashes of two sets of rows together."""
+    """Combine the hashes of two sets of rows."""
     return (one + other) % 2**64
 
 
 def _words(column: pa.ChunkedArray) -> UInt64s:
-    """Give each cell as one word."""
+    """Turn each cell into one 64-bit word."""
     kind = column.type
     if pa.types.is_list(kind):
         column = pc.binary_join(column.cast(pa.list_(pa.string())), ",")

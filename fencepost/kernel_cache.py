@@ -1,9 +1,9 @@
 """Where compiled kernels are cached: a folder for each state of what they are compiled from.
 
-Numba looks at nothing but a kernel's own file. It would load machine code of a callee, a record or
+Numba checks nothing but a kernel's own file. It would load machine code of a callee, a record or
 an instruction that has changed in another file, and fails on a record that is gone.
 
-Law: machine code that is loaded was compiled from the sources as they are. (That it was compiled by
+Law: machine code that is loaded was compiled from the current sources. (That it was compiled by
 the Numba and for the Python that load it, Numba sees to.)
 """
 

@@ -1,4 +1,4 @@
-"""The door to lakes: `fencepost.open_lake`, and what it gives."""
+"""The door to lakes: `fencepost.open_lake`, and what it returns."""
 
 from pipelines.serve.open_lake import LakeReader, open_lake
 

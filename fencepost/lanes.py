@@ -1,8 +1,8 @@
 """What a lane is called: a feed has its own name, an ordered pair of feeds `left~right`.
 
-Names are put together and taken apart here alone, in Python and in SQL.
+Names are joined and split nowhere else, in Python and in SQL.
 
-Law: no feed has a name like a pair's.
+Law: no feed's name looks like a pair's.
 """
 
 _BETWEEN = "~"
@@ -14,19 +14,19 @@ def lane_of(left: str, right: str) -> str:
 
 
 def sides_of(lane: str) -> tuple[str, str] | None:
-    """Give the feeds of such a lane; None for the lane of one feed."""
+    """Return the feeds of such a lane; None for the lane of one feed."""
     left, parted, right = lane.partition(_BETWEEN)
     return (left, right) if parted else None
 
 
 def pair_of(lane: str) -> tuple[str, str]:
-    """Give the left and the right feed of a lane that is known to be a pair."""
+    """Return the left and the right feed of a lane that is known to be a pair."""
     left, _, right = lane.partition(_BETWEEN)
     return left, right
 
 
 def feeds_of(lane: str) -> tuple[str, ...]:
-    """Give the feeds of any lane: one, or the two that are joined."""
+    """Return the feeds of any lane: one, or the two that are joined."""
     return sides_of(lane) or (lane,)
 
 

@@ -1,4 +1,4 @@
-"""Words that messages share: counts, names, what was probably meant, and texts cut to a length.
+"""Phrases that messages share: counts, names, what was probably meant, and shortened texts.
 
 Law: what a message shows of a user's text is printable and no longer than it may be.
 """
@@ -33,7 +33,7 @@ def few(names: Sequence[str], most: int = 3) -> str:
 
 
 def did_you_mean(given: str, names: Collection[str]) -> str:
-    """Give `  Did you mean 'price'?`, or nothing where no name is near."""
+    """Return `  Did you mean 'price'?`, or nothing where no name is near."""
     if len(given) > _LONGEST_GUESSED:
         return ""
     folded = {name.casefold(): name for name in names}

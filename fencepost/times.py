@@ -1,6 +1,6 @@
 """Instants and durations: whole microseconds, UTC, counted from 1970-01-01.
 
-Law: an instant names its offset; it lies in the years 1900 to 2200 (UTC); digits beyond
+Law: an instant names its offset; it is in the years 1900 to 2200 (UTC); digits beyond
 microseconds are cut off, that is, rounded towards the past; a leap second is refused. A duration
 has one length: years and months have none.
 """
@@ -130,7 +130,7 @@ def format_instant(us: int) -> str:
 
 
 def to_microseconds(instant: datetime | int | None) -> int | None:
-    """Count the microseconds since 1970 of an instant as a table gives it."""
+    """Count the microseconds since 1970 of an instant as a table has it."""
     if isinstance(instant, datetime):
         return (instant - _EPOCH) // timedelta(microseconds=1)
     return instant

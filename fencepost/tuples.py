@@ -1,8 +1,7 @@
 """A batch of tuples as columns: what arrived for one feed, in the order in which it arrived.
 
-Law: only well-formed tuples get in. Every value is finite and -0.0 is 0.0, every time lies in the
-years 1900–2200, every stream id is a non-empty string; rows stand in the order (delivery, file,
-row).
+Law: only well-formed tuples get in. Every value is finite and -0.0 is 0.0, every time is in the
+years 1900–2200, every stream id is a non-empty string; rows are in the order (delivery, file, row).
 """
 
 from collections.abc import Sequence
@@ -47,7 +46,7 @@ class TupleBatch:
         values: Doubles,
         delivery: Int32s | int = 0,
     ) -> "TupleBatch":
-        """Take columns as they were read, in O(n); refuse what is not well-formed."""
+        """Build a batch from columns as they were read, in O(n); refuse what is not well-formed."""
         coded = dictionary_of(ids)
         names = pc.cast(coded.dictionary, pa.string())
         if coded.null_count or names.null_count:
@@ -131,7 +130,7 @@ class TupleBatch:
 
     @classmethod
     def concat(cls, batches: Sequence["TupleBatch"]) -> "TupleBatch":
-        """Put batches of one feed behind each other, in O(tuples + distinct ids)."""
+        """Concatenate batches of one feed, in O(tuples + distinct ids)."""
         first = batches[0]
         if len(batches) == 1:
             return first

@@ -50,17 +50,17 @@ def all_tables(axes: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
 
 
 def written_by(owner: Owner, tables: Iterable[Table]) -> list[Table]:
-    """Give the tables that a lane's epochs are committed to, in the order of the commits.
+    """Return the tables that a lane's epochs are committed to, in the order of the commits.
 
-    What was found goes first. Of the logs, the one that says where each stream stands is declared
-    first and committed last.
+    The results go first. Of the logs, the one with each stream's last tuple is declared first and
+    committed last.
     """
     mine = [table for table in tables if table.owner == owner]
     return [*(table for table in mine if table.role == "found"), *logs_of(owner, mine)[::-1]]
 
 
 def logs_of(owner: Owner, tables: Iterable[Table]) -> list[Table]:
-    """Give the logs of a lane; the first says where each stream stands."""
+    """Return the logs of a lane; the first has each stream's last tuple."""
     return [table for table in tables if table.owner == owner and table.role == "log"]
 
 

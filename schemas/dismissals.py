@@ -1,4 +1,4 @@
-"""Refused deliveries that somebody dismissed: they need no answer any more."""
+"""Refused deliveries that were dismissed: they need no attention any more."""
 
 from schemas.table import Column, Table
 

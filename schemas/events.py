@@ -20,7 +20,7 @@ DAY = Column("day", "date", "the day of ts, UTC")
 
 
 def events(axes: Axes) -> Table:
-    """Declare the crossings."""
+    """Declare the crossings: at most one in force for a query version, stream and ts."""
     return Table(
         "events",
         "Crossings: a stream entered (I) or left (O) a query." + RAW,
@@ -73,7 +73,7 @@ def transitions() -> Table:
 
 
 def matches() -> Table:
-    """Declare the matches."""
+    """Declare the matches: at most one in force for a query version, stream and ts."""
     return Table(
         "matches",
         "Matches: a tuple satisfied a query of the kind `match`." + RAW,

@@ -1,8 +1,8 @@
 """What the rows of each table promise, as plain values.
 
-An expectation is one sentence about rows, of three kinds. What it looks at is a column, or an
-expression over the row `t` in the SQL that DuckDB and Spark read alike. Nothing here knows Great
-Expectations, which takes seconds to import: `pipelines.checks` makes suites of these values.
+An expectation is one sentence about rows, of three kinds. Its subject is a column, or an
+expression over the row `t` in the SQL that DuckDB and Spark have in common. Nothing here imports
+Great Expectations, which costs seconds: `pipelines.checks` makes suites of these values.
 
 Law: every expectation can fail on rows that a writer gets into the table; what the layout rules out
 (a null where none may be) is not promised a second time.
@@ -78,7 +78,7 @@ _ANSWER = {
 
 
 def contracts(lane: str, axes: Axes) -> dict[str, Contract]:
-    """Give the contracts of the tables that a lane's user reads; `axes` are those of all feeds."""
+    """Return the contracts of the tables that users of a lane read; `axes` are all feeds'."""
     sides = sides_of(lane)
     declared = _of_feed(lane, axes[lane]) if sides is None else _of_joins(*(axes[s] for s in sides))
     return {contract.table: contract for contract in declared}
@@ -366,7 +366,7 @@ def _not_finite(axes: tuple[str, ...]) -> str:
 
 
 def _finite_or_inf(axis: str) -> str:
-    """Show NaN as infinity: pandas takes it for null, which would be passed over."""
+    """Show NaN as infinity: pandas reads it as null, which would be skipped."""
     return f"CASE WHEN {_is_finite(axis)} THEN t.{axis} ELSE CAST('inf' AS DOUBLE) END"
 
 

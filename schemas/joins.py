@@ -29,7 +29,7 @@ SIDE = Column(
 
 
 def pairs(axes: Axes) -> Table:
-    """Declare the pairs of window joins."""
+    """Declare the pairs of window joins: in force, at most one a query version and two tuples."""
     return Table(
         "pairs",
         "Pairs of tuples that satisfied a window join, each once." + FOUND,

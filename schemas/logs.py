@@ -1,6 +1,6 @@
-"""What is remembered between epochs, as logs: the streams' last tuples, what waits, what pends.
+"""The state between epochs, as logs: the streams' last tuples, what waits, what is pending.
 
-The newest row of a key tells. A row belongs to an epoch, so the state as of any epoch is a filter;
+The newest row of a key counts. A row belongs to an epoch, so the state as of any epoch is a filter;
 `snapshot` rows hold all of it at once, so that a reader need not go back to the beginning.
 """
 

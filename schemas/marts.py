@@ -1,9 +1,9 @@
-"""The marts: what the views of the same names show, laid down as tables for readers without one.
+"""The marts: what the views of the same names show, written as tables for other engines.
 
 A BI tool, a notebook or another engine opens `<lake>/marts/<name>` like any Delta table; it needs
 no session of ours, and no knowledge of epochs. A view has the columns of its mart.
 
-Law: a mart's rows of a feed are those that the view showed at one moment, all of them.
+Law: a mart's rows of a feed are all those that the view showed at one moment.
 """
 
 from schemas.events import TRANSITIONS

@@ -1,7 +1,7 @@
-"""What a table is: its columns with comments, its constraints, and how its files are laid out.
+"""What a table is: its columns with comments, its constraints, and the layout of its files.
 
-Law: a table is declared once, here; whoever creates, writes, reads or documents it asks the
-declaration. Every time is UTC in microseconds, every value a finite double.
+Law: a table is declared once, here; all code that creates, writes, reads or documents it goes by
+the declaration. Every time is UTC in microseconds, every value a finite double.
 """
 
 from collections.abc import Mapping
@@ -87,7 +87,7 @@ class Table:
 
     @cached_property
     def in_files(self) -> pa.Schema:
-        """The columns that stand in the files: all but those that name folders."""
+        """The columns that are in the files: all but those that name folders."""
         return pa.schema([f for f in self.arrow if f.name not in self.partitioned_by])
 
 

@@ -18,7 +18,7 @@ DELETED = Column(
 
 
 def tuples(feed: str, axes: tuple[str, ...]) -> Table:
-    """Declare the tuple table of a feed."""
+    """Declare the tuple table of a feed: its well-formed rows, as they arrived."""
     return Table(
         feed,
         f"Tuples of the feed {feed} as they arrived, well-formed ones only. Some may "

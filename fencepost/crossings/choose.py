@@ -28,14 +28,14 @@ from fencepost.tuples import Doubles, Int64s
 Method = Literal["auto", "walk", "difference"]
 METHODS: tuple[Method, ...] = ("auto", "walk", "difference")
 
-STEPS = 1024  # that are looked at
-PLACES, BOXES = 64, 2048  # that are compared to see how many hold
+STEPS = 1024  # in the sample
+PLACES, BOXES = 64, 2048  # compared to estimate how many boxes hold a place
 WINDOWS, LENGTH = 64, 16  # stretches in which candidates are met, and places in each
-FEW, SHORT = 48, 1000  # queries, and steps, for which it is not worth looking
+FEW, SHORT = 48, 1000  # queries, and steps, too few to be worth sampling
 CHEAP = 40.0  # ns a step, below which a walk is hardly beaten
-POST, POSTS, FAR_POST = 1.6, 200, 0.5  # ns (measured): a post passed; so many; each beyond
+POST, POSTS, FAR_POST = 1.6, 200, 0.5  # ns (measured): a post passed, of the first POSTS; beyond
 LIST = 17.0  # a checked list
-CUT, CUTS, FAR_CUT = 125.0, 1, 20.0  # a border of its stripes; so many; each beyond
+CUT, CUTS, FAR_CUT = 125.0, 1, 20.0  # the first border of its stripes; each beyond
 CANDIDATE = 3.0  # one that is met there
 COMPARE, WRITE = 3.5, 5.0  # a query that holds, here and at the next place; an event
 BUILD = 200.0  # a query of the index to be probed, unless it exists
@@ -45,7 +45,7 @@ BUILD = 200.0  # a query of the index to be probed, unless it exists
 class Chosen:
     """How crossings were found, and why.
 
-    fl, w  fluctuation level and width as shares of the queries; None where nobody looked
+    fl, w  fluctuation level and width as shares of the queries; None where not measured
     """
 
     method: str

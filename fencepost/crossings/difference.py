@@ -1,9 +1,9 @@
-"""Crossings without a walk: who holds each tuple, less who held the one before.
+"""Crossings without a walk: the queries that hold each tuple, less those holding the one before.
 
 Where steps are longer than boxes are wide, a walk passes more posts than there are boxes around
 either end of the step (S1's cross-over at FL = W). Then it is cheaper to probe an index of S2's
-kind for those who hold at each place, and to compare neighbours; a place is probed once, as end of
-one step and the beginning of the next.
+kind for the queries that hold each place, and to compare neighbours; a place is probed once, as the
+end of one step and the beginning of the next.
 
 Law: the events are those of the walk, row for row.
 """
@@ -66,7 +66,7 @@ class Difference:
         return in_force(together(found), path.ts, queries)
 
     def _holding(self, begin: int, end: int, run: Int32s) -> ProbeResult:
-        """Find who holds at each place of a stretch, whenever it is valid."""
+        """Find the queries whose boxes hold each place of a stretch, valid at that time or not."""
         path = self.path
         points = np.ascontiguousarray(path.values[:, begin:end])
         probe = ProbeInput(points, path.names, path.stream[run], None)

@@ -26,7 +26,7 @@ from fencepost.crossings.walk import (
 from fencepost.parallel import in_parallel
 from fencepost.tuples import Int32s
 
-NO_COUNTS = np.empty(0, np.int32)  # counts that nobody asks for
+NO_COUNTS = np.empty(0, np.int32)  # where counts are not needed
 NOWHERE = Events(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int8))
 OFTEN = 0.1  # of the steps leap: then to test every post beats counting what is left first
 SAMPLE = 512
@@ -106,7 +106,7 @@ def _stretches(walked: Walk) -> list[tuple[int, Fill]]:
 
 
 def leaps_often(path: Path, ranking: Ranking) -> bool:
-    """Look at some steps: are so many longer than the narrowest box that counting first is lost?"""
+    """Sample some steps: are enough longer than the narrowest box that counting first is wasted?"""
     values = path.values[ranking.posts.axis]
     p = np.arange(0, len(values) - 1, max(1, len(values) // SAMPLE))
     with np.errstate(over="ignore"):

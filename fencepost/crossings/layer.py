@@ -24,7 +24,7 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 MOST_STRIPES = 1024
 COPIES = 3  # of a box, on average, that stripes may cost
-WIDE = 16  # a box that would stand in more stripes is kept apart
+WIDE = 16  # a box that meets more stripes than that is kept apart
 FEWEST = 32  # boxes for which stripes are worth having
 NARROW = 0.5  # of the axis, the median box that stripes still help
 
@@ -196,7 +196,7 @@ class Layer:
 
 
 def as_posts(posts: PostList) -> Posts:
-    """Give a list to the kernels."""
+    """View a list as the kernels' arrays; nothing is copied."""
     return Posts(
         axis=posts.axis,
         origin=posts.ruler.origin,
@@ -309,7 +309,7 @@ def _best_cut(queries: QuerySet, axis: int, rows: Int64s) -> tuple[int, EvenCell
 class Sighted:
     """The boxes of queries that want the first sight of a stream.
 
-    Those of queries for all streams stand in a sweep, the others by the stream they name.
+    Those of queries for all streams are in a sweep, the others by the stream they name.
     """
 
     axis: int  # of the sweep

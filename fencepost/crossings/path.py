@@ -51,7 +51,7 @@ class Path:
         first = np.flatnonzero(np.diff(stream, prepend=-1))
         of_run = stream[first]
         fresh = of_run >= len(heads)
-        shift = np.cumsum(~fresh)  # heads put in so far, this run's own with them
+        shift = np.cumsum(~fresh)  # heads inserted so far, this run's own included
         starts = np.append(first + shift - ~fresh, n + (shift[-1] if len(shift) else 0))
         length = np.diff(np.append(first, n))
         place = np.arange(n) + np.repeat(shift, length)

@@ -1,4 +1,4 @@
-"""The posts of some boxes on one axis: where boxes begin, where they end, and who.
+"""The posts of some boxes on one axis: where boxes begin, where they end, and which.
 
 This is the RS list of the papers as flat arrays. The begins and the ends are apart, each sorted,
 with the box (or query) of each beside it in the same order, so that a step of a stream from p to c
@@ -51,7 +51,7 @@ class EvenCells:
         return cls(low, min(max(scale, 1 / STEEPEST), STEEPEST), cells)
 
     def cell(self, values: Doubles) -> Int64s:
-        """Return the cell of each value; what lies outside belongs to the first or the last."""
+        """Return the cell of each value; values outside belong to the first or the last."""
         with np.errstate(over="ignore"):
             at = (values - self.origin) * self.scale
         cells: Int64s = np.clip(at, 0, self.cells - 1).astype(np.int64)

@@ -24,7 +24,7 @@ class Heads:
     """The last tuple of each of n streams: 8 + 16 d bytes a stream beside its id.
 
     `begun` and `ended` are the pointers, for each axis: how many begins and ends of the index's
-    plain posts lie at or below the value. They belong to the index whose base has the fingerprint
+    plain posts are at or below the value. They belong to the index whose base has the fingerprint
     `index`; -1 where not known.
     """
 
@@ -64,7 +64,7 @@ class Heads:
         return replace(self, begun=unknown, ended=unknown, index=index)
 
     def with_heads(self, later: "Heads") -> "Heads":
-        """Put later heads over these, in O(streams of both)."""
+        """Replace heads by later ones, and add new streams, in O(streams of both)."""
         if len(self) == 0:
             return later
         mine = self.known_to(later.index)

@@ -2,7 +2,7 @@
 
 The first pass finds where every tuple is: for each plain list two ranks, a few integers
 whatever the number of queries. Counting needs no more than those. The second pass expands them to
-events, into arrays of exactly their number, or not at all if nobody asks.
+events, into arrays of exactly the right length; it is skipped where only counts are wanted.
 """
 
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ SAMPLE = 512
 class Ranking:
     """Where every place is in one plain list: the first pass's answer.
 
-    A step passes what lies between two.
+    A step passes the posts between two of them.
     """
 
     layer: int
@@ -170,9 +170,9 @@ def _ranks(
 
 
 def _hardly_moves(posts: Posts, path: Path) -> bool:
-    """Look at some steps: do most pass no post?
+    """Sample some steps: do most pass no post?
 
-    Then standing still is worth a test, else it is a wrong guess.
+    Only then is testing for that first worth while, else the branch is mispredicted.
     """
     values = path.values[posts.axis]
     stride = max(1, len(values) // SAMPLE)
@@ -199,7 +199,7 @@ def _ranks_within(
 
 
 def run_parts(path: Path, threads: int) -> list[tuple[int, int]]:
-    """Cut the runs into parts of about as many places each."""
+    """Cut the runs into parts of about equally many places."""
     wanted = np.linspace(0, len(path), threads + 1)[1:-1]
     cuts = [0, *np.searchsorted(path.starts, wanted).tolist(), len(path.stream)]
     return list(pairwise(cuts))
@@ -208,7 +208,7 @@ def run_parts(path: Path, threads: int) -> list[tuple[int, int]]:
 def named_first_sight(layer: Layer, path: Path) -> Events:
     """Report the queries for named streams that hold a stream's first tuple.
 
-    Only the stream's own are looked at.
+    Only the stream's own queries are tested.
     """
     runs = np.flatnonzero(path.fresh)
     own = codes_in(path.names, layer.names)[path.stream[runs]]

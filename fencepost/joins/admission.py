@@ -167,7 +167,7 @@ def _in_order(
     gone: Bools,
     lateness: int,
 ) -> tuple[AcceptedTuples, Bools]:
-    """Bring what was released into the order of the lane; of what waits on, say who is gone."""
+    """Put what was released into the order of the lane; of what still waits, mark who is gone."""
     good = np.ones(len(arrived), np.bool_)
     good[admission.rejected.row] = False
     rows = np.flatnonzero(good)
@@ -182,7 +182,7 @@ def _in_order(
     if lateness == 0 or gone.any() or state.waiting_gone.any():
         source = _sources(waited, arrived.take(rows), out.stream, out.ts, waits)
         flags = np.concatenate([state.waiting_gone, gone[rows]])[source]
-        if lateness == 0:  # rows of this delivery are known; who waited before comes before them
+        if lateness == 0:  # rows of this delivery are known; tuples that waited come before them
             row = source[: len(out.ts)]
             tie = np.where(row < len(waited), tie - len(tie), row)
     released = AcceptedTuples(out.stream, out.ts, out.values, out.delivery, flags[: len(out.ts)])
@@ -193,9 +193,9 @@ def _in_order(
 def _sources(
     waited: TupleBatch, arrived: TupleBatch, stream: Int32s, ts: Int64s, waits: TupleBatch
 ) -> Int64s:
-    """Say of each tuple released, and of each that waits, which it was of those before.
+    """Trace each tuple released, and each that waits, to its row among those before.
 
-    No two good ones share stream and ts, so both sorted alike stand in one order.
+    No two good ones share stream and ts, so sorting both the same way pairs them up.
     """
     of = np.lexsort(
         (
@@ -212,7 +212,7 @@ def _sources(
 def _headed(
     state: SideState, names: pa.StringArray, accepted: AcceptedTuples
 ) -> tuple[SideState, AcceptedTuples, Int32s]:
-    """Put the last tuple of each stream over its head; new streams come behind."""
+    """Replace each stream's head by its last tuple; new streams are appended."""
     moved, from_end = np.unique(accepted.stream[::-1], return_index=True)
     last = len(accepted) - 1 - from_end
     known = len(state)

@@ -2,7 +2,7 @@
 
 A delivery is of one feed, so the other side does not change while it is processed: its tuples are
 matched against the other side's live ones and against the current values of its streams. The state
-is what was accepted, not what was found; so pairs and changes are found on request, piece by piece.
+is what was accepted, not the results; so pairs and changes are found on request, piece by piece.
 
 Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
 """
@@ -76,7 +76,7 @@ class JoinOutcome:
         return pa.table({"row": rejected.row[order], "reason": reasons})
 
     def moved(self, side: int) -> pa.Table:
-        """The last tuples that this step put over others: what a log of the state needs."""
+        """The last tuples that this step replaced others by: what a log of the state needs."""
         return self.state.sides[side].heads_table(self.sides[side].moved)
 
     def lived(self, side: int) -> pa.Table:
@@ -102,16 +102,16 @@ class JoinOutcome:
         return pa.concat_tables([piece.affected for piece in self._band_pieces()])
 
     def pair_pieces(self, most: int) -> Iterator[pa.Table]:
-        """Find the pairs, about so many at a time, in their order."""
+        """Find the pairs in pieces of about `most`, in their order."""
         if len(self.index.windows):
             find = Windows(self.step).find
             yield from _pieces(len(self.step.turns), most, find, pa.Table.__len__)
 
     def band_pieces(self, most: int, planes: Planes | None = None) -> Iterator[BandPiece]:
-        """Find the changes and whom they affect, about so many at a time, in their order.
+        """Find the changes and the queries they affect in pieces of about `most`, in their order.
 
-        `planes` are those of the state before, if someone kept them: they are moved on to the one
-        after. Without them they are built, in O(m log m) for m streams.
+        `planes` are those of the state before, if the caller kept them: they are brought up to the
+        state after. Without them they are built, in O(m log m) for m streams.
         """
         if planes is None:
             planes = Planes(self.index, self.step.before)
@@ -138,9 +138,9 @@ def step(  # noqa: PLR0913  the lane's four, and the options by name
     newly: Int32s | Int64s | None = None,
     gone: tuple[Bools | None, Bools | None] = (None, None),
 ) -> JoinOutcome:
-    """Process deliveries, 0 to len(sides) - 1: `sides` says whose each is, some may be empty.
+    """Process deliveries, 0 to len(sides) - 1: `sides` has the side of each, some may be empty.
 
-    A batch holds the deliveries of its own side; `gone` marks rows that take their stream out of
+    A batch holds the deliveries of its own side; `gone` marks rows that remove their stream from
     the band joins. `lateness` is what each feed allows, in µs; `registry` the version in force;
     `newly` the band joins, by their rows, that came into force with it and since the step before.
     O(streams + n log n) for n tuples; pairs and changes cost nothing until they are requested.
@@ -192,7 +192,7 @@ def _lived(
 def _pieces(
     total: int, most: int, find: Callable[[int, int], Piece], count: Callable[[Piece], int]
 ) -> Iterator[Piece]:
-    """Find what `total` lead to, the first few first, then as many as `most` results allow."""
+    """Find the results in pieces: of a few first, then of as many as give about `most`."""
     begin, size = 0, min(most, FIRST_PIECE)
     while begin < total:
         end = min(begin + size, total)

@@ -92,7 +92,7 @@ class Windows:
 
 
 def grown(live: Live, tuples: AcceptedTuples, accepted: int, registry: int) -> Live:
-    """Put tuples behind those that live; `accepted` of the feed came before them."""
+    """Append tuples to the live ones; the feed had `accepted` tuples before them."""
     stream, ts, values = tuples.stream, tuples.ts, tuples.values
     return live.with_added(stream, ts, values, accepted=accepted, registry=registry)
 

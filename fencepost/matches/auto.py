@@ -1,6 +1,6 @@
-"""Which index to take: by how many boxes there are, over how many axes, and how many hold a point.
+"""Choose an index by how many boxes there are, over how many axes, and how many hold a point.
 
-Law: the choice depends on the boxes and on the size of a batch, on nothing else; no choice changes
+Law: the choice depends on the boxes and the size of a batch, on nothing else; no choice changes
 a row.
 """
 
@@ -15,7 +15,7 @@ from fencepost.matches.index import Parameter
 from fencepost.tuples import Doubles
 
 AUTO = "auto"
-BATCH = 10_000  # points of a probe, where nobody says how many
+BATCH = 10_000  # points of a probe, where the caller gives no number
 SAMPLE_BOXES, SAMPLE_POINTS = 4096, 256
 NODE = 16  # boxes in a node
 
@@ -40,7 +40,7 @@ class IndexChoice:
 
 
 def choose(boxes: Boxes, batch: int | None = None) -> IndexChoice:
-    """Take the index with the least expected cost for such batches. O(a sample of the boxes)."""
+    """Choose the index with the least expected cost for such batches. O(a sample of the boxes)."""
     if len(boxes) <= FEW:
         return IndexChoice("scan", {}, "so few boxes are compared sooner than any index is probed")
     hits, near = expected(boxes)

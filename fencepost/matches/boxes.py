@@ -20,7 +20,7 @@ class Boxes:
 
     @classmethod
     def of(cls, lo: Doubles, hi: Doubles) -> "Boxes":
-        """Take bounds, -0.0 as 0.0; refuse shapes that do not fit, NaN, and empty boxes. O(m d)."""
+        """Check bounds, -0.0 read as 0.0; refuse wrong shapes, NaN, and empty boxes. O(m d)."""
         lo, hi = (np.ascontiguousarray(ends, np.float64) + 0.0 for ends in (lo, hi))
         if lo.ndim != 2 or lo.shape != hi.shape:
             raise InputError(f"bounds of shapes {lo.shape} and {hi.shape}, [axes, boxes] expected")
@@ -39,11 +39,11 @@ class Boxes:
         return len(self.lo)
 
     def take(self, rows: Int64s | Int32s | Bools) -> "Boxes":
-        """Give some of them, in this order."""
+        """Return some of them, in this order."""
         return Boxes(np.ascontiguousarray(self.lo[:, rows]), np.ascontiguousarray(self.hi[:, rows]))
 
     def extent(self) -> tuple[Doubles, Doubles]:
-        """Give the smallest and the largest finite bound of each axis; 0 and 1 where none is."""
+        """Return the smallest and the largest finite bound of each axis; 0 and 1 where none is."""
         least, most = np.zeros(self.axes), np.ones(self.axes)
         for axis, ends in enumerate(zip(self.lo, self.hi, strict=True)):
             finite = np.concatenate(ends)

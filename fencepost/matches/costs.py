@@ -28,7 +28,7 @@ CANDIDATES: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def terms(axes: int, boxes: int, hits: float, near: float, batch: int) -> list[float]:
-    """Give what a cost is a sum of: a call, a point, the depth, all boxes, results, neighbours."""
+    """Return the terms of a cost: a call, a point, the depth, all boxes, results, neighbours."""
     depth = log2(max(boxes, 2))
     about = max(0.0, near - hits)
     return [1000.0 / batch, 1.0, depth * axes, boxes * axes / 1000.0, hits, hits * axes, about]
@@ -66,13 +66,13 @@ WEIGHTS: Mapping[tuple[str, str], tuple[float, ...]] = {
 
 
 def cost(name: str, axes: int, boxes: int, hits: float, near: float, batch: int) -> float:
-    """Expect so many nanoseconds a point."""
+    """Estimate the nanoseconds a point of one index, from times measured on other boxes."""
     weights = WEIGHTS[name, company(batch)]
     counts = terms(axes, boxes, hits, near, batch)
     return sum(weight * term for weight, term in zip(weights, counts, strict=True))
 
 
 def cheapest(axes: int, boxes: int, hits: float, near: float, batch: int) -> float:
-    """Expect so many nanoseconds a point of the index that is best there."""
+    """Estimate the nanoseconds a point of whichever index is best there."""
     fits = [name for name, takes in CANDIDATES.items() if takes(axes, boxes)]
     return min(cost(name, axes, boxes, hits, near, batch) for name in fits)

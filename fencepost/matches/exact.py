@@ -1,6 +1,6 @@
 """Regions that are no boxes: the index holds their bounding boxes, and this tests what it finds.
 
-Law: a region lies in its box, and a test is a function of the point alone, the same arithmetic
+Law: a region is inside its box, and a test is a function of the point alone, the same arithmetic
 wherever it is made.
 """
 
@@ -32,7 +32,7 @@ class Exact(Protocol):
         """Bytes of the arrays."""
 
     def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
-        """Say, pair by pair, whether the region of a box that asks holds a point of its box."""
+        """Say, pair by pair, whether the region of a box with tests holds a point of the box."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,7 +86,7 @@ class ConvexPolygons:
     y: Doubles
 
     def __post_init__(self) -> None:
-        """Refuse what is no convex polygon, in words. O(corners)."""
+        """Refuse what is no convex polygon, and say why. O(corners)."""
         if len(self.ptr) == 0 or self.ptr[0] != 0 or self.ptr[-1] != len(self.x):
             raise InputError(f"the corners run from 0 to {len(self.x)}, not as ptr says")
         if not (np.isfinite(self.x).all() and np.isfinite(self.y).all()):

@@ -1,7 +1,7 @@
 """The protocol of every index over boxes, and their names.
 
-An index is built once, of boxes, and never changes; who adds and removes queries is the `Matcher`
-above it, for all of them alike.
+An index is built once, of boxes, and never changes; adding and removing queries is up to the
+`Matcher` above it, in one way for all of them.
 
 Law: whichever index is probed, the same boxes hold the same points; `scan` says which.
 """
@@ -49,7 +49,7 @@ class BoxIndex(Protocol):
 
 @dataclass(frozen=True)
 class Kind:
-    """Where an index is to be found, and how many axes it can take; None: any number."""
+    """Where an index is to be imported from, and how many axes it supports; None: any number."""
 
     module: str
     cls: str
@@ -79,7 +79,7 @@ KINDS: Mapping[str, Kind] = {
 
 
 def named(name: str, axes: int) -> type[BoxIndex]:
-    """Give the index of a name; InputError where there is none, or not for so many axes."""
+    """Return the index of a name; InputError where there is none, or not for that many axes."""
     kind = KINDS.get(name)
     if kind is None:
         raise InputError(

@@ -1,9 +1,9 @@
 """Which of a feed's queries hold each tuple: any index, under queries that come and go.
 
-Queries for all streams stand in one index over the feed's axes. Those for named streams stand in a
-second one with an axis more, the stream's number: so a million alerts on single tickers cost a
-tuple only those of its own. Registration is a further part beside the ones that stand, a removal a
-mark, as with crossings.
+Queries for all streams are in one index over the feed's axes. Those for named streams are in a
+second one with one more axis, the stream's number: so with a million alerts on single tickers a
+tuple pays only for its own. Registration adds a part beside the existing ones, removal a mark, as
+with crossings.
 
 Law: whatever index is chosen and however the set came about, the same queries hold.
 """
@@ -105,7 +105,7 @@ class Matcher:
         return cls(queries, (part,), None, index, batch, parameters, scans)
 
     def serving(self, tuples: int) -> "Matcher":
-        """Give one that is fit for so many tuples in all; this one, if it is."""
+        """Return a matcher fit for `tuples` in all: this one, if it is."""
         if not self.scans or _soon(self.queries, tuples):
             return self
         return Matcher.build(self.queries, self.index, batch=self.batch)
@@ -224,7 +224,7 @@ class MatcherPart:
     ) -> "MatcherPart":
         """Build the index requested, or auto's where it is not for so many axes.
 
-        `scans` says that there is no index because few tuples are to come.
+        `scans` means that there is no index because few tuples are expected.
         """
         query = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(queries.box_ptr))
         tests = AxisTests(queries.test_ptr, queries.tests)
@@ -358,7 +358,7 @@ def _same(mine: Exact | None, tests: AxisTests | None) -> bool:
 
 
 def _some(tests: AxisTests, rows: Int64s) -> AxisTests | None:
-    """Give the tests of some boxes; None where they have none."""
+    """Return the tests of some boxes; None where they have none."""
     if not len(tests.tests):
         return None
     ptr, place = members(tests.ptr, rows)

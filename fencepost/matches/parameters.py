@@ -1,6 +1,6 @@
-"""What an index takes beside its boxes, and errors that say what was expected.
+"""The parameters of an index beside its boxes, and errors that say what was expected.
 
-Law: None is as if it were not given; the index chooses by itself.
+Law: None is the same as absent; the index chooses by itself.
 """
 
 from collections.abc import Collection, Mapping
@@ -14,7 +14,7 @@ Parameters = Mapping[str, Parameter]
 
 
 def only(index: str, parameters: Parameters, *known: str) -> None:
-    """Refuse parameters that the index has not."""
+    """Refuse parameters that the index does not have, by name."""
     for name in parameters:
         if name not in known:
             raise InputError(
@@ -24,7 +24,7 @@ def only(index: str, parameters: Parameters, *known: str) -> None:
 
 
 def whole(parameters: Parameters, name: str, least: int, most: int | None = None) -> int | None:
-    """Take a whole number from `least` to `most`; None where it is not given."""
+    """Check a whole number from `least` to `most`; None where absent."""
     value = parameters.get(name)
     if value is None:
         return None
@@ -36,7 +36,7 @@ def whole(parameters: Parameters, name: str, least: int, most: int | None = None
 
 
 def real(parameters: Parameters, name: str, least: float, most: float) -> float | None:
-    """Take a real number from `least` to `most`; None where it is not given."""
+    """Check a real number from `least` to `most`; None where absent."""
     value = parameters.get(name)
     if value is None:
         return None
@@ -46,7 +46,7 @@ def real(parameters: Parameters, name: str, least: float, most: float) -> float 
 
 
 def one_of(parameters: Parameters, name: str, options: Collection[str]) -> str | None:
-    """Take one of some words; None where it is not given."""
+    """Check that it is one of some words; None where absent."""
     value = parameters.get(name)
     if value is None:
         return None

@@ -21,12 +21,12 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 class Regions:
     """Regions in an index.
 
-    build   that of the index          probe   that of the index, and for each candidate that asks
+    build   that of the index          probe   that of the index; each candidate with tests adds
     size    that of the index, 4 bytes a box           its test
     """
 
     index: BoxIndex
-    query: Int32s | None  # [box] whose it is; None: box q is query q's
+    query: Int32s | None  # [box] its query; None: box q is query q's
     several: bool  # whether a query has several boxes
     exact: Exact | None
 
@@ -40,7 +40,7 @@ class Regions:
         exact: Exact | None = None,
         **parameters: Parameter,
     ) -> Self:
-        """Lay boxes out in the index of that name."""
+        """Build the index of that name over the boxes."""
         if exact is not None and len(exact.asks) != len(boxes):
             raise InputError(f"{len(boxes)} boxes, but {len(exact.asks)} are to be refined")
         several = query is not None and len(np.unique(query)) < len(query)
@@ -71,7 +71,7 @@ class Regions:
 
 
 def _refined(found: ProbeResult, points: Doubles, exact: Exact) -> ProbeResult:
-    """Test the candidates that ask."""
+    """Test the candidates that have tests; the others hold by their box alone."""
     unsure = np.flatnonzero(exact.asks[found.ids])
     if not len(unsure):
         return found
@@ -89,7 +89,7 @@ def chosen(found: ProbeResult, kept: Bools) -> ProbeResult:
 
 
 def once_each(found: ProbeResult) -> ProbeResult:
-    """Let each id stand once at a point, ascending. O(n log n) over the results."""
+    """Keep each id once at a point, ascending. O(n log n) over the results."""
     if len(found.ids) < 2:
         return found
     ordered = found.in_order()

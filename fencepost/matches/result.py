@@ -1,7 +1,7 @@
 """What a probe finds: for each point the numbers of the boxes, or queries, that hold it.
 
-Law: a number stands once at a point. In which order those of a point stand is the index's own
-business; `in_order` gives the order that all agree on.
+Law: a number appears once at a point. The order of those of a point is the index's own business;
+`in_order` gives the order that all agree on.
 """
 
 from collections.abc import Callable, Sequence
@@ -27,7 +27,7 @@ class ProbeResult:
 
     @classmethod
     def nothing(cls, points: int) -> "ProbeResult":
-        """Nobody holds any of the points."""
+        """No box holds any of the points."""
         return cls(np.zeros(points + 1, np.int64), np.empty(0, np.int32))
 
     def __len__(self) -> int:
@@ -44,7 +44,7 @@ class ProbeResult:
         return np.repeat(np.arange(len(self)), self.counts)
 
     def at(self, point: int) -> Int32s:
-        """Who holds a point."""
+        """The numbers of those that hold a point."""
         return self.ids[self.ptr[point] : self.ptr[point + 1]]
 
     def in_order(self) -> "ProbeResult":
@@ -53,7 +53,7 @@ class ProbeResult:
 
     @classmethod
     def together(cls, parts: Sequence["ProbeResult"]) -> "ProbeResult":
-        """Put what was found for some points, then for others, behind each other."""
+        """Concatenate the results of some points, then of others."""
         if len(parts) == 1:
             return parts[0]
         counts = [np.zeros(1, np.int64), *(part.counts for part in parts)]
@@ -62,7 +62,7 @@ class ProbeResult:
 
     @classmethod
     def beside(cls, parts: Sequence["ProbeResult"]) -> "ProbeResult":
-        """Put what several indexes found for the same points beside each other."""
+        """Merge what several indexes found for the same points."""
         some = [part for part in parts if len(part.ids)]
         if len(some) < 2:
             return some[0] if some else parts[0]

@@ -15,7 +15,7 @@ from fencepost.matches.parameters import only
 from fencepost.matches.result import ProbeResult
 from fencepost.tuples import Doubles
 
-AT_ONCE = 1 << 22  # pairs looked at together
+AT_ONCE = 1 << 22  # pairs compared together
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class Scan:
 
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
-        """Take the boxes as they are; there is nothing to choose."""
+        """Keep the boxes as they are; there is nothing to choose."""
         only(cls.name, parameters)
         return cls(boxes)
 
@@ -57,5 +57,5 @@ class Scan:
         """There is nothing that could be broken."""
 
     def describe(self) -> str:
-        """Say how many boxes are looked at."""
+        """Say how many boxes each point is compared with: all."""
         return "every box for every point"

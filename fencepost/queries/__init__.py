@@ -1,4 +1,4 @@
-"""Standing queries: what they say, the boxes that it comes to, and whole sets of them as columns.
+"""Standing queries: what they say, the boxes they amount to, and whole sets of them as columns.
 
 `where.py` reads the condition, `fold.py` turns it into boxes, `query.py` and `jsonl.py` read
 queries from JSON, `query_set.py` holds a million of them. `joins/` has the queries over two feeds.

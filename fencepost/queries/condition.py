@@ -1,4 +1,4 @@
-"""What a `where` says, as a tree, and what it comes to: boxes.
+"""What a `where` says, as a tree, and what it amounts to: boxes.
 
 Law: a Condition compares axes (by number, from 0) with doubles, or with one another, and joins the
 comparisons by NOT, AND and OR. A tree is a value: two texts that differ in spaces, spelling of

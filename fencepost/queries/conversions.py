@@ -16,19 +16,19 @@ from fencepost.times import PER_UNIT
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Tell whether a type holds text."""
+    """Say whether a type holds text, in any of Arrow's layouts."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 def nulls_of(column: pa.Array) -> Bools:
-    """Tell which rows are null."""
+    """Mark the rows that are null."""
     nulls: Bools = column.is_null().to_numpy(zero_copy_only=False)
     return nulls
 
 
 def inexact(whole: npt.NDArray[np.integer]) -> Bools:
-    """Tell which integers no double holds: those whose odd part has more than 53 bits."""
+    """Mark the integers that are no double: those whose odd part has more than 53 bits."""
     wrong = np.zeros(len(whole), np.bool_)
     large = np.flatnonzero((whole > EXACT_UP_TO) | (whole < -EXACT_UP_TO))
     size = np.where(whole[large] < 0, -whole[large], whole[large]).astype(np.uint64)
@@ -40,7 +40,7 @@ def inexact(whole: npt.NDArray[np.integer]) -> Bools:
 def microseconds(
     column: pa.Array, unit: str, begin: int, end: int, absent: int
 ) -> tuple[Int64s, Bools]:
-    """Give counts of a unit as µs, and which are not in [begin, end); nulls become absent."""
+    """Convert counts of a unit to µs, and mark those not in [begin, end); nulls become absent."""
     times, per = PER_UNIT[unit]
     nulls = nulls_of(column)
     if pa.types.is_unsigned_integer(column.type):
@@ -54,5 +54,5 @@ def microseconds(
 
 
 def or_absent(numbers: Sequence[int | None], absent: int) -> Int64s:
-    """Put integers into a column; None becomes `absent`."""
+    """Make a column of integers; None becomes `absent`."""
     return np.fromiter((absent if n is None else n for n in numbers), np.int64, len(numbers))

@@ -69,9 +69,9 @@ class InexactNumber(float):
 class Fields:
     """The fields of one object, and the faults found in them so far.
 
-    Each method reads one field. Where it is at fault it notes so and returns some value of the
-    right type, which nobody sees: with a fault there is no query. An optional field that is null is
-    absent.
+    Each method reads one field. Where it is at fault the method notes so and returns some value of
+    the right type, which is never used: with a fault there is no query. An optional field that is
+    null is absent.
     """
 
     def __init__(self, obj: Mapping[str, object]) -> None:
@@ -148,7 +148,7 @@ class Fields:
         return feed
 
     def is_feed(self, feed: str, axes_of: Mapping[str, Sequence[str]]) -> bool:
-        """Tell whether there is such a feed; note it where there is none."""
+        """Say whether there is such a feed; note a fault where there is none."""
         if feed in axes_of:
             return True
         known = f"the feeds are: {', '.join(axes_of)}" if axes_of else "no feed is known"
@@ -204,7 +204,7 @@ class Fields:
             return None
 
     def double(self, value: object, what: str) -> float:
-        """Take a number of JSON as the double that it is."""
+        """Read a number of JSON as the double that it is."""
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.note(f"{what} must be a number, not {kind_of(value)}")
             return 0.0
@@ -231,7 +231,7 @@ class Fields:
         return begin, end
 
     def free(self, field: str) -> str | None:
-        """Read text that nothing depends on; it must be fit for a table all the same."""
+        """Read text that nothing depends on; it must still fit into a table."""
         value = self.text(field)
         if value is not None and half_a_pair(value):
             self.note(f"`{field}` holds half a surrogate pair")
@@ -254,7 +254,7 @@ class Fields:
 
 
 def half_a_pair(text: str) -> bool:
-    """Tell whether a text holds half a surrogate pair, which no table can."""
+    """Say whether a text has half a surrogate pair, which no table can store."""
     return not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text)
 
 

@@ -51,7 +51,7 @@ class QueryFile:
 
     @classmethod
     def of_table(cls, source: str, table: pa.Table) -> "QueryFile":
-        """Take a table of queries; Faults where its rows could not even be identified."""
+        """Read a table of queries; Faults where its rows could not even be identified."""
         refuse(_faults_of_columns(source, table))
         return cls(source, b"", table)
 
@@ -64,7 +64,7 @@ class QueryFile:
 
 
 def _faults_of_columns(source: str, table: pa.Table) -> list[Fault]:
-    """Tell what would keep the rows from being parted by feed and compared by id."""
+    """List what would keep the rows from being parted by feed and compared by id."""
     names = [name for name in ("id", FEED) if name in table.column_names]
     counts = {name: table.column_names.count(name) for name in names}
     faults = [
@@ -275,7 +275,7 @@ def _parts_of_feed(
 
 
 def _columns_of(table: pa.Table, mine: Bools) -> pa.Table:
-    """Give the rows of a feed, without the bounds that only other feeds have."""
+    """Return the rows of a feed, without the bounds that only other feeds have."""
     rows = table.drop_columns([FEED]).filter(pa.array(mine))
     foreign = [
         name
@@ -286,7 +286,7 @@ def _columns_of(table: pa.Table, mine: Bools) -> pa.Table:
 
 
 def _repeated_ids(source: str, table: pa.Table) -> tuple[Bools, list[Fault]]:
-    """Find the rows whose id stood before, whatever their feeds."""
+    """Find the rows whose id an earlier row has, whatever their feeds."""
     again = np.zeros(len(table), np.bool_)
     if "id" not in table.column_names:
         return again, []
@@ -301,12 +301,12 @@ def _repeated_ids(source: str, table: pa.Table) -> tuple[Bools, list[Fault]]:
 
 
 def _at(fault: Fault, rows: Int64s) -> Fault:
-    """Give a fault of a feed's rows its place among the rows of all feeds."""
+    """Move a fault from a feed's rows to its place among the rows of all feeds."""
     return fault if fault.line is None else replace(fault, line=int(rows[fault.line - 1]) + 1)
 
 
 def _repeats(parts: Sequence[_Part]) -> list[Fault]:
-    """Tell the ids that stand in several files."""
+    """List the ids that are in several files."""
     source_of: dict[str, str] = {}
     faults: list[Fault] = []
     if len({part.source for part in parts}) < 2:

@@ -40,12 +40,12 @@ def hashes_of(queries: QueryColumns) -> UInt64s:
 
 
 def plus(sums: Sums, more: Sums) -> Sums:
-    """Give the sums of two sets together."""
+    """Return the sums of two disjoint sets together."""
     return (sums[0] + more[0]) % _LANE, (sums[1] + more[1]) % _LANE
 
 
 def minus(sums: Sums, less: Sums) -> Sums:
-    """Give the sums of what is left when some queries go."""
+    """Return the sums of what is left without some queries."""
     return (sums[0] - less[0]) % _LANE, (sums[1] - less[1]) % _LANE
 
 
@@ -115,7 +115,7 @@ def _mix_some(hashes: UInt64s, members: UInt64s, ptr: Int64s) -> None:
 
 
 def _summed(hashes: UInt64s, ptr: Int64s) -> UInt64s:
-    """Add up the hashes of each row's members, in whatever order they stand."""
+    """Add up the hashes of each row's members: their order does not matter."""
     finish(hashes)
     if hashes.shape[1] == len(ptr) - 1 and (np.diff(ptr) == 1).all():
         return hashes

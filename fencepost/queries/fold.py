@@ -60,7 +60,7 @@ def tested_boxes(condition: Condition, d: int) -> tuple[tuple[Box, ...], tuple[T
 def regions(condition: Condition, d: int, name: str = "`where`") -> list[Region]:
     """Fold a condition over d axes to its regions, not settled yet; messages call it `name`.
 
-    What it compares may be more than axes: numbers from d on stand for whatever the caller says.
+    What it compares may be more than axes: numbers from d on mean whatever the caller defines.
     """
     return _Folding(d, name).of(condition, wanted=True)
 
@@ -79,7 +79,7 @@ def refuse_none_or_many(found: int, name: str = "`where`") -> None:
 
 
 def is_range(lo: float, hi: float) -> bool:
-    """Tell whether lo <= v < hi for some finite double v."""
+    """Say whether lo <= v < hi for some finite double v."""
     return lo < hi and hi > -LARGEST
 
 
@@ -196,7 +196,7 @@ def _common(one: Region, other: Region) -> Region | None:
     """Intersect two regions; None where nothing is in both."""
     box = []
     for (a, b), (c, e) in zip(one[0], other[0], strict=True):
-        # (Measured) max() and min() take 105 ns here, this takes 14.
+        # (Measured) max() and min() cost 105 ns here, this costs 14.
         lo, hi = a if a > c else c, b if b < e else e  # noqa: FURB136
         if not is_range(lo, hi):
             return None
@@ -208,7 +208,7 @@ def _common(one: Region, other: Region) -> Region | None:
 
 
 def ranges(op: str, a: float) -> _Ranges:
-    """Give the values that compare so with a, as half-open ranges."""
+    """Return the values that compare so with a, as half-open ranges."""
     if op == ">=":
         return ((a, math.inf),)
     if op == "<":

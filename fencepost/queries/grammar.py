@@ -1,9 +1,9 @@
-"""What the languages of conditions share: AND, OR, NOT, ALL, brackets, and the words of a refusal.
+"""What the languages of conditions share: AND, OR, NOT, ALL, brackets, and how they refuse.
 
     condition = and ("OR" and)*        and = term ("AND" term)*
     term      = "NOT" term | "(" condition ")" | "ALL" | comparison
 
-What a comparison is, each language says itself. Keywords in any case; a name by its exact letters,
+Each language defines its own comparisons. Keywords in any case; a name by its exact letters,
 in double quotes where it is no plain identifier or is a keyword.
 
 Law: a text that is read has one meaning, SQL's. Whatever else a text holds is refused with the
@@ -70,7 +70,7 @@ def tokens_of(text: str, field: str) -> list[str]:
 
 @contextmanager
 def at_text(text: str) -> Iterator[None]:
-    """Give what is wrong with a whole text the text."""
+    """Attach the whole text to a fault that is about all of it."""
     try:
         yield
     except QueryFault as fault:
@@ -161,7 +161,7 @@ class Reader(ABC):
         return inner
 
     def between(self) -> bool:
-        """Pass `BETWEEN` or `NOT BETWEEN`; tell whether it is negated."""
+        """Pass `BETWEEN` or `NOT BETWEEN`; say whether it is negated."""
         negated = KEYWORDS.get(self.tokens[self.at]) == "NOT"
         if negated:
             self.at += 1
@@ -195,7 +195,7 @@ class Reader(ABC):
         return value
 
     def unquoted(self, token: str) -> str:
-        """Give the name that a token writes, in quotes or without."""
+        """Return the name that a token writes, in quotes or without."""
         if token[:1] == '"':
             if token.count('"') % 2:
                 raise self.fault(f"the quote that opens at {self.here} is not closed")
@@ -206,7 +206,7 @@ class Reader(ABC):
 
     @property
     def here(self) -> str:
-        """The place of the token at hand, in words."""
+        """The place of the current token, for a message."""
         return f"column {self.column(self.at)}"
 
     def column(self, place: int) -> int:
@@ -236,7 +236,7 @@ class Reader(ABC):
         return self.expected(end, f"the `(` at column {opened} is not closed")
 
     def expected(self, what: str, hint: str | None = None) -> QueryFault:
-        """Refuse the token at hand, or the end, for what should stand there."""
+        """Refuse the token at hand, or the end, naming what was expected there."""
         token = self.tokens[self.at]
         if not token:
             end = shortened(self.text.rstrip()[::-1])[::-1]

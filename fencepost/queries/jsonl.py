@@ -24,7 +24,7 @@ def read_queries_jsonl(
     *,
     feeds_may_be_absent: bool = False,
 ) -> list[Query]:
-    """Take all queries of the lines, or raise Faults that lists every fault of every line.
+    """Read all queries of the lines, or raise Faults that lists every fault of every line.
 
     `source` names the lines in the faults; `axes_of` and `feeds_may_be_absent` are those of
     check_query.
@@ -91,7 +91,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Give the pairs as an object; no key may stand twice."""
+    """Return the pairs as an object; no key may be repeated."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
         seen: set[str] = set()

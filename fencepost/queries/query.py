@@ -76,9 +76,9 @@ def parted(queries: Iterable[Query]) -> tuple[list[StandingQuery], list[JoinQuer
 
 
 def query_from_json(obj: object, axes_of: Mapping[str, Sequence[str]]) -> StandingQuery:
-    """Take a crossing or a match as JSON gave it; raise the first fault. A join is one.
+    """Read a crossing or a match from JSON; raise the first fault. A join is one.
 
-    check_query tells all of them, and takes joins too.
+    check_query lists all of them, and reads joins too.
     """
     query, faults = check_query(obj, axes_of)
     if query is None:
@@ -91,7 +91,7 @@ def query_from_json(obj: object, axes_of: Mapping[str, Sequence[str]]) -> Standi
 def check_query(
     obj: object, axes_of: Mapping[str, Sequence[str]], *, feeds_may_be_absent: bool = False
 ) -> tuple[Query | None, list[QueryFault]]:
-    """Take a query as JSON gave it: (query, []), or (None, all that is wrong with it).
+    """Read a query from JSON: (query, []), or (None, all that is wrong with it).
 
     `axes_of` gives the axes of every feed known. Where feeds may be absent, a query of another feed
     is accepted too: of its conditions the syntax is checked, any name is an axis, and its boxes or

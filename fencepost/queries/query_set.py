@@ -84,7 +84,7 @@ class QuerySet:
         queries: Iterable[StandingQuery],
         kind: str = CROSSING,
     ) -> "QuerySet":
-        """Take queries one by one; refuse other feeds' and kinds', unparsed ones, repeated ids."""
+        """Build a set of queries; refuse other feeds' and kinds', unparsed ones, repeated ids."""
         listed = list(queries)
         d, n = len(axes), len(listed)
         _refuse_strangers(feed, d, kind, listed)
@@ -130,7 +130,7 @@ class QuerySet:
         source: str = "table",
         kind: str = CROSSING,
     ) -> "QuerySet":
-        """Take a table of one-box queries, as table.py describes it; raise Faults for bad rows.
+        """Read a table of one-box queries, as table.py describes it; raise Faults for bad rows.
 
         All are of the kind, whether they say so or not; a row that says another is a bad one.
         """
@@ -145,7 +145,7 @@ class QuerySet:
     def of_each_kind(
         cls, feed: str, axes: Sequence[str], table: pa.Table, source: str = "table"
     ) -> "dict[str, QuerySet]":
-        """Take a table like `from_table`, each row as the kind it says: the sets by kind."""
+        """Read a table like `from_table`, each row as the kind it says: the sets by kind."""
         columns, matches = columns_of(tuple(axes), table, source, CROSSING)
         if not matches.any():
             return {CROSSING: cls(feed, tuple(axes), *columns)}
@@ -169,7 +169,7 @@ class QuerySet:
         return fingerprint_of(self.feed, self.axes, len(self), self.sums or (0, 0), self.kind)
 
     def with_added(self, more: "QuerySet") -> "QuerySet":
-        """Give the set with more queries behind its own. An id that exists already is refused."""
+        """Return the set with more queries appended. An id that exists already is refused."""
         if (more.feed, more.axes) != (self.feed, self.axes):
             raise InputError(
                 f"queries of the feed '{more.feed}' with the axes {', '.join(more.axes)} "
@@ -209,7 +209,7 @@ class QuerySet:
         )
 
     def with_removed(self, ids: Iterable[str]) -> "QuerySet":
-        """Give the set without these queries. An unknown id is refused."""
+        """Return the set without these queries. An unknown id is refused."""
         rows = self.rows_of(ids)
         if len(rows) == 0:
             return self
@@ -222,7 +222,7 @@ class QuerySet:
         return left
 
     def rows_of(self, ids: Iterable[str]) -> Int64s:
-        """Give the row of each id, in their order, in one pass; refuse an unknown one."""
+        """Return the row of each id, in their order, in one pass; refuse an unknown one."""
         wanted = ids if isinstance(ids, pa.Array) else pa.array(list(ids), pa.string())
         coded = pc.dictionary_encode(wanted)
         place = pc.index_in(self.ids, value_set=coded.dictionary)
@@ -236,7 +236,7 @@ class QuerySet:
         return rows
 
     def take(self, rows: Int64s) -> "QuerySet":
-        """Give the queries of these rows, in this order; a row may be requested once."""
+        """Return the queries of these rows, in this order; a row may be requested once."""
         rows = np.asarray(rows, np.int64)
         if len(rows) and not (rows.min() >= 0 and rows.max() < len(self)):
             raise InputError(
@@ -280,7 +280,7 @@ class QuerySet:
 
 
 def _refuse_strangers(feed: str, d: int, kind: str, queries: Sequence[StandingQuery]) -> None:
-    """Refuse queries that cannot stand in a set of this kind over d axes of this feed."""
+    """Refuse queries that do not belong in a set of this kind over d axes of this feed."""
     for query in queries:
         if query.kind != kind:
             raise InputError(
@@ -320,7 +320,7 @@ def _refuse_tests(query: StandingQuery, d: int) -> None:
 
 
 def _tests_of(queries: Sequence[StandingQuery], boxes: int) -> tuple[Int64s, Int32s]:
-    """Lay the tests of all boxes end to end."""
+    """Concatenate the tests of all boxes."""
     if not any(q.tests for q in queries):
         return no_tests(boxes)
     of_each = list(chain.from_iterable(q.tests or ((),) * len(q.boxes) for q in queries))

@@ -1,7 +1,7 @@
-"""What two axes of a tuple must be to one another: tests that stand beside a box.
+"""What two axes of a tuple must be to one another: tests that go with a box.
 
 Between two axes there is one relation: less, equal, more, or two neighbouring ones of them. AND
-keeps what both of its sides allow. In the end a region is settled: its box is drawn in to what the
+keeps what both of its sides allow. In the end a region is settled: its box is narrowed to what the
 tests leave of it, and what the box decides is tested no more.
 
 Law: settling changes no tuple's answer, and None is given iff no tuple of finite doubles is in the
@@ -26,7 +26,7 @@ _TURNED = {LESS: MORE, EQUAL: EQUAL, MORE: LESS, LESS | EQUAL: MORE | EQUAL}
 
 
 def related(compare: CompareAxes, *, wanted: bool) -> list[Relations]:
-    """Give the comparison, or its opposite, as alternatives; an axis is equal to itself."""
+    """Return the comparison, or its opposite, as alternatives; an axis is equal to itself."""
     left, right = compare.left, compare.right
     allowed = _ALLOWS[compare.op]
     if left == right:
@@ -41,7 +41,7 @@ def related(compare: CompareAxes, *, wanted: bool) -> list[Relations]:
 
 
 def both(one: Relations, other: Relations) -> Relations | None:
-    """Give what holds where both hold; None where two axes cannot be what both ask for."""
+    """Return what holds where both hold; None where two axes cannot be what both require."""
     if not one or not other or one == other:
         return one or other
     if one[-1][:2] < other[0][:2]:  # most texts name their axes in order
@@ -56,7 +56,7 @@ def both(one: Relations, other: Relations) -> Relations | None:
 
 
 def settled(box: Box, relations: Relations) -> tuple[Box, Tests] | None:
-    """Draw the box in, and give the tests that it leaves open. O(axes × relations)."""
+    """Narrow the box, and return the tests that it leaves open. O(axes × relations)."""
     if not relations:
         return box, ()
     tests = list(tests_of(relations))
@@ -67,7 +67,7 @@ def settled(box: Box, relations: Relations) -> tuple[Box, Tests] | None:
 
 
 def tests_of(relations: Relations) -> Iterator[Test]:
-    """Give the relations as tests, each from the smaller side."""
+    """Return the relations as tests, each from the smaller side."""
     for a, b, allowed in relations:
         if allowed == EQUAL:
             yield a, "=", b
@@ -78,9 +78,9 @@ def tests_of(relations: Relations) -> Iterator[Test]:
 
 
 def _drawn_in(box: Box, tests: list[Test]) -> Box:
-    """Draw the ends of each axis in to those of the axes that it must not pass.
+    """Move the ends of each axis in to those of the axes that it must not pass.
 
-    An end moves to where another stands, never one double beyond: the box keeps the bounds that
+    An end moves to where another is, never one double beyond: the box keeps the bounds that
     were written.
     """
     lo, hi = [begin for begin, _ in box], [end for _, end in box]
@@ -119,7 +119,7 @@ def _is_empty(box: Box, tests: list[Test]) -> bool:
 
 
 def _is_decided(box: Box, test: Test) -> bool:
-    """Tell whether every tuple in the box passes the test."""
+    """Say whether every tuple in the box passes the test."""
     left, op, right = test
     begin, end = box[right][0], box[left][1]
     if op == "<":

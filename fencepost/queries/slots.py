@@ -19,14 +19,14 @@ REMOVED = -1
 
 
 def rows_with_added(row_of: Int32s | None, before: int, after: int) -> Int32s | None:
-    """Give the rows when queries come: theirs are `before` to `after` - 1. O(slots)."""
+    """Return the rows after queries are added: theirs are `before` to `after` - 1. O(slots)."""
     if row_of is None:
         return None
     return np.concatenate([row_of, np.arange(before, after, dtype=np.int32)])
 
 
 def rows_with_removed(row_of: Int32s | None, kept: Bools) -> Int32s:
-    """Give the rows when of the set's queries only some are kept. O(slots)."""
+    """Return the rows when only some of the set's queries are kept. O(slots)."""
     renumbered = np.where(kept, np.cumsum(kept) - 1, REMOVED).astype(np.int32)
     if row_of is None:
         return renumbered

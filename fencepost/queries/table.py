@@ -53,7 +53,7 @@ _OPTIONAL = ("kind", "version", "within", "streams", "on_first", "valid_from", "
 def columns_of(
     axes: tuple[str, ...], table: pa.Table, source: str, kind: str
 ) -> tuple[QueryColumns, Bools]:
-    """Take a table's columns, and which rows are matches; `kind` is that of rows that say none.
+    """Read a table's columns, and which rows are matches; `kind` is that of rows that say none.
 
     O(n) but for the sort that finds repeated ids; raises Faults.
     """
@@ -101,7 +101,7 @@ class _TableReader:
         self.wrong_rows: list[tuple[Int64s, Callable[[int], str]]] = []
 
     def note(self, rows: Bools | Int64s, say: Callable[[int], str]) -> None:
-        """Note the same fault of some rows; `say` puts it in words for one of them."""
+        """Note the same fault of some rows; `say` words it for one of them."""
         places = np.flatnonzero(rows) if rows.dtype == np.bool_ else np.asarray(rows, np.int64)
         if len(places):
             self.wrong_rows.append((places, say))
@@ -144,7 +144,7 @@ class _TableReader:
             raise Faults(self.wrong_columns)
 
     def column(self, name: str) -> pa.Array | None:
-        """Give a column in one piece; None where it is absent, or all null and of no type."""
+        """Return a column in one piece; None where it is absent, or all null and of no type."""
         if name not in self.table.column_names or pa.types.is_null(self.table.field(name).type):
             return None
         column = self.table.column(name)
@@ -153,7 +153,7 @@ class _TableReader:
         return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
 
     def text(self, name: str, column: pa.Array) -> pa.StringArray | None:
-        """Give a column as valid UTF-8 strings, or refuse it."""
+        """Return a column as valid UTF-8 strings, or refuse it."""
         kind = column.type
         if not (is_text(kind)):
             self.refuse(f"`{name}` holds {kind}, text was expected")
@@ -198,7 +198,7 @@ class _TableReader:
         return lo, hi
 
     def bound(self, name: str, values: Doubles, unbounded: float) -> Bools:
-        """Fill in the values of one end; tell in which rows they are bounds."""
+        """Fill in the values of one end; mark the rows in which they are bounds."""
         column = self.column(name)
         values[:] = unbounded
         if column is None:
@@ -386,7 +386,7 @@ def _wrong(name: pa.StringScalar) -> str | None:
 
 
 def _empty(axis: str, begins: Doubles, ends: Doubles) -> Callable[[int], str]:
-    """Say of a row that nothing lies between its ends."""
+    """Word the fault of a row whose ends leave no value between them."""
     return lambda row: (
         f"holds for no value: `{axis}_lo` {begins[row]} is not below `{axis}_hi` {ends[row]}"
     )

@@ -76,11 +76,11 @@ def read_where(
 
 
 def _plain_box(tokens: list[str], axes: tuple[str, ...]) -> Box | None:
-    """Take `axis op number` and `axis BETWEEN a AND b`, joined by AND, straight to their box.
+    """Read `axis op number` and `axis BETWEEN a AND b`, joined by AND, straight to their box.
 
     None for any other text, one that holds for no value or is at fault among them: the reader below
-    says what it is. Most queries are written so, and without tree and folding they take a third of
-    the time.
+    says what it is. Most queries are written so, and without tree and folding they are read in a
+    third of the time.
     """
     places = _plain_axes(axes)
     lo, hi = [-inf] * len(axes), [inf] * len(axes)
@@ -109,7 +109,7 @@ def _plain_box(tokens: list[str], axes: tuple[str, ...]) -> Box | None:
 
 @lru_cache(maxsize=64)
 def _plain_axes(axes: tuple[str, ...]) -> dict[str, int]:
-    """Give the place of every axis whose name needs no quotes."""
+    """Return the place of every axis whose name needs no quotes."""
     return {
         name: place for place, name in enumerate(axes) if is_word(name) and name not in KEYWORDS
     }

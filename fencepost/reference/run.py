@@ -1,7 +1,7 @@
 """All of it at once: a feed's deliveries and registrations in, every row that they lead to out.
 
 Law: one delivery after the other, one tuple after the other, one query after the other, each rule
-of the other files applied as it stands; so no grouping of deliveries into epochs can be seen here.
+of the other files applied literally; so no grouping of deliveries into epochs can be seen here.
 """
 
 from collections.abc import Sequence
@@ -36,7 +36,7 @@ class RunResult:
 def run(
     feed: str, axes: Sequence[str], script: Sequence[FeedDelivery | Registration], lateness: int = 0
 ) -> RunResult:
-    """Take a script in order, in O(tuples × (queries + waiting)) and no hurry."""
+    """Run a script in order, in O(tuples × (queries + waiting)) and no hurry."""
     rows = RunResult()
     queries: list[StandingQuery] = []
     matching: list[StandingQuery] = []
@@ -67,7 +67,7 @@ def arrivals(delivery: FeedDelivery, number: int, axes: int) -> list[Arrival]:
 
 
 def judge(rows: RunResult, arrival: Arrival) -> None:
-    """A good tuple waits, for those judged after it too; a faulty one is set aside."""
+    """A good tuple waits, for those judged after it too; a faulty one is rejected with a reason."""
     seen = arrival.sighting
     reason = order.fault(seen, rows.waiting, head_of(rows, seen.stream))
     if reason is None:
@@ -102,7 +102,7 @@ def match(rows: RunResult, queries: Sequence[StandingQuery], now: Sighting, numb
 
 
 def answer(rows: RunResult, query: StandingQuery, f: Event) -> None:
-    """A crossing decides the one before it, if that is still pending, and takes its place."""
+    """A crossing decides the one before it, if that is still pending, and then pends itself."""
     if query.within is None:
         return
     for e in [e for e in rows.pending if transitions.is_of(e, query) and e.stream == f.stream]:

@@ -48,7 +48,7 @@ class Pending:
         return Pending(queries, row[kept], self.stream[kept], self.type[kept], self.ts[kept])
 
     def to_table(self, names: pa.StringArray) -> pa.Table:
-        """Lay them out as columns; `names` are those of the heads."""
+        """Return them as a table; `names` are those of the heads."""
         return pa.table(
             {
                 "query_id": self.of.ids.take(pa.array(self.query)),

@@ -1,4 +1,4 @@
-"""How many seconds each room of the tests may take, and how many it took.
+"""Seconds that each room of the tests may cost, and what it did cost.
 
 Seconds are those of the tests' own reports, over all workers: of the short set, on two quiet cores,
 a room's sum over two is about what it adds to `make test`.
@@ -29,7 +29,7 @@ def seconds_by_room(durations: Iterable[tuple[str, float]]) -> Mapping[str, floa
 
 
 def summary(spent: Mapping[str, float]) -> str:
-    """Write what each room took and may take; what is over its budget is marked."""
+    """Write what each room cost and may cost; a room over its budget is marked."""
     rooms = (
         f"{room} {seconds:.0f}/{BUDGETS[room]}" + " (over)" * (seconds > BUDGETS[room])
         for room, seconds in spent.items()

@@ -1,7 +1,7 @@
 """How far does a reader walk to follow one row, one rule, one question through the code?
 
 `python -m tests.support.trace` plays each walk for real, under a profiler, and prints for each how
-many functions, files and rooms lie on it; `-v` lists them. ARCHITECTURE.md shows the table.
+many functions, files and rooms are on it; `-v` lists them. ARCHITECTURE.md shows the table.
 
 A function is on a walk if it is handed what the walk follows, or returns it: the row's value, the
 rule's bound, the text of the question, or the path of the file it came in. So are its callers at
@@ -103,7 +103,7 @@ class Walk:
     _looking: bool = False
 
     def __call__(self, frame: FrameType, event: str, arg: object) -> None:
-        """Look at what a function of ours is handed, or gives back."""
+        """Inspect what a function of ours is handed, or returns."""
         code = frame.f_code
         if self._looking or self.arrived or event not in ("call", "return"):
             return
@@ -120,7 +120,7 @@ class Walk:
             self._looking = False
 
     def _file(self, code: CodeType) -> str:
-        """Give the file of a function of ours, from the root; "" for any other."""
+        """Return the file of a function of ours, from the root; "" for any other."""
         name = code.co_filename
         if name not in self._files:
             path = Path(name)
@@ -188,7 +188,7 @@ def walking(until: str, marks: tuple[str, ...] = MARKS) -> Iterator[Walk]:
 
 
 def do(folder: Path, *words: str) -> None:
-    """Give a command in a project, in this process."""
+    """Run a command in a project, in this process."""
     from pipelines.cli.app import main
 
     given, sys.argv = sys.argv, ["fencepost", *words]

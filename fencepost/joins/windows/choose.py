@@ -43,7 +43,7 @@ class Choice:
 
     @property
     def why(self) -> str:
-        """Say it in a line."""
+        """The choice and its reason in a line."""
         if not self.costs:
             how = "one block of bits" if self.name == "bitmaps" else "tested as they are"
             return f"the window's {self.rows:,.0f} tuples are {how}"

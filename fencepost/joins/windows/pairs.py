@@ -33,7 +33,7 @@ class Pairs:
 
     @classmethod
     def together(cls, parts: Sequence["Pairs"]) -> "Pairs":
-        """Put parts behind each other; whoever calls knows that they come in order."""
+        """Concatenate parts that the caller has in order."""
         if not parts:
             return cls.nothing()
         return cls(
@@ -44,13 +44,13 @@ class Pairs:
 
     @classmethod
     def once_each(cls, new: Int64s, old: Int64s, query: Int32s) -> "Pairs":
-        """Order what was found in any order, and let each stand once. O(k log k)."""
+        """Sort pairs found in any order, and drop repeats. O(k log k)."""
         if not len(new):
             return cls.nothing()
         new_bits, old_bits, bits = (int(each.max()).bit_length() for each in (new, old, query))
         if new_bits + old_bits + bits <= _BITS:
             key = (new << (old_bits + bits)) | (old << bits) | query
-            key.sort()  # np.unique takes ten times as long
+            key.sort()  # np.unique is ten times slower
             repeated = key[1:] == key[:-1]
             if repeated.any():
                 key = key[np.concatenate([[True], ~repeated])]

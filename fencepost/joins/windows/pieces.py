@@ -2,9 +2,9 @@
 
 A conjunct with tests between the sides is cut along the join axis of the left feed, into as many
 pieces as requested; each piece bounds the other axes of tests that speak of that axis. What is in
-the pieces and not in the region, refinement drops.
+the pieces but not in the region is dropped by refinement.
 
-Law: a point that satisfies the conjunct lies in exactly one of its pieces.
+Law: a point that satisfies the conjunct is in exactly one of its pieces.
 """
 
 from itertools import pairwise
@@ -25,7 +25,7 @@ Range = tuple[float, float]
 
 
 def decomposed(queries: WindowJoins, pieces: int = PIECES) -> tuple[Boxes, Int64s]:
-    """Cut every conjunct; give the boxes over all axes, and whose conjunct each is."""
+    """Cut every conjunct; return the boxes over all axes, and the conjunct of each."""
     least, most = Boxes(queries.lo, queries.hi).extent()
     lefts = len(queries.axes[0])
     lo, hi, owner = [], [], []
@@ -56,7 +56,7 @@ _Test = tuple[int, float, int, int, float]
 
 
 def _tests(queries: WindowJoins, conjunct: int, lefts: int) -> list[_Test]:
-    """Give the tests between the sides, the left feed's axis first.
+    """Return the tests between the sides, the left feed's axis first.
 
     The op is as in OPS; 3 and 4 are the same as 0 and 1 the other way round.
     """
@@ -88,7 +88,7 @@ def _cuts(own: Range, extent: Range, pieces: int) -> list[Range]:
 
 
 def _piece(box: list[Range], tests: list[_Test], axis: int, cut: Range) -> list[Range]:
-    """Take the box between two cuts, and bound what is tested against the axis."""
+    """Return the box between two cuts, with bounds for the axes tested against the cut one."""
     part = list(box)
     part[axis] = cut
     for one, plus, op, other, other_plus in tests:
@@ -104,7 +104,7 @@ def _piece(box: list[Range], tests: list[_Test], axis: int, cut: Range) -> list[
 
 
 def _reached(sum_: float, plus: float, way: int) -> float:
-    """Give a value beyond which v + plus cannot round to the sum or short of it."""
+    """Return a value beyond which v + plus cannot round to the sum or short of it."""
     if not isfinite(sum_):
         return way * inf
     slack = 4 * _EPSILON * (abs(sum_) + abs(plus)) + _TINY

@@ -1,9 +1,9 @@
 """Ranges: for a new tuple a conjunct is a range on each axis of the other side, and a run of rows.
 
 The window is sorted along each axis. The range with the fewest entries is found by binary search,
-and those entries are tested by everything that the conjunct asks. The tests between the sides are
-searched by themselves, so a rounded sum is a border like any other. Where few conjuncts meet a
-long window, its order costs more than it saves: `runs` tests the runs of rows.
+and those entries are tested for everything the conjunct requires. The tests between the sides are
+searched directly, so a rounded sum is a border like any other. Where few conjuncts meet a
+long window, sorting it costs more than it saves: `runs` tests the runs of rows.
 
 Law: the entries found are a superset of those that pair, and each is tested exactly.
 """

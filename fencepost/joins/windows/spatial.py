@@ -1,13 +1,13 @@
-"""SJ-Join (S3 §6): pairs of tuples are points of the product space, and one spatial join finds all.
+"""SJ-Join (S3 §6): pairs of tuples are points of the product space; one spatial join finds all.
 
-Each new tuple with each of the standing window is a joinable pair: a point over the axes of both
+Each new tuple with each in the window is a joinable pair: a point over the axes of both
 feeds, with the distance in time as one more axis and the distance in count as another, so queries
 with windows of any length share one query index. Conjuncts are boxes there, join conditions cut
-into pieces (`pieces`). Pairs are put in proximity order and clustered by the spatial join of
-`matches`; join and selection conditions, and windows, are met in that one pass. Refinement is
+into pieces (`pieces`). Pairs are sorted by proximity and clustered by the spatial join of
+`matches`; that one pass covers join and selection conditions, and windows. Refinement is
 exact.
 
-Law: a pair's point lies in a piece of every conjunct that it satisfies, for distances become
+Law: a pair's point is in a piece of every conjunct that it satisfies, for distances become
 doubles without changing their order.
 """
 
@@ -99,7 +99,7 @@ class SpatialPairs:
 def _distances(
     new: NewTuples, standing: StandingWindow, i: int, old: Int64s
 ) -> tuple[Int64s, Int64s]:
-    """Give the distances of a pair in time and in count."""
+    """Return the distances of a pair in time and in count."""
     ts = standing.ts[old]
     time: Int64s = np.maximum(np.abs(new.ts[i] - ts), new.mark[i] - ts)
     return time, new.accepted[i] - standing.place[old]

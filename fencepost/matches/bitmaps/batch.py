@@ -31,7 +31,7 @@ class Batch:
         points: Doubles,
         locate: Callable[[Doubles], BitmapProbe],
     ) -> None:
-        """Take the index, and points[d, n], of which n > 0."""
+        """Prepare to probe the index with points[d, n], n > 0."""
         self.table, self.blocks, self.scratch = table, blocks, scratch
         self.points, self.locate = points, locate
         self.many = points.shape[1]
@@ -42,7 +42,7 @@ class Batch:
         self.sizes = np.empty(1 << 14, np.int32)
 
     def found(self, rate: float) -> ProbeResult:
-        """Take share after share, of about `rate` results a point; each is copied once more."""
+        """Probe share by share, about `rate` results a point; each result is copied once more."""
         self.share = _whole(RESULTS / (rate + 1))
         self._take(0)
         return gathered(self.many, self._find, 1.1 * self.results / self.stop + 1)

@@ -1,13 +1,12 @@
-"""For each stretch of each axis two bitmaps over all boxes: who holds all of it, and who some.
+"""For each stretch of each axis two bitmaps over all boxes: which hold all of it, and which some.
 
-Each axis is cut at quantiles of the boxes' own bounds. A point stands in one stretch an axis; the
-bitmaps of those d stretches, ANDed, say who holds it: who is *sure* on every axis holds it without
-a test, who only *may* on some axis is compared by the bounds. An axis on which nobody is bounded
-has one stretch, and all are sure of it.
+Each axis is cut at quantiles of the boxes' own bounds. A point is in one stretch of each axis; the
+bitmaps of those d stretches, ANDed, give the boxes that hold it: one that is *sure* on every axis
+holds it without a test, one that only *may* on some axis is compared by its bounds. An axis on
+which no box is bounded has one stretch, and all are sure of it.
 
-The boxes stand in blocks of 512, halved as in `packed` so that few blocks have any box near a
-point. A block knows its lowest and its highest stretch on each axis; the others are never looked
-at.
+The boxes are in blocks of 512, halved as in `packed` so that few blocks have any box near a
+point. A block knows its lowest and its highest stretch on each axis, and is passed over elsewhere.
 
 Law: maybe = { lo < the stretch's end and hi > its begin }, sure = { lo <= begin and end <= hi },
 so sure is part of maybe, and every box that holds the point is in all the maybes.
@@ -33,10 +32,10 @@ from fencepost.tuples import Doubles, Int32s, Int64s
 
 BUDGET = 128  # bytes of bitmaps a box, over all axes; at 256 a probe measured alike
 SAMPLE = 1 << 16  # bounds of an axis that its cuts are chosen from
-FEW = 512  # points from which on blocks are probed one by one, each for all points
+FEW = 512  # points from which blocks are probed one by one, each for all points
 SMALL = 1 << 20  # bytes of bitmaps that stay in the cache anyway
-DENSE = 4  # results a block from which on their copy costs more than rows out of the cache
-TRIED = 16  # points that are tried first, to tell how many results there will be
+DENSE = 4  # results a block from which copying them costs more than rows out of the cache
+TRIED = 16  # points that are probed first, to estimate the number of results
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +117,7 @@ class Bitmaps:
         return gathered(points.shape[1], find, guess)
 
     def locate(self, points: Doubles) -> BitmapProbe:
-        """Find the stretches that the points lie in."""
+        """Find the stretch of each point on each axis."""
         axes, many = points.shape
         rows = np.empty(many * axes, np.uint32)
         ranks = np.zeros(-(-many // 64) * 64 * axes, np.uint8)
@@ -186,7 +185,7 @@ def _as_words(holds: npt.NDArray[np.bool_], blocks: int) -> npt.NDArray[np.uint6
 def chosen_cuts(bounds: Doubles, stretches: int) -> Doubles:
     """Choose up to stretches - 1 values, with as many bounds between them as can be.
 
-    All finite bounds, where they are few enough: then nobody is unsure. O(m), of a sample.
+    All finite bounds, where they are few enough: then no box is unsure. O(m), of a sample.
     """
     finite = bounds[np.isfinite(bounds)]
     finite = np.sort(finite[:: max(1, len(finite) // SAMPLE)])

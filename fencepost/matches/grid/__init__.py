@@ -1,4 +1,4 @@
-"""Cells of a few sizes, and in each who covers it and who only reaches into it."""
+"""Cells of a few sizes, each with the boxes that cover it and those that only reach into it."""
 
 from fencepost.matches.grid.index import Grid
 

@@ -1,14 +1,14 @@
 """Cells of a few sizes: the index of two axes.
 
 The plane is cut into cells, evenly in positions of two rulers of even depth, so that a crowd of
-boxes gets as many cells as its share. A box stands in each cell it meets, in one of two lists: of
+boxes gets as many cells as its share. A box is in each cell it meets, in one of two lists: of
 those that cover the cell, which are copied, and of those that reach into it, which are tested.
 Boxes much larger or smaller than the cells go to a level with cells of their own size; `plan.py`
-chooses the levels. A probe looks at one cell of each level.
+chooses the levels. A probe reads one cell of each level.
 
 Law: a box is on one level, and in the lists of a cell at most once, so no box is found twice; it is
-in the list of every cell of its level that holds a point of it, and covers those where it is said
-to. Boxes without an end on some side cover the outermost cells there, and what lies beyond them.
+in the list of every cell of its level that holds a point of it, and covers those that list it as
+covering. Boxes without an end on some side cover the outermost cells there, and all beyond them.
 """
 
 from dataclasses import dataclass
@@ -58,7 +58,7 @@ class Grid:
     words: UInt64s
     reaching: Int32s
     covering: Int32s
-    expected: float  # results of a point that lies where bounds do
+    expected: float  # results of a point drawn from where the bounds are
 
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
@@ -157,7 +157,7 @@ def _all_whole(boxes: Boxes) -> bool:
 
 
 def _sides(boxes: Boxes, across: DepthRuler, up: DepthRuler, *, whole: bool) -> tuple[Int64s, ...]:
-    """Give the positions of the west, east, south and north sides.
+    """Return the positions of the west, east, south and north sides.
 
     Where all are whole, a point rounded down is below hi iff it is at most hi - 1.
     """

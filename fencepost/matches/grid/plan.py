@@ -1,6 +1,6 @@
 """Which sizes of cells a grid has, and which boxes go to which: the least cost within the memory.
 
-Boxes of like size on both axes are one bin. Every size of cell is a site that may be opened: it
+Boxes of similar size on both axes are one bin. Every size of cell is a site that may be opened: it
 costs a look-up, its table, and for each bin what its boxes cost there, in candidates at a probe and
 in bytes. Sites are opened greedily while one more saves something; the price of a byte rises until
 all of it fits. All lengths are in positions of the rulers, so that a crowd is as even as a desert.
@@ -22,7 +22,7 @@ FIRST_PRICE = 1e-6  # ns a byte
 
 @dataclass(frozen=True, eq=False)
 class GridPlan:
-    """Of each level, by how many bits a position on x and on y is shifted to give a cell."""
+    """For each level, by how many bits a position on x and on y is shifted to give a cell."""
 
     shifts: Int64s  # [level, (x, y)]
     level: Int64s  # of each box
@@ -79,7 +79,7 @@ class _Axis:
 
 
 def _costs(x: _Axis, y: _Axis, counts: Int64s) -> tuple[Doubles, Doubles, Doubles]:
-    """Give [site, bin] the ns a point and the bytes, and [site] the cells."""
+    """Return the ns a point and the bytes by [site, bin], and the cells by [site]."""
 
     def both(ours: Doubles, theirs: Doubles) -> Doubles:
         product: Doubles = ours[:, None, :] * theirs[None, :, :] * counts
@@ -93,7 +93,7 @@ def _costs(x: _Axis, y: _Axis, counts: Int64s) -> tuple[Doubles, Doubles, Double
 
 
 def _opened(cost: Doubles, fixed: Doubles) -> tuple[Int64s, Int64s]:
-    """Open sites while one more saves something; give them, and the site of each bin."""
+    """Open sites while one more saves something; return them, and the site of each bin."""
     sites: list[int] = []
     now = np.full(cost.shape[1], np.inf)
     total = np.inf

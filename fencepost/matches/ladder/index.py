@@ -1,17 +1,17 @@
 """Intervals by width: the index of one axis.
 
-Sort intervals of about the same width by where they begin, and those that hold a value stand in one
-run: who begins at most the least width below it holds it for sure, who begins more than the
-greatest width below it does not, and only those between have to be looked at. A *rung* is such a
-list. How many rungs are worth while is a matter of cost: each costs a look-up, and the wider the
-spread of its widths, the more tests.
+Sort intervals of about the same width by where they begin, and those that hold a value form one
+run: one that begins at most the least width below it holds it for sure, one that begins more than
+the greatest width below it does not, and only those between need a test. A *rung* is such a list.
+How many rungs are worthwhile is a matter of cost: each costs a look-up, and the wider the spread of
+its widths, the more tests.
 
-Widths, and where a rung is cut, are measured in positions of a ruler of even depth, so a crowd is
-laid out as finely as a desert.
+Widths, and where a rung is cut, are measured in positions of a ruler of even depth, so crowds and
+deserts are resolved equally well.
 
 Law: at every cell of a rung, with the places of its row, the intervals before `maybe` end below the
 cell; those from `sure` to `begun` begin below the cell and end above it; those from `begun` to
-`begin` begin in it; the rest begin above. All of that is said by positions, which never fall as
+`begin` begin in it; the rest begin above. All of that is in terms of positions, which never fall as
 values grow: no arithmetic on bounds, no rounding, and an infinite bound is like any other.
 """
 
@@ -55,7 +55,7 @@ class Ladder:
     ids: Int32s
     lo: Doubles
     hi: Doubles
-    expected: float  # results of a point that lies where bounds do
+    expected: float  # results of a point drawn from where the bounds are
 
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
@@ -105,7 +105,7 @@ class Ladder:
         )
 
     def check(self) -> None:
-        """Raise BrokenIndex unless each interval stands once and every row tells the truth."""
+        """Raise BrokenIndex unless each interval is listed once and every row obeys the law."""
         self.ruler.check("ladder")
         count = len(self.boxes)
         ids = self.ids[:count]
@@ -139,7 +139,7 @@ class Ladder:
 
 
 def _rungs(begin: Int64s, end: Int64s, size: int, most: int) -> Int64s:
-    """Say which rung each interval stands on.
+    """Return the rung of each interval.
 
     Those with an infinite end have rungs of their own, where nothing is tested but at one cell.
     """
@@ -154,7 +154,7 @@ def _rungs(begin: Int64s, end: Int64s, size: int, most: int) -> Int64s:
 
 
 def _parted(bins: Int64s, width: Int64s, size: int, most: int) -> Int64s:
-    """Part the bins of widths into at most so many rungs at the least cost; give each bin's rung.
+    """Part the bins of widths into at most `most` rungs at the least cost; return each bin's rung.
 
     A rung from bin i to bin j costs a look-up, and a test for each interval that begins between the
     greatest and the least width below a value.
@@ -207,7 +207,7 @@ def _tables(begin: Int64s, end: Int64s, ends: Int64s, ruler: DepthRuler) -> tupl
 
 
 def _rows(begin: Int64s, end: Int64s, cells: int) -> Int64s:
-    """Give each cell's row.
+    """Return the rows of the cells.
 
     How many come before any that reaches the cell, how many before all that reach above it, how
     many begin below it, and how many at most in it.
@@ -229,7 +229,7 @@ def _below(at: Int64s, cells: int) -> Int64s:
 
 
 def _check_rung(rung: int, begin: Int64s, end: Int64s, table: Int32s) -> None:
-    """Hold a rung's rows against the law."""
+    """Check a rung's rows against the law, by all of its intervals."""
     cells = len(table)
     if (np.diff(table, axis=1) < 0).any() or (table < 0).any() or (table > len(begin)).any():
         raise BrokenIndex(f"ladder: rung {rung} has a row that falls, or leaves the rung")

@@ -1,11 +1,11 @@
-"""Boxes put near each other are probed together: a tree of full nodes over a good order of them.
+"""Neighbouring boxes are probed together: a tree of full nodes over a good order of the boxes.
 
-The boxes stand in leaves of sixteen, the leaves in nodes of sixteen, up to one root. A node keeps
+The boxes are in leaves of sixteen, the leaves in nodes of sixteen, up to one root. A node keeps
 the bounds of its children, axis by axis, so that one comparison of vectors tests all sixteen. There
 are no pointers: the children of node k are the nodes 16 k to 16 k + 15 of the level below.
 
-Law: a node's bounds hold those of its children, and a leaf's are the boxes' own; so who is found
-is exact, whatever the order, and the order decides only how many nodes are visited.
+Law: a node's bounds hold those of its children, and a leaf's are the boxes' own; so the result is
+exact, whatever the order, and the order decides only how many nodes are visited.
 
 Two orders. `hilbert`: by the place of the middle along a Hilbert curve. `halves`: cut in two along
 the bound, of the 2 d there are, that makes the halves smallest, and again; a box without an upper
@@ -31,8 +31,8 @@ from fencepost.tuples import Doubles, Int32s, Int64s
 
 BITS = 30  # of an axis in a box's Hilbert key, at most; 63 over all
 KEY_BITS = 20  # of a point's key over all axes: enough to keep a batch together
-CROWD = 4096  # points from which on an order pays
-LARGE = 1 << 24  # bytes of a tree from which on it does; below it is in the cache anyway
+CROWD = 4096  # points from which an order pays
+LARGE = 1 << 24  # bytes of a tree from which it does; a smaller one is in the cache anyway
 LINE = 64  # bytes
 NEAR = 1 << 14  # boxes whose bounds are put together before they are halved further
 ORDERS = ("halves", "hilbert")
@@ -56,7 +56,7 @@ class Packed:
 
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
-        """Order the boxes (`order`: halves or hilbert), and put full nodes over them."""
+        """Order the boxes (`order`: halves or hilbert), and build full nodes over them."""
         only(cls.name, parameters, "order")
         order = one_of(parameters, "order", ORDERS) or ORDERS[0]
         first = levels(len(boxes))
@@ -125,7 +125,7 @@ class Packed:
             what = np.stack([nodes[:, :, 0].min(axis=2), nodes[:, :, 1].max(axis=2)], axis=2)
 
     def describe(self) -> str:
-        """Say how many levels there are, and in which order the boxes stand."""
+        """Say how many levels there are, and in which order the boxes are."""
         count = len(self.first) - 1
         return (
             f"{count} level{'' if count == 1 else 's'} of nodes of {kernels.FANOUT}, "
@@ -134,7 +134,7 @@ class Packed:
 
 
 def aligned(shape: tuple[int, ...], kind: npt.DTypeLike) -> npt.NDArray[Any]:
-    """Give room that begins with a line of the cache: else every vector would cost two lines."""
+    """Allocate room that begins with a line of the cache: else every vector would cost two."""
     size = prod(shape) * np.dtype(kind).itemsize
     room = np.empty(size + LINE, np.uint8)
     start = -room.ctypes.data % LINE
@@ -150,7 +150,7 @@ def levels(many: int) -> Int64s:
 
 
 def ordered(boxes: Boxes, order: str, leaf: int) -> Int32s:
-    """Give the boxes' numbers in an order that puts near each other what is probed together."""
+    """Return the boxes' numbers in an order that brings together what is probed together."""
     least, most = boxes.extent()
     if order == "hilbert":
         keys = np.empty(len(boxes), np.int64)

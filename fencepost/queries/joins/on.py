@@ -4,12 +4,12 @@
     term       = operand op operand | operand ["NOT"] "BETWEEN" operand "AND" operand
     operand    = side "." axis [("+" | "-") number]
 
-`on` compares axes with axes, `where` axes with numbers: each says where the other's words belong.
+`on` compares axes with axes, `where` axes with numbers: each refuses what belongs in the other.
 The sign before a number may touch it or not: `right.volume -10` is `right.volume - 10`.
 
 Law: values of both feeds satisfy `on` and `where` as SQL reads them iff they satisfy one of the
 conjuncts. No conjunct has an empty box, none occurs twice, and NOT is exact: what is added to an
-axis gives infinity at most, never NaN.
+axis yields infinity at most, never NaN.
 """
 
 from collections.abc import Mapping, Sequence
@@ -82,13 +82,13 @@ class Readings:
         return _WhereReader(text, tokens_of(text, "where"), self).whole()
 
     def place(self, axis: int, plus: float) -> int:
-        """Give the number of an operand."""
+        """Return the number of an operand."""
         return self.sums.setdefault((axis, plus), self.d + len(self.sums)) if plus else axis
 
     def conjuncts(
         self, texts: Sequence[str], conditions: Sequence[Condition]
     ) -> tuple[Conjunct, ...]:
-        """Fold conditions that must all hold; a refusal tells the text that is at fault."""
+        """Fold conditions that must all hold; a refusal quotes the text that is at fault."""
         whole = conditions[0] if len(conditions) == 1 else And(tuple(conditions))
         plain = self._plain(whole)
         if plain is not None:
@@ -141,10 +141,10 @@ class Readings:
         found = (self._settled(each, operands) for each in regions(condition, self.d, name))
         distinct = dict.fromkeys(each for each in found if each is not None)
         refuse_none_or_many(len(distinct), name)
-        return tuple(sorted(distinct))  # the same in other words is the same, to the bit
+        return tuple(sorted(distinct))  # another wording of the same is equal, to the bit
 
     def _settled(self, region: Region, operands: Sequence[tuple[int, float]]) -> Conjunct | None:
-        """Draw the box in to what bare axes say of one another; sums stand beside it as tests."""
+        """Narrow the box by what bare axes say of one another; sums stay beside it as tests."""
         box, relations = region
         if not relations:
             return Conjunct(box)
@@ -163,7 +163,7 @@ class Readings:
 def _numbered(
     left: tuple[str, ...], right: tuple[str, ...]
 ) -> tuple[dict[str, dict[str, int]], int]:
-    """Number the axes of both feeds; give how many there are, too."""
+    """Number the axes of both feeds; return how many there are, too."""
     d = len(left)
     of_right = {name: d + place for place, name in enumerate(right)}
     return {"left": {name: k for k, name in enumerate(left)}, "right": of_right}, d + len(right)
@@ -185,7 +185,7 @@ class _SidesReader(Reader):
         self.readings = readings
 
     def axis(self) -> int:
-        """Read `side.axis`; give the axis's place over both feeds."""
+        """Read `side.axis`; return the axis's place over both feeds."""
         tokens, side = self.tokens, self.tokens[self.at]
         axes = self.readings.axes.get(side)
         if axes is None:

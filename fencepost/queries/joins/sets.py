@@ -1,6 +1,6 @@
 """All the joins of one ordered pair of feeds, as columns: one set for each kind.
 
-`registered` is the registry version with which each became active: a window join takes no tuple
+`registered` is the registry version with which each became active: a window join sees no tuple
 accepted under an earlier one.
 
 Law: a set never changes. Ids are distinct within it, no box is empty, and no band has its ends the
@@ -30,7 +30,7 @@ FOREVER = np.iinfo(np.int64).max
 
 @dataclass(frozen=True, eq=False)
 class _JoinSet:
-    """What sets of both kinds have: the feeds and their axes, and of each query who it is."""
+    """What sets of both kinds have: the feeds and their axes, and the identity of each query."""
 
     left: str
     right: str
@@ -77,7 +77,7 @@ class WindowJoins(_JoinSet):
         queries: Iterable[JoinQuery],
         registered: Sequence[int] | Int64s | None = None,
     ) -> "WindowJoins":
-        """Take queries one by one; `registered` is 0 for all where it is not given."""
+        """Build a set from queries; `registered` is 0 for all where it is not given."""
         queries = _of_kind(feeds, WINDOW_JOIN, queries)
         d = len(axes[0]) + len(axes[1])
         conjuncts = list(chain.from_iterable(q.conjuncts for q in queries))
@@ -106,7 +106,7 @@ class WindowJoins(_JoinSet):
         )
 
     def take(self, rows: Int64s) -> "WindowJoins":
-        """Give some of the queries, in the order of `rows`. O(what they say)."""
+        """Return some of the queries, in the order of `rows`. O(what they say)."""
         ptr, conjuncts = members(self.ptr, rows)
         test_ptr, tests = members(self.test_ptr, conjuncts)
         return replace(
@@ -144,7 +144,7 @@ class BandJoins(_JoinSet):
         queries: Iterable[JoinQuery],
         registered: Sequence[int] | Int64s | None = None,
     ) -> "BandJoins":
-        """Take queries one by one; `registered` is 0 for all where it is not given."""
+        """Build a set from queries; `registered` is 0 for all where it is not given."""
         queries = _of_kind(feeds, BAND_JOIN, queries)
         for query in queries:
             if query.left_axis not in axes[0] or query.right_axis not in axes[1]:
@@ -164,7 +164,7 @@ class BandJoins(_JoinSet):
         )
 
     def take(self, rows: Int64s) -> "BandJoins":
-        """Give some of the queries, in the order of `rows`. O(rows)."""
+        """Return some of the queries, in the order of `rows`. O(rows)."""
         return replace(
             self,
             ids=self.ids.take(pa.array(rows)),
@@ -178,7 +178,7 @@ class BandJoins(_JoinSet):
 
 
 def _of_kind(feeds: tuple[str, str], kind: str, queries: Iterable[JoinQuery]) -> list[JoinQuery]:
-    """Refuse queries that cannot stand in a set of this kind over these feeds."""
+    """Refuse queries that do not belong in a set of this kind over these feeds."""
     chosen = list(queries)
     for query in chosen:
         if query.kind != kind:

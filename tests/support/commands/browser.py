@@ -1,6 +1,6 @@
-"""A page in Debian's chromium, for tests that look at what a user sees.
+"""A page in Debian's chromium, for tests of what a user sees.
 
-It loads nothing but what it is told to: its own traffic (updates, sync) is off.
+It loads only the page it is given: the browser's own traffic (updates, sync) is off.
 """
 
 from collections.abc import Iterator
@@ -33,7 +33,7 @@ in_browser = [
 
 @dataclass
 class Seen:
-    """What a page said and asked for while it was open."""
+    """What a page logged and requested while it was open."""
 
     errors: list[str] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ def launched() -> Iterator[Any]:
 def opened(
     browser: Any, address: str, *, width: int = 1440, height: int = 900, dark: bool = False
 ) -> Iterator[tuple[Any, Seen]]:
-    """Open an address in a fresh profile; give the page, and what it says meanwhile."""
+    """Open an address in a fresh profile; return the page, and what it logs meanwhile."""
     seen = Seen()
     context = browser.new_context(
         viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light"

@@ -1,4 +1,4 @@
-"""The command `fencepost` run for the tests, and what is needed to look at what it did."""
+"""The command `fencepost` run for the tests, and what it takes to inspect the outcome."""
 
 import contextlib
 import csv
@@ -62,7 +62,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
 
 
 def spawned(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own; it ends by telling which heavy modules it took."""
+    """Run the command in its own process; its last line lists the heavy modules it imported."""
     return python(
         f"import sys\nsys.argv = {['fencepost', *map(str, arguments)]!r}\n"
         "from pipelines.cli.app import main\n"

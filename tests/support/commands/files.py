@@ -24,7 +24,7 @@ def shared(name: str) -> Path:
 
 
 def taken(path: Path, axes: tuple[str, ...] | None = None, **declared: Any) -> ReadDelivery:
-    """Look at a file and read it, with the axes that it names itself unless others are given."""
+    """Inspect a file and read it, with its own axes unless others are given."""
     known = Declared(axes, **declared)
     file = look_at(str(path), known)
     assert file.axes is not None
@@ -57,6 +57,6 @@ def faulty(delivery: ReadDelivery) -> list[tuple[int, str]]:
 
 
 def raws(delivery: ReadDelivery) -> list[str]:
-    """The malformed rows as they stood."""
+    """The malformed rows, verbatim."""
     raw: list[str] = delivery.malformed.raw.to_pylist()
     return raw

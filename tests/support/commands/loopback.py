@@ -1,4 +1,4 @@
-"""A server on loopback that keeps what is posted to it, and answers as it is told to."""
+"""A server on loopback that keeps what is posted to it, and answers as the test sets it."""
 
 import json
 import threading

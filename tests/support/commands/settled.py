@@ -13,7 +13,7 @@ def understood_in(folder: Path, text: str) -> Settings:
 
 
 def faults(text: str, folder: Path = Path("/project")) -> list[str]:
-    """What is said of a file, line by line, the last line aside."""
+    """What is said of a file, line by line, but for the last line."""
     with pytest.raises(Faults) as told:
         understood_in(folder, text)
     *lines, last = str(told.value).replace("/project/fencepost.toml: ", "").splitlines()

@@ -2,8 +2,8 @@
 
 A `console` block is a session in a folder: a line after `$ ` is a command, what follows is what it
 prints. `cat FILE` of a file that is not there yet means that the reader makes it. A `sql` block is
-asked of the lake in that folder, a `python` block is run there; a `text` block right after one is
-its answer. Seconds differ from run to run, and `…` stands for whatever a line has there.
+run on the lake in that folder, a `python` block in the folder; a `text` block right after one is
+its output. Seconds differ from run to run, and `…` matches whatever a line has there.
 
 `python -m tests.support.commands.snippets PAGE…` plays pages and writes down what was said.
 """
@@ -109,7 +109,7 @@ class Session:
                 alike(block.answer, said, block.place)
 
     def asked(self, block: Block) -> str:
-        """Ask in SQL, or run Python."""
+        """Run SQL on the lake, or Python in the folder."""
         if block.language == "sql":
             said = self._fencepost("sql", block.text)
             assert re.search(r"^\d+ rows?$", said, re.MULTILINE), f"{block.place}: {said}"
@@ -145,7 +145,7 @@ class Session:
         return done.stdout + done.stderr
 
     def _let_settle(self) -> None:
-        """Do as if what lies in the landing folders had been put there a while ago."""
+        """Backdate the files in the landing folders, so that they count as complete."""
         for path in self.folder.glob("landing/*/*"):
             os.utime(path, (path.stat().st_atime, path.stat().st_mtime - 60))
 
@@ -172,7 +172,7 @@ def plain(text: str) -> str:
 
 
 def retold(page: Path, folder: Path, names: Mapping[str, Any]) -> str:
-    """Play a page, and give its text with what was said in the place of what it shows."""
+    """Play a page, and return its text with the real output in place of what it shows."""
     session = Session(folder, names)
     content = page.read_text(encoding="utf-8")
     for block in blocks(page):
@@ -191,7 +191,7 @@ def retold(page: Path, folder: Path, names: Mapping[str, Any]) -> str:
 
 def _retold(command: Command, session: Session) -> str:
     said = session.typed(command).rstrip("\n")
-    with contextlib.suppress(AssertionError):  # what still holds stays as it stands
+    with contextlib.suppress(AssertionError):  # what still holds is not rewritten
         alike(command.printed, said, command.place)
         said = command.printed.rstrip("\n")
     return f"$ {command.shown}\n{said}\n\n" if said else f"$ {command.shown}\n"

@@ -1,4 +1,4 @@
-"""A command at a terminal of its own, for tests that look at what a person sees and types."""
+"""A command at a terminal of its own, for tests of what a person sees and types."""
 
 import contextlib
 import fcntl
@@ -30,7 +30,7 @@ class Terminal:
             **{name: value for name, value in os.environ.items() if name not in _ABOUT_TERMINALS},
             "PYTHONPATH": str(REPOSITORY),
             "TERM": "xterm",
-            "PROMPT_TOOLKIT_NO_CPR": "1",  # nobody answers where the cursor is
+            "PROMPT_TOOLKIT_NO_CPR": "1",  # nothing here reports the cursor's position
             "XDG_STATE_HOME": str(folder / "state"),
         }
         self.process = subprocess.Popen(
@@ -63,7 +63,7 @@ class Terminal:
         return before
 
     def ends(self) -> int:
-        """Wait for its end; give its code."""
+        """Wait for its end; return its exit code."""
         with contextlib.suppress(AssertionError):
             while self._read():
                 pass

@@ -1,10 +1,11 @@
 """The builder of every lake in the tests: one function for each thing that a user does.
 
-`settings_of` declares feeds, `new_lake` creates the lake, `register` gives it rules, `land` lets a
-file land, `ingest` loads what has landed, `evaluate` brings a lane up to date, `reopened` is the
-next process, `rows_of` asks the views. What the lake is about is up to the module that uses them.
+`settings_of` declares feeds, `new_lake` creates the lake, `register` gives it rules, `land` puts a
+file into the landing folder, `ingest` loads what has landed, `evaluate` brings a lane up to date,
+`reopened` is the next process, `rows_of` queries the views. What the lake is about is up to the
+module that uses them.
 
-Law: a new lake is a copy of one that was created once for its axes and buckets, which takes a
+Law: a new lake is a copy of one that was created once for its axes and buckets, which costs a
 quarter of the time; nothing in a lake depends on where it is.
 """
 
@@ -138,7 +139,7 @@ def reopened(lake: Lake) -> Lake:
 
 
 def rows_of(lake: Lake, sql: str) -> list[dict[str, Any]]:
-    """Ask the tables and views."""
+    """Query the tables and views; the SQL sorts where order matters."""
     with duckdb_session(lake.store.root, lake.store.tables) as session:
         rows: list[dict[str, Any]] = session.sql(sql).to_arrow_table().to_pylist()
     return rows

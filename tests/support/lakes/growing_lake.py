@@ -1,6 +1,6 @@
-"""A lake that grows old in one process: small files land, run after run, and each is measured.
+"""A lake that ages in one process: small files land, run after run, and each is measured.
 
-Two feeds and their joins, so that every run takes two deliveries in and commits an epoch of each of
+Two feeds and their joins, so that every run loads two deliveries and commits an epoch of each of
 three lanes. `python -m tests.support.lakes.growing_lake FOLDER EPOCHS` does so from the command
 line, and prints how the last tenth compares with the first ones.
 
@@ -88,7 +88,7 @@ class Ageing:
         return spent
 
     def figures(self) -> Figures:
-        """Run once, and look at everything."""
+        """Run once, and measure its time, the files, the log, memory and open descriptors."""
         cpu, wall = self.run()
         files = [path.stat() for path in self.settings.root.rglob("*.parquet")]
         log = [path.stat().st_size for path in self.settings.root.glob("*/_delta_log/*")]
@@ -110,7 +110,7 @@ def grown(ageing: Ageing, runs: int) -> Iterator[Figures]:
 
 
 def tenth(figures: Sequence[Figures], which: int, name: str) -> float:
-    """Give the mean of a figure over one tenth of the runs, counted from 0."""
+    """Return the mean of a figure over one tenth of the runs, counted from 0."""
     many = len(figures) // 10
     mine = [getattr(each, name) for each in figures[which * many : (which + 1) * many]]
     return float(np.mean(mine))

@@ -1,9 +1,9 @@
-"""A lake of two feeds with a past, from files: joins, deliveries of both, and what is wrong there.
+"""A lake of two feeds with a past, from files: joins, deliveries of both, and faults in them.
 
-A past is a list of what happened. `reference` reads it as the contract says, `play` lets it happen
-on a lake; `told` gives what the lake says of it, as the reference tells it.
+A past is a list of what happened. `reference` reads it as the contract says, `play` replays it on
+a lake; `told` gives the lake's rows in the form of the reference's.
 
-Law: however a past is cut into runs and epochs, and whoever runs them, a lake tells the same.
+Law: however a past is cut into runs and epochs, and in whichever runner, a lake has the same rows.
 """
 
 import json
@@ -161,7 +161,7 @@ def _script(happened: Past) -> Iterator[SideDelivery | JoinRegistration]:
 
 
 def standing_bands(happened: Past) -> set[tuple[str, int]]:
-    """Name the band joins that stand in the end, and their versions."""
+    """Name the band joins that are active in the end, and their versions."""
     last = [item for item in _script(happened) if isinstance(item, JoinRegistration)][-1]
     return {(query.id, query.version) for query in last.queries if query.kind == BAND_JOIN}
 
@@ -184,7 +184,7 @@ def new_lake(
     way: Way = Way(),
     runner: Runner | None = None,
 ) -> Lake:
-    """Make a lake with nothing in it; of asks a column says who is gone."""
+    """Make a lake with nothing in it; the feed `asks` has a column that marks who is gone."""
     options: dict[str, dict[str, Any]] = {
         name: {"allowed_lateness": late, "settle": 0, "partition": "hour"}
         for name, late in zip(FEEDS, lateness, strict=True)
@@ -217,7 +217,7 @@ def play(
 
 
 def happen(lake: Lake, item: Landing | Commit, now: int) -> None:
-    """Let one thing happen: rules are registered, or a file lands and is taken in."""
+    """Let one thing happen: rules are registered, or a file lands and is loaded."""
     if isinstance(item, Landing):
         land(lake.settings, item)
         builder.ingest(lake, now)
@@ -231,12 +231,12 @@ def land(settings: Settings, item: Landing) -> None:
 
 
 def of_lane(lake: Lake, view: str) -> list[dict[str, Any]]:
-    """Give the rows of a view that are the lane's."""
+    """Return the rows of a view that are the lane's."""
     return [row for row in rows_of(lake, f"from {view}") if row["lane"] == LANE]
 
 
 def assert_told(lake: Lake, happened: Past, lateness: tuple[int, int] = (0, 0)) -> None:
-    """Fail unless a lake tells, in its tables and its views, what the reference does."""
+    """Fail unless a lake's tables and views have the rows of the reference."""
     expected, place = reference(happened, lateness), places(lake)
     affected = [
         (

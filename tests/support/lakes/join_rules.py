@@ -20,7 +20,7 @@ def band(id: str = "b", **fields) -> Row:
 
 
 def sets(lake: Lake, version: int | None = None) -> tuple[WindowJoins, BandJoins]:
-    """What stands over the two."""
+    """The joins over the two feeds at a version of the registry: a set of each kind."""
     return join_sets(lake.store, lake.settings, LANE, version)
 
 

@@ -1,7 +1,7 @@
 """Plays a story of two feeds and their joins on a lake, and returns the reference's kind of rows.
 
-Law: how deliveries are grouped into epochs and committed together, how often the state is laid down
-whole, and how the joins are shared out are arguments here, and none of them may change a row.
+Law: how deliveries are grouped into epochs and committed together, how often the whole state is
+written, and how the joins are shared out are arguments here, and none of them may change a row.
 """
 
 from collections.abc import Iterator, Sequence
@@ -85,7 +85,7 @@ def play(lake: Lake, script: Script, way: JoinWay = JoinWay()) -> None:
 
 @contextmanager
 def shared_out(way: JoinWay) -> Iterator[None]:
-    """Part even a handful of joins into tasks, and lay rows down piece by piece."""
+    """Part even a handful of joins into tasks, and write rows piece by piece."""
     with (
         mock.patch.object(JoinJob, "parts", property(lambda _: way.tasks)),
         mock.patch("pipelines.execute.joins.write.PIECE", way.piece),
@@ -110,12 +110,12 @@ def places(lake: Lake, lane: str = LANE) -> dict[int, int]:
 
 
 def us(instant: Any) -> int:
-    """Give an instant as µs."""
+    """Return an instant as µs."""
     return int(np.datetime64(instant.replace(tzinfo=None), "us").astype(np.int64))
 
 
 def told_pairs(lake: Lake) -> list[Pair]:
-    """Give the pairs as the reference tells them."""
+    """Return the pairs in the form of the reference's."""
     place, axes = places(lake), (lake.settings.axes[FEEDS[0]], lake.settings.axes[FEEDS[1]])
     found = []
     for row in in_force(lake, "pairs"):
@@ -133,7 +133,7 @@ def told_pairs(lake: Lake) -> list[Pair]:
 
 
 def told_changes(lake: Lake) -> list[Change]:
-    """Give the changes as the reference tells them: of a registration without a time."""
+    """Return the changes in the form of the reference's: those of a registration have no time."""
     place = places(lake)
     return [
         Change(
@@ -161,7 +161,7 @@ def with_a_delivery(script: Script) -> list[SideDelivery | JoinRegistration]:
 
 
 def texted(query: JoinQuery, axes: Axes) -> JoinQuery:
-    """Give a drawn join the texts that a registry keeps; of several conjuncts, those of the first.
+    """Add to a drawn join the texts that a registry keeps; of several conjuncts, the first's.
 
     What no pair can satisfy is no query: it becomes one that every pair does.
     """
@@ -193,7 +193,7 @@ def _plus(number: float) -> str:
 
 
 def written(script: Script, axes: Axes) -> Script:
-    """Give the joins of a script their texts."""
+    """Add their texts to the joins of a script."""
     return [
         JoinRegistration(tuple(texted(query, axes) for query in item.queries))
         if isinstance(item, JoinRegistration)

@@ -42,7 +42,7 @@ def ledger(*batches: Sequence[LandedDelivery], state: str = "done", first: int =
 
 
 def known(feed: Feed, *looks: Looked, state: str = "done") -> Known:
-    """What is known after looks, one after the other, were taken and refused as they said."""
+    """What is known after looks, one after the other, were loaded and refused as they said."""
     return Known.of(ledger(*([*one.found, *one.refused] for one in looks), state=state), feed.name)
 
 

@@ -1,4 +1,4 @@
-"""A lake with landing folders, for the tests: files land, are taken in, and tables are compared."""
+"""A lake with landing folders, for the tests: files land, are loaded, and tables are compared."""
 
 import json
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ class Place:
 
     @classmethod
     def make(cls, folder: Path, *feeds: Feed, buckets: int = 4) -> "Place":
-        """Create an empty lake; the feeds' folders lie beside it."""
+        """Create an empty lake, with the feeds' folders beside it."""
         declared = feeds or (Feed("ticks", ("price", "volume"), Path("ticks")),)
         own = {feed.name: replace(feed, source=folder / feed.source) for feed in declared}
         settings = Settings(None, folder / "lake", own, buckets=buckets)
@@ -54,7 +54,7 @@ class Place:
         self.settings = replace(self.settings, feeds=feeds)
 
     def land(self, name: str, content: str | bytes, feed: str = "ticks") -> Path:
-        """Put a file into a landing folder, left alone for long."""
+        """Put a file into a landing folder, as if unchanged for long."""
         self.landed += 1
         return land(self.settings.feeds[feed], name, content, self.an_hour_ago)
 
@@ -65,20 +65,20 @@ class Place:
 
     @property
     def an_hour_ago(self) -> int:
-        """Give a time that no other file has."""
+        """Return a time that no other file has."""
         return T0 - 3600 * SECOND + self.landed
 
     def ingest(self, now: int = T0) -> IngestReport:
-        """Take in what has landed."""
+        """Load what has landed."""
         return ingest.ingest(self.store, self.settings, HereRunner(), now)
 
     def recovered(self) -> IngestReport:
-        """Go on in a new process after a crash."""
+        """Continue in a new process after a crash."""
         self.store = Store.open(self.settings.root, self.settings.tables)
         return ingest.recover(self.store, self.settings, HereRunner())
 
     def retry(self, now: int = T0, feed: str | None = None, **asked: Any) -> IngestReport:
-        """Take up again what was turned away."""
+        """Retry the rejected rows."""
         return ingest.retry(self.store, self.settings, HereRunner(), now, feed=feed, **asked)
 
     def arrivals(self) -> list[Row]:
@@ -92,12 +92,12 @@ class Place:
         return sorted(rows, key=lambda row: (row["arrival"], row["file"], row["line"]))
 
     def aside(self) -> list[Row]:
-        """What ingest turned away, in the order of arrival."""
+        """The rows that ingest rejected, in the order of arrival."""
         rows = _rows(self.store.rows("quarantine"), ())
         return sorted(rows, key=lambda row: (row["arrival"], row["file"], row["line"]))
 
     def reasons(self) -> list[tuple[int, str, str]]:
-        """Of each row turned away its line, the reason and the detail."""
+        """The line, the reason and the detail of each rejected row."""
         return [(row["line"], row["reason"], row["detail"]) for row in self.aside()]
 
     def content(self) -> Mapping[str, list[Row]]:

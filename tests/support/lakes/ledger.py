@@ -26,7 +26,7 @@ REGISTRY = "queries"
 
 
 def at(second: float | None) -> Any:
-    """The instant so many seconds after the beginning of all these lakes."""
+    """The instant that many seconds after the beginning of all these lakes."""
     return None if second is None else BEGIN + timedelta(seconds=second)
 
 
@@ -61,7 +61,7 @@ class Ledger:
         self.rows[table].append({**filled, **row})
 
     def arrive(self, lane: str, state: str = "done", **more: Any) -> int:
-        """A delivery that was planned, and is done or refused unless it still goes on."""
+        """A delivery that was planned, and is done or refused unless still in progress."""
         self.n += 1
         row = {"n": self.n, "lane": lane, "kind": "delivery", "plan": f"a{self.n}", **more}
         row.setdefault("path", f"{lane}/{self.n}.csv")
@@ -72,7 +72,7 @@ class Ledger:
         return self.n
 
     def register(self, *queries: dict[str, Any], state: str = "done") -> int:
-        """A registry commit with these rows, which stand whether or not it is done."""
+        """A registry commit with these rows, which are in the table whether or not it is done."""
         self.registry += 1
         version = self.registry
         self.arrive(REGISTRY, state, kind="registry", registry_version=version)
@@ -103,7 +103,7 @@ class Ledger:
         )
 
     def arrow(self, name: str) -> pa.Table:
-        """Give the rows of a table."""
+        """Return the rows of a table."""
         rows = [
             {
                 key: v.date() if key == "day" and isinstance(v, datetime) else v
@@ -118,7 +118,7 @@ class Ledger:
     ) -> duckdb.DuckDBPyConnection:
         """Put the rows into DuckDB's memory, with the views over them.
 
-        Into a connection made before, for the same feeds, that takes a third of the time; what was
+        Into a connection made before, for the same feeds, that costs a third of the time; what was
         in it is gone.
         """
         fresh = connection is None
@@ -148,6 +148,6 @@ class Ledger:
 
 
 def answered(connection: duckdb.DuckDBPyConnection, sql: str) -> list[tuple[Any, ...]]:
-    """Give the rows of an answer in an order of their own."""
+    """Return the rows of an answer, sorted by their text."""
     rows = connection.execute(sql).fetchall()
     return sorted(rows, key=repr)

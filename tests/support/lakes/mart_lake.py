@@ -43,7 +43,7 @@ def write_town(root: Path) -> None:
 
 
 class Town:
-    """A lake with events of two feeds, in which more happens when it is told to."""
+    """A lake with events of two feeds, in which more happens when `happen` is called."""
 
     def __init__(self, root: Path) -> None:
         self.settings = replace(settings_of(root.parent, AXES), root=root)
@@ -59,7 +59,7 @@ class Town:
         self.happen("events", more)
 
     def happen(self, table: str, more: Ledger) -> None:
-        """Rows come to a table."""
+        """Append rows to a table, in one commit."""
         told = Evidence("by hand", uuid.uuid4().hex, "", 1, 1, 1, 1, 0)
         files = self.store.write(table, more.arrow(table))
         self.store.append(table, self.store.version(table), files, told)

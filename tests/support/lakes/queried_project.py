@@ -1,4 +1,4 @@
-"""A project with a lake written by hand, that `sql`, `status` and `quarantine` are asked about."""
+"""A project with a lake written by hand, for tests of `sql`, `status` and `quarantine`."""
 
 import contextlib
 import json
@@ -71,7 +71,7 @@ def written_by_hand() -> Ledger:
 
 
 def made(folder: Path) -> Path:
-    """Write it; nobody changes it."""
+    """Write it; tests only read it."""
     written_by_hand().written(folder / "lake")
     (folder / "fencepost.toml").write_text(PROJECT)
     return folder

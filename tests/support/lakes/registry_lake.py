@@ -62,7 +62,7 @@ class Lake:
 
 
 def said(done: Registered) -> dict[str, int]:
-    """What was counted, zeros aside."""
+    """What was counted, without the zeros."""
     names = ("added", "changed", "edited", "unchanged", "removed")
     return {name: getattr(done, name) for name in names if getattr(done, name)}
 

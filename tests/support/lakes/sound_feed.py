@@ -135,7 +135,7 @@ def spoilt() -> Ledger:
 
 
 def _unbroken(table: str, place: int) -> dict[str, Any]:
-    """Give a row that keeps its contract, another one for each place."""
+    """Return a row that keeps its contract, a different one for each place."""
     of_epoch = {"feed": "ticks", "epoch": 2, "generation": 1}
     pair = {**of_epoch, "query_id": "q", "query_version": 1, "stream_id": f"s{place}"}
     when = {"ts": at(place), "day": at(place)}

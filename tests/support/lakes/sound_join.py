@@ -20,7 +20,7 @@ def sound_settings(folder: Path) -> Settings:
 
 
 def sound() -> Ledger:
-    """Two bids and two asks, then a bid that moves, one that goes and one that is late.
+    """Two bids and two asks, then a bid that moves, one that leaves and one that is late.
 
     A window join `w` of equal values within 5 s, and a band join `b` of what is at most 1 apart.
     """

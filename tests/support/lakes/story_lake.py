@@ -1,7 +1,7 @@
 """Plays a story on a lake and returns the reference's kind of rows.
 
-Law: how deliveries are grouped into epochs and committed together, how often the state is laid down
-whole, how the streams are shared out and who runs the tasks are arguments here, and none of them
+Law: how deliveries are grouped into epochs and committed together, how often the whole state is
+written, how the streams are shared out and what runs the tasks are arguments here, and none of them
 may change a row.
 """
 
@@ -101,7 +101,7 @@ def deliver(
     feed: str = FEED,
     gone: Collection[int] = (),
 ) -> int:
-    """Take a delivery in, as ingest would; give its number. Rows in `gone` are marked deleted."""
+    """Load a delivery, as ingest would; return its number. Rows in `gone` are marked deleted."""
     store, plan = lake.store, uuid.uuid4().hex
     planned = take_numbers(
         store,
@@ -139,7 +139,7 @@ def _arrival(n: int, plan: str, key: str) -> dict[str, Any]:
 def tuples_of(
     lake: Lake, delivery: FeedDelivery, n: int, feed: str = FEED, gone: Collection[int] = ()
 ) -> pa.Table:
-    """Lay the tuples of a delivery out as rows of the feed's table, parted by bucket at times."""
+    """Return the tuples of a delivery as rows of the feed's table, sometimes parted by bucket."""
     table = lake.settings.tables[feed]
     count = len(delivery.tuples)
     names = pa.array([seen.stream for seen in delivery.tuples], pa.string())
@@ -260,7 +260,7 @@ def _in_force(rows: pa.Table, chain: Chain) -> pa.Table:
 
 
 def _found(lake: Lake, chain: Chain, name: str, place: dict[int, int]) -> pa.Table:
-    """Give the rows of a table as the engine would have given them."""
+    """Return the rows of a table in the form of the engine's."""
     rows = _in_force(lake.store.rows(name), chain)
     for column in ("ts", "prev_ts", "from_ts", "to_ts"):
         if column in rows.column_names:

@@ -1,7 +1,7 @@
 """A lake with a past, from files: rules, deliveries of a day, and all that can be wrong in them.
 
 Law: the same deliveries and registry commits in the same order, however they are cut into runs and
-epochs, whoever runs them, give the same tables; `tables_of` reads what must not differ.
+epochs, in whichever runner, give the same tables; `tables_of` reads what must not differ.
 """
 
 from collections.abc import Iterator

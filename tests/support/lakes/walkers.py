@@ -1,7 +1,7 @@
 """A lake written by hand for the report: walkers on a line through two regions, and one price.
 
-What is inside what at any second follows from `walk` alone, so that what a report counts can be
-held against it.
+What is inside what at any second follows from `walk` alone, so that the counts of a report can be
+compared with it.
 """
 
 from pathlib import Path
@@ -46,7 +46,7 @@ def walk(walker: int, second: int) -> float:
 
 
 def price(second: int) -> float:
-    """Give the price at a second."""
+    """Return the price at a second."""
     return 8.0 + (second * 7 % 13)
 
 

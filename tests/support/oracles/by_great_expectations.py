@@ -1,4 +1,4 @@
-"""Contracts run by Great Expectations itself, over rows in pandas: what ours is held against."""
+"""Contracts run by Great Expectations itself, over rows in pandas: the yardstick for ours."""
 
 import warnings
 from functools import cache

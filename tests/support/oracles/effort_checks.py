@@ -1,4 +1,4 @@
-"""How little the kernels look at, and how little room they need.
+"""How little the kernels read, and how little room they need.
 
 What is compiled cannot be watched: these checks are of plain Python, with Numba's compiler off.
 """
@@ -33,10 +33,10 @@ from tests.support.stories.strategies import FEED
 
 
 class Counted:
-    """Posts at 0, 1, 2, …, of which it is counted how many are looked at."""
+    """Posts at 0, 1, 2, …, that counts how many of them are read."""
 
     def __init__(self, posts: int) -> None:
-        """Lay out so many, and the pad."""
+        """Make that many posts, and the pad."""
         self.posts, self.looks = posts, 0
 
     def __len__(self) -> int:
@@ -48,7 +48,7 @@ class Counted:
 
 
 def check_gallop_looks_at_few_posts() -> None:
-    """As many as the logarithm of the way asks for, however many there are."""
+    """As many as the logarithm of the distance, however many there are."""
     posts = Counted(1 << 40)
     for far in (0, 1, 2, 3, 10, 100, 10**6, 10**10):
         for start in (0, 10**6):
@@ -92,7 +92,7 @@ def check_standing_still_needs_no_search() -> None:
 
 
 def check_a_handful_in_a_cell_is_walked_and_a_crowd_is_halved() -> None:
-    """Wherever in the list the cell stands."""
+    """Wherever in the list the cell is."""
     most = confirm_kernels.CROWD
     few, many = np.arange(0.0, most), np.arange(0.0, most + 1)
     posts = np.concatenate([few, many, few, np.full(PAD, inf)])

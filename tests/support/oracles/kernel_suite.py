@@ -102,7 +102,7 @@ class Passing:
 
 
 def canvas(size: int) -> Events:
-    """Room for events in which nothing stands yet."""
+    """Room for events in which nothing is written yet."""
     white = np.full(size, -9, np.int32)
     return Events(white, white.copy(), white.astype(np.int8))
 
@@ -112,7 +112,7 @@ def part(out: Events, start: int, stop: int) -> Events:
 
 
 def between(out: Events, start: int, stop: int) -> Numbers:
-    """The events from start to stop; whatever stands elsewhere was written by mistake."""
+    """The events from start to stop; anything elsewhere was written by mistake."""
     assert all((column[:start] == -9).all() for column in out)
     assert all((column[stop:] == -9).all() for column in out)
     return ordered(part(out, start, stop))
@@ -220,7 +220,7 @@ def walk_checks() -> Iterator[tuple[str, Check]]:
 
 
 def check_decisions(events: Sequences, watermarks: Numbers, expected: Fates) -> None:
-    """Fates and deliveries are all written, whatever stood there."""
+    """Fates and deliveries are all written, whatever was there before."""
     n = len(events.ts)
     fates = Fates(np.full(n, 99, np.int8), np.full(n, 99, np.int32))
     deciding.decide(events, watermarks, fates)
@@ -229,7 +229,7 @@ def check_decisions(events: Sequences, watermarks: Numbers, expected: Fates) -> 
 
 
 def decision_checks() -> Iterator[tuple[str, Check]]:
-    """Short sequences of a few queries and streams, under watermarks that stand still and jump."""
+    """Short sequences of a few queries and streams, under watermarks that stall and jump."""
     for seed in range(12):
         chance = np.random.default_rng(seed)
         n, deliveries = 60, int(chance.integers(0, 7))
@@ -321,5 +321,5 @@ def story_checks() -> Iterator[tuple[str, Check]]:
 
 
 def checks() -> list[tuple[str, Check]]:
-    """All of it, by name; those that notice most come first."""
+    """All of it, by name; the most sensitive checks come first."""
     return [*walk_checks(), *rank_checks(), *decision_checks(), *story_checks()]

@@ -53,7 +53,7 @@ def epochs(
 
 
 def batch_of(feed: str, axes: Sequence[str], deliveries: Sequence[FeedDelivery]) -> TupleBatch:
-    """The tuples of deliveries as the engine takes them: numbered from 0, rows in file order."""
+    """The tuples of deliveries as the engine's input: numbered from 0, rows in file order."""
     rows = [(n, seen) for n, delivery in enumerate(deliveries) for seen in delivery.tuples]
     return TupleBatch.from_columns(
         feed,
@@ -66,12 +66,12 @@ def batch_of(feed: str, axes: Sequence[str], deliveries: Sequence[FeedDelivery])
 
 
 def query_set_of(feed: str, axes: Sequence[str], registration: Registration) -> QuerySet:
-    """The crossing queries in force as the engine takes them."""
+    """The crossing queries in force as the engine's input."""
     return _of_kind(feed, axes, registration, CROSSING)
 
 
 def match_set_of(feed: str, axes: Sequence[str], registration: Registration) -> QuerySet:
-    """The match queries in force as the engine takes them."""
+    """The match queries in force as the engine's input."""
     return _of_kind(feed, axes, registration, MATCH)
 
 

@@ -1,4 +1,4 @@
-"""Band joins played by hand: all pairs of all bands, compared with what a plane tells.
+"""Band joins played by hand: all pairs of all bands, compared with what a plane reports.
 
 Law: values and ends come from one coarse grid and a few wild doubles, so that ties, closed ends and
 rounding occur in every few examples.

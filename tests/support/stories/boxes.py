@@ -1,7 +1,7 @@
 """Boxes and points for the indexes of `fencepost/matches`: small ones drawn, crowds of them seeded.
 
-Law: bounds and points come from one coarse grid, so that points stand on borders, one double below
-and one above them, all the time; that it is so is itself a test.
+Law: bounds and points come from one coarse grid, so that points are on borders, one double below
+and one above them, all the time; a test checks that they are.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +34,7 @@ OUTSIDE = (-MOST, -1e17, -50.25, 50.25, 1e17, MOST)
 
 @dataclass(frozen=True)
 class Given:
-    """Boxes, and the points to ask for."""
+    """Boxes, and the points to probe."""
 
     boxes: Boxes
     points: Doubles
@@ -62,7 +62,7 @@ def spans(grid: str) -> tuple[tuple[float, float], ...]:
 
 @cache
 def places(grid: str) -> tuple[float, ...]:
-    """Where a point may stand on an axis: mostly on the grid, else beside it, between, far off."""
+    """Where a point may be on an axis: mostly on the grid, else beside it, between, far off."""
     values = GRIDS[grid]
     beside = [nextafter(v, way) for v in values for way in (-INF, INF)]
     halves = [a / 2 + b / 2 for a, b in pairwise(values)]
@@ -98,7 +98,7 @@ def given_of(axes: int) -> st.SearchStrategy[Given]:
 
 
 def by_hand(given: Given) -> Iterator[list[int]]:
-    """Which boxes hold each point, by the law's own words; no array in it."""
+    """Which boxes hold each point, literally by the law and without arrays."""
     bounds = list(zip(given.boxes.lo.T.tolist(), given.boxes.hi.T.tolist(), strict=True))
     for point in given.points.T.tolist():
         yield [
@@ -182,7 +182,7 @@ def crowd(shape: str, axes: int, many: int = 1500, asked: int = 300, seed: int =
     """`many` boxes of a shape, and points: bounds of theirs, some one double off, a few outside."""
     rng = np.random.default_rng((seed, axes, *shape.encode()))
     boxes = Boxes.of(*CROWDS[shape](rng, axes, many))
-    near = rng.integers(0, many, asked)  # points stand near boxes, or on many axes none would hit
+    near = rng.integers(0, many, asked)  # points near boxes, for on many axes others never hit
     lo, hi = boxes.lo[:, near], boxes.hi[:, near]
     least, most = (ends[:, None] for ends in boxes.extent())
     lo, hi = np.maximum(lo, least), np.minimum(hi, most)

@@ -21,7 +21,7 @@ class Shape:
 
     widths   of boxes, from and to              stride   of a tuple's move along an axis, at most
     still    the share of moves that are none   bound    the share of axes that a box is bounded on
-    clumped  the share of borders that stand where many do
+    clumped  the share of borders that fall where many others do
     """
 
     axes: int = 1

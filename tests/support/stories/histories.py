@@ -1,14 +1,14 @@
-"""Histories of a lane, drawn: what was registered, delivered, crossed, evaluated, and done anew.
+"""Histories of a lane, drawn: what was registered, delivered, crossed, evaluated, re-evaluated.
 
 A history is kept as what happened, in order; `laid_out` writes it as the rows that a lake would
 have, and adds what must not count: epochs planned and not done, generations that were replaced,
-registry commits that came to nothing.
+registry commits that never finished.
 
 `visits_of` reads the visits off a history as semantics.md defines them.
 
 Law of what is drawn: the crossings of a (query, version, stream) alternate, a stream's times rise,
-no crossing lies beyond the watermark of its delivery or its query's validity, and a query crosses
-nothing while it does not stand.
+no crossing is beyond the watermark of its delivery or its query's validity, and a query crosses
+nothing while it is not active.
 """
 
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ class Crossing:
 
 @dataclass
 class Standing:
-    """A version that stands, or stood."""
+    """A version that is, or was, active."""
 
     version: int
     valid_to: int | None
@@ -198,7 +198,7 @@ def _nonsense(ledger: Ledger, epoch: int, generation: int) -> None:
 
 
 def _add_unfinished(ledger: Ledger, history: History) -> None:
-    """An epoch that was planned and is not done, and a registry commit that came to nothing."""
+    """An epoch that was planned and is not done, and a registry commit that never finished."""
     epoch = history.epochs + 1
     generation = _generation(history, epoch)
     ledger.epoch(FEED, epoch, [], generation, watermark=at(99), state="planned")

@@ -119,7 +119,7 @@ def index_of(
 
 
 def batches(axes: Axes, run: Sequence[SideDelivery]) -> tuple[Any, Any]:
-    """The tuples of deliveries as a step takes them, and which are marked gone."""
+    """The tuples of deliveries as a step's input, and which are marked gone."""
     found, gone = [], []
     for side, feed in enumerate(FEEDS):
         rows = [
@@ -145,7 +145,7 @@ def batches(axes: Axes, run: Sequence[SideDelivery]) -> tuple[Any, Any]:
 def gather(
     rows: Played, axes: Axes, outcome: JoinOutcome, given: Any, first: int, most: int | None
 ) -> None:
-    """Put what a step found behind what was found before."""
+    """Append the results of a step to those before."""
     if most is None:
         pairs, changes, affected = outcome.pairs, outcome.band_changes, outcome.affected
     else:

@@ -39,7 +39,7 @@ Item = SideDelivery | JoinRegistration
 
 @dataclass(frozen=True)
 class JoinStory:
-    """All that `run_joins(story.axes, story.script, story.lateness)` takes."""
+    """The arguments of `run_joins(story.axes, story.script, story.lateness)`."""
 
     axes: Axes
     script: tuple[Item, ...]

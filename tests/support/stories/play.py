@@ -1,7 +1,7 @@
 """Plays a story through the engine and returns the reference's kind of rows.
 
-Law: what the epochs are, which kernels run, how the index came about and whether the state was laid
-down as tables in between are arguments here, and none of them may change a row.
+Law: what the epochs are, which kernels run, how the index came about and whether the state was
+written as tables in between are arguments here, and none of them may change a row.
 """
 
 from collections.abc import Collection, Iterator, Sequence
@@ -47,7 +47,7 @@ class Way:
     index: str = "auto"  # for the match queries
     method: Method = "auto"  # how crossings are found
     stretches: bool = False  # compare the path place by place, as if memory were short
-    reloaded: bool = False  # lay the state down as tables after every step, and read it back
+    reloaded: bool = False  # write the state as tables after every step, and read it back
     cuts: Collection[int] | None = None
 
 
@@ -120,7 +120,7 @@ def registered(index: Registered, wanted: QuerySet) -> Registered:
 def gather(
     rows: RunResult, outcome: FeedOutcome, batch: TupleBatch, axes: Sequence[str], first: int
 ) -> None:
-    """Put what a step found behind what was found before."""
+    """Append the results of a step to those before."""
     rows.events += event_rows(outcome.events, axes, first)
     rows.transitions += transition_rows(outcome.transitions, first)
     rows.matches += match_rows(outcome.matches, first)

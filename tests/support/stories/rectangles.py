@@ -1,4 +1,4 @@
-"""Rectangles as S2 gives its queries, and the ways to lay them out."""
+"""Rectangles like those of S2's queries, and the ways to index them."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -17,7 +17,7 @@ SIDES = (1, 2, 4, 8, 16, 32, 64)
 
 
 def boxes_of(*boxes: Sequence[float]) -> Boxes:
-    """Boxes given as (x, y, width, height), as the paper gives its queries."""
+    """Boxes from (x, y, width, height), the paper's form of queries."""
     x, y, w, h = np.array(boxes, np.float64).reshape(-1, 4).T
     return Boxes.of(np.array((x, y)), np.array((x + w, y + h)))
 

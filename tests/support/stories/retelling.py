@@ -37,7 +37,7 @@ HALFWAY = (-2.5, *(g + half for g in GRID for half in (0.0, 0.5)))
 
 
 def same(value: Any) -> Any:
-    """Where a telling changes nothing."""
+    """Where a retelling changes nothing."""
     return value
 
 
@@ -125,7 +125,7 @@ def rows_in_words(
 def with_regions(
     change: Callable[[Box, Tests], Iterable[Region]],
 ) -> Callable[[StandingQuery], StandingQuery]:
-    """Put other boxes and tests into a query; nobody reads its text again."""
+    """Put other boxes and tests into a query; its text is not read again."""
 
     def changed(query: StandingQuery) -> StandingQuery:
         its = query.tests or ((),) * len(query.boxes)

@@ -23,7 +23,7 @@ ORIGINS = (0, -5 * TICK, 1_790_000_000 * TICK)
 STREAMS = ("a", "b", "ü c")
 BEHIND = {"a": 0, "b": 0, "ü c": 5}  # ticks: what the slow stream answers may have timed out before
 NAMED = (("a",), ("ü c", "b"))
-GRID = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)  # 0 stands inside: a border may be 0.0 and a value -0.0
+GRID = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)  # 0 is inside: a border may be 0.0 and a value -0.0
 ALL_AXES = ("x", "y", "z", "u", "v", "w")
 VALUES = (*GRID, -0.0)
 TERMS = (
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Story:
-    """All that a run takes: `run(FEED, story.axes, story.script, story.lateness)`."""
+    """The arguments of a run: `run(FEED, story.axes, story.script, story.lateness)`."""
 
     axes: tuple[str, ...]
     script: tuple[FeedDelivery | Registration, ...]
@@ -90,7 +90,7 @@ def axis_names(most: int = len(ALL_AXES)) -> st.SearchStrategy[tuple[str, ...]]:
 
 # A strategy costs more to build than to draw from. So what is drawn are choices, small tuples out
 # of strategies that are built once for each tuple of axes, and plain functions make the domain's
-# words of them: a story took 24 ms to draw with strategies built on the way, and takes 10.
+# words of them: with strategies built on the way a story cost 24 ms to draw, now it costs 10.
 
 
 def several(item: st.SearchStrategy[T], least: int, most: int) -> st.SearchStrategy[tuple[T, ...]]:

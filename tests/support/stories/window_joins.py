@@ -88,7 +88,7 @@ def by_law(
     mark: int,
     taken: int,
 ) -> Iterator[tuple[int, int, int]]:
-    """The law in its own words: nothing of the columns but which registry a query came with."""
+    """The law taken literally: of the columns only the registry version of each query."""
     for i, (ts, mine) in enumerate(new):
         for k, old in enumerate(olds):
             distance = max(abs(ts - old.ts), mark - old.ts)

@@ -14,13 +14,13 @@ from fencepost.matches.papers.spatial_join.kernels import STEEPEST
 from fencepost.tuples import Doubles, Int64s
 
 KEY_BITS = 62
-SPARE = 2  # bits an axis beyond those that would tell evenly spread points apart
+SPARE = 2  # bits an axis beyond those that would separate evenly spread points
 
 
 def order_of(points: Doubles, least: Doubles, most: Doubles) -> Int64s:
-    """Give the order of points[d, n] along the curve. O(n log n).
+    """Return the order of points[d, n] along the curve. O(n log n).
 
-    What lies outside [least, most] counts as its border: there are no boxes to tell it apart.
+    Points outside [least, most] count as on its border: there are no boxes to tell them apart.
     """
     axes, count = points.shape
     bits = min(KEY_BITS // axes, int(np.log2(count + 1)) // axes + SPARE)
@@ -30,7 +30,7 @@ def order_of(points: Doubles, least: Doubles, most: Doubles) -> Int64s:
 
 
 def cells_of(points: Doubles, low: Doubles, high: Doubles, bits: int) -> Int64s:
-    """Tell the cell of each point on a grid of 2 ** bits cells an axis."""
+    """Return the cell of each point on a grid of 2 ** bits cells an axis."""
     cells = 1 << bits
     with np.errstate(over="ignore", divide="ignore"):
         scale = np.clip(np.divide(cells, high - low), 1 / STEEPEST, STEEPEST)
@@ -39,7 +39,7 @@ def cells_of(points: Doubles, low: Doubles, high: Doubles, bits: int) -> Int64s:
 
 
 def places_of(cells: Int64s, bits: int) -> Int64s:
-    """Give the place on the curve of cells[d, n], numbers below 2 ** bits. O(n d bits)."""
+    """Return the place on the curve of cells[d, n], numbers below 2 ** bits. O(n d bits)."""
     keys = np.empty(cells.shape[1], np.int64)
     kernels.hilbert_keys(cells.copy(), bits, keys)
     return keys

@@ -6,11 +6,11 @@ boxes of its spatial join window, once for all its points, and is paired with th
 few points are no batch: each is a cluster of its own, and what its window holds is the answer
 (immediate mode).
 
-S3 keeps what adjacent windows have in common in a buffer, for its pages lie on a disk. Ours lie in
-memory, and nothing is kept: fetching takes 1 to 5% of a join at 512 points a cluster, and a buffer
+S3 keeps what adjacent windows share in a buffer, for its pages are on a disk. Ours are in
+memory, and nothing is kept: fetching costs 1 to 5% of a join at 512 points a cluster, and a buffer
 could save no more than that.
 
-Law: the window never loses a box that holds a point of the cluster; what it holds beside, pairing
+Law: the window never loses a box that holds a point of the cluster; any others it holds, pairing
 drops. The size of a cluster and of a page decide the time, never the rows.
 """
 
@@ -31,8 +31,8 @@ from fencepost.matches.result import ProbeResult, gathered
 from fencepost.tuples import Doubles, Int64s
 
 PAGE = 256  # boxes; in a batch 64 to 512 measure alike, points alone are slower at 64
-POOL = 1 << 16  # words to begin with
-MOST_LOGGED = 21  # powers of two: batches of up to a million points are looked at in `describe`
+POOL = 1 << 16  # words at first
+MOST_LOGGED = 21  # powers of two: `describe` considers batches of up to a million points
 COLUMNS = 6  # what a block's row in `kept` has, see kernels.join
 
 
@@ -46,7 +46,7 @@ class SpatialJoin:
             axis for 64 boxes of the pages that the point meets
     size    18 d + 4 bytes a box, some more where a page's last 64 are not full; 16 d + 24 a page
 
-    `cluster` is the paper's N_dc, and always taken at its word. None: clusters of up to 512 points,
+    `cluster` is the paper's N_dc, and is used as given. None: clusters of up to 512 points,
     or none at all where points alone are cheaper; `effort` has the model.
     """
 
@@ -58,7 +58,7 @@ class SpatialJoin:
 
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
-        """Lay the boxes out. Parameters: `cluster`, points of one; `page`, boxes of one."""
+        """Build it. Parameters: `cluster`, points of a cluster; `page`, boxes of a page."""
         only(cls.name, parameters, "cluster", "page")
         cluster, page = whole(parameters, "cluster", 1), whole(parameters, "page", 1) or PAGE
         file = GridFile.build(boxes, page)
@@ -79,7 +79,7 @@ class SpatialJoin:
         return self.probe_batch(points)
 
     def alone(self, points: int) -> bool:
-        """Whether so many points are probed one by one."""
+        """Whether points are probed one by one: by `cluster` if given, else by `effort`'s model."""
         if self.cluster is not None:
             return self.cluster == 1
         return self.effort.alone(points) < self.effort.together(points, _even(points))

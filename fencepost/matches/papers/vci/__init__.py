@@ -1,8 +1,8 @@
 """S2 in one axis: virtual construct intervals, and a list of queries at every position.
 
 An axis becomes integers (`grid`), intervals at each of them are numbered once and for all
-(`construct`), and a query stands in the lists of those intervals that it is cut into. Who holds a
-point is then given by the lists of the intervals round it, whose numbers are known beforehand.
+(`construct`), and a query is in the lists of those intervals that it is cut into. The queries that
+hold a point are then in the lists of the intervals around it, whose numbers are known beforehand.
 """
 
 from fencepost.matches.papers.vci.bit_vector import LciBv

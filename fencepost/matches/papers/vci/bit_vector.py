@@ -1,10 +1,10 @@
 """LCI-BV(DT): a bit for each virtual interval, and lists only for those that a query uses.
 
 S2 names LCI-BV(DT) as its best variant and defines neither BV nor DT. This is our reading. BV: a
-bit vector marks the intervals that are activated, and the lists of these alone stand packed; the
+bit vector marks the intervals that are activated, and the lists of these alone are packed; the
 list of an interval is found by its rank, the marks before it, which a directory has for every
 word of 64 and a count of bits within the word. DT: the difference table is a bit mask, the
-same for every position, so that one AND of it with the marks from V_min on leaves just the lists
+same for every position, so that one AND of it with the marks from V_min on leaves only the lists
 worth reading.
 
 Law: as of LCI, whose lists these are, in the same order.
@@ -38,7 +38,7 @@ class LciBv:
     probe   O(L k / 64 + lists in use + candidates)
     size    1/4 byte for each of R (k + 1) intervals, 2 for each list in use, 4 for each piece:
             less than LCI's, save where 64 lists side by side hold 65,536 pieces; there a list in
-            use takes 4 bytes, and if all are in use that is 1/4 byte for each more than LCI's
+            use costs 4 bytes, and if all are in use that is 1/4 byte for each more than LCI's
     """
 
     name: ClassVar[str] = "lci_bv"
@@ -122,7 +122,7 @@ class LciBv:
 
 
 def _mask(construct: Construct) -> Words:
-    """Give the difference table as bits from V_min on."""
+    """Return the difference table as bits from V_min on."""
     runs = construct.runs()
     bits = np.zeros(int(runs.max()) + 1, np.bool_)
     for start, stop in runs:
@@ -136,7 +136,7 @@ def _as_words(bits: Bools) -> Words:
 
 
 def _marked(marks: Words, construct: Construct) -> tuple[Int64s, Int64s]:
-    """Give the intervals marked, ascending, and the word of each."""
+    """Return the intervals marked, ascending, and the word of each."""
     bits = np.flatnonzero(np.unpackbits(marks.view(np.uint8), bitorder="little"))
     return bits - construct.length * construct.each, bits // kernels.WORD
 

@@ -4,7 +4,7 @@ SCI has L intervals at each position, of lengths 1 to L; LCI has k + 1, of lengt
 which is L. All are closed. Those that cover a position have the numbers V_min + D, where D is the
 same for every position: so they are enumerated by additions.
 
-Law: the pieces of [x, y] lie end to end from x to y; each is the longest that fits, so there are
+Law: the pieces of [x, y] run end to end from x to y; each is the longest that fits, so there are
 ⌊(y − x) / L⌋ of length L and then the remnant, one piece in SCI, its binary digits in LCI.
 """
 
@@ -27,7 +27,7 @@ class Construct:
 
     @classmethod
     def of(cls, kind: str, length: int) -> "Construct":
-        """Give the construct of "sci" or "lci" with a longest interval; a power of two in LCI."""
+        """Return the construct of "sci" or "lci" with a longest interval; a power of two in LCI."""
         if kind not in {"sci", "lci"}:
             raise InputError(f"virtual intervals are 'sci' or 'lci', given '{kind}'")
         if not 1 <= length <= MOST_LENGTH or (kind == "lci" and length & (length - 1)):
@@ -47,12 +47,12 @@ class Construct:
         return 1 << exponents if self.dyadic else exponents + 1
 
     def number(self, a: int, b: int) -> int:
-        """Give the number of [a, b]: aL + (b − a) − 1 in SCI, a(k + 1) + log2(b − a) in LCI."""
+        """Return the number of [a, b]: aL + (b − a) − 1 in SCI, a(k + 1) + log2(b − a) in LCI."""
         inside = (b - a).bit_length() - 1 if self.dyadic else b - a - 1
         return a * self.each + inside
 
     def intervals(self, numbers: Int64s) -> tuple[Int64s, Int64s]:
-        """Give a and b of the intervals of these numbers."""
+        """Return a and b of the intervals of these numbers."""
         a, inside = np.divmod(numbers, self.each)
         return a, a + self.lengths[inside]
 
@@ -76,11 +76,11 @@ class Construct:
         return counts
 
     def least(self, position: int) -> int:
-        """Give V_min: the number of [j − L, j]; below 0 left of L."""
+        """Return V_min: the number of [j − L, j]; below 0 left of L."""
         return (position - self.length) * self.each + self.each - 1
 
     def differences(self) -> Int64s:
-        """Give D, ascending: the numbers of the intervals that cover a position, less V_min.
+        """Return D, ascending: the numbers of the intervals that cover a position, less V_min.
 
         The same for every position, save that left of L some of them would begin before the range.
         """
@@ -102,11 +102,11 @@ class Construct:
         return inside
 
     def runs(self) -> Int32s:
-        """Give what a probe needs of D: [i, (from, to)], the numbers at i positions back.
+        """Return what a probe needs of D: [i, (from, to)], the numbers at i positions back.
 
-        Without the intervals that end where the point stands, since lo <= v < hi: a query that ends
-        there does not hold, and of one that goes on the next piece is found. So none is found
-        twice. The numbers that begin at one position follow each other, and so do their lists.
+        Without the intervals that end at the point itself, since lo <= v < hi: a query that ends
+        there does not hold, and one that continues is found by its next piece. So none is found
+        twice. The numbers that begin at one position are consecutive, and so are their lists.
         """
         back = np.arange(self.length)
         shortest = np.searchsorted(self.lengths, back, side="right")

@@ -1,6 +1,6 @@
 """Integers for an axis of doubles: the positions at which virtual constructs begin and end.
 
-S2 takes the ends of queries to be integers and has others widened to the nearest. Here a position
+S2 assumes that the ends of queries are integers, and widens others to the nearest. Here a position
 is a multiple of a power of two, of 1 where all ends are integers. A cell reaches from its position
 up to the next: [j, j + 1).
 
@@ -21,16 +21,16 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 GRIDS = ("auto", "integers", "cells")
 MOST_BY_DEFAULT = 4096
 FEWEST_BY_DEFAULT = 64
-FEWEST_POSITIONS = 3  # ends on both sides of zero take that many, however wide a cell is
+FEWEST_POSITIONS = 3  # ends on both sides of zero need that many, however wide a cell is
 MOST_POSITIONS = 1 << 20
-_STEEPEST, _FLATTEST = 1023, -1030  # powers of two: as fine, and as coarse, as doubles ask for
+_STEEPEST, _FLATTEST = 1023, -1030  # powers of two: as fine, and as coarse, as doubles require
 
 
 @dataclass(frozen=True)
 class PositionGrid:
     """Positions 0 to `top`, R = top + 1 of them, and the cells between: cell j begins at j.
 
-    `exact`: every finite end stands on a position, so that who covers a cell holds all its values.
+    `exact`: every finite end is on a position, so a query that covers a cell holds all its values.
     """
 
     scale: float  # positions to one unit of the axis, a power of two
@@ -42,7 +42,7 @@ class PositionGrid:
     def over(cls, boxes: Boxes, positions: int | None = None, kind: str = "auto") -> Self:
         """Choose cells such that all finite ends fall on 0 to `positions` - 1. O(n).
 
-        By default four positions a box, at most 4,096. "auto" takes the integers where all ends are
+        By default four positions a box, at most 4,096. "auto" uses the integers where all ends are
         integers and near enough to each other, else the finest cells that fit.
         """
         ends = _finite(boxes)
@@ -91,18 +91,18 @@ class PositionGrid:
         return self.scale, self.base, float(self.top)
 
     def cell(self, values: Doubles) -> Int64s:
-        """Give the cell of each value: -1 below all, `top` from the last position on."""
+        """Return the cell of each value: -1 below all, `top` from the last position on."""
         cells = np.clip(_floors(values, self.scale) - self.base, -1, self.top)
         whole: Int64s = cells.astype(np.int64)
         return whole
 
     def on_position(self, ends: Doubles) -> Bools:
-        """Say which finite ends cells can tell from the double below them."""
+        """Mark the finite ends that are in another cell than the double below them."""
         on: Bools = _floors(last_below(ends), self.scale) < _floors(ends, self.scale)
         return on
 
     def at(self, position: int) -> float:
-        """Give the value at a position."""
+        """Return the value at a position."""
         return (self.base + position) / self.scale
 
     def places(self, boxes: Boxes) -> tuple[Int32s, Int32s]:
@@ -115,14 +115,14 @@ class PositionGrid:
         return x.astype(np.int32), y.astype(np.int32)
 
     def describe(self) -> str:
-        """Say where the positions are, and whether the ends stand on them."""
+        """Say where the positions are, and whether the ends are on them."""
         width = f"{1 / self.scale:g} wide" if self.scale != 1 else "the integers"
         ends = "on them" if self.exact else "between them, so checked again"
         return f"{self.positions:,} positions from {self.at(0):g}, {width}, ends {ends}"
 
 
 def by_default(boxes: int) -> int:
-    """Give how many positions so many boxes get: four each, 64 to 4,096."""
+    """Return the number of positions for a number of boxes: four each, 64 to 4,096."""
     return min(max(1 << (4 * boxes - 1).bit_length(), FEWEST_BY_DEFAULT), MOST_BY_DEFAULT)
 
 
@@ -139,14 +139,14 @@ def _floors(values: Doubles, scale: float) -> Doubles:
 
 
 def last_below(ends: Doubles) -> Doubles:
-    """Give the largest double below each end; an open end stays open."""
+    """Return the largest double below each end; an open end stays open."""
     with np.errstate(over="ignore", under="ignore"):
         below: Doubles = np.where(np.isposinf(ends), np.inf, np.nextafter(ends, -np.inf))
     return below
 
 
 def _finest(ends: Doubles, positions: int) -> int:
-    """Give a power of two at which cells are surely fine enough; `over` then makes them coarser."""
+    """Return a power of two whose cells are surely fine enough; `over` then makes them coarser."""
     span = float(ends.max()) / 2 - float(ends.min()) / 2
     if span == 0:
         return 0

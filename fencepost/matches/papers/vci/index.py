@@ -1,10 +1,10 @@
 """SCI, LCI and Dlist: an array of all lists, and a probe that copies a slice of them for each step.
 
-S2 §2. A list stands for every virtual interval, whether a query uses it or not. A probe finds the
-cell of the point, adds the difference table to V_min, and has the numbers of the lists that hold
-whoever covers the cell. Dlist is the case L = 1: the only interval of a cell is the cell.
+S2 §2. Every virtual interval has a list, whether a query uses it or not. A probe finds the
+cell of the point, adds the difference table to V_min, and has the numbers of the lists of all
+queries that cover the cell. Dlist is the case L = 1: the only interval of a cell is the cell.
 
-Law: see `lists`: each box stands in exactly one of the lists that a probe reads.
+Law: see `lists`: each box is in exactly one of the lists that a probe reads.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
-"""The lists of all virtual intervals behind each other: what the indexes of this room share.
+"""The lists of all virtual intervals, concatenated: what the indexes of this room share.
 
-Law: the pieces of a box lie end to end over the cells it is widened to, so the box stands in
-exactly one of the lists that a probe reads in any of these cells. Below the first position and from
-the last on, those hold that are open on that side, and nobody else.
+Law: the pieces of a box run end to end over the cells it is widened to, so the box is in exactly
+one of the lists that a probe reads in any of these cells. Below the first position and from the
+last on, the boxes that are open on that side hold, and no others.
 """
 
 from dataclasses import dataclass
@@ -31,13 +31,13 @@ class IntervalLists:
     """Boxes cut into pieces, the number of each in the list of its interval.
 
     build   O(n + pieces + lists), two passes
-    size    4 bytes a piece, 4 for each open end, and where ends lie between positions 16 a box
+    size    4 bytes a piece, 4 for each open end, and where ends are between positions 16 a box
     """
 
     boxes: Boxes
     grid: PositionGrid
     construct: Construct
-    ids: Int32s  # the lists; then who is open below, who is open above, and room to read past
+    ids: Int32s  # the lists; then the boxes open below, those open above, and room to read past
     outside: Int64s  # where those open below begin, those open above, and the end of both
     bounds: Doubles  # [box, (lo, hi)], to check candidates by; none where the grid is exact
     typical: float  # how many candidates a cell has
@@ -69,7 +69,7 @@ class IntervalLists:
 
     @property
     def pieces(self) -> int:
-        """How many pieces stand in lists."""
+        """How many pieces the lists have in all."""
         return int(self.outside[0])
 
     @property
@@ -141,7 +141,7 @@ def _agree(ids: Int32s, given: Int64s, expected: Int64s, right: Bools, what: str
 
 
 def open_below_and_above(boxes: Boxes) -> tuple[Int32s, Int32s]:
-    """Give who holds whatever lies below all finite ends, and above."""
+    """Return the boxes that hold the values below all finite ends, and those above."""
     below, above = np.isneginf(boxes.lo[0]), np.isposinf(boxes.hi[0])
     return np.flatnonzero(below).astype(np.int32), np.flatnonzero(above).astype(np.int32)
 

@@ -1,12 +1,12 @@
 """The VCR indexes of S2 §3: boxes cut into virtual construct rectangles, each with a list of boxes.
 
 A probe enumerates the rectangles over a point, whose distances from its pivot never change, and
-reads their lists. S2 gives every rectangle a list; here that is `lists="all"`. Far most have none:
-by default a bit of each says whether it has one, and the lists of those stand packed, found by
+reads their lists. S2 gives every rectangle a list; here that is `lists="all"`. Most have none:
+by default a bit of each says whether it has one, and the lists of those are packed, found by
 counting bits. The gap array is then a mask over these bits.
 
 Law: the pieces of a box, each less what the one before it covers (OD), hold each of its cells once;
-so a box stands once at a point. Where an end stands on no line, its boxes are tested by bounds.
+so a point finds a box once. Where an end is on no line, its boxes are tested by bounds.
 """
 
 from dataclasses import dataclass
@@ -50,14 +50,14 @@ class RectangleLists:
 
 @dataclass(frozen=True, eq=False)
 class Reaching:
-    """The boxes that reach out of the grid: left, right, below and above, behind each other."""
+    """The boxes that reach out of the grid: left, right, below and above, concatenated."""
 
     ids: Int32s
     ptr: Int32s
 
     @classmethod
     def of(cls, spans: Spans) -> Self:
-        """Look at both ends on both axes."""
+        """List the boxes that reach out of the grid, by side. O(n)."""
         sides = [
             out
             for axis in (spans.x, spans.y)
@@ -75,7 +75,7 @@ class Vcr:
     build   O(n + P + Rx Ry B / 64)
     probe   O(L² B / 64 + results) with marks; O(L²) list heads with lists="all"
     size    4 P (6 P in OD), Rx Ry B / 4 (4 Rx Ry B with lists="all"), and 32 n for bounds where an
-            end stands on no line or a box reaches out of the grid
+            end is on no line or a box reaches out of the grid
     """
 
     name: ClassVar[str]
@@ -94,7 +94,7 @@ class Vcr:
 
     @classmethod
     def build(cls, boxes: Boxes, **parameters: Parameter) -> Self:
-        """Lay the boxes out.
+        """Cut the boxes into pieces, and list them. O(n + P + Rx Ry B / 64).
 
         `side` is L, by default `optimal_side`. `positions` is how many cells an axis may have, by
         default 256 or the square root of n, and on integers, halves and so on 1,024. `lists` is
@@ -132,7 +132,7 @@ class Vcr:
 
     @property
     def exact(self) -> bool:
-        """Whether every end stands on a line, so that nobody need be tested."""
+        """Whether every end is on a line, so that no box needs a test."""
         return self.grid[0].exact and self.grid[1].exact
 
     @property
@@ -263,7 +263,7 @@ def _masks(k: int) -> Words:
 
 
 def _runs(k: int, columns: int) -> Int64s:
-    """Join the neighbours in the gap array that stand at one position."""
+    """Join neighbours in the gap array that are at one position."""
     covers, each = covering(k), (k + 1) ** 2
     row, bit = np.nonzero(covers)
     column = bit // each

@@ -1,10 +1,10 @@
-"""One axis as a row of cells, numbered from 0: the integer grid that S2 asks for, over any doubles.
+"""One axis as a row of cells, numbered from 0: the integer grid of S2, over any doubles.
 
 A cell is 2**power wide and begins at a multiple of that, so that v * 2**-power, its floor and the
 difference to the first cell are exact: integers that fit get the integers themselves, quarters
 the quarters. Other ends are widened to whole cells.
 
-Law: cell(v) never falls as v grows, so a box that holds v has a cell of v's own; and whoever lies
+Law: cell(v) never falls as v grows, so a box that holds v has a cell of v's own; and a value
 outside all cells is held only by boxes that reach out on that side.
 """
 
@@ -17,11 +17,11 @@ from fencepost.doubles import LARGEST
 from fencepost.tuples import Doubles, Int64s
 
 POSITIONS = 256  # cells of an axis; of more than 65,536 boxes the square root
-ON_LINES = 1024  # and never more than where all ends stand on lines, those of integers or finer
+ON_LINES = 1024  # and never more than where all ends are on lines, those of integers or finer
 MOST_POSITIONS = 4096
 FINEST = -1000
 MANTISSA = 52
-LOOKED_AT = 12  # halvings of 1 that are tried for lines on which all ends stand
+LOOKED_AT = 12  # halvings of 1 that are tried for lines that go through all ends
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class Lattice:
     power: int | None  # None: nothing ends on this axis, and all of it is one cell
     origin: float
     positions: int
-    exact: bool  # every end within stands on a line: whoever shares a cell needs no further test
+    exact: bool  # every end within is on a line: what shares a cell needs no further test
 
     @classmethod
     def over(cls, lo: Doubles, hi: Doubles, positions: int | None = None) -> "Lattice":
@@ -65,14 +65,14 @@ class Lattice:
         return math.inf if self.power is None else math.ldexp(1.0, min(self.power, 1023))
 
     def cells(self, values: Doubles) -> Doubles:
-        """Return the cell of each finite value, as a double: it may lie far outside."""
+        """Return the cell of each finite value, as a double: it may be far outside."""
         with np.errstate(over="ignore"):
             return np.asarray(np.floor(values * self.scale) - self.origin)
 
     def spans(self, lo: Doubles, hi: Doubles) -> tuple[Doubles, Doubles]:
         """Widen half-open ranges: the first and the last cell that a value of each may have."""
         first = self.cells(np.maximum(lo, -LARGEST))
-        with np.errstate(over="ignore"):  # nothing stands below the least double
+        with np.errstate(over="ignore"):  # nothing is below the least double
             last = self.cells(np.nextafter(hi, -np.inf))
         if self.power is None:
             return first, last
@@ -102,7 +102,7 @@ def _count(low: float, high: float, power: int) -> int:
 
 
 def _on_lines(ends: Doubles, low: float, high: float, positions: int) -> int | None:
-    """Find the widest cells, 1 at most, on whose lines all ends stand; None where too many."""
+    """Find the widest cells, 1 at most, whose lines go through all ends; None where too many."""
     for power in range(0, -LOOKED_AT, -1):
         scale = math.ldexp(1.0, -power)
         if (high - low) * scale > positions:
