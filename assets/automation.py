@@ -3,7 +3,7 @@
     partitions_F   schedule: when an hour or day has ended, evaluate it
     every_minute   schedule: run_now, unless one is still in progress
     nightly        schedule: maintain
-    landing_F      sensor: files have landed, evaluate the partitions that they are of
+    landing_F      sensor: files have landed, evaluate the partitions they belong to
     ledger         sensor: report what commands and watch have evaluated
     marts          sensor: rebuild marts when their inputs are newer
     checks         sensor: run the checks of what was reported without them (`check_runs.py`)

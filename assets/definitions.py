@@ -14,7 +14,7 @@ from pipelines.project.settings import Settings, load
 
 
 def definitions(settings: Settings) -> dg.Definitions:
-    """Put together what a project has: a group for each feed and each pair, and what has none."""
+    """Collect what a project has: a group per feed and per pair, and what belongs to none."""
     each, pairs = settings.feeds.values(), pairs_of(settings)
     asserted = checks(settings)
     return dg.Definitions(
@@ -45,7 +45,7 @@ def definitions(settings: Settings) -> dg.Definitions:
 
 
 def _resources(lake: LakeAccess) -> dict[str, dg.ResourceDefinition]:
-    """Give what steps work with; no run can say anything to it, and nothing is pickled."""
+    """Give the resources of steps; no run can configure them, and nothing is pickled."""
     return {
         "lake": dg.ResourceDefinition(lambda _: lake, config_schema={}),
         "io_manager": dg.IOManagerDefinition(dg.mem_io_manager.resource_fn, config_schema={}),

@@ -6,9 +6,9 @@
                               └── queries
     F/F, G/G, queries ─▶ F_X_G/set_members, F_X_G/live_windows, F_X_G/pairs, F_X_G/band_changes
 
-Law: what a table is, is said in `schemas` and `pipelines.serve.views` alone; here it takes
-Dagster's form. A feed more in fencepost.toml, or a pair of feeds more, is a group more in the
-graph, and no code.
+Law: `schemas` and `pipelines.serve.views` alone define what a table is; here it only takes
+Dagster's form. Another feed or pair of feeds in fencepost.toml is another group in the
+graph, without any code.
 """
 
 from collections.abc import Iterable, Mapping
@@ -52,7 +52,7 @@ def key(of: Feed | Lane, table: str) -> dg.AssetKey:
 
 
 def landing(feed: Feed) -> dg.AssetSpec:
-    """Declare where a feed's deliveries come from; nobody materialises it."""
+    """Declare where a feed's deliveries come from; it is never materialised."""
     kinds = {"deltalake"} if feed.form == "delta" else {"file"}
     return dg.AssetSpec(
         landing_key(feed),
@@ -217,8 +217,8 @@ def lineage(
 ) -> dict[str, dg.TableColumnLineage]:
     """Map each column to the parent's column it is made from: the one of its name, or as below.
 
-    landed    by column: the one of a delivery that it is read from; None: the one with its name
-    prefixes  by parent: what stands before the names of its columns here; else prev_
+    landed    by column: the delivery's column that it is read from; None: the one with its name
+    prefixes  by parent: the prefix of its columns' names here; else prev_
     """
     lineages: dict[str, list[dg.TableColumnDep]] = {}
     for parent in parents:

@@ -1,6 +1,6 @@
 """What can be started by name: a lane's partitions, micro-batches, what is stale, maintenance.
 
-evaluate_F      load and evaluate partitions of the feed F, and of the joins that it is in
+evaluate_F      load and evaluate partitions of the feed F, and of its joins
 evaluate_F_X_G  load and evaluate partitions of both feeds, and of their joins
 run_now         what `fencepost run` does: everything new, for every feed
 reevaluate      evaluate every stale partition, oldest first
@@ -171,7 +171,7 @@ def _report_changes(
 
 
 def changed(before: Mapping[str, Account], now: Mapping[str, Account]) -> Iterable[Account]:
-    """Give the accounts that are new or changed, stale ones aside."""
+    """Give the accounts that are new or changed, except stale ones."""
     return [
         account
         for name, account in now.items()

@@ -21,12 +21,12 @@ def group_of(lane: Lane) -> str:
 
 
 def assets_of(lane: Lane) -> list[str]:
-    """Name the tables that are assets of a lane, none before one that it is made from."""
+    """Name the tables that are assets of a lane, each after those it is made from."""
     return [table.name for table in lane.tables if table.name not in NO_ASSETS]
 
 
 def owners_of(lane: Lane) -> list[str]:
-    """Name who answers for a lane: all who do for its feeds."""
+    """Name the owners of a lane: all owners of its feeds."""
     return list(dict.fromkeys(owner for feed in lane.feeds for owner in feed.owners))
 
 

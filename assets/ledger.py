@@ -2,7 +2,7 @@
 
 Reading Dagster's history costs some 10 ms an asset and partition (measured, SQLite), and a tick has
 a minute. So the cursor keeps a hash for each day of the ledgers; a tick visits the days whose hash
-has changed, and no more of them than it has time for.
+has changed, as many as it has time for.
 
 Law: a partition is reported if Dagster shows it differently from the ledgers, and not again,
 whatever the cursor has forgotten.

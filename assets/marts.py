@@ -33,7 +33,7 @@ def of_feed(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
     def write_marts(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterator[dg.MaterializeResult[None]]:
-        """Write the requested marts; the lake is only read, so nobody waits for it."""
+        """Write the requested marts; the lake is only read, so no writer has to wait."""
         names = [name for name in MARTS if key(feed, name) in context.selected_asset_keys]
         with plain_failures():
             for report in refresh(lake.settings, feed.name, names):

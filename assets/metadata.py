@@ -1,4 +1,4 @@
-"""What the ledgers know of a partition, as Dagster metadata, whoever did the work.
+"""What the ledgers know of a partition, as Dagster metadata, whichever process did the work.
 
 Law: a materialisation is described from the ledgers alone, so one that a command or `watch` made
 reads like one of Dagster's own runs.
@@ -122,7 +122,7 @@ def metadata_of(lane: Lane, account: Account) -> Mapping[dg.AssetKey, Metadata]:
 def materializations(
     lane: Lane, accounts: Iterable[Account], only: Sequence[dg.AssetKey] | None = None
 ) -> Iterator[dg.AssetMaterialization]:
-    """Give the materialisations of partitions, whoever evaluated them."""
+    """Give the materialisations of partitions, whichever process evaluated them."""
     for account in accounts:
         for asset, metadata in metadata_of(lane, account).items():
             if only is None or asset in only:

@@ -20,7 +20,7 @@ LENGTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
 
 @cache
 def partitions_of(unit: str, first: str, last: str | None = None) -> TimePartitions:
-    """Give the partitions from the first to the last, or to the hour or day that it is now."""
+    """Give the partitions from the first to the last, or to the current hour or day."""
     start = _begin(unit, first)
     end = None if last is None else _begin(unit, last) + LENGTHS[unit]
     kind = dg.HourlyPartitionsDefinition if unit == "hour" else dg.DailyPartitionsDefinition
@@ -64,5 +64,5 @@ def range_tags(first: str, last: str) -> dict[str, str]:
 
 
 def shown(definition: TimePartitions, key: str) -> bool:
-    """Say whether Dagster knows a partition; one of the future or before the first it does not."""
+    """Say whether Dagster knows a partition; not future ones, nor any before the first."""
     return definition.has_partition_key(key)

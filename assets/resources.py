@@ -1,6 +1,6 @@
 """The lake as assets and checks use it: the settings, one writer at a time, Spark when needed.
 
-A plain object and no configurable resource: fencepost.toml says where the lake is and what runs
+A plain object, not a configurable resource: fencepost.toml says where the lake is and what runs
 there, and no run can change it.
 """
 
@@ -48,7 +48,7 @@ class LakeAccess:
 def plain_failures() -> Iterator[None]:
     """Turn our errors into failures with their message, and retry only what may succeed next time.
 
-    Whatever was committed is kept; a retry continues from there.
+    What was committed is kept; a retry continues from there.
     """
     try:
         yield
@@ -59,6 +59,6 @@ def plain_failures() -> Iterator[None]:
         allowed = isinstance(why, SparkError)  # another JVM, another worker may live
         raise dg.Failure(f"{why}\n{again}", allow_retries=allowed) from why
     except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt) as why:
-        # By itself Dagster repeats a step that was cancelled, where it has a retry policy.
+        # By default Dagster repeats a step that was cancelled, where it has a retry policy.
         again = "What was committed is kept. Run it again, and it continues from there."
         raise dg.Failure(f"Cancelled. {again}", allow_retries=False) from why

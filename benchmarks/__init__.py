@@ -1,1 +1,1 @@
-"""Benchmarks: a line checks its answer, then times it; ratios are taken within one run."""
+"""Benchmarks: a line checks its answer, then times it; ratios compare times of one run."""

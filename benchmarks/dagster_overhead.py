@@ -49,7 +49,7 @@ Way = Callable[[Settings, dg.DagsterInstance], Work]
 
 @dataclass(frozen=True)
 class Template:
-    """A lake with queries and a delivery that nobody has taken in."""
+    """A lake with queries and a delivery that is not loaded yet."""
 
     folder: Path
     settings: Settings
@@ -75,14 +75,14 @@ class Template:
         return cls(folder, settings)
 
     def copied(self, name: str) -> Settings:
-        """Give a lake of one's own, that stands where this one stands."""
+        """Copy the template lake, with its landing folder."""
         target = Path(shutil.copytree(self.folder / "template", self.folder / name))
         feed = replace(self.settings.feeds[FEED], source=target / "landing")
         return replace(self.settings, root=target / "lake", feeds={FEED: feed})
 
 
 def bare(settings: Settings, _: dg.DagsterInstance) -> Work:
-    """Take in and evaluate by the pipeline's functions."""
+    """Load and evaluate with the pipeline's functions."""
 
     def work() -> None:
         with writing(settings, "bench", runner_of(settings, quick=True)) as (lake, _):
@@ -94,7 +94,7 @@ def bare(settings: Settings, _: dg.DagsterInstance) -> Work:
 
 
 def as_run(settings: Settings, instance: dg.DagsterInstance) -> Work:
-    """Materialise both steps, checks aside."""
+    """Materialise both steps, without checks."""
     loaded = definitions(settings)
     steps = [
         each
@@ -108,7 +108,7 @@ def as_run(settings: Settings, instance: dg.DagsterInstance) -> Work:
 
 
 def with_checks(settings: Settings, instance: dg.DagsterInstance) -> Work:
-    """Execute the feed's job, as a sensor asks for it."""
+    """Execute the feed's job, as a sensor would request it."""
     job = definitions(settings).resolve_job_def(f"evaluate_{FEED}")
     return lambda: job.execute_in_process(partition_key=KEY, instance=instance)
 
@@ -125,7 +125,7 @@ def taken(
     ways: Mapping[str, Way],
     clock: Callable[[], float] = time.perf_counter,
 ) -> dict[str, Times[Counts]]:
-    """Time the ways in turns, and hold them to the same counts."""
+    """Time the ways in turns, and require the same counts."""
     numbers = count()
     times: dict[str, list[tuple[float, Counts]]] = {name: [] for name in ways}
     for _ in range(1 + TURNS):
@@ -144,7 +144,7 @@ def taken(
 
 
 def lines_of(times: Mapping[str, Times[Counts]]) -> list[Line]:
-    """Hold them against the bare functions."""
+    """Compare their times with those of the bare functions."""
     least = times["bare functions"].median
     return [
         Line(name, each.median / least, BAR if name == "a run" else None, facts=str(each))
@@ -153,7 +153,7 @@ def lines_of(times: Mapping[str, Times[Counts]]) -> list[Line]:
 
 
 def counts_of(settings: Settings) -> Counts:
-    """Count what stands: what was accepted, what crossed, what was turned away."""
+    """Count the rows in the lake: accepted, crossings, rejected."""
     store = Store.open(settings.root, settings.tables)
     return accounts(store, FEED)[KEY].counts
 

@@ -90,7 +90,7 @@ def run(root: Path, book: str, sections: Sequence[str]) -> str:
 
 
 def checked_out(base: str) -> Path:
-    """Check a commit out beside this one; what stands there from before goes."""
+    """Check a commit out beside this one; an older checkout is replaced."""
     git = ("git", "-C", str(ROOT))
     subprocess.run([*git, "worktree", "prune"], check=True)
     if WORKTREE.exists():

@@ -1,7 +1,7 @@
-"""S4: band joins kept up. What an update costs against n and τ, what it all takes, and two peers.
+"""S4: band joins kept up. Update cost against n and τ, memory, and two peers.
 
-Bands lie round hotspots of the difference, values anywhere on a wider range. Times are those of the
-thread, the least of some rounds, each on a plane laid out anew; against peers those of the clock.
+Bands surround hotspots of the difference, values anywhere on a wider range. Times are those of the
+thread, the least of some rounds, each on a new plane; against peers, wall-clock times.
 """
 
 import time
@@ -16,7 +16,7 @@ from fencepost.joins.bands import LEFT, BandChanges, BandPlane, Members, Stabbin
 from fencepost.tuples import Bools, Doubles, Int8s, Int32s
 
 HOTSPOTS = 20
-REACH = 100.0  # the hotspots lie from −100 to 100
+REACH = 100.0  # the hotspots are within −100 to 100
 RANGE = 10_000.0  # and the values from 0 to this
 END_TO_END, TIMES = 2.0, 100.0
 EVERY = 10_000  # updates to a recomputation
@@ -36,7 +36,7 @@ class Setting:
     updates: Updates
 
     def plane(self) -> BandPlane:
-        """Lay it out anew."""
+        """Build a new plane."""
         return BandPlane.build(StabbingPartition.build(self.low, self.high), self.left, self.right)
 
 
@@ -133,7 +133,7 @@ def upkeep(scale: Scale) -> Iterator[Line]:
 
 
 def memory(scale: Scale) -> Iterator[Line]:
-    """What sets and bands take, before updates and after."""
+    """The memory of sets and bands, before updates and after."""
     for hotspots in scale.some((20, 200), 2):
         members, n = scale.of(100_000, 1000), scale.of(100_000, 1000)
         made = setting(_narrowing(n), hotspots, members, scale.of(200_000, 500))
@@ -189,7 +189,7 @@ def against_peers(scale: Scale) -> Iterator[Line]:
 
 
 def _each(made: Setting, repeats: int) -> float:
-    """The least seconds of an update, laid out anew for each round."""
+    """The least seconds of an update, on a new plane in each round."""
     best = float("inf")
     for _ in range(repeats):
         plane = made.plane()
@@ -200,7 +200,7 @@ def _each(made: Setting, repeats: int) -> float:
 
 
 def _checked(made: Setting) -> BandChanges:
-    """Take the updates, and hold the changes of the first ones to brute force."""
+    """Apply the updates, and compare the changes of the first ones with brute force."""
     changes = made.plane().apply(*made.updates)
     now = [made.left[1].copy(), made.right[1].copy()]
     for u in range(SAMPLE):

@@ -66,7 +66,7 @@ def _evaluated(lake: Lake, lane: str, updates: int) -> tuple[float, Evaluated]:
 
 
 def _made(folder: Path, updates: int, bands: int) -> Lake:
-    """Make a lake: crossing queries on ticks, bands over bids and asks, all tuples taken in."""
+    """Make a lake: crossing queries on ticks, bands over bids and asks, all tuples loaded."""
     streams = updates // LENGTH
     ticks = PriceWalks(streams=streams, length=LENGTH + 1, fluctuation=RARE, feed=TICKS)
     walks = {

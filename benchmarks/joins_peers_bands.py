@@ -1,12 +1,12 @@
 """The full result of many band joins in SQL and in data frames, by the best ways that we know.
 
-Neither engine gets far from the plain question, every left value with every band and every right
+Neither engine improves on the plain query, every left value with every band and every right
 value: that is 10^9 rows before the second join. So they are given what our partition knows: a table
 of its groups, each with its covering interval. Of each left value and group the right values within
 the interval are joined, by inequalities (an IEJoin) or by cells as wide as the widest interval, and
-those pairs with the bands of the group. Groups cost them nothing here; nor does taking updates in.
+those pairs with the bands of the group. Groups cost them nothing here; nor does loading updates.
 
-The way that does best on a part of the left side is the one that is timed.
+The formulation that is fastest on a part of the left side is timed.
 """
 
 import os
@@ -22,8 +22,8 @@ from fencepost.joins.bands import LEFT, RIGHT, BandPlane
 from fencepost.tuples import Int32s
 
 THREADS = 2
-TRIAL = 20  # which part of the left side tells the best way
-CHUNK = 1 << 22  # rows that are read from a result at once
+TRIAL = 20  # this fraction of the left side decides the formulation
+CHUNK = 1 << 22  # rows read from a result at a time
 SLACK = 1e-6  # the covering intervals only pre-filter; the bands decide
 Rows = tuple[Int32s, Int32s, Int32s]
 Mark = Callable[[Rows], int]
@@ -55,7 +55,7 @@ select q, l, r from close join bands using (g) where d >= low and d <= high
 
 
 def tables(plane: BandPlane) -> dict[str, pa.Table]:
-    """Lay out both sides, the bands, and the groups of the partition."""
+    """Write both sides, the bands, and the groups of the partition as tables."""
     own = plane.partition
     group = np.empty(len(own), np.int32)
     group[own.by_low] = np.repeat(np.arange(own.tau), np.diff(own.ptr))
@@ -71,7 +71,7 @@ def tables(plane: BandPlane) -> dict[str, pa.Table]:
 
 
 def in_duckdb(plane: BandPlane, mark: Mark) -> Asked:
-    """Ask DuckDB; the result is a table of its own."""
+    """Run it in DuckDB; the result is a table."""
     given, side = tables(plane), _side(plane)
     with duckdb.connect(config={"threads": THREADS}) as database:
         database.execute("set enable_progress_bar = false")
@@ -97,7 +97,7 @@ def in_duckdb(plane: BandPlane, mark: Mark) -> Asked:
 
 
 def in_polars(plane: BandPlane, mark: Mark) -> Asked:
-    """Ask Polars, by its own engines; the result is a frame."""
+    """Run it in Polars, with its own engines; the result is a frame."""
     os.environ.setdefault("POLARS_MAX_THREADS", str(THREADS))  # read once, on import
     import polars as pl
 

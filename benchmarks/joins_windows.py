@@ -2,8 +2,8 @@
 
 Both feeds have four attributes, uniform in [0, 1]; a query has a join condition between two of them
 and selections over all eight (S3's conditions, see `conjunctions`). A delivery of new tuples of the
-left feed meets a full window of the right one. The rival has walked its trees for the tuples of the
-window before, when they were taken; ours is given the window as columns, and starts from nothing.
+left feed meets a full window of the right one. The rival has already walked its trees for the
+tuples of the window; ours is given the window as columns, and starts from nothing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from fencepost.tuples import Doubles, Int64s
 ATTRIBUTES = 4
 WINDOWS = (100, 1_000, 10_000)
 QUERIES = (10_000, 100_000)
-DELIVERY: Mapping[int, int] = {100: 100, 1_000: 50, 10_000: 10}  # new tuples, by the window
+DELIVERY: Mapping[int, int] = {100: 100, 1_000: 50, 10_000: 10}  # new tuples, by window size
 FAITHFUL = 100_000  # pairs that SJ-Join is given, at most
 PAPER: Mapping[int, float] = {100: 2.6, 1_000: 3.9, 10_000: 6.9}  # at best, over N_query
 AHEAD = 1.0
@@ -34,7 +34,7 @@ def window_joins(count: int, last: int, seed: int = 1) -> WindowJoins:
     draw = np.random.default_rng(seed)
     boxes = conjunctions(count, 2 * ATTRIBUTES, seed=seed)
     left, right = draw.integers(0, ATTRIBUTES, (2, count))
-    right += ATTRIBUTES  # the axes of both sides are counted through
+    right += ATTRIBUTES  # the axes of both sides are numbered consecutively
     op = draw.integers(0, 5, count)
     turned = op > 2  # > and >= are < and <= the other way round
     one, other = np.where(turned, right, left), np.where(turned, left, right)
@@ -78,7 +78,7 @@ class Match:
 
     @classmethod
     def of(cls, queries: int, window: int) -> "Match":
-        """Build both, and let the rival take the window."""
+        """Build both, and let the rival load the window."""
         joins, live = window_joins(queries, window), full_window(window)
         rival = IbsJoin.build(joins)
         return cls(WindowIndex.build(joins), live, rival, rival.take(RIGHT, live.values))
@@ -90,7 +90,7 @@ class Match:
         return (index or self.index).probe(LEFT, ts, new, self.live, NEVER, taken)
 
     def assert_equal(self, new: Doubles) -> Pairs:
-        """Hold ours to the rival, pair by pair."""
+        """Compare ours with the rival, pair by pair."""
         theirs, ours = self.rival.probe(LEFT, new, self.kept), self.ours(new)
         order = np.lexsort((theirs.query, theirs.old, theirs.new))
         columns = zip(
@@ -100,7 +100,7 @@ class Match:
         return ours
 
     def works(self, new: Doubles) -> dict[str, Work]:
-        """The delivery at once, and its first tuple alone."""
+        """Time the whole delivery, and its first tuple alone."""
         one = np.ascontiguousarray(new[:, :1])
         return {
             "IBS-JS": lambda: self.rival.probe(LEFT, new, self.kept),
@@ -149,9 +149,9 @@ def windows_against_trees(scale: Scale) -> Iterator[Line]:
 
 
 def faithful(scale: Scale) -> Iterator[Line]:
-    """SJ-Join as S3 has it, conditions in four pieces, against IBS-JS that keeps nothing, or does.
+    """SJ-Join as S3 has it, conditions in four pieces, against IBS-JS without and with memory.
 
-    That which keeps nothing walks the trees for each tuple of the window at each new one.
+    Without memory it walks the trees for each tuple of the window at each new one.
     """
     for full in scale.some(QUERIES):
         queries = scale.of(full, 1_000)

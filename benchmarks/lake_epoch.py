@@ -62,7 +62,7 @@ class Evaluated:
 def carried_out(
     lake: Lake, again_from: int | None = None, lane: str = FEED
 ) -> tuple[float, Evaluated]:
-    """Plan the next group and carry it out as `drive.execute` does, with a watch at each stage."""
+    """Plan the next group and carry it out as `drive.execute` does, timing each stage."""
     clock = [time.perf_counter()]
     wanted = lake.lane(lane)
     group = plan(lake, wanted, again_from=again_from)

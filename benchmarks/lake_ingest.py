@@ -1,4 +1,4 @@
-"""Ten million rows of Parquet taken in, against Spark reading and writing them unchecked.
+"""Loading ten million rows of Parquet, against Spark reading and writing them unchecked.
 
 Ours finds and hashes the file, takes a number, checks every cell, keeps from which row each tuple
 came, parts the streams into buckets, and commits with evidence. Spark's side writes what it reads.

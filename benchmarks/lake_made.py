@@ -1,7 +1,7 @@
 """What the lake's benchmarks work on: ticks in a landing folder, bands, a lake, a Spark session.
 
-A lake is made by the lake's own code: queries registered, files taken in by `ingest`. Nothing is
-made before a section asks for it.
+A lake is made by the lake's own code: queries registered, files loaded by `ingest`. Nothing is
+made before a section needs it.
 """
 
 import time
@@ -39,7 +39,7 @@ ROW_GROUP = 1 << 20
 
 @dataclass(frozen=True)
 class Bench:
-    """One run of the benchmarks: where it may write, and how many ticks it takes."""
+    """One run of the benchmarks: where it may write, and how many ticks it loads."""
 
     folder: Path
     rows: int = 10_000_000
@@ -51,7 +51,7 @@ class Bench:
 
     @cached_property
     def runner(self) -> SparkRunner:
-        """Who does our side's work: tasks of that session."""
+        """The runner of our side: tasks of that session."""
         return SparkRunner(lambda: self.spark)
 
     @property
@@ -89,7 +89,7 @@ class Bench:
         return store
 
     def take_in(self, store: Store, settings: Settings) -> IngestReport:
-        """Take in what has landed."""
+        """Load what has landed."""
         report = ingest.ingest(store, settings, self.runner, now())
         assert not report.refused, report.refused
         return report

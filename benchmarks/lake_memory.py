@@ -25,7 +25,7 @@ PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Sampler(threading.Thread):
-    """Adds up the memory of this process and all that it started, every 50 ms."""
+    """Adds up the memory of this process and its descendants, every 50 ms."""
 
     def __init__(self) -> None:
         """Begin with nothing seen."""
@@ -34,7 +34,7 @@ class Sampler(threading.Thread):
         self._over = threading.Event()
 
     def __enter__(self) -> Self:
-        """Look from here on."""
+        """Start sampling."""
         self.start()
         return self
 
@@ -44,12 +44,12 @@ class Sampler(threading.Thread):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Look no more."""
+        """Stop sampling."""
         self._over.set()
         self.join()
 
     def run(self) -> None:
-        """Look until it is over."""
+        """Sample until stopped."""
         while not self._over.wait(EVERY):
             held: Counter[str] = Counter()
             for process in _family(os.getpid()):
@@ -89,7 +89,7 @@ def _resident(process: int) -> int:
 
 
 def memory(bench: Bench) -> list[Line]:
-    """What lands is taken in and evaluated, as `fencepost run` does."""
+    """Load and evaluate what lands, as `fencepost run` does."""
     settings = bench.settings("memory", bench.landing)
     bench.make(settings)
     stop()  # its JVM is none of the run's
@@ -108,7 +108,7 @@ def memory(bench: Bench) -> list[Line]:
 
 
 def _one_run(bench: Bench) -> None:
-    """Run, and print what each part held at the peak of all."""
+    """Run, and print the memory of each part at the overall peak."""
     settings = bench.settings("memory", bench.folder / "landing")
     with Sampler() as sampler:
         report = run(settings, runner_of(settings))

@@ -1,6 +1,6 @@
-"""A thousand tuples against a million streams and 100 K queries: what the lake costs at least.
+"""A thousand tuples against a million streams and 100 K queries: the minimal cost of the lake.
 
-From tuples that stand in `ticks` to the epoch done, against one append of a thousand rows to a
+From tuples in `ticks` to the epoch done, against one append of a thousand rows to a
 Delta table through Spark in the same session.
 """
 
@@ -52,7 +52,7 @@ def micro(bench: Bench) -> list[Line]:
 
 
 def _deliver(bench: Bench, lake: Lake, batch: TupleBatch, name: str) -> None:
-    """Bring tuples into `ticks`, by the way that every delivery takes."""
+    """Bring tuples into `ticks`, the way every delivery goes."""
     land(lake.settings.feeds[FEED].source / f"{name}.parquet", batch)
     assert bench.take_in(lake.store, lake.settings).tuples == len(batch)
 

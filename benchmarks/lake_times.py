@@ -29,7 +29,7 @@ class Times(Generic[T]):
         return sorted(self.runs, key=lambda run: run[0])[len(self.runs) // 2][1]
 
     def __str__(self) -> str:
-        """The median, and between what it lies."""
+        """The median, with minimum and maximum."""
         every = [seconds for seconds, _ in self.runs]
         return f"{self.median:.3g} s ({min(every):.3g}–{max(every):.3g})"
 

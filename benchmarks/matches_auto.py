@@ -25,7 +25,7 @@ from fencepost.tuples import Doubles
 
 MEAN, WORST = 1.15, 1.5
 WIDTHS = {1: (1e-4, 1e-2, 0.3), 2: (3e-3, 3e-2, 0.3), 3: (3e-2, 0.2), 4: (0.1,), 8: (0.2,)}
-PAIRS = 3e8  # points x boxes that the scan is asked for, at most
+PAIRS = 3e8  # points x boxes that the scan compares, at most
 RESULTS = 3e6
 
 
@@ -74,7 +74,7 @@ def _of_set(what: str, boxes: Boxes, scale: Scale) -> list[tuple[float, str]]:
 
 
 def _all(boxes: Boxes) -> dict[str, BoxIndex]:
-    """Every index there is for so many axes, each as it is without parameters."""
+    """Every index for this number of axes, each with its default parameters."""
     indexes = {}
     for name, kind in KINDS.items():
         if kind.axes in (None, boxes.axes):

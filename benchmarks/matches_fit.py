@@ -26,7 +26,7 @@ BATCHES = (1, 128, 16_384)
 
 @dataclass(frozen=True)
 class Setting:
-    """Boxes, and points to ask for."""
+    """Boxes, and points to probe."""
 
     boxes: Boxes
     held: float
@@ -35,7 +35,7 @@ class Setting:
 
 
 def settings(seed: int = 0) -> Iterator[Setting]:
-    """Sweep; sides of boxes such that about so many hold a point."""
+    """Sweep; sides of boxes such that about this many contain a point."""
     rng = np.random.default_rng(seed)
     for axes in (1, 2, 3, 4, 6, 8):
         for n in (64, 300, 2_000, 14_000, 90_000):

@@ -1,7 +1,7 @@
 """S3: the spatial join, in batches and immediate, against interval binary search trees (§7.2–7.3).
 
 Data elements are uniform, or crowded; queries are conjunctions of random conditions. The trees are
-asked a part of the batch, for they do not care how large it is.
+probed with a part of the batch, since their cost per element does not depend on its size.
 """
 
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ RESULTS = 2e7  # results that a batch may have
 
 @dataclass(frozen=True)
 class Duel:
-    """Seconds a data element, by who takes them; and what was found."""
+    """Seconds per data element, by method; and the results."""
 
     times: dict[str, float]
     held: float

@@ -27,8 +27,8 @@ RIVALS: Mapping[str, type[BoxIndex]] = {
 }
 GRID = (300.0, 200.0)  # S2: Rx Ry = 60,000
 CROWD = sqrt(0.1)  # the side of a tenth of the region
-SHORTEST = 0.002  # seconds; what takes less is repeated within a measurement
-SPENT = 0.5  # seconds for a race, if there is no need of more
+SHORTEST = 0.002  # seconds; shorter work is repeated within a measurement
+SPENT = 0.5  # seconds for a race, unless more are needed
 
 Work = Callable[[], object]
 Clock = Callable[[], float]
@@ -36,7 +36,7 @@ Clock = Callable[[], float]
 
 @dataclass(frozen=True)
 class Scale:
-    """How much is asked: all of it, or just enough to see that every line works."""
+    """How much to measure: everything, or just enough to see that every line works."""
 
     quick: bool = False
 
@@ -80,7 +80,7 @@ def conjunctions(count: int, axes: int, share: float = 1.0, seed: int = 1) -> Bo
     """S3's queries: conditions on a share of the attributes, which ones is drawn (§7.1).
 
     A condition is open to the left, open to the right, or closed between two constants, all three
-    as likely; constants are uniform; each bound is, as likely as not, one that it holds.
+    as likely; constants are uniform; each bound is inclusive or exclusive, equally likely.
     """
     draw = np.random.default_rng(seed)
     one, other = draw.random((2, axes, count))
@@ -132,7 +132,7 @@ def automatic(boxes: Boxes, batch: int) -> BoxIndex:
 
 
 def assert_equal(indexes: Mapping[str, BoxIndex], points: Doubles, sample: int = 20) -> ProbeResult:
-    """Hold each index to the others on all points, and the first to the scan on some of them."""
+    """Compare all indexes on all points, and the first with the scan on some of them."""
     first, *others = indexes.items()
     found = first[1].probe(points)
     boxes = first[1].boxes
@@ -161,7 +161,7 @@ def in_turns(
     """Time the works in turns, after one round unseen: the least seconds of each.
 
     There are `repeats` rounds, more where they are short. The least, and by the processor's time of
-    this thread, since whatever else the machine does only ever adds.
+    this thread, since other load on the machine only adds to it.
     """
     often, round_ = {}, 0.0
     for name, work in works.items():
@@ -200,7 +200,7 @@ def one_by_one(index: BoxIndex, points: Doubles) -> Work:
 
 
 def span(seconds: float) -> str:
-    """A time in the unit that suits it."""
+    """A time in a readable unit."""
     for unit, size in (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6)):
         if seconds >= size:
             return f"{seconds / size:.3g} {unit}"

@@ -50,7 +50,7 @@ class Race:
         return cls(indexes, times, found, times.pop("writing"))
 
     def lines(self, what: str, factor: float | None, ahead: float | None) -> list[Line]:
-        """Tell who is how far ahead."""
+        """Print by how much each index leads."""
         took, vcr = self.times, min(self.times["vcr_sd"], self.times["vcr_od"])
         trees = min(took["guttman"], took["packed"])
         better = min(vcr, trees)

@@ -3,7 +3,7 @@
     docs/performance/raw/NAME.md   what one run printed, line by line
     docs/performance*.md           a row per section: its tightest line, its verdict, its command
 
-Law: nobody edits either. A summary is made from its raw page alone: `python -m benchmarks.pages`
+Law: both are generated. A summary is made from its raw page alone: `python -m benchmarks.pages`
 writes all of them, and a test compares.
 """
 

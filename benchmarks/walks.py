@@ -12,7 +12,7 @@ from pipelines.workloads import PriceBands, PriceWalks
 
 
 def laid(batch: TupleBatch) -> Path:
-    """Lay a batch out as the walk takes it: stream by stream, nothing known of any before."""
+    """Arrange a batch as the walk takes it: stream by stream, each without a previous tuple."""
     order = deal(batch.stream)
     streams, values = batch.stream[order], batch.values[:, order]
     ts, delivery = batch.ts[order], batch.delivery[order]

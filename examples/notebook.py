@@ -1,6 +1,6 @@
 # %% [markdown]
 # # Fencepost in a notebook
-# Rules over a table, over tuples that keep coming, and over a lake. Each cell stands by itself but
+# Rules over a table, over tuples as they arrive, and over a lake. Each cell stands by itself but
 # for the table of the first one. `pip install "fencepost[lake]" pandas polars` is all it needs.
 
 # %% Five lines: a table against rules
@@ -32,11 +32,11 @@ print(frame.group_by("query_id", "type").len().sort("query_id", "type"))
 cheap = duckdb.sql("select stream_id, ts, price from ticks where price < 600")
 print(fp.evaluate(cheap, rules))
 
-# %% What is wrong with a row is said beside it
+# %% Rejected rows come with the reason
 broken = ticks.assign(price=ticks["price"].mask(ticks.index == 2))
 print(fp.evaluate(broken, rules).rejected.to_pylist())
 
-# %% Tuples that keep coming: a monitor remembers where every stream stood
+# %% Tuples as they arrive: a monitor remembers the state of every stream
 monitor = fp.Monitor(rules)
 for _, minute in ticks.groupby("ts"):
     for event in monitor.push(minute).events.to_pylist():

@@ -1,1 +1,1 @@
-"""The lake and its commands: what reads files, keeps time or prints, and is never in the engine."""
+"""The lake and its commands: all that reads files, keeps time or prints, apart from the engine."""

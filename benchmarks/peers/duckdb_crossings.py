@@ -1,7 +1,7 @@
 """Crossings in SQL, by the best formulation that we know for DuckDB: an equi-join on cells.
 
-Each query's two borders stand in cells of a quarter of W; each step is exploded to the cells that
-it spans; where the cells meet, a border that lies between the two values is one that was passed,
+Each query's two borders are in cells of a quarter of W; each step is exploded to the cells that
+it spans; in common cells, a border between the two values was passed,
 and the memberships are compared. The step's two values are given, so no window function is timed.
 """
 

@@ -1,10 +1,10 @@
 """Matches in SQL and in data frames, by the best formulations that we know: an equi-join on cells.
 
-Each box stands once for every cell that it meets, its bounds beside it; each point knows its cell;
-where the cells meet, the bounds are compared. The boxes' cells are laid out before, as an index is.
-The size of a cell and the engine are those that do best on a part of the points.
+Each box has a row for every cell that it meets, with its bounds; each point knows its cell;
+in common cells the bounds are compared. The boxes' cells are computed before, like an index.
+The size of a cell and the engine are those that are fastest on a part of the points.
 
-In one axis DuckDB is also asked plainly: a join on two inequalities, which it does as an IEJoin.
+In one axis DuckDB also runs a plain query: a join on two inequalities, which it does as an IEJoin.
 """
 
 import os
@@ -19,7 +19,7 @@ from fencepost.matches import Boxes
 from fencepost.tuples import Doubles, Int32s
 
 THREADS = 2
-TRIAL = 20  # which part of the points tells the best formulation
+TRIAL = 20  # this fraction of the points decides the formulation
 ROW = 1 << 15  # cells in a row; all cells of the unit square have numbers below 2**31
 Pairs = tuple[Int32s, Int32s]
 Ask = Callable[[pa.Table], pa.Table]
@@ -38,13 +38,13 @@ select point, box from {points} join {boxes} on {holds}
 
 
 def points_table(points: Doubles) -> pa.Table:
-    """Lay points out as rows: point, v0, v1, and so on."""
+    """Write points as rows: point, v0, v1, and so on."""
     columns = {f"v{axis}": own for axis, own in enumerate(points)}
     return pa.table({"point": np.arange(points.shape[1], dtype=np.int32), **columns})
 
 
 def plain_table(boxes: Boxes) -> pa.Table:
-    """Lay boxes out as rows: box, l0, h0, l1, and so on."""
+    """Write boxes as rows: box, l0, h0, l1, and so on."""
     return _bounds(boxes, np.arange(len(boxes), dtype=np.int32))
 
 

@@ -1,8 +1,8 @@
 """Shapely's STRtree, a packed R-tree in C: its bulk query, without a predicate.
 
-Points meet the boxes' closed rectangles, which is the quickest that it can be asked; the answers
+Points meet the boxes' closed rectangles, which is its fastest query; the answers
 are compared after a test of the half-open bounds, which is not timed. It holds the interpreter's
-lock while it works, so two threads are tried, and the better is told.
+lock while it works, so two threads are tried, and the better time is reported.
 """
 
 import time

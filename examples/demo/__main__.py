@@ -32,16 +32,16 @@ def demo(
 
 
 def main() -> int:
-    """Take the options, tell the story, and give the exit code."""
+    """Parse the options, run the demo, and give the exit code."""
     app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     app.command()(demo)
     return exit_code_of(lambda: app(standalone_mode=False), debug=False)
 
 
 def leave(code: int) -> NoReturn:
-    """End at once: a thread that is still at work would be torn out of NumPy or DuckDB.
+    """End at once: a thread may still be working in NumPy or DuckDB.
 
-    Python's own end crashes then.
+    Python's own exit crashes then.
     """
     if apart.module("spark.session") in sys.modules:
         from pipelines.spark import session

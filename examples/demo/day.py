@@ -79,7 +79,7 @@ class Feed:
 
 @dataclass(frozen=True)
 class Laid:
-    """The record of a day that has been laid down."""
+    """The record of a day whose files were written."""
 
     edition: int
     scale: float
@@ -250,9 +250,9 @@ def _torn(fields: list[bytes], kind: int) -> list[bytes]:
 
 
 def lay_down(day: DemoDay, settings: Settings, progress: Progress) -> Laid:
-    """Write the files of the day where they land, and the rules; or find that all of it is there.
+    """Write the files of the day where they land, and the rules, unless they exist already.
 
-    StateError where another day, or this one at another scale, has been laid down.
+    StateError where the files of another day, or of this one at another scale, exist.
     """
     before = laid(settings)
     if before is not None and is_all_there(before, settings, day.scale):
@@ -278,7 +278,7 @@ def lay_down(day: DemoDay, settings: Settings, progress: Progress) -> Laid:
 
 
 def laid(settings: Settings) -> Laid | None:
-    """Read the record of the day that has been laid down in a project."""
+    """Read the record of the day whose files are in a project."""
     try:
         said = json.loads(record(settings).read_bytes())
         feeds = {name: Feed(**given) for name, given in said["feeds"].items()}
@@ -314,19 +314,19 @@ def is_all_there(made: Laid, settings: Settings, scale: float) -> bool:
 
 
 def record(settings: Settings) -> Path:
-    """Say where the record stands: beside the landing folders, which pass it over."""
+    """Give the path of the record: beside the landing folders, where ingest ignores it."""
     return settings.feeds["ticks"].source.parent / RECORD
 
 
 def rules_folder(settings: Settings) -> Path:
-    """Say where the project keeps its rules."""
+    """Give the folder of the project's rules."""
     if settings.queries is None:
         raise StateError('[lake] queries: the demo needs a folder for its rules, as in "rules"')
     return settings.queries
 
 
 def write_record(settings: Settings, made: Laid) -> None:
-    """Write down what has been laid down; of no feed, where that has only begun."""
+    """Write the record; without feeds while the files are still being written."""
     write(record(settings), json.dumps(asdict(made), indent=1).encode())
 
 

@@ -1,6 +1,6 @@
-"""What came of the day, as the ledgers and the published views have it.
+"""The results of the day, as the ledgers and the published views have it.
 
-Law: the figures are those of the lake, whoever did the work and however often they are printed.
+Law: the figures are those of the lake, whatever process did the work, on every printing.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ ORDER BY entered DESC, query_id
 
 @dataclass(frozen=True)
 class FeedFigures:
-    """What came of a feed: its hours as they stand, and the counts of all of them together."""
+    """The results of a feed: its hours, and the counts of all of them together."""
 
     known: Mapping[str, Account]
 
@@ -58,7 +58,7 @@ class FeedFigures:
         )
 
     def lines(self) -> list[str]:
-        """Tell it in three lines."""
+        """Describe it in three lines."""
         counts = self.counts
         away = sum(self.quarantined.values())
         read = f"{counts['rows']:,} rows read = {counts['accepted']:,} accepted"
@@ -72,17 +72,17 @@ class FeedFigures:
 
 
 def of_feed(settings: Settings, name: str) -> FeedFigures:
-    """Read what came of a feed."""
+    """Read the results of a feed."""
     return FeedFigures(accounts(Store.to_read(settings.root, settings.tables), name))
 
 
 def rules_standing(settings: Settings) -> int:
-    """Count the rules that stand."""
+    """Count the active rules."""
     return int(standing(Store.to_read(settings.root, settings.tables)).num_rows)
 
 
 def landing_line(made: Laid) -> str:
-    """Tell what has landed."""
+    """Describe what has landed."""
     ticks, locations = made.feeds["ticks"], made.feeds["locations"]
     return (
         f"{ticks.rows:,} ticks of {ticks.streams:,} symbols · "

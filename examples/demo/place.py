@@ -1,6 +1,6 @@
-"""Where the demo may happen: in a project whose lake is empty, or holds the demo and nothing else.
+"""Where the demo may run: in a project whose lake is empty, or holds only the demo.
 
-Law: nothing is changed before that is known, and one demo at a time is at a project.
+Law: nothing changes before that is checked, and a project has one demo at a time.
 """
 
 import fcntl
@@ -42,7 +42,7 @@ def declared(folder: Path | None) -> Settings:
 
 
 def folder_of(settings: Settings) -> Path:
-    """Say which folder the project is."""
+    """Give the folder of the project."""
     return settings.root.parent if settings.file is None else settings.file.parent
 
 
@@ -60,7 +60,7 @@ def refuse_strangers(settings: Settings) -> None:
 
 
 def make_ready(settings: Settings) -> None:
-    """Make what is missing of a project: lake, folders, what Dagster reads."""
+    """Create what a project lacks: lake, folders, what Dagster reads."""
     if not (settings.root / NOTE).exists():
         Store.create(settings.root, settings.tables, buckets=settings.buckets)
     folder = folder_of(settings)
@@ -73,7 +73,7 @@ def make_ready(settings: Settings) -> None:
 
 @contextmanager
 def alone(settings: Settings) -> Iterator[None]:
-    """Be the only demo at a project; the system lets go where a process ends."""
+    """Be the only demo at a project; the system frees the lock when a process ends."""
     kept = folder_of(settings) / KEPT
     kept.mkdir(parents=True, exist_ok=True)
     with (kept / "demo.lock").open("w") as lock:
@@ -103,7 +103,7 @@ def _refuse_other(settings: Settings, name: str, axes: tuple[str, ...]) -> None:
 
 
 def _taken(settings: Settings) -> list[str]:
-    """List what the lake took that is not the demo's."""
+    """List the loaded deliveries that are not the demo's."""
     if not (settings.root / NOTE).exists():
         return []
     rows = Store.to_read(settings.root, settings.tables).rows("arrivals")
@@ -113,7 +113,7 @@ def _taken(settings: Settings) -> list[str]:
 
 
 def _landed(settings: Settings) -> list[str]:
-    """List what lies in the landing folders that is not the demo's."""
+    """List files in the landing folders that are not the demo's."""
     begun = day.record(settings).exists()
     return [
         f"{feed.name}/{name}"

@@ -53,7 +53,7 @@ def lines(rules: Iterator[Rule]) -> bytes:
 
 
 def scaled(count: int, scale: float) -> int:
-    """Give that part of a count, and one at least."""
+    """Give that share of a count, at least one."""
     return max(1, round(count * scale))
 
 
@@ -64,7 +64,7 @@ def rule(
     within: str | None = None,
     **more: Any,  # noqa: ANN401
 ) -> Rule:
-    """Put a rule together; what is not said is left out."""
+    """Put a rule together; what is not given is left out."""
     said = {"id": id, "feed": feed, "where": where, "within": within, **more}
     return {name: value for name, value in said.items() if value is not None}
 

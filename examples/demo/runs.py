@@ -1,6 +1,6 @@
 """The demo's runs: Dagster materialises the project's assets in this process, and remembers it.
 
-That history is the one that `make dev` opens. A run takes all hours of a feed, its checks included;
+That history is the one that `make dev` opens. A run covers all hours of a feed and its checks;
 one more writes marts and report.
 
 Law: a run that ended with its process is marked as failed by the next demo.
@@ -59,7 +59,7 @@ class Runs:
         self._run(self._all_assets(), asset_selection=[QUERIES])
 
     def feed(self, name: str, hours: Sequence[str], progress: Progress) -> None:
-        """Take in and evaluate the hours of a feed, and check what came of it."""
+        """Load and evaluate the hours of a feed, and check the results."""
         tags = range_tags(hours[0], hours[-1])
         store = self.lake.store()
         with self._watched(lambda: self._feed_so_far(store, name, len(hours)), progress):
@@ -123,7 +123,7 @@ class Runs:
             )
 
     def _close_left_open(self, why: str) -> None:
-        """Tell runs to have failed. Nobody but a demo makes these, and there is no other now."""
+        """Mark such runs as failed. Only a demo makes them, and no other is running now."""
         finished = {dg.DagsterRunStatus.SUCCESS, dg.DagsterRunStatus.FAILURE}
         ended = finished | {dg.DagsterRunStatus.CANCELED}
         statuses = [status for status in dg.DagsterRunStatus if status not in ended]
@@ -132,7 +132,7 @@ class Runs:
 
     @contextmanager
     def _watched(self, look: Callable[[], tuple[str, float]], progress: Progress) -> Iterator[None]:
-        """Tell again and again how far a run is, as the ledgers and the history have it."""
+        """Report again and again how far a run is, from the ledgers and the history."""
         over = threading.Event()
 
         def watch() -> None:
@@ -168,9 +168,9 @@ class Runs:
 
 
 def in_a_thread(work: Callable[[], T]) -> T:
-    """Work in a thread that ends with the process; what is raised here ends the wait for it.
+    """Work in a thread that ends with the process; an exception raised here ends the wait for it.
 
-    The lake and the history bear a process that ends at any moment.
+    The lake and the history survive a process that ends at any moment.
     """
     done: list[T] = []
     failed: list[BaseException] = []
@@ -191,7 +191,7 @@ def in_a_thread(work: Callable[[], T]) -> T:
 
 
 def _why(result: dg.ExecuteInProcessResult) -> str:
-    """Give the words of the first step that failed."""
+    """Give the message of the first step that failed."""
     for event in result.all_events:
         if event.event_type_value == "STEP_FAILURE":
             error = event.step_failure_data.error

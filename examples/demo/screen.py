@@ -1,6 +1,6 @@
-"""The demo's lines: a mark, what, the facts, the seconds; and below them what is being done.
+"""The demo's lines: a mark, the step, the facts, the seconds; and below them what is being done.
 
-On a terminal the last line moves; elsewhere a plain line tells every few seconds how far it is.
+On a terminal the last line moves; elsewhere a plain line reports progress every few seconds.
 
 Law: what Dagster, Spark and Java write while the work is done goes to a file, not to the screen.
 """
@@ -26,10 +26,10 @@ NAME, FACTS = 14, 76
 
 
 class _Console(Console):
-    """Rich's, but for its end where nobody reads: pipelines/cli/errors.py handles that."""
+    """Rich's, except when the output is closed: pipelines/cli/errors.py handles that."""
 
     def on_broken_pipe(self) -> None:
-        """Let whoever prints know."""
+        """Raise it to the caller that prints."""
         self.quiet = True
         raise BrokenPipeError
 
@@ -38,7 +38,7 @@ class Screen:
     """Where the story is printed: the process's output as it was when the screen was made."""
 
     def __init__(self) -> None:
-        """Keep the output to itself: `aside` gives the process another one."""
+        """Keep the original output: `aside` gives the process another one."""
         sys.stdout.flush()
         self._file = os.fdopen(os.dup(1), "w", encoding="utf-8", errors="replace")
         self.console = _Console(file=self._file, highlight=False, soft_wrap=True)
@@ -53,19 +53,19 @@ class Screen:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Say everything that was written, if anybody reads it."""
+        """Print everything that was written, unless the output is closed."""
         with suppress(BrokenPipeError):
             self._file.close()
 
     def line(self, text: str = "", style: str = "") -> None:
-        """Write a line as it stands."""
+        """Write a line as it is."""
         self.console.print(Text(text, style))
         self._file.flush()
 
     def done(
         self, name: str, facts: Sequence[str], seconds: float | None = None, *, well: bool = True
     ) -> None:
-        """Write what became of a step: its facts, line by line, the seconds behind the first."""
+        """Write the result of a step: its facts, line by line, the seconds behind the first."""
         mark = Text("  ✓ " if well else "  ✗ ", "green" if well else "red")
         spent = "" if seconds is None else f"{seconds:6.1f} s"
         first, *others = facts
@@ -106,7 +106,7 @@ class Doing:
         return time.perf_counter() - self.started
 
     def progress(self, doing: str, part: float) -> None:
-        """Show what is being done, and how much of it is, from 0 to 1."""
+        """Show what is being done, and how far it is, from 0 to 1."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, description=doing, completed=part)
         elif time.perf_counter() - self._shown > SHOWN_EVERY:
@@ -116,7 +116,7 @@ class Doing:
 
 @contextmanager
 def aside(file: Path) -> Iterator[None]:
-    """Send what this process and those that it starts write to a file."""
+    """Send the output of this process and of those that it starts to a file."""
     file.parent.mkdir(parents=True, exist_ok=True)
     sys.stdout.flush()
     sys.stderr.flush()

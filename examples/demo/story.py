@@ -1,7 +1,7 @@
 """The demo, step by step: environment, landing, rules, each feed, the report; then what to try.
 
-Law: a step whose work is done already is printed and not repeated; its figures come from the lake
-either way. Nothing is changed before it is known that the project is the demo's to fill.
+Law: a step that is done already is printed, not repeated; its figures come from the lake
+either way. Nothing changes before the project is known to be the demo's to fill.
 """
 
 import contextlib
@@ -31,7 +31,7 @@ TRY = (
 
 
 def tell(folder: Path | None, scale: float) -> int:
-    """Tell the whole story; 1 where a check did not pass."""
+    """Run every step; 1 where a check did not pass."""
     started = time.perf_counter()
     with Screen() as screen:
         screen.line("Fencepost demo", "bold")
@@ -94,7 +94,7 @@ class Story:
         self.screen.done("rules", [f"{total:,} standing queries: {each}"], seconds)
 
     def _feed(self, runs: "Runs", made: Laid, name: str) -> bool:
-        """Evaluate a feed, and tell it; False where it stood already."""
+        """Evaluate a feed, and report it; False where it was evaluated already."""
         from examples.demo.figures import of_feed
 
         hours, seconds = made.keys(name), None
@@ -150,7 +150,7 @@ class Story:
 
 
 def _environment(settings: Settings) -> str:
-    """Say what the work is done with; StateError says what stands in the way, and what to do."""
+    """Describe the environment; StateError says what prevents a run, and what to do."""
     from pipelines.spark.environment import java
     from pipelines.spark.environment.diagnosis import Mark, findings
     from pipelines.spark.environment.place import Place

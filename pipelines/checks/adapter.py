@@ -1,7 +1,7 @@
-"""From promises to a suite of Great Expectations, and from what was found to its results.
+"""From promises to a suite of Great Expectations, and from findings to its results.
 
-Great Expectations is imported by those who ask for these, and only then: that takes 3 to 8 s, once
-a process.
+Great Expectations is imported only when one of these is called: that takes 3 to 8 s, once
+per process.
 
 Law: one expectation declared is one expectation of the suite and one result, in their order, under
 their names.
@@ -40,7 +40,7 @@ def suite_of(name: str, contract: Contract) -> "ExpectationSuite":
 
 
 def result_of(run: Run, suite: "ExpectationSuite") -> "ExpectationSuiteValidationResult":
-    """Give what a run found as the result of its suite."""
+    """Give the findings of a run as the result of its suite."""
     from great_expectations import __version__
     from great_expectations.core import ExpectationSuiteValidationResult
 

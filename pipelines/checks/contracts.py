@@ -1,7 +1,7 @@
 """The promises of `schemas.expectations`, checked on rows of the published views.
 
 DuckDB evaluates them, all of a table in one pass (one_pass.py), and Great Expectations documents
-them: `docs.py` keeps what was found and makes pages of it.
+them: `docs.py` stores the findings and makes pages of them.
 
 Law: nothing is written; the rows are those of one moment.
 """
@@ -29,7 +29,7 @@ def contract_checks(
     epochs: Sequence[Epoch] | None = None,
     tables: Sequence[str] | None = None,
 ) -> list[Checked]:
-    """Hold a lane's tables, or some of them, against their contracts; None: all epochs."""
+    """Check a lane's tables, or some of them, against their contracts; None: all epochs."""
     scope = CheckScope.of(lane_named(settings, name), epochs)
     session = duckdb_session(settings.root, settings.tables)
     try:

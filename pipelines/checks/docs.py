@@ -1,8 +1,8 @@
-"""The Data Docs: pages of Great Expectations, of the suites and of the runs that are kept.
+"""The Data Docs: pages of Great Expectations, of the suites and of the stored runs.
 
-Its context lives in memory; `site.py` keeps what the pages are made of. They are laid out by a
-stylesheet of our own, given as Great Expectations takes custom styles, and stand alone: scripts,
-fonts, images and styles of other hosts are taken out, and with them what would only work by script.
+Its context lives in memory; `site.py` stores what the pages are made of. They use a
+stylesheet of our own, given as Great Expectations accepts custom styles, and are self-contained:
+scripts, fonts, images and styles of other hosts are removed, and so is what only works by script.
 
 Law: no page names another host or runs a script.
 """
@@ -59,7 +59,7 @@ def write_pages(site: Site, runs: Sequence[Run]) -> None:
     if not standing:
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of what it imports; nothing that we could mend
+        warnings.simplefilter("ignore")  # from its imports; nothing that we could fix
         context = _context()
         for run, contract in standing:
             _put(context, run, contract)
@@ -77,9 +77,9 @@ def _contract(site: Site, run: Run) -> Contract | None:
 
 
 def alone(page: str) -> str:
-    """Take out of a page whatever is another host's, and what only a script would make work.
+    """Remove from a page what is on other hosts, and what works only by script.
 
-    An address in the text of a page, as a stream may have for its id, is no link and stays.
+    An address in the text of a page, as a stream's id may be, is no link and stays.
     """
     for found in (_SCRIPTS, _LINKS, _HANDLERS, _EMPTY_TITLE):
         page = found.sub("", page)

@@ -45,7 +45,7 @@ FROM counted h"""
 
 
 def readable(scope: CheckScope, _: Sequence[str]) -> str:
-    """Name the refused deliveries that nobody has answered, whatever the epochs."""
+    """Name the refused deliveries that are unanswered, whatever the epochs."""
     return f"""SELECT CASE WHEN r.n IS NOT NULL AND r.answer IS NULL
     THEN '{scope.feed}/' || r.path || ': ' || r.reason || ': ' || COALESCE(r.detail, '') END AS said
 FROM arrivals a LEFT JOIN refused_deliveries r ON r.n = a.n
@@ -163,8 +163,8 @@ ACCEPTED = """accepted AS (
 def alternation(scope: CheckScope, _: Sequence[str]) -> str:
     """Compare each crossing in the scope with the one before of its (query, version, stream).
 
-    Two I may follow each other where the query was not active in an epoch between them: then nobody
-    saw the stream leave.
+    Two I may follow each other where the query was not active in an epoch between them: so the
+    departure was not seen.
     """
     mine = f"e.feed = '{scope.feed}'"
     pair = "query_id, query_version, stream_id"

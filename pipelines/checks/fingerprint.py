@@ -1,10 +1,10 @@
-"""What a lane's checks depend on, in one word: with the same word they find the same.
+"""A hash of all that a lane's checks depend on: equal hashes, equal findings.
 
 These are the data files of the lane and its rows of the ledgers; the registry; the axes; and the
 text of the checks themselves, of the views that they read, and of the contracts.
 
 Law: whatever a check of the lane could find differently changes the fingerprint; also a data file
-that was written over, or is gone, since its size and time of change are part of it.
+that was overwritten, or is gone, since its size and time of change are part of it.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
-"""The first page of the checks: what the newest run of every contract found, and the runs before.
+"""The first page of the checks: the newest run of every contract, and the runs before.
 
-It is made of the kept runs alone, in a few milliseconds, so whoever writes a run writes it anew.
+It is made from the stored runs alone, in a few milliseconds, and rewritten with every run.
 
-Law: the page stands alone: one file, no script, no other host; what comes from data is escaped.
+Law: the page is one file: no script, no other host; what comes from data is escaped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -46,7 +46,7 @@ Accounting, ledgers and audits are told by <code>fencepost check</code>.</p>
 
 
 def index(site: "Site") -> str:
-    """Lay out the page."""
+    """Render the page."""
     runs = list(site.runs())
     newest = [next(some) for _, some in groupby(runs, lambda run: run.name)]
     missing = sum(not (site.root / run.page).exists() for run in runs)
@@ -86,7 +86,7 @@ def _lane(site: "Site", lane: str, runs: list["Run"]) -> str:
 
 
 def _table(site: "Site", runs: list["Run"]) -> str:
-    """Lay out a table: its newest run to be opened, and the runs before."""
+    """Render a table: its newest run, which can be opened, and the runs before."""
     run = runs[0]
     mark, kind = _mark(run.checks)
     broken = [checked for checked in run.checks if not checked.passed]

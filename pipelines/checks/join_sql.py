@@ -2,7 +2,7 @@
 
 Each function gives a SELECT with one column `said`, as in `feed_sql`. A lane joins what its feeds
 have accepted; what they rejected is in quarantine. A delivery that a feed has not evaluated yet is
-judged by nobody, and left out.
+not checked.
 
 Law: the engine's state is never read; when a tuple was joined follows from deliveries and tuples.
 """
@@ -48,7 +48,7 @@ def deliveries(scope: CheckScope, settings: Settings) -> str:
 
 
 def tuples(scope: CheckScope, side: int, axes: Sequence[str], condition: str = "TRUE") -> str:
-    """Write as SELECT: the joined tuples of a side, `release` being where.
+    """Write as SELECT: the joined tuples of a side, with their place as `release`.
 
     Values are v0, v1 and so on; `marked` is there. The condition is on the row `t`.
     """
@@ -68,12 +68,12 @@ def tuples(scope: CheckScope, side: int, axes: Sequence[str], condition: str = "
 
 
 def paired(scope: CheckScope, _: Sequence[str]) -> str:
-    """Compare the pairs that each epoch counted with those that are there."""
+    """Compare the pairs that each epoch counted with those in the table."""
     return _counted(scope, "pairs", {"paired": "COUNT(*)"})
 
 
 def changed(scope: CheckScope, _: Sequence[str]) -> str:
-    """Compare the changes that each epoch counted with those that are there."""
+    """Compare the changes that each epoch counted with those in the table."""
     each = {"came_in": 1, "went_out": -1}
     counts = {name: f"COUNT(CASE WHEN e.change = {sign} THEN 1 END)" for name, sign in each.items()}
     return _counted(scope, "band_changes", counts)
@@ -153,7 +153,7 @@ FROM steps s WHERE {scope.epochs("s.epoch")}"""
 def newest(scope: CheckScope, settings: Settings) -> str:
     """Compare each member with the newest joined tuple of its stream.
 
-    Of streams with tuples that their feed has not judged yet nothing is said.
+    Streams with tuples that their feed has not evaluated yet are left out.
     """
     halves = [_newest_of(scope, side, settings.axes[feed]) for side, feed in enumerate(scope.sides)]
     return f"WITH {deliveries(scope, settings)}\n{' UNION ALL '.join(halves)}"

@@ -1,10 +1,10 @@
-"""What was checked and passed, so that nothing is checked twice while nothing has changed.
+"""What was checked and passed, so that nothing unchanged is checked twice.
 
-It lies in the lake's `_cache`, a small file for each lane. A unit is one of our own checks, or the
+It is in the lake's `_cache`, a small file per lane. A unit is one of our own checks, or the
 contract of one table; over all of a lane, or over the epochs of its last run.
 
 Law: only what passed is remembered, with the fingerprint under which it did. A file that is lost,
-torn or cannot be written costs a check that is made once more, and nothing else.
+torn or cannot be written only costs a repeated check.
 """
 
 import json
@@ -34,7 +34,7 @@ class PassedChecks:
     """What passed of one lane."""
 
     def __init__(self, root: Path, lane: str) -> None:
-        """Take what earlier calls have left."""
+        """Read what earlier calls have left."""
         self._path = root / CACHE / f"checks-{lane}.json"
         self._known = self._read()
         self._new: dict[str, Passed | None] = {}
@@ -52,7 +52,7 @@ class PassedChecks:
         self._new[unit] = Passed(key, at, tuple(made)) if passed else None
 
     def keep(self) -> None:
-        """Write what is new beside what others have written meanwhile."""
+        """Write what is new, keeping what others have written meanwhile."""
         if not self._new:
             return
         known = {**self._read(), **self._new}

@@ -1,9 +1,9 @@
 """One moment of the lake, and any number of checks of it.
 
-What passed before and has not changed since is not looked at again: then neither DuckDB nor Great
-Expectations is started. What is looked at shares one session.
+What passed before and has not changed since is not checked again: then neither DuckDB nor Great
+Expectations is started. All that is checked shares one session.
 
-Law: the fingerprints are taken before the session opens. So what passes is remembered under the
+Law: the fingerprints are computed before the session opens. So what passes is remembered under the
 state that was there, or under one that is gone and never comes again.
 """
 
@@ -31,13 +31,13 @@ if TYPE_CHECKING:
 
 
 class Moment:
-    """Checks of some lanes, at this moment. A context: what was found is kept at its end.
+    """Checks of some lanes, at this moment. A context: findings are stored at its end.
 
     again  check everything, whatever passed before
     """
 
     def __init__(self, settings: Settings, lanes: Iterable[Lane], *, again: bool = False) -> None:
-        """Take the fingerprints; refuse a lane of feeds that are not declared."""
+        """Compute the fingerprints; refuse a lane of feeds that are not declared."""
         self._settings = settings
         self._again = again
         self._at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -70,7 +70,7 @@ class Moment:
         epochs: Sequence[Epoch] | None = None,
         names: Collection[str] | None = None,
     ) -> Iterator[Checked]:
-        """Make our own checks of a lane, or those of these names; over some epochs, or all."""
+        """Run our own checks of a lane, or those of these names; over some epochs, or all."""
         scope = CheckScope.of(lane, epochs)
         for check in own_checks_of(lane):
             if names is None or check.name in names:
@@ -82,7 +82,7 @@ class Moment:
         epochs: Sequence[Epoch] | None = None,
         names: Collection[str] | None = None,
     ) -> Iterator[Checked]:
-        """Hold a lane's tables, or those of these names, against their contracts."""
+        """Check a lane's tables, or those of these names, against their contracts."""
         scope = CheckScope.of(lane, epochs)
         for name, contract in contracts(lane.name, self._settings.axes).items():
             if names is None or name in names:
@@ -98,7 +98,7 @@ class Moment:
     def _unit(
         self, scope: CheckScope, name: str, make: Callable[[], list[Checked]]
     ) -> list[Checked]:
-        """Make the checks of a unit, unless they passed and nothing has changed since."""
+        """Run the checks of a unit, unless they passed and nothing has changed since."""
         memory = self._memories[scope.lane]
         unit = f"{name}, {'all' if scope.runs is None else 'a run'}"
         key = f"{self._keys[scope.lane]} {scope.words}"

@@ -2,9 +2,9 @@
 
 Each expectation is a column of the aggregate: how many rows break it, how many it passes over as
 null. Uniqueness compares the number of rows with that of distinct hashes; only where they differ
-are the rows themselves grouped. A query more shows some of the faults, where there are any.
+are the rows themselves grouped. One more query shows some of the faults, where there are any.
 
-Law: an expectation finds what Great Expectations finds for it: the same verdict, the same numbers
+Law: an expectation gives what Great Expectations gives for it: the same verdict, the same numbers
 of rows, nulls and faults (tests/property/test_one_pass.py). (Measured) 10 ms a small table.
 """
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Tally:
-    """What an expectation found: rows checked, nulls that it passed over, faults, some of them.
+    """The findings of an expectation: rows checked, nulls skipped, faults, samples of them.
 
     could  whether it could be evaluated; else the first sample says why not
     """
@@ -41,7 +41,7 @@ class Tally:
 def tallies(
     session: "DuckDBPyConnection", contract: Contract, condition: str
 ) -> list[tuple[Expectation, Tally]]:
-    """Hold the rows of a table that meet a condition against its contract. O(n), one scan.
+    """Check the rows of a table that meet a condition against its contract. O(n), one scan.
 
     An expectation that cannot be evaluated has failed, and no other with it.
     """
@@ -64,7 +64,7 @@ def _alone(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows checked, as a subquery; expressions go by number: an axis may be a word of SQL."""
+    """The checked rows as a subquery; expressions are numbered: an axis may be a SQL keyword."""
 
     sql: str
     numbers: dict[str, str]
@@ -98,7 +98,7 @@ def _found(
 def _parts(promise: Expectation, columns: Sequence[str]) -> tuple[str, str]:
     """Write as SQL: how many rows have a value, and how many of those are at fault.
 
-    Of `unique` the latter is 0 where no hash comes twice: then no row does.
+    For `unique` the latter is 0 if no hash comes twice: then no row does.
     """
     if promise.kind == "unique":
         there = _any_there(columns)

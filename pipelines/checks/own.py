@@ -40,7 +40,7 @@ class OwnCheck:
     """One check.
 
     table     the table it speaks of; None: the feed's own
-    blocking  whether what comes after must not be done when it fails
+    blocking  whether a failure stops the steps that follow
     """
 
     name: str
@@ -57,7 +57,7 @@ def own_checks(
     epochs: Sequence[Epoch] | None = None,
     names: Sequence[str] | None = None,
 ) -> list[Checked]:
-    """Make our own checks of a lane, or those of these names; over some epochs, or all of them."""
+    """Run our own checks of a lane, or those of these names; over some epochs, or all of them."""
     lane = lane_named(settings, name)
     scope = CheckScope.of(lane, epochs)
     session = duckdb_session(settings.root, settings.tables)
@@ -77,7 +77,7 @@ def own_checks_of(lane: Lane) -> "tuple[OwnCheck, ...]":
 def made(
     check: OwnCheck, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
 ) -> Checked:
-    """Make one of our own checks."""
+    """Run one of our own checks."""
     started = time.perf_counter()
     try:
         found = check.run(session, settings, scope)
@@ -96,7 +96,7 @@ def made(
 
 
 def _in_sql(sql: Callable[[CheckScope, Sequence[str]], str]) -> RunCheck:
-    """Check in SQL: a row for each thing checked, in words what is wrong with it."""
+    """Check in SQL: a row for each thing checked, with a text of what is wrong."""
 
     def run(
         session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
@@ -121,7 +121,7 @@ def _newest_members(
 
 
 def _stale(session: "duckdb.DuckDBPyConnection", _: Settings, scope: CheckScope) -> FaultCount:
-    """Hold the epochs against the deliveries that there are now."""
+    """Compare the epochs with the deliveries as they are now."""
     chain = chain_in(session, scope.lane.name)
     keys = {epoch.key for epoch in (*chain.epochs, *chain.replaced)}
     stale = stale_in(chain, deliveries_in(session, scope))
@@ -129,7 +129,7 @@ def _stale(session: "duckdb.DuckDBPyConnection", _: Settings, scope: CheckScope)
 
 
 def _of_ledgers(state: str) -> tuple[OwnCheck, ...]:
-    """Give the checks of a lane's ledger; they speak of the table that holds its state."""
+    """Give the checks of a lane's ledger; they belong to the table of its state."""
     return (
         OwnCheck(
             "ledger_has_no_gaps",

@@ -1,4 +1,4 @@
-"""What a check found."""
+"""What checks report: counts, faults, verdicts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,15 +22,15 @@ class FaultCount(NamedTuple):
 
 @dataclass(frozen=True)
 class Checked:
-    """A check that was made.
+    """The result of a check.
 
     table        its table, by the name in the lake
-    severity     of what it would be if it failed: an error, or a warning
+    severity     what a failure would be: an error, or a warning
     description  what it asserts; where it could not check everything, what it checked
     counts       `rows` checked (whatever the check calls a row), and the `faults` among them
     samples      some of the faults, in words
-    since        when this was found, if nothing has changed since and it was not checked again
-    docs         the page with more
+    since        when this was found, if it was not checked again since nothing has changed
+    docs         the page with details
     """
 
     table: str

@@ -1,7 +1,7 @@
 """Which rows a check covers: those of some epochs of a lane, or all of the lane's.
 
-Law: of some epochs are their rows, their deliveries, and the deliveries that no epoch has
-yet; so what has just been ingested is looked at too.
+Law: some epochs cover their rows, their deliveries, and the deliveries that no epoch has
+yet; so what has just been loaded is checked too.
 """
 
 # ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
@@ -30,7 +30,7 @@ class CheckScope:
 
     @classmethod
     def of(cls, lane: Lane, epochs: Sequence[Epoch] | None) -> "CheckScope":
-        """Take the epochs of a run; refuse a lane of feeds that are not declared."""
+        """Cover the epochs of a run; refuse a lane of feeds that are not declared."""
         declared = lane.settings.feeds
         for feed in lane.missing:
             near = did_you_mean(feed, declared)
@@ -54,7 +54,7 @@ class CheckScope:
 
     @property
     def words(self) -> str:
-        """Name it in a word that may stand in a path."""
+        """Name it in a word that is safe in a path."""
         if self.runs is None:
             return "all"
         return "epochs-" + ("_".join(f"{a}-{b}" for a, b in self.runs[:3]) or "none")

@@ -1,11 +1,11 @@
-"""What contracts found, kept for people to look at: <project>/reports/checks.
+"""The findings of contracts, for people to read: <project>/reports/checks.
 
 Each run of a contract is a small file in the hidden folder `.runs`. The index is made of these
 files whenever one is added, so it is always current. The pages of Great Expectations are made of
-them too, by `docs.py`, where a promise was broken or when they are asked for: its import takes
+them too, by `docs.py`, when a promise was broken or they are requested: its import takes
 seconds.
 
-Law: of a table no more than the newest runs are kept; a page of a run that is gone goes with it.
+Law: only the newest runs of a table are stored; the page of a run is deleted with it.
 """
 
 import fcntl
@@ -74,7 +74,7 @@ class Run:
 
     @property
     def file(self) -> str:
-        """Where it is kept, below the site's root."""
+        """Its file, below the site's root."""
         return f"{RUNS}/{self.lane}/{self.table}/{self.stamp}-{self.rows}.json"
 
 
@@ -85,7 +85,7 @@ class Site:
     """The site of a project's checks."""
 
     def __init__(self, root: Path, axes: Axes) -> None:
-        """Say where it is, and what axes the feeds have; nothing is made yet."""
+        """Note its folder and the axes of the feeds; nothing is created yet."""
         self.root = root
         self._axes = axes
         self._new: list[Run] = []
@@ -103,7 +103,7 @@ class Site:
     def record(
         self, scope: CheckScope, table: str, found: Sequence[Checked], at: str
     ) -> Iterator[Checked]:
-        """Keep what a contract found, unless it is there; name its page."""
+        """Store the findings of a contract, unless they are stored; name its page."""
         run = Run(scope.lane.name, table, scope.words, found[0].since or at, tuple(found))
         if not (self.root / run.file).exists():
             self._new.append(run)
@@ -113,7 +113,7 @@ class Site:
             yield replace(checked, docs=str(page))
 
     def keep(self) -> None:
-        """Write what was recorded, and the index; the pages too of what was broken."""
+        """Write what was recorded, and the index; and the pages of broken promises."""
         if not self._new:
             return
         with self.alone():
@@ -129,19 +129,19 @@ class Site:
         self._new = []
 
     def write_index(self) -> None:
-        """Make the index of the runs that are kept."""
+        """Write the index of the stored runs."""
         from pipelines.checks.index import index
 
         _write(self.index, index(self))
 
     def contract(self, run: Run) -> Contract | None:
-        """Give the contract that a run's table has now; None if nobody promises anything of it."""
+        """Give the contract that a run's table has now; None if it has none."""
         if any(feed not in self._axes for feed in feeds_of(run.lane)):
             return None
         return contracts(run.lane, self._axes).get(run.table)
 
     def runs(self) -> Iterator[Run]:
-        """Give the runs that are kept, lane by lane and table by table, the newest first."""
+        """Give the stored runs, lane by lane and table by table, the newest first."""
         for folder in sorted((self.root / RUNS).glob("*/*")):
             for file in sorted(folder.glob("*.json"), reverse=True):
                 yield _run(json.loads(file.read_text(encoding="utf-8")))
@@ -155,7 +155,7 @@ class Site:
             yield
 
     def _forget(self) -> None:
-        """Let the oldest runs of each table go, and pages that are of no run."""
+        """Delete the oldest runs of each table, and pages without a run."""
         for folder in (self.root / RUNS).glob("*/*"):
             for old in sorted(folder.glob("*.json"), reverse=True)[KEPT:]:
                 old.unlink()

@@ -1,6 +1,6 @@
 """Is every file of the lake there, and are its bytes those that were written?
 
-A look at the newest files each time, at all of them when asked to go deep: then every data file is
+A check of the newest files each time, of all of them with `deep`: then every data file is
 read once, decoded, and compared with what the log says of it.
 
 Law: a data file with a recorded checksum passes only if it is unchanged; one without passes a deep
@@ -42,7 +42,7 @@ DEEP = (
 
 
 def files_are_whole(settings: Settings, *, deep: bool = False) -> Checked:
-    """Look at the files of every table of a lake. O(files); `deep`: O(bytes), 3 s a GB."""
+    """Check the files of every table of a lake. O(files); `deep`: O(bytes), 3 s a GB."""
     started = time.perf_counter()
     looked = 0
     faults: list[str] = []
@@ -67,7 +67,7 @@ def files_are_whole(settings: Settings, *, deep: bool = False) -> Checked:
 
 
 def _tables(settings: Settings) -> Iterator[tuple[Path, Table]]:
-    """List the tables that are there, marts among them, and where they lie."""
+    """List the existing tables, marts among them, and their folders."""
     Store.to_read(settings.root, settings.tables)
     places = [(settings.root / name, table) for name, table in settings.tables.items()]
     places += [(folder_of(settings.root, name), table) for name, table in MARTS.items()]
@@ -96,7 +96,7 @@ def _torn_commits(folder: Path) -> Iterator[str]:
 
 
 def _fault_outside(folder: Path, file: DataFile) -> str | None:
-    """Say what can be seen of a file without reading it."""
+    """Check what can be seen of a file without reading it."""
     try:
         size = (folder / file.path).stat().st_size
     except OSError as why:
@@ -127,7 +127,7 @@ def _fault_inside(folder: Path, table: Table, file: DataFile, *, deep: bool) -> 
 
 
 def _in_bounds(values: pa.ChunkedArray, least: Any, most: Any) -> bool:  # noqa: ANN401
-    """Say whether values lie where the log has them; whole numbers, and the names of lanes."""
+    """Say whether values are within the log's bounds; whole numbers, and the names of lanes."""
     if least is None or most is None:
         return True
     found = pc.min_max(values).as_py()

@@ -135,7 +135,7 @@ def _settings(ctx: typer.Context) -> "Settings":
 
 
 def _store(settings: "Settings") -> "Store":
-    """Give the lake as it is: opening it to write would make the table of a new feed."""
+    """Open the lake read-only: opening it to write would create the table of a new feed."""
     from pipelines.lake.layout import Note
     from pipelines.lake.store import Store
 

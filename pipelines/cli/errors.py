@@ -1,6 +1,6 @@
 """How a command ends: its exit code, and the message on stderr.
 
-Law: whatever is raised on purpose ends in a message, without a traceback unless --debug asks for
+Law: an expected error ends in a message, without a traceback unless --debug asks for
 one. stdout has results and nothing else, even where a command fails: scripts read the exit code,
 people read stderr.
 """
@@ -68,7 +68,7 @@ def exit_code_of(command: Callable[[], object], *, debug: bool) -> int:
         code = Code.INTERRUPTED
     except BaseException as fault:
         if isinstance(fault, SystemExit) and isinstance(fault.__context__, BrokenPipeError):
-            fault = fault.__context__  # Typer ends with 1 then, whatever pipe it was
+            fault = fault.__context__  # Typer then exits with 1 for any pipe
         if isinstance(fault, SystemExit):
             raise
         if isinstance(fault, BrokenPipeError) and _output_is_closed():
@@ -213,7 +213,7 @@ def _output_is_closed() -> bool:
 
 
 def _silently() -> int:
-    """End without a word."""
+    """Exit without a message."""
     _forget(sys.stdout, sys.stderr)
     return Code.NOBODY_READS
 

@@ -74,7 +74,7 @@ def in_one_line(detail: str, most: int = 160) -> str:
 
 
 def group_line(group: "GroupReport") -> str:
-    """Describe what a group of epochs found, and how long it took."""
+    """Describe the results of a group of epochs, and how long it took."""
     counts = group.counts
     first, last = group.epochs[0].epoch, group.epochs[-1].epoch
     which = f"epoch {first}" if first == last else f"epochs {first}–{last}"
@@ -89,7 +89,7 @@ def group_line(group: "GroupReport") -> str:
 
 
 def findings(lane: "Lane", counts: Mapping[str, int]) -> str:
-    """Describe what a lane's epochs accepted, and what was found in them."""
+    """Describe what a lane's epochs accepted, and their results."""
     return f"{counted(counts['accepted'], 'tuple')} → {lane.summary(counts)}"
 
 

@@ -1,7 +1,7 @@
 """What makes a command start quickly: Arrow without pandas, and kernels compiled beforehand.
 
-Wherever pandas is installed, Arrow imports it with the first array that it makes: 0.4 s of a
-command that takes one. It looks once; if the import fails then, it never looks again, and pandas
+If pandas is installed, Arrow imports it with the first array that it creates: 0.4 s of a
+command that takes one. It tries once; if the import fails then, it never tries again, and pandas
 itself can still be imported where it is needed.
 """
 
@@ -19,7 +19,7 @@ class _NoPandas(MetaPathFinder):
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Refuse pandas; leave everything else to others."""
+        """Refuse pandas; leave everything else to other finders."""
         del path, target
         if name == "pandas":
             raise ImportError("not now")
@@ -27,7 +27,7 @@ class _NoPandas(MetaPathFinder):
 
 
 def keep_arrow_alone() -> None:
-    """Have Arrow look for pandas now, and find none."""
+    """Make Arrow look for pandas now, and find none."""
     if "pandas" in sys.modules:
         return
     finder = _NoPandas()
@@ -41,7 +41,7 @@ def keep_arrow_alone() -> None:
 
 
 def use_compiled_kernels() -> None:
-    """Have Numba look where set-up left the kernels' machine code: else joins wait 15 s for it."""
+    """Make Numba look where set-up left the kernels' machine code: else joins wait 15 s for it."""
     from pipelines.spark.environment.place import Place
 
     kernels = Place.of_this_python().kernels

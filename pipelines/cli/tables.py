@@ -4,8 +4,8 @@ On a terminal a table has as many columns as fit, and a line that names the othe
 gets every column.
 
 Law: no column is left out silently. Those without any value go first, then those on the right; both
-are counted and named below the table. A table that fits is printed whole, and an answer that was
-cut says so, and how to see the rest.
+are counted and named below the table. A table that fits is printed whole, and a result that was
+cut off ends with how to see the rest.
 """
 
 import sys
@@ -42,7 +42,7 @@ FOR_PEOPLE = ("table", "lines")
 
 @dataclass(frozen=True)
 class Hints:
-    """How to see what was not shown: by an option, or by a command of the prompt."""
+    """How to see the rest: by an option, or by a command of the prompt."""
 
     rows: str
     columns: str

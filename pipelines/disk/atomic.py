@@ -1,7 +1,7 @@
-"""Files that are whole or not there: written under a passing name, flushed if asked, renamed.
+"""Files that are whole or not there: written under a temporary name, flushed if asked, renamed.
 
-Law: under its own name a file is never half written. What fails leaves the file that was there
-before, and no passing one. An error of the system names the file, not its passing name.
+Law: under its own name a file is never half written. A failure leaves the file that was there
+before, and no temporary one. A system error names the file, not its temporary name.
 """
 
 import itertools
@@ -17,9 +17,9 @@ _passed = itertools.count(1)
 
 @contextmanager
 def replacing(*paths: Path, sync: bool = False) -> Iterator[list[Path]]:
-    """Give each path a passing name; rename all of them when the block ends, none if it fails.
+    """Give each path a temporary name; rename all of them when the block ends, none if it fails.
 
-    The passing names begin with a point, and ingest and every reader of Delta pass them over.
+    Temporary names begin with a dot; ingest and every reader of Delta ignore them.
     `sync`: content and names survive a power cut.
     """
     passing = [_passing(path) for path in paths]
@@ -39,13 +39,13 @@ def replacing(*paths: Path, sync: bool = False) -> Iterator[list[Path]]:
 
 
 def replace_text(path: Path, text: str, *, sync: bool = False) -> None:
-    """Write a text file, in the place of one that may be there."""
+    """Write a text file, replacing an existing one."""
     with replacing(path, sync=sync) as (passing,):
         passing.write_text(text, encoding="utf-8")
 
 
 def create_text(path: Path, text: str, passing: Path, *, sync: bool = False) -> None:
-    """Write a text file that must not be there; FileExistsError if it is, whoever was first."""
+    """Write a text file that must not exist yet; FileExistsError if it does, whoever made it."""
     try:
         with _naming({passing: path}):
             passing.write_text(text, encoding="utf-8")
@@ -64,7 +64,7 @@ def _passing(path: Path) -> Path:
 
 @contextmanager
 def _naming(files: dict[Path, Path]) -> Iterator[None]:
-    """Have an error of the system name the file that was to be written."""
+    """Make a system error name the file that was to be written."""
     names = {str(passing): str(path) for passing, path in files.items()}
     try:
         yield
@@ -76,7 +76,7 @@ def _naming(files: dict[Path, Path]) -> Iterator[None]:
 
 
 def _remove(files: list[Path]) -> None:
-    """Delete what is left; a disk that refuses this too adds nothing to what is reported."""
+    """Delete what is left; if the disk refuses this too, the first error is the one reported."""
     for each in files:
         with suppress(OSError):
             each.unlink(missing_ok=True)

@@ -1,10 +1,10 @@
-"""A disk that is full, fails or cannot be written to, recognised whoever meets it first.
+"""A disk that is full, fails or cannot be written to, recognised wherever the error surfaces.
 
-Python says so by an errno, Arrow and delta-rs in a text, Java and a Spark worker in a text that
-went through two processes; and what failed first is often hidden under what failed because of it.
+Python reports an errno, Arrow and delta-rs a text, Java and a Spark worker a text that
+went through two processes; and the first error is often hidden under its consequences.
 
-Law: of a chain of exceptions the first cause is reported: the file, what the system said, what to
-do. Whatever is not recognised here is no storage error.
+Law: the first cause in a chain of exceptions is reported: the file, the system's words, what to
+do. An error not recognised here is no storage error.
 """
 
 import errno
@@ -45,9 +45,9 @@ LINE = re.compile(r".*(?:os error|[Ee]rrno) \d+.*")
 def storage_error(
     fault: BaseException, place: Path | str | None = None, *, ours: bool = False
 ) -> StorageError | None:
-    """Give the storage error that an exception is, or came of; None where it is none.
+    """Give the storage error that an exception is or was caused by; None if there is none.
 
-    `place` is what was at work, for where no file is named. `ours`: it lies below a lake, where a
+    `place` is the current work, in case no file is named. `ours`: it is below a lake, where a
     file that this user may not write to is a storage error too.
     """
     known = REMEDIES | REFUSALS if ours else REMEDIES
@@ -65,7 +65,7 @@ def storage_error(
 
 
 def refuse_failing(fault: BaseException, place: Path | str | None = None) -> None:
-    """Raise the storage error that an exception is, so that nobody mistakes it for bad input."""
+    """Raise the storage error that an exception is, so that it is not mistaken for bad input."""
     found = storage_error(fault, place)
     if found is not None:
         raise found from fault
@@ -85,7 +85,7 @@ def stored(place: Path | str, *, ours: bool = True) -> Iterator[None]:
 
 @contextmanager
 def naming(path: Path) -> Iterator[None]:
-    """Have an error of the system name the file: it does so where a file is opened, not later."""
+    """Make a system error name the file: by default it does when a file is opened, not later."""
     try:
         yield
     except OSError as fault:
@@ -95,7 +95,7 @@ def naming(path: Path) -> Iterator[None]:
 
 
 def _chain(fault: BaseException) -> Iterator[BaseException]:
-    """List an exception and what it came of, the newest first."""
+    """List an exception and its causes, the newest first."""
     seen: set[int] = set()
     each: BaseException | None = fault
     while each is not None and id(each) not in seen:

@@ -1,7 +1,7 @@
-"""Files that are on the disk, not only in the system's memory: `[lake] fsync`.
+"""Files that are on the disk, not just in the system's memory: `[lake] fsync`.
 
-Law: when `flushed` returns, the files and their names survive a power cut, on a disk that keeps its
-word about flushes.
+Law: when `flushed` returns, the files and their names survive a power cut, on a disk that honours
+flushes.
 """
 
 import os
@@ -12,7 +12,7 @@ from pipelines.disk.errors import naming
 
 
 def flushed(folder: Path, paths: Iterable[str]) -> None:
-    """Flush files below a folder, whoever wrote them, and the folders that name them."""
+    """Flush files below a folder, whichever process wrote them, and the folders that name them."""
     folders = set()
     for path in paths:
         flush(folder / path)

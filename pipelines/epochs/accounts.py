@@ -1,7 +1,7 @@
-"""What the ledgers tell of each time partition: what arrived, what was evaluated, what is stale.
+"""What the ledgers say of each time partition: what arrived, what was evaluated, what is stale.
 
-Whoever shows partitions (Dagster, the command line) reads them here, so all tell the same, whoever
-did the work.
+All that shows partitions (Dagster, the command line) reads them here, so all agree, whichever
+process did the work.
 
 Law: an account depends on the ledgers alone; two accounts with the same `arrived` and `evaluated`
 describe the same rows.
@@ -39,13 +39,13 @@ class Account:
 
     @property
     def arrived(self) -> str:
-        """Name what arrived: the same name, the same rows."""
+        """Name what arrived: equal names mean equal rows."""
         numbers = ",".join(str(delivery.n) for delivery in self.deliveries)
         return digest(numbers, 8) if numbers else "none"
 
     @property
     def evaluated(self) -> str:
-        """Name what stands: generation and epochs."""
+        """Name what is in force: generation and epochs."""
         if not self.epochs:
             return "none"
         last = self.epochs[-1]
@@ -53,13 +53,13 @@ class Account:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts of its epochs together; what waits is what waits in the end."""
+        """The counts of its epochs together; `waiting` is that of the last one."""
         total = {name: sum(epoch.counts[name] for epoch in self.epochs) for name in COUNTS}
         return {**total, "waiting": self.epochs[-1].counts["waiting"] if self.epochs else 0}
 
     @property
     def read(self) -> dict[str, int]:
-        """What its deliveries brought."""
+        """The rows and tuples of its deliveries."""
         kinds = ("rows", "tuples", "malformed", "future")
         return {kind: sum(getattr(each, kind) for each in self.deliveries) for kind in kinds}
 
@@ -96,5 +96,5 @@ def accounts(store: Store, lane: str) -> Mapping[str, Account]:
 
 
 def without_deliveries(lane: str, key: str) -> Account:
-    """Give the account of a partition of which nothing has arrived."""
+    """Give the account of a partition without deliveries."""
     return Account(lane, key, (), (), 0, stale=False)

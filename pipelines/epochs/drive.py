@@ -1,6 +1,6 @@
 """The path that every driver takes: finish what was begun, plan the next group, evaluate, commit.
 
-`fencepost run`, `watch` and a Dagster partition call the same functions; which of them did changes
+`fencepost run`, `watch` and a Dagster partition call the same functions; the choice changes
 no row.
 
 Law: nothing advances over a stale epoch, and of a lane one group is open at most.
@@ -33,7 +33,7 @@ from schemas.epochs import COUNTS
 
 @dataclass(frozen=True)
 class Lake:
-    """A lake that is worked on: its tables, its settings, and who does the work."""
+    """A lake being worked on: its tables, its settings, and its runner."""
 
     store: Store
     settings: Settings
@@ -65,7 +65,7 @@ class GroupReport:
 
     @property
     def counts(self) -> dict[str, int]:
-        """The counts of its epochs together; what waits is what waits in the end."""
+        """The counts of its epochs together; `waiting` is that of the last one."""
         total = {name: sum(e.counts[name] for e in self.epochs) for name in COUNTS}
         return {**total, "waiting": self.epochs[-1].counts["waiting"]}
 
@@ -110,9 +110,9 @@ def advance(lake: Lake, lane: Lane, until: str | None = None) -> Iterator[GroupR
 def plan(
     lake: Lake, lane: Lane, until: str | None = None, again_from: int | None = None
 ) -> tuple[Epoch, ...]:
-    """Plan the next group, durably, before anything is evaluated; empty if nothing is to be done.
+    """Plan the next group, durably, before anything is evaluated; empty if there is nothing to do.
 
-    `again_from` is the epoch from which on all is evaluated again.
+    `again_from` is the first epoch to evaluate again.
     """
     name = uuid.uuid4().hex
     store = lake.store
@@ -170,7 +170,7 @@ def execute(
 
 
 def code_version() -> str:
-    """Say which Fencepost this is."""
+    """Give the version of Fencepost."""
     try:
         return version("fencepost")
     except PackageNotFoundError:

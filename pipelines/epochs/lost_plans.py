@@ -1,9 +1,9 @@
 """A ledger that forgot: rows in the tables of a plan that `epochs` does not know.
 
 A ledger that was emptied or restored to an older version would have its epochs planned and
-committed again, beside the rows that stand. So before a plan is written, the commits since the last
-one are looked at: each has to be of a plan that the ledger knows. That is a commit or two a table,
-and for a lane that stood still as many as the log keeps. A commit is cleaned away only when no open
+committed again, beside the existing rows. So before a plan is written, the commits since the last
+one are checked: each must be of a plan that the ledger knows. That is a commit or two a table,
+and for an idle lane as many as the log keeps. A commit is cleaned away only when no open
 plan needs it (`keep_history`), so a missing one is no fault; what it would have shown is not seen.
 """
 

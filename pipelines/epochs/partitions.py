@@ -1,4 +1,4 @@
-"""Time partitions, evaluated in order and, where asked for, anew: what Dagster calls.
+"""Time partitions, evaluated in order and, on request, again: what Dagster calls.
 
 Law: the same input gives the same rows. Where a partition's input has changed its epochs are
 evaluated under the next generation; the later ones are stale until they are evaluated too, and
@@ -40,7 +40,7 @@ class PartitionReport:
 
     epochs   those in force, in order
     changed  it was evaluated just now, for the first time or because its input had changed
-    proved   it was evaluated again just now, and gave the very rows that stood there
+    proved   it was evaluated again just now, and gave the very rows that were there
     """
 
     lane: Lane
@@ -60,11 +60,11 @@ class PartitionReport:
 def partitions(
     lake: Lake, lane: Lane, keys: Sequence[str], *, again: bool = False
 ) -> Iterator[PartitionReport]:
-    """Evaluate partitions of a lane, and before them whatever earlier one is not up to date.
+    """Evaluate partitions of a lane, and before them all earlier ones that are not up to date.
 
     With `again`, those that are up to date are evaluated once more. If the rows are the same,
     nothing is written; if not (another version of Fencepost), they are replaced. Each partition is
-    told when it is done; one that fails leaves those before it as they were told.
+    reported when it is done; one that fails leaves those before it as reported.
     """
     _refuse_bad(lake, lane, keys)
     ordered = sorted(set(keys))
@@ -106,13 +106,13 @@ def _once_more(lake: Lake, lane: Lane, keys: Sequence[str]) -> Iterator[Partitio
 
 
 def keys_of(lake: Lake, lane: Lane) -> list[str]:
-    """List the partitions of a lane that have deliveries."""
+    """List the partitions of a lane that have deliveries, in order."""
     _refuse_unknown(lake, lane)
     return sorted({delivery.key for delivery in arrivals_of(lake.store).deliveries(lane.name)})
 
 
 def stale_keys(lake: Lake, lane: Lane) -> list[str]:
-    """List the partitions whose epochs no longer stand: their input or an earlier one changed."""
+    """List the partitions whose epochs are stale: their input or an earlier one changed."""
     return stale_in(chain_of(lake.store, lane.name), arrivals_of(lake.store).deliveries(lane.name))
 
 
@@ -124,7 +124,7 @@ def stale_in(chain: Chain, deliveries: Sequence[Delivery]) -> list[str]:
 
 
 def is_proved(lake: Lake, lane: Lane, epochs: Sequence[Epoch]) -> bool:
-    """Evaluate epochs once more, and say whether that gives the very rows that stand there."""
+    """Evaluate epochs once more, and say whether that gives the very rows that are there."""
     chain = chain_of(lake.store, lane.name)
     arrivals = arrivals_of(lake.store)
     job = lane.job(lake.store, lake.runner.slots, chain, epochs, arrivals)
@@ -150,7 +150,7 @@ def _same(
 
 
 def rows_of(lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch]) -> pa.Table:
-    """Read the rows that epochs wrote to a table, snapshots aside. O(rows of their files)."""
+    """Read the rows that epochs wrote to a table, without snapshots. O(rows of their files)."""
     first, last = epochs[0].epoch, epochs[-1].epoch
     rows = lake.store.rows_between(name, chain.lane, "epoch", first, last)
     number = rows["epoch"].fill_null(-1).to_numpy()
@@ -167,7 +167,7 @@ def rows_of(lake: Lake, name: str, chain: Chain, epochs: Sequence[Epoch]) -> pa.
 
 
 def _anew(lake: Lake, lane: Lane, first: Epoch, key: str) -> list[GroupReport]:
-    """Evaluate a partition again under the next generation, whatever stands there."""
+    """Evaluate a partition again under the next generation, whatever is there."""
     groups = []
     begun = finish(lake, lane)
     if begun is not None:

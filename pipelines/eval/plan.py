@@ -1,7 +1,7 @@
 """Everything that is checked before the first tuple is read.
 
-Law: whatever is wrong with options, queries or files, as far as their headers show it, is
-reported at once, and nothing has been written.
+Law: every fault in options, queries or files, as far as their headers show it, is
+reported at once, before anything is written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ def plan(request: EvalRequest) -> Plan:
     opened = [file for file in files if file is not None]
     if len(opened) == len(files):
         given = _with_feeds(request.tuples, opened, faults)
-    else:  # without the queries nobody knows which feeds they name
+    else:  # without the queries their feeds are unknown
         given = [replace(each, feed=each.feed or "") for each in request.tuples]
     deliveries = []
     for each in given:

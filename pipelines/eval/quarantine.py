@@ -1,6 +1,6 @@
 """The table of the rows that an evaluation of files rejected, delivery by delivery.
 
-Law: rows stand in the order of the deliveries, and of the lines in each.
+Law: rows are in the order of the deliveries, and of the lines in each.
 """
 
 from dataclasses import dataclass, field

@@ -33,7 +33,7 @@ EVALUATED = 0.75
 
 
 def run(request: EvalRequest, progress: Progress = no_progress) -> Summary:
-    """Do all that was asked for; Faults tell what is wrong, and then nothing is written."""
+    """Carry out the request; Faults say what is wrong, and then nothing is written."""
     settled = plan(request)
     files = _FileEvaluation(
         request,
@@ -68,7 +68,7 @@ def _shares(sizes: Sequence[int]) -> list[float]:
 
 @dataclass(eq=False)
 class _FileEvaluation:
-    """An evaluation of files: what was found and rejected so far, and how many rows were read."""
+    """An evaluation of files: results and rejected rows so far, and how many rows were read."""
 
     request: EvalRequest
     evaluation: Evaluation

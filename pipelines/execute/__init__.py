@@ -1,1 +1,1 @@
-"""An epoch's tasks: what each reads, evaluates and writes."""
+"""The tasks of an epoch: what each reads, evaluates and writes."""

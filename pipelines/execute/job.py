@@ -1,8 +1,8 @@
-"""One group of epochs: shared out to tasks, and committed once.
+"""One group of epochs: divided among tasks, and committed once.
 
-What was found and the logs are committed table by table, each with its evidence, and only then the
+Results and logs are committed table by table, each with its evidence, and only then the
 group is done. Until then no view shows a row of it; after a crash anywhere the same plan is carried
-out again, and what stands already is found and left alone. `Job` does so for any lane; a feed's own
+out again, and what is committed already is left alone. `Job` does so for any lane; a feed's own
 is a `FeedJob`, that of two feeds a `joins.job.JoinJob`.
 """
 
@@ -40,14 +40,14 @@ class Task(Protocol):
     """A share of a job, as it travels."""
 
     def to_json(self) -> str:
-        """Write it as one line."""
+        """Encode it as one line of JSON."""
 
 
 @dataclass(frozen=True)
 class Job(ABC):
     """What a group needs beside its plan.
 
-    before      the chain of epochs that it stands on
+    before      the chain of epochs that it continues
     deliveries  those of the lane, by number
     slots       how many tasks run at once
     """
@@ -64,7 +64,7 @@ class Job(ABC):
 
     @property
     def targets(self) -> list[Table]:
-        """The tables that it commits to, in this order; what is remembered comes last."""
+        """The tables that it commits to, in this order; the logs come last."""
         return written_by(self.owner, self.store.tables.values())
 
     @property
@@ -74,13 +74,13 @@ class Job(ABC):
 
     @property
     def unordered(self) -> tuple[int, ...]:
-        """The deliveries of the group whose rows are in no order."""
+        """The deliveries of the group whose rows are unordered."""
         numbers = (n for epoch in self.group for n in epoch.arrivals)
         return tuple(n for n in numbers if self.deliveries[n].unordered)
 
     @abstractmethod
     def shares(self, *, snapshot: bool | None = None) -> Sequence[Task]:
-        """Share the work out to tasks."""
+        """Divide the work among tasks."""
 
     @abstractmethod
     def work(self) -> Callable[[str], str]:
@@ -89,13 +89,13 @@ class Job(ABC):
     def answers(
         self, settings: Settings, runner: Runner, *, snapshot: bool | None = None
     ) -> list[TaskResult]:
-        """Have the tasks done."""
+        """Have the runner do the tasks."""
         del settings
         lines = [share.to_json() for share in self.shares(snapshot=snapshot)]
         return [TaskResult.from_json(line) for line in runner.run(self.work(), lines)]
 
     def commit(self, answers: Sequence[TaskResult], seconds: Mapping[str, float]) -> list[Epoch]:
-        """Commit what the tasks found, table by table, and call the group done."""
+        """Commit the tasks' results, table by table, and mark the group as done."""
         point("epochs.evaluated")
         done = self._counted(answers)
         first = self.group[0]
@@ -161,7 +161,7 @@ class Job(ABC):
 class FeedJob(Job):
     """The job of a feed's own lane.
 
-    queries  by registry version: the file with the query set; None where no query stands
+    queries  by registry version: the file with the query set; None if no query is active
     matches  the same, of the `match` queries
     """
 
@@ -172,7 +172,7 @@ class FeedJob(Job):
     owner = "feed"
 
     def shares(self, *, snapshot: bool | None = None) -> list[Share]:
-        """Share the work out: one task where it is little, else a few for each slot."""
+        """Divide the work: one task where there is little, else a few for each slot."""
         files = self._files()
         tuples = sum(self.deliveries[n].tuples for epoch in self.group for n in epoch.arrivals)
         return [self._share(files, buckets, snapshot) for buckets in self._buckets(tuples)]
@@ -186,7 +186,7 @@ class FeedJob(Job):
     def answers(
         self, settings: Settings, runner: Runner, *, snapshot: bool | None = None
     ) -> list[TaskResult]:
-        """Have the tasks done, by the read path that the tables allow."""
+        """Have the tasks done, on the read path that the tables allow."""
         from pipelines.execute import spark_read
 
         if spark_read.is_chosen(settings, self.store, runner):

@@ -1,9 +1,9 @@
 """A log read as of an epoch: of each key the newest row that counts.
 
-A row counts if its generation is in force for its epoch, and its epoch is not after the one asked
-for. ShareRows of the last snapshot and of the epochs behind it say all.
+A row counts if its generation is in force for its epoch, and its epoch is not after the requested
+one. The rows of the last snapshot and of the epochs after it suffice.
 
-Law: what is read as of an epoch never changes, whatever was written since.
+Law: what is read as of an epoch never changes, whatever is written later.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ Era = tuple[int, int, int]
 class AsOf:
     """The point at which logs are read.
 
-    eras      the generations in force, up to the epoch asked for
+    eras      the generations in force, up to the requested epoch
     snapshot  the last snapshot at or before it; 0: there is none
     """
 
@@ -63,12 +63,12 @@ class AsOf:
         return force
 
     def as_json(self) -> dict[str, Any]:
-        """Lay it out for a task."""
+        """Encode it for a task."""
         return {"eras": [list(era) for era in self.eras], "snapshot": self.snapshot}
 
     @classmethod
     def from_json(cls, fields: dict[str, Any]) -> "AsOf":
-        """Take it back."""
+        """Decode it."""
         return cls(tuple((g, a, b) for g, a, b in fields["eras"]), fields["snapshot"])
 
 

@@ -1,10 +1,10 @@
 """What a task reads: the tuples of its deliveries, and the logs as of the epoch before.
 
 Straight from the data files of the Delta snapshot, past the JVM: (measured) two to three times as
-quick as rows that travel through it. The driver says which files.
+fast as rows that travel through it. The driver says which files.
 
-What a worker has read of a log's file it keeps for the next epoch. A data file never changes and
-its name is never used again, so that holds as long as the process lives, whatever became of the
+A worker keeps what it has read of a log's file for the next epoch. A data file never changes and
+its name is never used again, so that is valid as long as the process lives, whatever became of the
 epoch or the process that wrote it.
 """
 
@@ -50,11 +50,11 @@ class Reads(Protocol):
 
     @property
     def files(self) -> Mapping[str, tuple[str, ...]]:
-        """By table: the data files."""
+        """The data files, by table."""
 
     @property
     def steps(self) -> Sequence[StepDeliveries]:
-        """The epochs."""
+        """The epochs, in order."""
 
     @property
     def all_buckets(self) -> int:
@@ -103,7 +103,7 @@ def in_order(share: Share, rows: pa.Table, seconds: dict[str, float]) -> Tuples:
 def tuples_of(share: Reads, table: Table, *, marked: bool = False) -> pa.Table:
     """Read a feed's tuples of the share's deliveries, file by file in the order of what they hold.
 
-    `marked`: with the column `deleted`, which only joins ask for.
+    `marked`: with the column `deleted`, which only joins need.
     """
     columns = ["stream_id", "ts", *share.axes[table.name], *ORIGIN]
     columns += [DELETED.name] if marked else []
@@ -126,7 +126,7 @@ def _first(rows: pa.Table) -> tuple[int, ...]:
 
 
 def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
-    """Read a log as of the epoch before; of the streams wanted only, where these are named."""
+    """Read a log as of the epoch before; only of the named streams, if any are named."""
     columns = [c for c in table.arrow.names if c not in table.partitioned_by]
     parts = [empty(table, columns)]
     every = [cached_columns(share, table, path, columns) for path in share.files[table.name]]
@@ -149,7 +149,7 @@ def cached_columns(share: Reads, table: Table, path: str, columns: Sequence[str]
 
 
 def _of_streams(rows: pa.Table, names: pa.StringArray) -> pa.Table:
-    """Keep the rows of some streams; their ids get codes of their own, as few as they are."""
+    """Keep the rows of some streams; their ids get new codes, one per id."""
     if rows.num_rows == 0:
         return rows
     ids = texts_of(rows["stream_id"])
@@ -168,7 +168,7 @@ def _distinct(columns: Sequence[pa.ChunkedArray]) -> pa.StringArray:
 def columns_of(share: Reads, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
     """Read columns of a file, stream ids coded; a column that came later is null.
 
-    A file that delta-rs wrote anew says string_view of its texts, which few kernels know.
+    A file that delta-rs rewrote has string_view columns, which few kernels support.
     """
     try:
         file = open_verified(Path(share.root) / table.name, path, coded=["stream_id"])
@@ -187,7 +187,7 @@ def columns_of(share: Reads, table: Table, path: str, columns: Sequence[str]) ->
 
 
 def empty(table: Table, columns: Sequence[str]) -> pa.Table:
-    """Give no rows, with the columns as they are read."""
+    """Give an empty table, with the columns as they are read."""
     ids = pa.dictionary(pa.int32(), pa.string())
     fields = [table.arrow.field(name) for name in columns]
     return pa.schema(
@@ -216,10 +216,10 @@ MOST_FILES = 1 << 11
 
 
 class FileCache:
-    """Tables by name, the ones used last at the end; and their bytes together."""
+    """Tables by name, least recently used first, within a limit of bytes."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Begin without tables."""
         self.tables: OrderedDict[tuple[str, ...], pa.Table] = OrderedDict()
         self.size = 0
 
@@ -236,7 +236,7 @@ _cache = FileCache()
 
 
 def cached(key: tuple[str, ...], read: Callable[[], pa.Table]) -> pa.Table:
-    """Give what was read of a file before, or read it; the key says which file, and what of it."""
+    """Give what was read of a file before, or read it; the key names the file and its columns."""
     if key in _cache.tables:
         _cache.tables.move_to_end(key)
         return _cache.tables[key]

@@ -1,9 +1,9 @@
 """The task of an epoch's job and its result: a share of a feed's streams, as lines of JSON.
 
-Numbers and names of files below the lake travel, nothing that could be executed. The result also
+It carries numbers and names of files in the lake, nothing that could be executed. The result also
 says how crossings and matches were found, for the ledger.
 
-Law: how, never what: two runs that chose differently gave the same rows, so no hash and no
+Law: it says how, not what: two runs that chose differently gave the same rows, so no hash and no
 comparison of epochs reads it.
 """
 
@@ -30,7 +30,7 @@ Choice = Mapping[str, Any]
 class FeedStep:
     """One epoch of the group: its deliveries, and the feed's watermark after each of them.
 
-    queries  the file with the query set, below the lake; None: no query stands
+    queries  the file with the query set, below the lake; None: no query is active
     matches  the same, of the `match` queries
     """
 
@@ -49,12 +49,12 @@ class FeedStep:
 
 @dataclass(frozen=True)
 class Share:
-    """A task. `buckets` are the shares it takes; None: all of them.
+    """A task. `buckets` are its shares; None: all of them.
 
     axes      those of every feed, by name: the columns of the tables
     paths     by arrival: the names of its files, for the quarantine
     files     by table: the data files to read
-    unordered the deliveries whose rows are in no order
+    unordered the deliveries whose rows are unordered
     """
 
     root: str
@@ -72,7 +72,7 @@ class Share:
     unordered: tuple[int, ...] = ()
 
     def to_json(self) -> str:
-        """Write the line."""
+        """Encode it as one line of JSON."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         fields["steps"] = [vars(step) for step in self.steps]
         fields["as_of"] = self.as_of.as_json()
@@ -80,7 +80,7 @@ class Share:
 
     @classmethod
     def from_json(cls, line: str) -> "Share":
-        """Read the line."""
+        """Decode the line."""
         fields = json.loads(line)
         fields["axes"] = {feed: tuple(axes) for feed, axes in fields["axes"].items()}
         fields["buckets"] = None if fields["buckets"] is None else tuple(fields["buckets"])
@@ -120,12 +120,12 @@ class TaskResult:
     choices: Mapping[int, Choice] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """Write the line."""
+        """Encode it as one line of JSON."""
         return json.dumps(vars(self))
 
     @classmethod
     def from_json(cls, line: str) -> "TaskResult":
-        """Read the line."""
+        """Decode the line."""
         fields = json.loads(line)
         for name in ("counts", "choices"):
             fields[name] = {int(epoch): each for epoch, each in fields[name].items()}
@@ -147,8 +147,8 @@ def choice_of(outcome: "FeedOutcome") -> Choice:
 def merged_choices(choices: Iterable[Choice]) -> str | None:
     """Merge the choices of an epoch's tasks as JSON; None if there are none.
 
-    Of each way to find crossings, and of each index that served matches: how many tasks took it,
-    and why the first of them did.
+    By way to find crossings, and by index that served matches: how many tasks chose it,
+    and the reason of the first of them.
     """
     crossings: dict[str, dict[str, Any]] = {}
     matches: dict[str, dict[str, Any]] = {}

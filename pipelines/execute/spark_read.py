@@ -1,9 +1,9 @@
-"""The other way in: Spark reads the Delta tables, and rows reach the workers through Arrow.
+"""The other read path: Spark reads the Delta tables, and rows reach the workers through Arrow.
 
-For tables that workers cannot read file by file (deletion vectors or column mapping that somebody
-else's engine brought in), or where it is asked for. The buckets part the streams here as well, so
+For tables that workers cannot read file by file (deletion vectors or column mapping that another
+engine brought in), or on request. The buckets divide the streams here as well, so
 nothing is shuffled: each share is a job of one task, as many at a time as there are slots. From
-there on all is as on the other way, and a test holds the two equal.
+there on all is as on the other path, and a test requires equal results.
 
 (Measured) rows that travel through the JVM take two to three times as long as files that workers
 read themselves.
@@ -44,7 +44,7 @@ MOST_READER_VERSION = 1
 
 
 def is_chosen(settings: Settings, store: Store, runner: Runner) -> bool:
-    """Say whether Spark is to read the tables: it was asked for, or they are not plain."""
+    """Say whether Spark is to read the tables: it was requested, or they are not plain."""
     logs = (table.name for table in logs_of("feed", store.tables.values()))
     plain = all(_is_plain(store, name) for name in (*settings.axes, *logs))
     if settings.read_path == "files" or (settings.read_path == "auto" and plain):
@@ -68,7 +68,7 @@ def answers(runner: Runner, shares: Sequence[Share]) -> list[TaskResult]:
     if not isinstance(runner, SparkRunner):
         raise LakeError('the read path "spark" needs runner = "spark"')
     spark = runner.spark
-    # A limit is held against the size of all columns anew after each row: a hundredfold the time.
+    # A limit is compared with the size of all columns after every row: a hundred times slower.
     spark.conf.set(BYTES, NO_LIMIT)
     with said_by_spark(), ThreadPoolExecutor(runner.slots) as pool:
         return list(pool.map(partial(_answer, spark), shares))
@@ -90,9 +90,9 @@ def _answer(spark: "SparkSession", share: Share) -> TaskResult:
 
 
 def _all_rows(spark: "SparkSession", share: Share) -> "DataFrame":
-    """Put tuples and logs under each other.
+    """Concatenate tuples and logs.
 
-    What only a log has stands in a list, of one in its own rows; for all others the list is null
+    What only a log has is in a list, of one in its own rows; for all others the list is null
     and takes no room, where a number that is null would take as much as any.
     """
     from pyspark.sql import functions as sql
@@ -114,7 +114,7 @@ def _all_rows(spark: "SparkSession", share: Share) -> "DataFrame":
 
 
 def _shared(share: Share) -> list[str]:
-    """Name the columns that tuples and logs have both."""
+    """Name the columns that tuples and logs share."""
     return ["stream_id", "ts", *share.axes[share.feed]]
 
 
@@ -137,7 +137,7 @@ def _table(spark: "SparkSession", share: Share, table: Table) -> "DataFrame":
 
 
 def _counting(as_of: AsOf) -> Any:  # noqa: ANN401  a Spark column
-    """Say in Spark which rows of a log count: a first sieve; the worker looks again."""
+    """Select in Spark the rows of a log that count: a first filter; the worker filters again."""
     from pyspark.sql import functions as sql
 
     return sql.col("epoch").between(as_of.snapshot, as_of.epoch)

@@ -59,7 +59,7 @@ def work(line: str) -> str:
 
 
 def evaluate(share: Share, rows: ShareRows, seconds: dict[str, float]) -> TaskResult:
-    """Evaluate a share whose rows have been read; write what comes of it."""
+    """Evaluate a share whose rows have been read; write the results."""
     started = time.perf_counter()
     run = _ShareRun(share, rows)
     for place in range(len(share.steps)):
@@ -74,10 +74,10 @@ def evaluate(share: Share, rows: ShareRows, seconds: dict[str, float]) -> TaskRe
 
 
 class ShareFiles:
-    """The data files of a share: written as their rows are there, by table."""
+    """The data files of a share: by table, written as their rows arrive."""
 
     def __init__(self, root: Path, axes: Mapping[str, tuple[str, ...]]) -> None:
-        """Write below a lake; `axes` are those of every feed."""
+        """Write below a lake; `axes` are by feed, of all feeds."""
         self.root = root
         self.declared = all_tables(axes)
         self.files: dict[str, list[dict[str, Any]]] = defaultdict(list)
@@ -86,7 +86,7 @@ class ShareFiles:
         self.seconds = 0.0
 
     def write(self, name: str, rows: pa.Table) -> None:
-        """Write rows of a table that nobody sees yet."""
+        """Write rows of a table, invisible until they are committed."""
         started = time.perf_counter()
         written = write_files(self.root / name, self.declared[name], rows)
         self.files[name] += [file.as_json() for file in written]
@@ -105,7 +105,7 @@ def rows_hash(rows: pa.Table) -> int:
 
 
 class _ShareRun:
-    """A share on its way through its epochs."""
+    """A share being evaluated, epoch by epoch."""
 
     def __init__(self, share: Share, rows: ShareRows) -> None:
         self.share = share
@@ -120,7 +120,7 @@ class _ShareRun:
             self.writer.lost(share.steps[0], _out_of_force(rows.pending, self.index.queries))
 
     def evaluate(self, place: int) -> None:
-        """Take the deliveries of one epoch."""
+        """Evaluate the deliveries of one epoch."""
         share, now = self.share, self.share.steps[place]
         self.index = _index(share, now)
         begin = sum(len(step.arrivals) for step in share.steps[:place])
@@ -143,7 +143,7 @@ class _ShareRun:
 
 
 def _index(share: Share, now: FeedStep) -> BorderIndex:
-    """Build the index of a query set, or take it from the process that built it before. O(n)."""
+    """Build the index of a query set, or reuse the one that this process built. O(n)."""
     if now.queries is None:
         return BorderIndex.build(QuerySet.empty(share.feed, share.axes[share.feed]))
     path = Path(share.root) / now.queries
@@ -151,9 +151,9 @@ def _index(share: Share, now: FeedStep) -> BorderIndex:
 
 
 def _matcher(share: Share, now: FeedStep, tuples: int) -> Matcher | None:
-    """Do the same for the `match` queries; None where none stands.
+    """Do the same for the `match` queries; None if there are none.
 
-    As long as this process has asked for few tuples, they are compared without an index.
+    While this process has evaluated few tuples, they are compared without an index.
     """
     if now.matches is None:
         return None
@@ -170,7 +170,7 @@ def _matcher(share: Share, now: FeedStep, tuples: int) -> Matcher | None:
 
 
 def built(known: dict[str, T], build: Callable[[], T], key: str) -> T:
-    """Give what was built before under this name, or build it; the newest few are kept."""
+    """Give what was built before under this name, or build it; the newest few are cached."""
     if key not in known:
         while len(known) >= _MOST_INDEXES:
             del known[next(iter(known))]
@@ -179,12 +179,12 @@ def built(known: dict[str, T], build: Callable[[], T], key: str) -> T:
 
 
 def key_of(path: Path) -> str:
-    """Name a file and what is in it."""
+    """Name a file and its content."""
     return f"{path}:{path.stat().st_mtime_ns}:{path.stat().st_ino}"
 
 
 def _state(share: Share, rows: ShareRows, index: BorderIndex) -> FeedState:
-    """Lay the logs out as the state that the engine goes on from."""
+    """Build from the logs the state that the engine continues from."""
     axes = share.axes[share.feed]
     heads = Heads.from_table(axes, _as_integers(rows.stream_state), index.base)
     waiting = _waiting(share.feed, axes, rows.reorder)
@@ -194,7 +194,7 @@ def _state(share: Share, rows: ShareRows, index: BorderIndex) -> FeedState:
 
 
 def _out_of_force(pending: pa.Table, queries: QuerySet) -> pa.Table:
-    """Give the pending events whose query no longer stands in their version."""
+    """Give the pending events whose query is no longer active in their version."""
     row = codes_in(pending["query_id"].combine_chunks(), queries.ids)
     versions = np.append(queries.versions, 0)[row]
     stands = (row >= 0) & (versions == pending["query_version"].to_numpy())
@@ -208,7 +208,7 @@ def _as_integers(table: pa.Table) -> pa.Table:
 
 
 def _waiting(feed: str, axes: tuple[str, ...], rows: pa.Table) -> TupleBatch:
-    """Take up the tuples that wait, in the order in which the engine keeps them."""
+    """Load the waiting tuples, in the order in which the engine keeps them."""
     if rows.num_rows == 0:
         return TupleBatch.empty(feed, axes)
     values = np.stack([rows[axis].to_numpy() for axis in axes])

@@ -2,7 +2,7 @@
 
 They are sorted once, here: by delivery, then stream, then the order within a delivery. From there
 on nothing has to be sorted again. Files have rows in an order: (file, line). A Delta table has
-none: its files are named at random, and whoever writes the same rows again may spread them
+none: its files are named at random, and writing the same rows again may spread them
 otherwise. Its rows are ordered by content.
 
 Law: the order in which files are read, and how rows are spread over them, changes no tuple's place
@@ -26,8 +26,8 @@ from schemas.tuples import DELETED
 class RowOrder:
     """How the rows of a share are ordered within a delivery.
 
-    unordered    the deliveries whose rows are in no order
-    each_stream  only the rows of one stream are compared, so that most need no second look
+    unordered    the deliveries whose rows are unordered
+    each_stream  only the rows of one stream are compared, so that most are never compared in full
     """
 
     axes: Sequence[str]
@@ -51,7 +51,7 @@ class RowOrder:
         return file, line
 
     def _ranks(self, rows: pa.Table, streams: pa.DictionaryArray) -> Int64s:
-        """Number rows by (ts, axis values, mark, stream id); those alike in all, as they stood."""
+        """Number rows by (ts, axis values, mark, stream id); equal ones by origin."""
         ts = rows["ts"].cast(pa.int64()).to_numpy()
         stream = ranks_of(streams)
         whose = stream if self.each_stream else np.zeros(len(ts), np.int64)
@@ -80,7 +80,7 @@ class Tuples:
     """n tuples; `batch.delivery` is the place of the delivery among those of the share.
 
     rows     the rows as they were read     order  of each tuple, its place among these
-    deleted  of each tuple, whether it takes its stream out of sets; None: that was not read
+    deleted  of each tuple, whether it removes its stream from sets; None: not read
     """
 
     batch: TupleBatch
@@ -109,11 +109,11 @@ class Tuples:
         return cls(batch, rows, order, _marks(rows, order))
 
     def __len__(self) -> int:
-        """How many."""
+        """The number of tuples."""
         return len(self.order)
 
     def of_deliveries(self, first: int, beyond: int) -> "Tuples":
-        """Give those of some deliveries, which are then counted from 0."""
+        """Give those of some deliveries, renumbered from 0."""
         begin, end = np.searchsorted(self.batch.delivery, [first, beyond])
         some = slice(int(begin), int(end))
         batch = self.batch
@@ -135,7 +135,7 @@ class Tuples:
 
 
 def _marks(rows: pa.Table, order: Int64s) -> Bools | None:
-    """Say of each tuple whether its row is marked, where the rows say so; a null is no mark."""
+    """Say of each tuple whether its row is marked, if there are marks; a null is no mark."""
     if DELETED.name not in rows.column_names:
         return None
     column = rows[DELETED.name]
@@ -146,7 +146,7 @@ def _marks(rows: pa.Table, order: Int64s) -> Bools | None:
 
 
 def _places(column: pa.ChunkedArray, arrivals: Int64s) -> Int32s:
-    """Say of each row which of the deliveries brought it."""
+    """Give each row the place of its delivery among these."""
     if len(arrivals) == 1:
         return np.zeros(len(column), np.int32)
     by_number = np.argsort(arrivals, kind="stable")

@@ -3,7 +3,7 @@
 The logs get what changed: heads that moved, events that became pending or no longer are, tuples
 that began to wait or no longer do. With a snapshot they get all of it.
 
-Law: a row is put into its table's columns once; the rows of a file stand in the order that the
+Law: a row is put into its table's columns once; the rows of a file are in the order that the
 table declares.
 """
 
@@ -100,11 +100,11 @@ class TableWriter:
         self._parts.setdefault(name, []).append(pa.table(columns, schema=table.arrow))
 
     def buffered(self, name: str) -> int:
-        """Count the rows of a table that are writer and not written."""
+        """Count the rows of a table that are not written yet."""
         return sum(part.num_rows for part in self._parts.get(name, ()))
 
     def _bucketed(self, rows: pa.Table, table: Table) -> pa.Table:
-        """Part many rows of a log by bucket; few go into one file of all buckets."""
+        """Split many rows of a log by bucket; few go into one file for all buckets."""
         if "bucket" not in table.partitioned_by or rows.num_rows < FEW:
             return rows
         coded = dictionary_of(rows["stream_id"])
@@ -119,7 +119,7 @@ def _days(ts: pa.ChunkedArray) -> pa.Array:
 
 
 def every(flag: bool, n: int) -> pa.BooleanArray:
-    """Say the same of n rows."""
+    """Repeat them for n rows."""
     return pa.repeat(pa.scalar(flag), n)
 
 
@@ -143,7 +143,7 @@ PIECE = 1 << 21
 
 
 def reasons(outcome: FeedOutcome) -> dict[str, int]:
-    """Count what was turned away."""
+    """Count the rejected rows, by reason."""
     counts = np.bincount(outcome.turned.reason, minlength=len(REASONS))
     return {reason: int(counts[code]) for code, reason in enumerate(REASONS) if reason}
 
@@ -155,10 +155,10 @@ def kinds(outcome: FeedOutcome) -> dict[str, int]:
 
 
 class FeedWriter(TableWriter):
-    """The rows of a feed's own lane."""
+    """The rows of a feed's lane."""
 
     def __init__(self, share: Share, write: Callable[[str, pa.Table], None]) -> None:
-        """Begin with nothing, for the streams of a share."""
+        """Begin without rows, for the streams of a share."""
         super().__init__(share.feed, share.axes, share.all_buckets, write)
         self.share = share
 
@@ -169,7 +169,7 @@ class FeedWriter(TableWriter):
         tuples: Tuples,
         before: tuple[TupleBatch, Pending],
     ) -> None:
-        """Add what one epoch found in its tuples. `before` is what waited and pended."""
+        """Add the results of one epoch. `before` is what waited and was pending."""
         waited, pended = before
         arrivals = np.array(now.arrivals, np.int64)
         if len(outcome.found.type):
@@ -188,9 +188,9 @@ class FeedWriter(TableWriter):
             self.put("pending", now, table, snapshot=False)
 
     def match(self, now: FeedStep, outcome: FeedOutcome) -> int:
-        """Look the matches of an epoch up; write them whenever there is a piece; count them.
+        """Look up the matches of an epoch; write them piece by piece; count them.
 
-        There may be a thousand for every tuple, so no more than about two pieces are held.
+        There may be a thousand per tuple, so at most about two pieces are in memory.
         """
         arrivals, count = np.array(now.arrivals, np.int64), 0
         for piece in outcome.match_pieces(PIECE):
@@ -201,7 +201,7 @@ class FeedWriter(TableWriter):
         return count
 
     def lost(self, now: FeedStep, rows: pa.Table) -> None:
-        """Mark pending events as gone whose query was out of force before the first epoch."""
+        """Mark pending events as gone whose query ended before the first epoch."""
         if rows.num_rows:
             gone = rows.select(["query_id", "query_version", "stream_id", "type", "ts"])
             gone = gone.append_column("gone", every(True, rows.num_rows))
@@ -266,7 +266,7 @@ def _waiting_table(waiting: TupleBatch, *, gone: bool) -> pa.Table:
 
 
 def _waiting_changes(before: TupleBatch, after: TupleBatch) -> list[tuple[bool, TupleBatch]]:
-    """Tell the tuples that wait no more, and those that began to."""
+    """Give the tuples that no longer wait, and those that began to."""
     if len(before) == 0 or len(after) == 0:
         return [(True, before), (False, after)]
     known = codes_in(after.names, before.names)
@@ -282,9 +282,9 @@ def _waiting_changes(before: TupleBatch, after: TupleBatch) -> list[tuple[bool, 
 
 
 def _pending_changes(before: Pending, after: Pending) -> list[tuple[bool, Pending]]:
-    """Tell the events that pend no more, and those that began to.
+    """Give the events that are no longer pending, and those that became so.
 
-    Of a pair whose event was followed by another that pends, the new row is enough.
+    If a pair's pending event is followed by another, the new row is enough.
     """
     dropped = ~in_force(before, after.of)
     changes = [(True, some_of(before, dropped))] if dropped.any() else []
@@ -302,7 +302,7 @@ def _pending_changes(before: Pending, after: Pending) -> list[tuple[bool, Pendin
 
 
 def in_force(pending: Pending, queries: QuerySet) -> Bools:
-    """Say of which pending events the query stands in this very version."""
+    """Say which pending events have their query active in this very version."""
     if pending.of is queries or len(pending) == 0:
         return np.ones(len(pending), np.bool_)
     row: Int32s = codes_in(pending.of.ids.take(pa.array(pending.query)), queries.ids)

@@ -1,8 +1,8 @@
-"""From what has landed to what the lake holds: each delivery once, good rows apart from bad ones.
+"""From landed files to the tables of the lake: each delivery once, good rows apart from bad ones.
 
 `run.py` finds deliveries and numbers them, `execute.py` writes and commits what a plan says,
 `units.py` cuts the work, `task.py` does it in a worker, `write.py` is where the rows go.
-`delta_source.py` finds deliveries in the versions of somebody else's Delta table; `retry.py` reads
+`delta_source.py` finds deliveries in the versions of another system's Delta table; `retry.py` reads
 quarantined rows and refused deliveries again.
 """
 

@@ -1,6 +1,6 @@
-"""A delivery under its number, as the ledger says it, what became of it, and what an ingest did.
+"""A planned delivery as the ledger records it, its outcome, and the report of an ingest.
 
-Law: what is done with a planned delivery depends on its row, on its files and on the declaration of
+Law: the work on a planned delivery depends on its row, on its files and on the declaration of
 its feed, and on nothing else: so doing it again gives the same rows. Of its outcome,
 rows = tuples + malformed + future.
 """
@@ -42,8 +42,8 @@ class Outcome:
     """Of one delivery, or of a part of it.
 
     max_ts       µs; None where there is no tuple
-    ignored      columns of no use
-    hash, aside  of its tuples and of its rows in quarantine, whatever their order
+    ignored      columns that are not used
+    hash, aside  hashes of its tuples and of its rows in quarantine, in any order
     reason       why it was refused, in a word; None: it was loaded
     """
 
@@ -61,11 +61,11 @@ class Outcome:
 
     @classmethod
     def refused(cls, n: int, why: Rejection) -> Self:
-        """Nothing of it was loaded."""
+        """Give the outcome of a rejected delivery: all counts are 0."""
         return cls(n, reason=why.reason, detail=why.detail)
 
     def and_then(self, other: "Outcome") -> "Outcome":
-        """Put two parts of a delivery together; one that is refused refuses all."""
+        """Merge two parts of a delivery; if one is refused, so is the whole."""
         if self.reason is not None or other.reason is not None:
             return self if self.reason is not None else other
         times = [ts for ts in (self.max_ts, other.max_ts) if ts is not None]
@@ -82,12 +82,12 @@ class Outcome:
         )
 
     def as_json(self) -> dict[str, Any]:
-        """Give it for a task's result."""
+        """Encode it for a task's result."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Read it back."""
+        """Decode it."""
         return cls(**{**fields, "ignored": tuple(fields["ignored"])})
 
 
@@ -178,7 +178,7 @@ def first_row(
     bases: str,
     lines: Sequence[Runs] | None = None,
 ) -> dict[str, Any]:
-    """Give a delivery's first row in the ledger, save its number: planned, or refused at once."""
+    """Give a delivery's first row in the ledger, without its number: planned, or refused."""
     row = {
         "lane": delivery.feed,
         "kind": DELIVERY,
@@ -211,7 +211,7 @@ def unfinished(arrivals: Arrivals) -> list[list[Planned]]:
 
 @dataclass(frozen=True)
 class LoadedDelivery:
-    """A delivery that was loaded, and its counts; `ignored` are columns of no use."""
+    """A delivery that was loaded, and its counts; `ignored` are columns that are not used."""
 
     n: int
     feed: str
@@ -247,7 +247,7 @@ class IngestReport:
     """All deliveries of an ingest, a recovery or a retry.
 
     progress     is called with it after each plan
-    done         how much of what was found has been loaded, from 0 to 1
+    done         how much of the found deliveries is loaded, from 0 to 1
     waiting      by feed: what is not complete yet
     passed_over  by feed: what can never be loaded, each with the reason
     """
@@ -271,7 +271,7 @@ class IngestReport:
 
     @property
     def malformed(self) -> int:
-        """How many are none."""
+        """How many hold no tuple."""
         return sum(each.malformed for each in self.loaded)
 
     @property
@@ -280,19 +280,19 @@ class IngestReport:
         return sum(each.future for each in self.loaded)
 
     def reach(self, done: float) -> None:
-        """Say how much has been done, and show it."""
+        """Note how much has been done, and report it."""
         self.done = done
         self.progress(self)
 
     def add(self, later: "IngestReport") -> None:
-        """Put what a later ingest did behind this one; what waits is what waits now."""
+        """Append the report of a later ingest; `waiting` is the later one's."""
         self.loaded += later.loaded
         self.refused += later.refused
         self.waiting = later.waiting
         self.passed_over = later.passed_over
 
     def add_all(self, concluded: Iterable[tuple[Planned, Outcome]]) -> None:
-        """Note what became of the deliveries of a plan."""
+        """Note the outcome of a plan's deliveries."""
         for delivery, outcome in concluded:
             whose = (outcome.n, delivery.feed, delivery.path)
             if outcome.reason is not None:

@@ -1,8 +1,8 @@
-"""Deliveries from a Delta table that somebody else writes: a version that appends is one delivery.
+"""Deliveries from a Delta table that another system writes: a version that appends is one delivery.
 
 The log alone says what a version added, and what its partition columns hold. A version that only
-lays rows out anew (OPTIMIZE) is passed over. One that updates or deletes rows stops the feed: what
-was loaded cannot be taken back, and whose words it should then go by is not for us to guess.
+rewrites files (OPTIMIZE) is skipped. One that updates or deletes rows stops the feed: what
+was loaded cannot be unloaded, and which version to trust is not ours to guess.
 
 Law: versions are loaded in order, each once. Data files of a Delta table never change, so a file is
 known by its entry in the log.
@@ -47,7 +47,7 @@ OUTSIDE = re.compile(r"/|[A-Za-z][A-Za-z0-9+.-]*:|(?:.*/)?\.\.(?:/|$)")
 
 @dataclass(frozen=True)
 class Version:
-    """What a commit says: the data files that it added, and whether it took rows away.
+    """The content of a commit: the data files that it added, and whether it removed rows.
 
     added  by path below the table's folder, in bytewise order: size, time of change, ms, and what
            the partition columns hold
@@ -101,7 +101,7 @@ def path_of(number: int) -> str:
 
 
 def number_of(path: str) -> int:
-    """Take the version from the name of its delivery."""
+    """Read the version from the name of its delivery."""
     return int(path.removeprefix(f"{LOG}/").removesuffix(".json"))
 
 
@@ -141,7 +141,7 @@ def _refusal(delivery: LandedDelivery, reason: str, detail: str) -> Refusal:
 
 
 def parts(feed: Feed, delivery: Planned) -> tuple[FilePart, ...]:
-    """List what is to be read of a version, with what its log says beside the files."""
+    """List the files of a version to read, with the constant columns from its log."""
     number = number_of(delivery.path)
     version = Version.read(feed.source, number)
     if version is None:

@@ -1,11 +1,11 @@
-"""A plan carried out: its rows written, committed, and the plan concluded; the second time too.
+"""A plan carried out: its rows written, committed, and the plan concluded; repeatable.
 
-Quarantined rows are committed before any tuple: so where a feed's tuples stand, all of its rows do,
-and a delivery whose file is gone meanwhile can be counted in the tables.
+Quarantined rows are committed before any tuple: so if a feed's tuples are there, all its rows are,
+and a delivery whose file has been deleted since can be counted in the tables.
 
-Law: carrying out a plan again commits nothing twice. A delivery is done only when its rows stand.
-One that kills whoever reads it is found and refused, as long as a worker can work at all; where
-none can, nothing is refused, and the failure is raised as it came.
+Law: carrying out a plan again commits nothing twice. A delivery is done only when its rows are in.
+One that kills its reader is found and refused, as long as a worker can work at all; where
+none can, nothing is refused, and the failure is raised unchanged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -91,7 +91,7 @@ def _written(
     jobs: Mapping[str, Sequence[ReadJob]],
     outcomes: dict[int, Outcome],
 ) -> _Written:
-    """Have the tasks read and write; `outcomes` gets what became of each delivery."""
+    """Let the tasks read and write; `outcomes` gets the outcome of each delivery."""
     units = [
         unit
         for feed, own in jobs.items()
@@ -114,7 +114,7 @@ def _written(
 
 
 def _files(feed: Feed, delivery: Planned, again: bool) -> tuple[FilePart, ...]:
-    """List what is to be read, as it is now; Rejection where it is no longer what was found."""
+    """List the files to read, as they are now; Rejection if they changed since they were found."""
     if feed.form == delta_source.FORM:
         return delta_source.parts(feed, delivery)
     row = delivery.row
@@ -130,7 +130,7 @@ def _files(feed: Feed, delivery: Planned, again: bool) -> tuple[FilePart, ...]:
 
 
 def same(source: Path, file: File, content: str) -> int:
-    """Hash a file that was found before; its time of change now, or Rejection."""
+    """Hash a file that was found before; its present time of change, or Rejection."""
     try:
         now = File.of(file.path, (source / file.path).stat())
         holds = hash_of(source, now)
@@ -193,7 +193,7 @@ class _Committing:
                 raise Diverged(f"{why}. {CHANGED_SETTINGS}") from why
         return True
 
-    # The bucket stands beside the rows, not among them: how they are shared out changes no hash.
+    # The bucket is beside the rows, not among them: how rows are divided changes no hash.
     def _evidence(self, table: str, lane: str, own: Sequence[Planned]) -> Evidence:
         rows = total = 0
         for delivery in own:
@@ -210,7 +210,7 @@ class _Committing:
         return self.written.tuples.get(table, [])
 
     def _count_lost(self, own: Sequence[Planned]) -> None:
-        """The rows of a feed are committed: a delivery that is gone since is counted there."""
+        """The rows of a feed are committed: a delivery whose files are gone is counted there."""
         for delivery in own:
             if self.outcomes[delivery.n].reason in LOST:
                 found = counted(self.store, delivery.feed, delivery.n)
@@ -226,7 +226,7 @@ ATTEMPTS = 2
 def answered(
     runner: Runner, units: Sequence[ReadUnit]
 ) -> tuple[list[tuple[ReadUnit, UnitResult]], dict[int, Rejection]]:
-    """Have the units read; give each with its answer, and the deliveries that nobody survives."""
+    """Run the units; give each with its answer, and the deliveries that kill every worker."""
     try:
         texts = runner.run(work, [unit.to_json() for unit in units])
     except Exception as failure:  # noqa: BLE001
@@ -285,7 +285,7 @@ def _raise_if_nobody_can_work(runner: Runner, failure: Exception) -> None:
 
 
 def _raise_what_is_no_death(failure: Exception) -> None:
-    """Raise what was said on purpose; what a worker died of, Spark alone may know."""
+    """Raise an expected error as it is; why a worker died, only Spark may know."""
     if isinstance(failure, FencepostError) and not isinstance(failure, WorkerError):
         raise failure
 

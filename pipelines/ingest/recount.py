@@ -1,6 +1,6 @@
 """What a delivery brought, counted in the tables themselves: for when its files are gone.
 
-Law: what the evidence of a commit says to be there is counted as it is there.
+Law: what a commit's evidence names is counted from the table itself.
 """
 
 from collections.abc import Sequence
@@ -39,14 +39,14 @@ def _aside(store: Store, feed: str) -> list[DataFile]:
 
 
 def _ingested(rows: pa.Table) -> pa.Table:
-    """Leave out what evaluation rejected."""
+    """Drop the rows that evaluation rejected."""
     return rows.filter(pc.is_null(rows["epoch"]))
 
 
 def _read(
     store: Store, files: Sequence[DataFile], table: str, columns: list[str], n: int | None = None
 ) -> pa.Table:
-    """Read columns of a table's files; of one arrival only, where it is named."""
+    """Read columns of a table's files; only those of one arrival, if named."""
     schema = store.tables[table].arrow
     wanted = pa.schema([schema.field(column) for column in columns])
     parts = [wanted.empty_table()]

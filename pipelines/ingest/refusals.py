@@ -1,8 +1,8 @@
-"""Refused deliveries that nobody has answered yet, and how one is dismissed.
+"""Refused deliveries that are unanswered, and how one is dismissed.
 
-A refused delivery is answered when a later delivery of its feed takes its files, or the same
+A refused delivery is answered when a later delivery of its feed loads its files, or the same
 content under another name; when a later refusal speaks of the same files; or when it is dismissed.
-A repeat needs no answer: all it holds was loaded before.
+A repeat needs no answer: all its content was loaded before.
 
 Law: the view `refused_deliveries` says the same in SQL. A dismissal is of one number, so a retry,
 which takes a number of its own, is never covered by it.
@@ -36,7 +36,7 @@ MOST_GUESSED = 10_000
 
 @dataclass(frozen=True)
 class Unanswered:
-    """A refused delivery that nobody has answered; `found_at` is ISO 8601."""
+    """An unanswered refused delivery; `found_at` is ISO 8601."""
 
     n: int
     feed: str
@@ -52,7 +52,7 @@ class Unanswered:
 
     @classmethod
     def of_row(cls, row: Mapping[str, Any]) -> "Unanswered":
-        """Take a row of `arrivals`."""
+        """Make one from a row of `arrivals`."""
         found = format_instant(to_microseconds(row["found_at"]) or 0)
         whose = (row["n"], row["lane"], row["path"])
         return cls(*whose, row["reason"], row["detail"] or "", found)
@@ -60,11 +60,11 @@ class Unanswered:
 
 @dataclass(frozen=True)
 class Dismissed:
-    """What a dismissal did, by number and name.
+    """The outcome of a dismissal, by number and name.
 
-    dismissed  just now
+    dismissed  by this call
     before     dismissed already
-    answered   needs no answer: a later delivery speaks for it, or it is a repeat
+    answered   needs no answer: a later delivery answers it, or it is a repeat
     """
 
     dismissed: list[str]
@@ -73,20 +73,20 @@ class Dismissed:
 
 
 class RefusedNumbers:
-    """The numbers of the refused deliveries, repeats aside, kept as rows come to the ledger."""
+    """The numbers of the refused deliveries, without repeats, updated row by row."""
 
     def __init__(self) -> None:
-        """Begin with no row."""
+        """Begin without rows."""
         self.numbers: set[int] = set()
 
     def add(self, rows: pa.Table) -> None:
-        """Take rows of `arrivals`."""
+        """Add rows of `arrivals`."""
         mine = _refused(rows).filter(pc.field("reason") != REPEAT)
         self.numbers.update(mine["n"].to_pylist())
 
 
 def unanswered(store: Store, *, dismissed_too: bool = False) -> list[Unanswered]:
-    """List the refused deliveries that nobody has answered, by number.
+    """List the unanswered refused deliveries, by number.
 
     O(1) where none was refused or all were dismissed, else O(arrivals), vectorised; (measured)
     100,000 deliveries, 10 of them refused: 20 ms.
@@ -195,7 +195,7 @@ def _refused(arrivals: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True)
 class _Later:
-    """The newest delivery of a feed with a file of this name, or loaded with this content."""
+    """The newest delivery of a feed that has a file of this name, or this content."""
 
     by_name: Mapping[tuple[str, str], int]
     by_content: Mapping[tuple[str, str], int]
@@ -220,7 +220,7 @@ class _Later:
         return cls(by_name, by_content)
 
     def answers(self, row: Mapping[str, Any]) -> bool:
-        """Whether what came later speaks for a refused delivery."""
+        """Whether a later delivery answers a refused one."""
         n, lane = row["n"], row["lane"]
         if self.by_content.get((lane, row["content"]), 0) > n:
             return True

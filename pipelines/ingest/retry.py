@@ -1,8 +1,8 @@
 """Refused deliveries and quarantined rows, read again: after a declaration or a file was fixed.
 
 A refused delivery is planned again under a new number; so are the rows in quarantine that
-were malformed or from the future, as a delivery that names the same files and of them these rows
-only. What is still wrong is quarantined again, under the new number.
+were malformed or from the future, as a delivery that names the same files and only these rows of
+them. What is still wrong is quarantined again, under the new number.
 
 Law: no row is loaded twice. A row that a later arrival retried is that arrival's from then on.
 """
@@ -114,7 +114,7 @@ def _feeds(settings: Settings, name: str | None) -> list[Feed]:
 
 @dataclass(frozen=True)
 class _Ledger:
-    """A feed's deliveries as the ledger has them, by number; and which key a new one gets.
+    """A feed's deliveries by number, from the ledger; and the key that a new one gets.
 
     names       if any: only these deliveries, each FEED/PATH
     unanswered  the refused deliveries that may be retried
@@ -136,7 +136,7 @@ class _Ledger:
         return cls(feed, {row["n"]: Planned(row) for row in own}, known, key)
 
     def key(self, delivery: Planned) -> str:
-        """Give the partition of a retried delivery: that of its path, or that of now."""
+        """Give the partition of a retried delivery: that of its path, or the current one."""
         return str(delivery.row["partition_key"]) if self.feed.partition_in_path else self.now_key
 
     def is_named(self, delivery: Planned) -> bool:
@@ -149,7 +149,7 @@ class _Ledger:
 
 
 def _deliveries(ledger: _Ledger, reasons: Collection[str]) -> Iterator[Candidate]:
-    """Find the refused deliveries; of several refusals of a file the newest counts."""
+    """Find the refused deliveries; if a file was refused several times, the newest counts."""
     claimed: set[str] = set()
     for n in sorted(ledger.by_number, reverse=True):
         delivery = ledger.by_number[n]
@@ -182,7 +182,7 @@ def _version(ledger: _Ledger, delivery: Planned) -> NewDelivery | None:
 
 
 def _found(ledger: _Ledger, delivery: Planned, files: Sequence[str]) -> NewDelivery | None:
-    """Look at the files of a refused delivery as they are now."""
+    """Check the files of a refused delivery as they are now."""
     source = ledger.feed.source
     if not files:
         return None
@@ -235,7 +235,7 @@ def _rows(store: Store, ledger: _Ledger, reasons: Sequence[str]) -> Iterator[Can
 
 
 def _takes_up(other: Planned, delivery: Planned) -> bool:
-    """Whether an arrival took up rows of another: the same files, later, and not refused."""
+    """Whether an arrival retried rows of another: the same files, later, and not refused."""
     if other.n <= delivery.n or other.row["lines"] is None or other.row["state"] == REFUSED:
         return False
     return all(other.row[name] == delivery.row[name] for name in ("path", "files", "content"))

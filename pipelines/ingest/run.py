@@ -1,8 +1,8 @@
-"""What has landed, loaded: found, planned, written, committed, concluded, each exactly once.
+"""Loads what has landed: found, planned, written, committed, concluded, each exactly once.
 
 A plan takes its numbers in one commit of `arrivals`, before a row is read; then tasks write data
 files; then these are committed, and the plan is concluded. After a crash it is carried out again,
-and whatever is there already is found by its evidence.
+and commits already made are recognised by their evidence.
 
 Law: after `recover`, every delivery that was planned is done or refused, and the tables are those
 of a run without a crash. Deliveries found together are numbered by path, bytewise, whatever feed
@@ -52,7 +52,7 @@ def ingest(
 ) -> IngestReport:
     """Load all that has landed and is complete, of these feeds or of all; `now` in µs.
 
-    What cannot be loaded stays where it is, and ledger and report say why; all else goes on.
+    What cannot be loaded stays where it is, and ledger and report say why; the others are loaded.
     """
     report = IngestReport(progress)
     wanted: list[Candidate] = []
@@ -68,7 +68,7 @@ def ingest(
 
 
 def looked_for(store: Store, feed: Feed, now: int) -> Looked:
-    """Say what has landed for a feed, by what the ledger knows; changes nothing."""
+    """Find what has landed for a feed, given the ledger; changes nothing."""
     if feed.form == delta_source.FORM:
         return delta_source.look(feed, store.rows(ARRIVALS), now)
     return look(feed, store.fold(ARRIVALS, KnownFiles).of(feed.name), now)
@@ -122,7 +122,7 @@ def take_all(
 ) -> None:
     """Plan deliveries and carry the plans out, one after the other; `now` is when they were found.
 
-    The report hears what became of each, after each plan.
+    The report is updated after each plan.
     """
     ordered = sorted(wanted, key=lambda each: (each.delivery.path.encode(), each.delivery.feed))
     total, done = sum(each.size for each in wanted), 0

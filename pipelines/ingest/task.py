@@ -1,8 +1,8 @@
-"""What a worker does: it reads the files of a unit, parts tuples from the rest, and writes both.
+"""The work of a worker: read the files of a unit, separate tuples from the rest, write both.
 
 A task is JSON in and JSON out. Nothing that it writes counts before the driver commits it.
 
-Law: rows read = tuples + malformed + future, and each stands in one file, with where it came from.
+Law: rows read = tuples + malformed + future, and each is in one file, with its origin.
 A delivery that cannot be read to its end leaves no row.
 """
 
@@ -48,14 +48,14 @@ twice."""
 
 @dataclass(frozen=True)
 class UnitResult:
-    """What a task did: the files that it wrote, and what became of each of its parts."""
+    """The result of a task: the files that it wrote, and the outcome of each of its parts."""
 
     tuples: list[DataFile]
     aside: list[DataFile]
     outcomes: list[Outcome]
 
     def to_json(self) -> str:
-        """Give it as a task's result."""
+        """Encode it for the driver."""
         return json.dumps(
             {
                 "tuples": [file.as_json() for file in self.tuples],
@@ -66,7 +66,7 @@ class UnitResult:
 
     @classmethod
     def from_json(cls, text: str) -> "UnitResult":
-        """Read it back."""
+        """Decode it."""
         fields = json.loads(text)
         return cls(
             [DataFile.from_json(file) for file in fields["tuples"]],
@@ -89,7 +89,7 @@ def take(unit: ReadUnit) -> UnitResult:
 
 @dataclass(frozen=True, eq=False)
 class _Piece:
-    """A piece of a file, parted: its tuples, and its rows for the quarantine."""
+    """A piece of a file, divided into its tuples and its rows for the quarantine."""
 
     tuples: pa.Table
     aside: pa.Table
@@ -97,7 +97,7 @@ class _Piece:
 
 
 class _UnitWriter:
-    """A unit on its way: rows in, files out."""
+    """A unit in progress: rows in, files out."""
 
     def __init__(self, unit: ReadUnit) -> None:
         self.unit = unit
@@ -156,14 +156,14 @@ def _proved(reading: "_PartReader") -> Iterator[_Piece]:
 
 @dataclass(frozen=True)
 class _PartReader:
-    """A delivery's part on its way from its files."""
+    """A delivery's part in progress, read from its files."""
 
     feed: Feed
     table: Table
     part: DeliveryPart
 
     def pieces(self) -> Iterator[_Piece]:
-        """Read piece by piece; Rejection where it cannot be, or has changed since."""
+        """Read piece by piece; Rejection if that fails, or a file has changed since."""
         for file in self.part.files:
             path = self.feed.source / file.path
             _refuse_other(path, file)
@@ -215,7 +215,7 @@ class _PartReader:
         )
 
     def _parted(self, file: FilePart, piece: TuplePiece) -> _Piece:
-        """Divide tuples from what is too far ahead of the clock, and both from what is no tuple."""
+        """Divide tuples from what is too far ahead of the clock, and both from malformed rows."""
         ts = piece.times[0]
         has_clock = self.feed.clock_column is not None
         clock = piece.times[1] if has_clock else np.int64(self.part.found_at)
@@ -294,7 +294,7 @@ class _PartReader:
 
 
 def _marks(piece: TuplePiece) -> pa.BooleanArray:
-    """Lay out which tuples take their streams out of sets: true, or null."""
+    """Make the column of tuples that remove their streams from sets: true, or null."""
     if piece.deleted is None or not piece.deleted.any():
         return pa.nulls(len(piece.line), pa.bool_())
     return pa.array(piece.deleted, mask=~piece.deleted)
@@ -307,7 +307,7 @@ def _only(piece: TuplePiece, lines: Runs) -> TuplePiece:
 
 
 def _among(line: Int64s, lines: Runs) -> Int64s:
-    """Give the places of the lines that lie in one of the runs."""
+    """Find the lines that are in one of the runs; give their places."""
     if not len(lines):
         return np.empty(0, np.int64)
     firsts, lasts = np.array(lines, np.int64).T
@@ -316,7 +316,7 @@ def _among(line: Int64s, lines: Runs) -> Int64s:
 
 
 def _refuse_other(path: Path, file: FilePart) -> None:
-    """Refuse a file that is gone, or no longer as it was when it was found."""
+    """Refuse a file that is gone, or has changed since it was found."""
     try:
         now = path.stat()
     except OSError as failure:
@@ -334,7 +334,7 @@ def _refuse_other(path: Path, file: FilePart) -> None:
 
 
 def _in_words(failure: Exception, path: str, name: str) -> str:
-    """Give the reader's words, with the file named as the ledger does."""
+    """Give the reader's message, with the file named as in the ledger."""
     if isinstance(failure, Faults):
         return "\n".join(
             str(replace(fault, source=name) if fault.source == path else fault)

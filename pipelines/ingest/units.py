@@ -4,7 +4,7 @@ A unit is what one task reads and writes. The data files of a unit hold its rows
 a large delivery only that delivery's: so a delivery that turns out unreadable is refused whole, and
 no row of another with it.
 
-Law: how deliveries are cut changes which files the rows stand in, never which rows there are.
+Law: how deliveries are cut changes which files the rows are in, never which rows there are.
 """
 
 import json
@@ -34,11 +34,11 @@ class FilePart:
     """What is to be read of one file.
 
     place   its place among the delivery's files
-    size, mtime  as it was when it was found; mtime None: nobody asks
+    size, mtime  as it was when found; mtime None: not compared
     groups  first row group and the one after the last, of a Parquet file; None: all
     lines   the rows to take, in runs; None: all
-    fixed   columns whose text stands beside the file, as a Delta table's log has them
-    columns those of the table that the file belongs to: one that it lacks is null
+    fixed   columns whose text is outside the file, as in a Delta table's log
+    columns those of the file's table: one that the file lacks is null
     """
 
     place: int
@@ -71,13 +71,13 @@ class ReadUnit:
     parts: tuple[DeliveryPart, ...]
 
     def to_json(self) -> str:
-        """Give it as a task."""
+        """Encode it as a task."""
         feed = {**asdict(self.feed), "source": str(self.feed.source)}
         return json.dumps({**asdict(self), "feed": feed})
 
     @classmethod
     def from_json(cls, text: str) -> "ReadUnit":
-        """Read it back."""
+        """Decode it."""
         fields = json.loads(text)
         feed = fields["feed"]
         fields["feed"] = Feed(
@@ -114,14 +114,14 @@ class ReadJob:
         return sum(file.size for file in self.files)
 
     def part(self, files: Sequence[FilePart]) -> DeliveryPart:
-        """Give what is to be read of it, or some of that."""
+        """Give all that is to be read of it, or a part of that."""
         return DeliveryPart(self.delivery.n, self.delivery.found_at, tuple(files))
 
 
 def cut(
     root: Path, feed: Feed, buckets: int, jobs: Sequence[ReadJob], slots: int
 ) -> list[ReadUnit]:
-    """Cut one feed's deliveries into units for so many tasks at once."""
+    """Cut one feed's deliveries into units for this many parallel tasks."""
     small = [(job, job.size) for job in jobs if job.size <= SMALL]
     large = [job for job in jobs if job.size > SMALL]
     most = _between(-(-sum(size for _, size in small) // slots), LEAST_SHARED, SMALL)

@@ -1,4 +1,4 @@
-"""Where the rows of a unit go: tuples to a file for each share of the streams, the rest aside.
+"""Where the rows of a unit go: tuples to one file per share of the streams, others to quarantine.
 
 Law: rows are in a file in the order in which they were added. A unit of few rows makes one mixed
 file, so that a trickle of small deliveries does not become a flood of small files.
@@ -29,7 +29,7 @@ class TupleFiles:
     """A unit's tuples on their way to files; FEW rows and a row group a bucket in memory."""
 
     def __init__(self, folder: Path, table: Table, buckets: int) -> None:
-        """Begin without a file."""
+        """Begin without files."""
         self.folder = folder
         self.table = table
         self.buckets = buckets
@@ -39,7 +39,7 @@ class TupleFiles:
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        """Take rows from here on."""
+        """Add rows."""
         return self
 
     def __exit__(
@@ -57,7 +57,7 @@ class TupleFiles:
         self._open.__exit__(kind, error, trace)
 
     def add(self, rows: pa.Table) -> None:
-        """Take tuples, their stream ids coded; (measured) 0.2 µs a row."""
+        """Add tuples, their stream ids coded; (measured) 0.2 µs a row."""
         if rows.num_rows == 0:
             return
         self._rows += rows.num_rows
@@ -75,7 +75,7 @@ class TupleFiles:
             self._part(pa.concat_tables(buffer))
 
     def _part(self, rows: pa.Table) -> None:
-        """Add each row to the file of its bucket; each file gets only the names of its own."""
+        """Add each row to the file of its bucket; each file gets only its own stream ids."""
         coded = dictionary_of(rows["stream_id"])
         names = coded.dictionary.cast(pa.string())
         bucket = buckets_of(names, self.buckets).astype(np.uint16)

@@ -19,14 +19,14 @@ Files = Callable[[], Sequence[DataFile]]
 
 
 class Conflict(Exception):
-    """The version that was to be made exists already."""
+    """The version to be made exists already."""
 
 
 class Unknown(Exception):
-    """Nobody can say whether the commit came through: the log will.
+    """It is unknown whether the commit succeeded: the log will tell.
 
-    `failed` is what the disk said, if it was the disk: if the commit is not there, trying again
-    at once helps nobody.
+    `failed` is the disk's error, if it was the disk: if the commit is not there, trying again
+    immediately is of no use.
     """
 
     def __init__(self, message: str = "", failed: StorageError | None = None) -> None:
@@ -36,7 +36,7 @@ class Unknown(Exception):
 
 
 class Tables(Protocol):
-    """What the protocol needs of a lake's tables."""
+    """The operations on a lake's tables that the protocol needs."""
 
     def version(self, name: str) -> int:
         """Give the newest version."""
@@ -47,16 +47,16 @@ class Tables(Protocol):
         ...
 
     def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
-        """Make the version after `at`; Conflict if it exists, Unknown if nobody knows."""
+        """Make the version after `at`; Conflict if it exists, Unknown if that is unclear."""
         ...
 
 
 class Diverged(LakeError):
-    """A commit was found that should be this one, with other rows."""
+    """An existing commit has this evidence, but other rows."""
 
 
 def append_once(tables: Tables, name: str, evidence: Evidence, files: Files, since: int) -> bool:
-    """Commit files to a table unless their evidence is there; say whether it had to be done.
+    """Commit files to a table unless their evidence is there; say whether they had to be committed.
 
     `since` is a version before which the commit cannot be. `files` is called once, when needed.
     """

@@ -2,8 +2,8 @@
 
 Parquet's own checksums cover the bytes of each page and nothing else: page headers, the footer with
 its statistics, and the metadata between pages are not covered, and one bit there can give wrong
-rows. So a file of ours carries the CRC-32 of all its bytes in its name, and thus in the Delta log:
-`part-<id>-<crc>.parquet`. For files that delta-rs wrote anew (OPTIMIZE, DELETE) the table's folder
+rows. So a file of ours carries the CRC-32 of all its bytes in its name, and so in the Delta log:
+`part-<id>-<crc>.parquet`. For files that delta-rs rewrote (OPTIMIZE, DELETE) the table's folder
 has a `_sums.json`, by path.
 
 Law: rows of a file with a recorded checksum are used only if its bytes are those that were written.
@@ -45,7 +45,7 @@ class SummedFile:
         self._file = path.open("xb", buffering=PIECE)
 
     def __enter__(self) -> Self:
-        """Take bytes from here on."""
+        """Write bytes, and add them to the checksum."""
         return self
 
     def __exit__(
@@ -58,7 +58,7 @@ class SummedFile:
         self.close()
 
     def write(self, data: bytes) -> int:
-        """Write bytes; an error of the system names the file."""
+        """Write bytes; a system error names the file."""
         self.crc = zlib.crc32(data, self.crc)
         self.size += len(data)
         with naming(self.path):

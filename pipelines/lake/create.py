@@ -1,4 +1,4 @@
-"""How a table comes into being: by its declaration, before its first row.
+"""How a table comes into being: from its declaration, before its first row.
 
 Law: NOT NULL, constraints and comments hold from the first row on, in any engine that writes. The
 tables are plain: no deletion vectors, no column mapping, classic checkpoints, so that every engine
@@ -49,7 +49,7 @@ def make_table(folder: Path, table: Table) -> str:
 
 
 def refuse_other_axes(delta: DeltaTable, table: Table) -> None:
-    """Refuse a feed whose axes are not those of its table: boxes go by their order.
+    """Refuse a feed whose axes are not those of its table: boxes depend on their order.
 
     Columns that came with a later format may be missing: `add_columns` puts them last.
     """
@@ -80,7 +80,7 @@ def add_columns(delta: DeltaTable, table: Table) -> None:
         delta.alter.add_columns([_field(column) for column in fresh])
     except OSError:
         raise
-    except Exception as why:  # delta-rs raises its bare Exception where a column's name is damaged
+    except Exception as why:  # delta-rs raises a bare Exception if a column's name is damaged
         raise LakeError(
             f"the table '{table.name}' lacks columns and cannot be given them: {why}. Its log is "
             "damaged: restore the table from a copy of the lake"
@@ -88,7 +88,7 @@ def add_columns(delta: DeltaTable, table: Table) -> None:
 
 
 def add_action(file: DataFile) -> AddAction:
-    """Give a data file as the log names it."""
+    """Give a data file as the log describes it."""
     return AddAction(
         path=file.path,
         size=file.size,

@@ -1,7 +1,7 @@
-"""Data files of a table: written by whoever has the rows, committed by the driver alone.
+"""Data files of a table: written by any process, committed by the driver alone.
 
-Law: a file that no commit names does not exist for any reader; so a worker may die, repeat itself
-or be a zombie, and no row comes or goes. Statistics are exact, so that readers pass files over. The
+Law: a file that no commit names does not exist for any reader; so a worker may die, repeat its work
+or be a zombie, and no row comes or goes. Statistics are exact, so that readers skip files. The
 name of a file carries the checksum of its bytes (`sums`).
 """
 
@@ -27,7 +27,7 @@ from schemas.table import TIME, Table
 
 ROW_GROUP = 1 << 17
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-LONGEST = 1 << 10  # no longer text is worth a statistic
+LONGEST = 1 << 10  # longer texts get no statistics
 
 
 @dataclass(frozen=True)
@@ -41,12 +41,12 @@ class DataFile:
     stats: str
 
     def as_json(self) -> dict[str, Any]:
-        """Lay it out for a task's answer."""
+        """Encode it for a task's answer."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "DataFile":
-        """Take it back."""
+        """Decode it."""
         return cls(**fields)
 
     def overlaps(self, column: str, first: int, last: int) -> bool:
@@ -70,7 +70,7 @@ def _parsed(stats: str) -> dict[str, Any]:
 
 
 def lost_file(table: str, path: str, why: Exception) -> FencepostError:
-    """Make the error of a data file that a table names and nobody can read."""
+    """Make the error of a data file that a table names but that cannot be read."""
     failed = storage_error(why, f"{table}/{path}", ours=True)
     if failed is not None:
         return failed
@@ -82,7 +82,7 @@ def lost_file(table: str, path: str, why: Exception) -> FencepostError:
 
 
 def compare(root: Path, table: str, path: str) -> bool:
-    """Compare a data file with its checksum, in words; say whether one was recorded. O(bytes)."""
+    """Compare a data file with its checksum; say whether one was recorded. O(bytes)."""
     try:
         return verify(root / table, path)
     except OSError as why:
@@ -159,7 +159,7 @@ class GrowingFile:
         self._written: list[pq.FileMetaData] = []
 
     def __enter__(self) -> Self:
-        """Take rows from here on."""
+        """Append rows."""
         return self
 
     def __exit__(
@@ -168,7 +168,7 @@ class GrowingFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Close the file; one that failed half-way is deleted, and nobody will name it."""
+        """Close the file; one that failed half-way is deleted, and no commit names it."""
         try:
             if kind is None:
                 self._finish()
@@ -179,7 +179,7 @@ class GrowingFile:
             self._abandon()
 
     def add(self, rows: pa.Table) -> None:
-        """Put rows behind those that are there; the partition columns may be among theirs."""
+        """Append rows; the partition columns may be among theirs."""
         self._buffer.append(_fitted(rows, self.table.in_files))
         self._rows += rows.num_rows
         if self._rows >= ROW_GROUP // 2:
@@ -203,7 +203,7 @@ class GrowingFile:
         self.path, self._size = named(self.path, self._file.crc), self._file.size
 
     def _abandon(self) -> None:
-        """Delete what was written; what failed first is what is reported, not what this meets."""
+        """Delete what was written; the first error is reported, not one that occurs here."""
         if self._writer is not None:
             self._writer.is_open = False  # else it would write its footer when it is forgotten
             self._writer = None
@@ -235,7 +235,7 @@ class GrowingFile:
 
 
 def _fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Give the columns of the schema in its order; text stays dictionary-coded where it is."""
+    """Give the columns of the schema in its order; coded text stays coded."""
     columns, fields = [], []
     for field in schema:
         column = rows[field.name]
@@ -247,7 +247,7 @@ def _fitted(rows: pa.Table, schema: pa.Schema) -> pa.Table:
 
 
 def _repetitive(rows: pa.Table) -> list[str]:
-    """Name the columns whose values return: numbers of rows and doubles would only cost time."""
+    """Name the columns with repeated values: row numbers and doubles would only cost time."""
     kinds = (pa.int64(), TIME, pa.float64())
     often = ("arrival", "epoch", "n", "registry_version")
     return [f.name for f in rows.schema if f.type not in kinds or f.name in often]
@@ -300,7 +300,7 @@ def _bounds(
 
 
 def _stat(value: object, *, up: bool) -> object:
-    """Write one bound as Delta does: times in milliseconds, never tighter than the truth."""
+    """Write one bound as Delta does: times in milliseconds, never tighter than the values."""
     if isinstance(value, datetime):
         us = value.microsecond
         ms = -(-us // 1000) if up else us // 1000

@@ -1,7 +1,7 @@
-"""What a commit says of itself, in the `userMetadata` of its commit info: the proof of it.
+"""What a commit records of itself, in the `userMetadata` of its commit info: its proof.
 
-Law: of one `what` and one `plan` a table holds at most one commit. Whoever is not sure whether a
-commit came through looks for its evidence, and does nothing else.
+Law: a table holds at most one commit per `what` and `plan`. A process that is not sure whether a
+commit succeeded looks for its evidence, and does nothing else.
 """
 
 import json
@@ -17,9 +17,9 @@ class Evidence:
     """One commit of ours.
 
     what        plan, ingest, registry, evaluate, done, …: the step
-    plan        names the plan that it carries out
-    lane, first, last, generation   the epochs, or the numbers of arrivals, that it is about
-    rows, hash  how many rows it brought, and the sum of their hashes, whatever their order
+    plan        the name of the plan that it carries out
+    lane, first, last, generation   the epochs, or the numbers of arrivals, that it covers
+    rows, hash  how many rows it brought, and the sum of their hashes, in any order
     """
 
     what: str
@@ -33,7 +33,7 @@ class Evidence:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What makes it unique in its table."""
+        """Its key, unique within a table."""
         return self.what, self.plan
 
     def to_json(self) -> str:
@@ -42,7 +42,7 @@ class Evidence:
 
     @classmethod
     def from_json(cls, text: str | None) -> "Evidence | None":
-        """Read userMetadata; None where the commit is none of ours."""
+        """Read userMetadata; None if the commit is not ours."""
         try:
             fields = json.loads(text or "")
         except ValueError:

@@ -1,4 +1,4 @@
-"""How a lake lies on disk: its note, its logs, and what of them must be whole before it is used."""
+"""The files of a lake: its note, its logs, and what must be intact before it is used."""
 
 import json
 import re
@@ -37,7 +37,7 @@ def this_format() -> int:
 
 @dataclass(frozen=True)
 class Note:
-    """What a lake says of itself: its format, its shares of streams, the ids of its tables."""
+    """The note of a lake: its format, its shares of streams, the ids of its tables."""
 
     format: int
     buckets: int
@@ -45,7 +45,7 @@ class Note:
 
     @classmethod
     def read(cls, root: Path) -> "Note":
-        """Read it; refuse what is no lake, and a lake of a newer format."""
+        """Read it; refuse a folder that is no lake, and a lake of a newer format."""
         try:
             fields = json.loads((root / NOTE).read_text())
             note = cls(int(fields["format"]), int(fields["buckets"]), dict(fields["ids"]))
@@ -70,22 +70,22 @@ class Note:
         return Note(self.format, self.buckets, {**self.ids, name: table_id})
 
     def upgraded(self) -> "Note":
-        """Say that the lake has all that this format adds."""
+        """Record that the lake has all that this format adds."""
         return Note(FORMAT, self.buckets, self.ids)
 
     @property
     def check(self) -> str:
-        """The checksum of what it says."""
+        """The checksum of its content."""
         return f"{zlib.crc32(json.dumps(asdict(self), sort_keys=True).encode()):08x}"
 
     def write(self, root: Path) -> None:
-        """Write it in the place of the one before."""
+        """Write it, replacing the one before."""
         fields = {**asdict(self), CHECK: self.check}
         replace_text(root / NOTE, json.dumps(fields, indent=1) + "\n")
 
 
 def refuse_bad_root(root: Path) -> None:
-    """Refuse a place that other engines cannot read, or that is somebody else's."""
+    """Refuse a place that other engines cannot read, or that is not ours."""
     if not READABLE.fullmatch(str(root)):
         odd = "".join(sorted(set(READABLE.sub("", str(root)))))
         raise LakeError(
@@ -99,12 +99,12 @@ def refuse_bad_root(root: Path) -> None:
 
 
 def _is_ours(part: Path) -> bool:
-    """Tell the remains of an interrupted creation from what is somebody else's."""
+    """Tell the remains of an interrupted creation from files that are not ours."""
     return part.name.startswith((".", "_")) or (part / "_delta_log").is_dir()
 
 
 def open_table(folder: Path) -> DeltaTable:
-    """Open a Delta table; say in words why it cannot be."""
+    """Open a Delta table; LakeError says why it cannot be opened."""
     try:
         return DeltaTable(str(folder))
     except BaseException as why:
@@ -120,7 +120,7 @@ def oldest_commit(folder: Path) -> int:
 
 
 def commit_path(folder: Path, version: int) -> Path:
-    """Say where the commit of a version lies."""
+    """Give the path of a version's commit."""
     return folder / "_delta_log" / f"{version:0{VERSION_DIGITS}}.json"
 
 
@@ -129,7 +129,7 @@ def checkpointed(folder: Path) -> int:
     try:
         return int(json.loads((folder / "_delta_log" / "_last_checkpoint").read_text())["version"])
     except (FileNotFoundError, ValueError, KeyError, TypeError):
-        return -1  # a torn one as well: readers look for checkpoints by name, then
+        return -1  # a torn one counts as none: readers then look for checkpoints by name
 
 
 def read_commit(folder: Path, version: int) -> list[dict[str, Any]] | None:
@@ -157,7 +157,7 @@ def user_metadata(folder: Path, version: int) -> str | None:
 
 
 def refuse_torn(folder: Path) -> None:
-    """Refuse a table whose last commit is cut off or restored it, or whose log is a link."""
+    """Refuse a table whose last commit is cut off or a restore, or whose log is a link."""
     if (folder / "_delta_log").is_symlink():
         raise LakeError(
             f"{folder / '_delta_log'} is a link, where a folder was expected: whoever can write "
@@ -191,7 +191,7 @@ def _torn(folder: Path, version: int) -> LakeError:
 
 
 def file_of(add: Mapping[str, Any], table: Table) -> DataFile:
-    """Take a file from the action that adds it to a table."""
+    """Read a file from the action that adds it to a table."""
     said = json.loads(add.get("stats") or "{}")
     bounds = {side: _kept(said.get(side) or {}, table) for side in _SIDES}
     values = add.get("partitionValues") or {}
@@ -241,7 +241,7 @@ def _bounds(actions: pa.Table, table: Table) -> list[str]:
 
 
 def _kept(values: Mapping[str, Any], table: Table) -> dict[str, Any]:
-    """Keep of the statistics what the lake itself asks for: whole numbers, and whose rows."""
+    """Keep the statistics that the lake uses: whole numbers, and the names of lanes."""
     return {
         column.name: values[column.name]
         for column in table.columns

@@ -2,12 +2,12 @@
 
 The lock is a POSIX record lock on `_lock`: the kernel frees it with the process, however that ends.
 It belongs to a process, not to a thread, and closing any descriptor of the file gives it up; so in
-front of it stands a lock of this process, and nobody else opens `_lock`. Who holds it is written
-beside it, in `_lock.json`; who waits leaves a ticket in `_waiting/`. Readers take no lock. All who
-write are in here, so what a disk refuses them is recognised here.
+front of it is a lock of this process, and no other code opens `_lock`. The holder is noted
+beside it, in `_lock.json`; processes that wait leave tickets in `_waiting/`. Readers take no
+lock. All writers are in here, so disk errors of theirs are recognised here.
 
-Law: no two holders at a time, in one process or several. What the files beside it say is for people
-and for courtesy alone: whether one may write depends on the lock only.
+Law: no two holders at a time, in one process or several. The files beside it are for people
+and for courtesy alone: the right to write depends on the lock only.
 """
 
 import fcntl
@@ -45,10 +45,10 @@ _tickets = itertools.count(1)
 class Holder:
     """A process that holds the lock or waits for it.
 
-    command  what it does, in words
+    command  what it does, as text
     since    µs
     born     when the process began, as the system counts; None: unknown. Process ids come again
-    until    of one that waits: when it gives up, µs
+    until    for one that waits: when it gives up, µs
     """
 
     pid: int
@@ -68,7 +68,7 @@ class Holder:
 
     @classmethod
     def read(cls, path: Path) -> "Holder | None":
-        """Read what a process wrote of itself; None if it is gone, or no such thing."""
+        """Read what a process wrote about itself; None if it is gone, or the file is invalid."""
         try:
             said: Mapping[str, Any] = json.loads(path.read_bytes())
             return cls(
@@ -84,7 +84,7 @@ class Holder:
 
     @property
     def lives(self) -> bool:
-        """Whether the process is there still; one on another host is believed."""
+        """Whether the process still exists; one on another host is assumed to."""
         if self.until is not None and self.until < _now():
             return False
         if self.host != socket.gethostname():
@@ -98,7 +98,7 @@ class Holder:
         return self.born == _born(self.pid)
 
     def __str__(self) -> str:
-        """Say who it is."""
+        """Describe it for people."""
         words = f"`{shortened(self.command, 200)}` (process {self.pid} on {shortened(self.host)})"
         return f"{words} since {format_instant(self.since)[:19]}Z"
 
@@ -109,12 +109,12 @@ class Holder:
 
 @dataclass(frozen=True)
 class Lock:
-    """The lock of a lake, while this process has it."""
+    """The lock of a lake, acquired by this process."""
 
     root: Path
 
     def wanted(self) -> bool:
-        """Say whether someone alive waits for it; takes away the tickets of the dead."""
+        """Say whether someone alive waits for it; deletes the tickets of dead processes."""
         for ticket in (self.root / WAITING).glob("*.json"):
             waiter = Holder.read(ticket)
             if waiter is not None and waiter.lives:
@@ -125,9 +125,9 @@ class Lock:
 
 @contextmanager
 def hold(root: Path, command: str, timeout: float = 30.0) -> Iterator[Lock]:
-    """Hold the lock of a lake; LockedError if it is not to be had in `timeout` seconds.
+    """Lock a lake while the block runs; LockedError if that takes more than `timeout` seconds.
 
-    `command` says to others in words what is being done. One thread cannot lock it twice.
+    `command` describes the work to other processes. One thread cannot lock it twice.
     """
     front, lock = _acquired(root, command, timeout)
     try:
@@ -184,7 +184,7 @@ def _front(root: Path) -> threading.Lock:
 
 
 def _tried(root: Path, front: threading.Lock, command: str) -> int | None:
-    """Try once to take both locks and sign for them; None where another has one."""
+    """Try once to acquire both locks and sign for them; None if another has one."""
     if not front.acquire(blocking=False):
         return None
     try:
@@ -204,7 +204,7 @@ def _tried(root: Path, front: threading.Lock, command: str) -> int | None:
 
 
 def _record_lock(path: Path) -> int | None:
-    """Open and lock the file. To close it again is harmless: this process has no lock on it."""
+    """Open and lock the file. Closing it again is harmless: this process has no lock on it."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     try:
         fcntl.lockf(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,15 +1,15 @@
 """A table's Delta log, read as it grows: its version, its files, and what its commits say.
 
-The table is opened once, by delta-rs. After that only the commits made since are read, each once:
+The table is opened once, by delta-rs. After that only the commits made since are read, once each:
 whether there is a next one is a look at one file name, however long the log is. A commit of ours is
-a file that is linked into its place, which fails where the place is taken.
+a file that is linked into its place, which fails if that place exists.
 
 Each of our commits carries a seal: a checksum of what the table then consists of, its schema and
 each file with its statistics. So a flipped byte in the log or a checkpoint is noticed, whichever
-engine would have read over it. Commits of other programs carry none; the next of ours seals them.
+engine would have missed it. Commits of other programs carry none; the next of ours seals them.
 
-Law: what `refresh` gives is the newest version for every reader. Of two who commit the same version
-one succeeds, and the other has Conflict. A log that does not add up to its seal is refused.
+Law: `refresh` gives the newest version, as any reader sees it. If two commit the same version
+one succeeds, and the other gets Conflict. A log that does not add up to its seal is refused.
 """
 
 import json
@@ -53,7 +53,7 @@ READER, WRITER = 1, 3
 
 @dataclass(frozen=True)
 class Rearranged:
-    """A commit that put the same rows into other files."""
+    """A commit that moved the same rows into other files."""
 
     gone: frozenset[str]
     came: frozenset[str]
@@ -63,7 +63,7 @@ class Log:
     """The log of one table. Not for several threads at once."""
 
     def __init__(self, folder: Path, table: Table, delta: DeltaTable) -> None:
-        """Begin with a table as it was opened."""
+        """Begin with a table as opened."""
         self.folder = folder
         self.table = table
         self.version = -1
@@ -99,7 +99,7 @@ class Log:
         self._commit(at, "OPTIMIZE", {}, actions, None)
 
     def seal(self) -> None:
-        """Seal what another program's commit left, by a commit that changes nothing else."""
+        """Seal what another program committed, by a commit that changes nothing else."""
         at = self.refresh()
         actions = layout.read_commit(self.folder, at) or ()
         sealed = any(SEAL in action.get("commitInfo", {}) for action in actions)
@@ -107,7 +107,7 @@ class Log:
             self._commit(at, "SEAL", {}, [], None)
 
     def rearranged(self, since: int) -> list[Rearranged] | None:
-        """Give the rearrangements after so many of them; None where some are forgotten."""
+        """Give the rearrangements after the first `since`; None if some are forgotten."""
         missed = self._rearrangements - since
         if not 0 <= missed <= len(self._rearranged):
             return None
@@ -115,7 +115,7 @@ class Log:
 
     @property
     def rearrangements(self) -> int:
-        """How many were read so far."""
+        """The number of rearrangements read so far."""
         return self._rearrangements
 
     def _open(self) -> None:
@@ -152,7 +152,7 @@ class Log:
             self._rearrangements += 1
 
     def _after(self, gone: Iterable[str], came: Iterable[DataFile]) -> int:
-        """Give the sum of the files' digests once some are gone and others came. O(those)."""
+        """Give the sum of the files' digests after some were removed and others added. O(those)."""
         fresh = {file.path: file for file in came}
         lost = [self.files[path] for path in {*gone, *fresh} if path in self.files]
         return self._sum - sum(map(_digest, lost)) + sum(map(_digest, fresh.values()))
@@ -161,7 +161,7 @@ class Log:
         return f"{(total + self._schema) % 2**64:016x}"
 
     def _refuse_broken_seal(self, actions: Sequence[Action]) -> None:
-        """Refuse a table that is not what its newest commit says that it is."""
+        """Refuse a table that differs from the seal of its newest commit."""
         for action in actions:
             said = action.get("commitInfo", {}).get(SEAL)
             if said is not None and said != self._seal(self._sum):
@@ -200,7 +200,7 @@ class Log:
 
 
 def replaced_by(actions: Sequence[Action]) -> set[str]:
-    """Name the files that a commit of ours put together; none where it was another commit."""
+    """Name the files that our commit compacted; none if it is another commit."""
     infos = [action["commitInfo"] for action in actions if "commitInfo" in action]
     if not any(info.get("engineInfo") == ENGINE for info in infos):
         return set()
@@ -208,9 +208,9 @@ def replaced_by(actions: Sequence[Action]) -> set[str]:
 
 
 def publish(path: Path, text: str, *, fsync: bool = False) -> None:
-    """Make a file that is whole or not there; Conflict where there is one of its name.
+    """Write a file that is whole or absent; Conflict if one of its name exists.
 
-    `fsync`: it survives a power cut.
+    `fsync`: the file survives a power cut.
     """
     passing = path.with_name(f"_commit_{uuid.uuid4().hex}.json.tmp")  # as delta-rs calls its own
     try:
@@ -221,7 +221,7 @@ def publish(path: Path, text: str, *, fsync: bool = False) -> None:
 
 
 def refuse_cleaned(folder: Path, version: int) -> LakeError:
-    """Make the error of a commit that may be evidence, and is gone."""
+    """Make the error of a missing commit that may be evidence."""
     return LakeError(
         f"commit {version} of the table '{folder.name}' is no longer in its log, and something "
         "that was begun before it is not done: nobody can say whether its rows were committed. "

@@ -1,9 +1,9 @@
 """The one sequence of the lake: every delivery and every registry commit takes the next number.
 
 A number is assigned by a `planned` row of `arrivals`, by compare-and-set, before anything else is
-written; later a second row says what came of it, done or refused.
+written; later a second row gives the outcome, done or refused.
 
-Law: numbers are assigned once and rise by one. Of one plan there is one conclusion, however often
+Law: numbers are assigned once and rise by one. A plan has one conclusion, however often
 it is made.
 """
 
@@ -25,7 +25,7 @@ ARRIVALS = "arrivals"
 
 
 def latest(arrivals: pa.Table) -> pa.Table:
-    """Give the row of each number that counts: its conclusion, else its plan. In order of n."""
+    """Give the current row of each number: its conclusion, else its plan. In order of n."""
     concluded = pc.not_equal(arrivals["state"], PLANNED).to_numpy()
     numbers = arrivals["n"].to_numpy()
     order = np.lexsort((concluded, numbers))
@@ -39,7 +39,7 @@ class Numbers:
     newest = 0
 
     def add(self, rows: pa.Table) -> None:
-        """Take rows that came to the ledger."""
+        """Add rows of the ledger."""
         self.newest = max(self.newest, pc.max(rows["n"]).as_py() or 0)
 
 
@@ -48,7 +48,7 @@ def take_numbers(
 ) -> pa.Table:
     """Plan arrivals under the next numbers; give their rows as the ledger has them.
 
-    `make` is given the first free number, lays out the rows of `arrivals` from there on, and is
+    `make` gets the first free number, makes the rows of `arrivals` from there on, and is
     called again where another writer was first. What it reads of the ledger meanwhile is no older
     than the number.
     """
@@ -73,7 +73,7 @@ def take_numbers(
 def conclude(
     store: Store, plan: str, lane: str, rows: Sequence[Mapping[str, Any]], since: int
 ) -> None:
-    """Say once what came of a plan: its rows of `arrivals`, each now done or refused.
+    """Record once the outcome of a plan: its rows of `arrivals`, each now done or refused.
 
     `since` is a version of `arrivals` from before the plan.
     """

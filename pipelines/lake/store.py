@@ -2,11 +2,11 @@
 
 Every commit is made here, in the driver's process, by compare-and-set: it names the version that it
 makes, and fails if that version exists. So no JVM ever commits, what a zombie does too late fails,
-and epochs are right even without the lock. What lands and what is registered is looked up before it
-is planned, and there the lock is needed. (Measured) 3 ms a commit; through Spark 0.4 s.
+and epochs are right even without the lock. Landed files and registrations are looked up before they
+are planned, and that needs the lock. (Measured) 3 ms a commit; through Spark 0.4 s.
 
-Law: what `append` returned from is in the table for every reader; what it raised Conflict from is
-not. A lake is brought to this format by who holds it to write; who reads changes nothing.
+Law: what `append` has returned is in the table for every reader; what raised Conflict is
+not. A writer upgrades a lake to this format; a reader changes nothing.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -42,10 +42,10 @@ T = TypeVar("T")
 
 
 class Fold(Protocol):
-    """What the rows of a ledger come to, in whatever order they come."""
+    """A value computed from the rows of a ledger, in any order."""
 
     def add(self, rows: pa.Table) -> None:
-        """Take rows that came."""
+        """Add rows."""
         ...
 
 
@@ -80,7 +80,7 @@ class Store:
     """The tables of a lake. Not for several threads at once."""
 
     def __init__(self, root: Path, tables: Mapping[str, Table], note: layout.Note) -> None:
-        """Take a lake as its note says it is, and look at nothing."""
+        """Use the lake of this note; no table is opened."""
         self.root = root
         self.tables = dict(tables)
         self.buckets = note.buckets
@@ -107,7 +107,7 @@ class Store:
     def open(cls, root: Path, tables: Mapping[str, Table], *, fsync: bool = False) -> "Store":
         """Open a lake to write to it, with its lock; refuse what `to_read` refuses.
 
-        A feed that is new gets its table, and what an older format had not is made: the tables, the
+        A new feed gets its table, and what an older format lacks is created: the tables, the
         columns, and last the format in the note. `fsync`: commits survive a power cut.
         """
         note = layout.Note.read(root)
@@ -131,7 +131,7 @@ class Store:
         """Open a lake to read it, without the lock; nothing of it is changed.
 
         A table that is not there yet has no rows, a column nulls. Refused are a newer format, a
-        torn commit, a table dropped and made anew. 1 ms a table.
+        torn commit, a table dropped and recreated. 1 ms a table.
         """
         note = layout.Note.read(root)
         store = cls(root, tables, note)
@@ -153,7 +153,7 @@ class Store:
             refuse_other_axes(delta, table)
 
     def folder(self, name: str) -> Path:
-        """Say where a table lies."""
+        """Give a table's folder."""
         return self.root / name
 
     def version(self, name: str) -> int:
@@ -161,7 +161,7 @@ class Store:
         return NO_VERSION if name in self._absent else self.log(name).refresh()
 
     def evidence(self, name: str, after: int) -> list[Evidence]:
-        """Read what the commits after a version say of themselves; each of them has to be there."""
+        """Read the evidence of the commits after a version; each must exist."""
         found = []
         newest = self.version(name)
         for version in range(after + 1, newest + 1):
@@ -193,7 +193,7 @@ class Store:
     def _append_by_delta(
         self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence
     ) -> None:
-        """Commit to a table to which another program gave more than our own commits know of."""
+        """Commit to a table with features that our own commits do not support."""
         delta, table = self.delta(name), self.tables[name]
         path = layout.commit_path(self.folder(name), at + 1)
         try:
@@ -230,7 +230,7 @@ class Store:
         return self._read(self.tables[name], file)
 
     def write(self, name: str, rows: pa.Table) -> list[DataFile]:
-        """Write data files, which nobody sees until they are committed."""
+        """Write data files, invisible until they are committed."""
         return write_files(self.folder(name), self.tables[name], rows)
 
     def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> list[DataFile]:
@@ -238,7 +238,7 @@ class Store:
         return self.write(name, self.as_table(name, rows))
 
     def as_table(self, name: str, rows: Sequence[Mapping[str, Any]]) -> pa.Table:
-        """Lay rows out under a table's schema; a column that is not named is null."""
+        """Arrange rows by a table's schema; a column that is not named is null."""
         schema = self.tables[name].arrow
         return pa.Table.from_pylist([dict(row) for row in rows], schema)
 
@@ -262,7 +262,7 @@ class Store:
         return pa.concat_tables([table.arrow.empty_table(), *pieces.values()])
 
     def some_columns(self, name: str, names: Sequence[str]) -> pa.Table:
-        """Read a few columns of a table, and no more of its files than these; once a file."""
+        """Read a few columns of a table, and nothing else of its files; once per file."""
         table, wanted = self.tables[name], (name, *names)
         known = {**self._some.get(wanted, {}), **self._pieces.get(name, {})}
         schema = pa.schema([table.arrow.field(each) for each in names])
@@ -276,10 +276,10 @@ class Store:
         return pa.concat_tables([schema.empty_table(), *pieces.values()])
 
     def fold(self, name: str, begin: Callable[[], F]) -> F:
-        """Give what the rows of a ledger come to; only those that came since are read.
+        """Give the value of a ledger's rows; only new ones are read.
 
-        So a lake that was written to a million times costs a run no more than what is new. The same
-        rows in other files are no news.
+        So a lake that was written to a million times costs a run only the new rows. The same
+        rows in other files are not new.
         """
         files = {file.path: file for file in self.files(name)}
         folded = self._folded.get((name, begin))
@@ -323,7 +323,7 @@ class Store:
                 columns.append(pa.repeat(value, read.num_rows))
             elif field.name in read.column_names:
                 columns.append(read[field.name].cast(field.type))
-            else:  # a column that came later
+            else:  # a column added later
                 columns.append(pa.nulls(read.num_rows, field.type))
         return pa.table(columns, schema=schema)
 
@@ -340,7 +340,7 @@ class Store:
         return delta
 
     def reader_version(self, name: str) -> int:
-        """Say what a reader of a table has to know: more than 1, and it is not plain files."""
+        """Give a table's reader version: above 1, it is not plain files."""
         log = self.log(name)
         log.refresh()
         return log.reader_version
@@ -353,10 +353,10 @@ class Store:
         return self._logs[name]
 
     def rewrite(self, name: str, change: Callable[[DeltaTable], T]) -> T:
-        """Let delta-rs put files of a table in the place of others; the new ones are checksummed.
+        """Let delta-rs replace files of a table; the new ones are checksummed.
 
-        delta-rs looks at no checksum, so the files that are there are compared first: what is
-        damaged is not copied into a file that looks whole. O(bytes of the table).
+        delta-rs ignores checksums, so the existing files are compared first: damaged content
+        is not copied into a file that looks whole. O(bytes of the table).
         """
         for file in self.files(name):
             compare(self.root, name, file.path)

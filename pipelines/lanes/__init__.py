@@ -1,10 +1,10 @@
 """The lanes of a lake: each feed has one, and each ordered pair of feeds that are joined.
 
 A lane has epochs, tables and a ledger of its own. What differs between the kinds in planning,
-evaluating and committing is in `feed.py` and `join.py`; whoever goes over lanes takes them from the
+evaluating and committing is in `feed.py` and `join.py`; code over lanes takes them from the
 lists here.
 
-Law: a driver goes over all lanes of a lake or over those it was given, never over feeds alone.
+Law: a driver iterates over all lanes of a lake or those it was given, never over feeds alone.
 """
 
 from fencepost.lanes import sides_of
@@ -24,16 +24,16 @@ def lane_named(settings: Settings, name: str) -> Lane:
 
 
 def lanes_of(store: Store, settings: Settings) -> list[Lane]:
-    """List the lanes of a lake: its feeds, then the pairs that a join was ever registered for.
+    """List the lanes of a lake: its feeds, then the pairs that ever had a join.
 
-    A pair whose feeds are not both declared is left out: nothing arrives for one of them.
+    A pair whose feeds are not both declared is left out: one of them gets no deliveries.
     """
     pairs = (lane_named(settings, name) for name in joins.lanes(store))
     return [*_feeds(settings), *(lane for lane in pairs if not lane.missing)]
 
 
 def declared_lanes(settings: Settings) -> list[Lane]:
-    """List the lanes that fencepost.toml declares, whatever the lake holds."""
+    """List the lanes that fencepost.toml declares, regardless of the lake."""
     return [*_feeds(settings), *(lane_named(settings, name) for name in settings.joins)]
 
 

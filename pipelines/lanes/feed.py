@@ -1,4 +1,4 @@
-"""The lane of one feed: crossings, transitions and matches, the streams parted among tasks."""
+"""The lane of one feed: crossings, transitions and matches, the streams divided among tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class FeedLane(Lane):
-    """Planned by the feed's deliveries, each with the registry that stood when it arrived."""
+    """Planned by the feed's deliveries, each with the registry of its arrival."""
 
     owner = "feed"
     noun = "feed"
@@ -29,7 +29,7 @@ class FeedLane(Lane):
         return arrivals.registry_version_at
 
     def fingerprint(self, store: Store, version: int) -> str:
-        """Name the content of both query sets; one without `match` queries is that of crossings."""
+        """Name the content of both query sets; without `match` queries, that of crossings."""
         crossings, matches = (
             load_queries(compiled_queries(store, self.settings, self.name, version, kind))
             for kind in (CROSSING, MATCH)
@@ -56,7 +56,7 @@ class FeedLane(Lane):
         )
 
     def summary(self, counts: Mapping[str, int]) -> str:
-        """Say in a line what epochs with these counts found."""
+        """Describe in a line the results of epochs with these counts."""
         transitions = sum(counts[kind] for kind in TRANSITIONS)
         parts = [f"I {counts['entered']:,}", f"O {counts['left']:,}"]
         parts += [f"transitions {transitions:,}"] if transitions else []
@@ -64,7 +64,7 @@ class FeedLane(Lane):
         return " · ".join(parts)
 
     def _crossings(self, store: Store, version: int) -> str | None:
-        """Name the file with the query set of a registry, made if need be."""
+        """Name the file with the query set of a registry, written if missing."""
         if version == 0:
             return None
         return below(store, compiled_queries(store, self.settings, self.name, version))

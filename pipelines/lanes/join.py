@@ -1,4 +1,4 @@
-"""The lane of two feeds that are joined: pairs and band changes, the joins parted among tasks."""
+"""The lane of two feeds that are joined: pairs and band changes, the joins divided among tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -22,7 +22,7 @@ class JoinLane(Lane):
     def registry_versions(
         self, arrivals: Arrivals, deliveries: Sequence[Delivery]
     ) -> Callable[[int], int]:
-        """Give the version of the newest registry that stood for any delivery up to there."""
+        """Give the newest registry version of any delivery up to there."""
         return arrivals.rising_versions(deliveries)
 
     def fingerprint(self, store: Store, version: int) -> str:
@@ -53,14 +53,14 @@ class JoinLane(Lane):
         )
 
     def summary(self, counts: Mapping[str, int]) -> str:
-        """Say in a line what epochs with these counts found."""
+        """Describe in a line the results of epochs with these counts."""
         said = f"pairs {counts['paired']:,}"
         if counts["came_in"] or counts["went_out"]:
             said += f" · band pairs +{counts['came_in']:,} −{counts['went_out']:,}"
         return said
 
     def _joins(self, store: Store, version: int) -> str | None:
-        """Name the file with the joins of a registry, made if need be."""
+        """Name the file with the joins of a registry, written if missing."""
         if version == 0:
             return None
         return below(store, compiled_joins(store, self.settings, self.name, version))

@@ -1,4 +1,4 @@
-"""What every lane can be asked: its feeds, its tables, its plans and the jobs that carry them out.
+"""The interface of every lane: its feeds, its tables, its plans and the jobs that carry them out.
 
 Law: the lanes of all kinds are planned by the same function and committed by the same.
 """
@@ -18,7 +18,7 @@ from pipelines.project.settings import Feed, Settings
 from schemas import Table, logs_of, written_by
 from schemas.table import Owner
 
-if TYPE_CHECKING:  # which brings the engine along: --help stays quick
+if TYPE_CHECKING:  # this imports the engine: --help stays quick
     from pipelines.execute.job import Job
 
 
@@ -40,7 +40,7 @@ class Lane(ABC):
 
     @property
     def joins(self) -> bool:
-        """Whether it is that of two feeds."""
+        """Whether it joins two feeds."""
         return self.owner == "join"
 
     @property
@@ -50,7 +50,7 @@ class Lane(ABC):
 
     @property
     def feeds(self) -> tuple[Feed, ...]:
-        """The same, as fencepost.toml declares them."""
+        """Its feeds, as fencepost.toml declares them."""
         return tuple(self.settings.feeds[name] for name in self.feed_names)
 
     @property
@@ -65,7 +65,7 @@ class Lane(ABC):
 
     @property
     def logs(self) -> list[Table]:
-        """Those of them that say what is remembered; first the one of each stream's last tuple."""
+        """Those of them that are logs of state; first the one of each stream's last tuple."""
         return logs_of(self.owner, self.settings.tables.values())
 
     @property
@@ -81,7 +81,7 @@ class Lane(ABC):
         plan: str,
         code: str,
     ) -> Context:
-        """Gather what a plan is made of, beside the chain and the deliveries."""
+        """Gather the inputs of a plan, besides the chain and the deliveries."""
         return Context(
             self.lateness,
             self.registry_versions(arrivals, deliveries),
@@ -109,9 +109,9 @@ class Lane(ABC):
 
     @abstractmethod
     def summary(self, counts: Mapping[str, int]) -> str:
-        """Say in a line what epochs with these counts found."""
+        """Describe in a line the results of epochs with these counts."""
 
 
 def below(store: Store, path: Path) -> str:
-    """Name a file of the lake as tasks do, who may see its folder under another path."""
+    """Name a file of the lake as tasks do, which may see its folder under another path."""
     return str(path.relative_to(store.root))

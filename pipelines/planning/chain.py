@@ -1,4 +1,4 @@
-"""The epochs in force of a lane, as the ledger `epochs` tells them.
+"""The epochs in force of a lane, by the ledger `epochs`.
 
 A plan of a higher generation replaces every epoch from its first one on: so what is in force is one
 chain without gaps, of generations that rise.
@@ -47,7 +47,7 @@ class Epoch:
     code: str
     counts: Mapping[str, int] = field(default_factory=dict)
     done: bool = False
-    horizon: bool = False  # no epoch, but the word that older states are gone
+    horizon: bool = False  # not an epoch, but a note that older states are deleted
     choice: str | None = None  # how crossings and matches were found, JSON
     feed_watermarks: tuple[int | None, ...] = ()  # of two feeds that are joined: after it
 
@@ -111,14 +111,14 @@ class Epoch:
 
 
 def _counts(row: Row) -> dict[str, int]:
-    """Give the counts of a row; of what was not counted yet when it was done, there was none."""
+    """Give the counts of a row; a count added after the epoch was done is 0."""
     counts = {name: row[name] for name in COUNTS if row[name] is not None}
     return {**dict.fromkeys(COUNTS, 0), **counts} if row["state"] == DONE else counts
 
 
 @dataclass(frozen=True, eq=False)
 class Coverage:
-    """The deliveries that a chain's epochs took, in order; where each epoch ends among them."""
+    """The deliveries of a chain's epochs, in order, and where each epoch ends among them."""
 
     numbers: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
     ends: Int64s = field(default_factory=lambda: np.empty(0, np.int64))
@@ -140,9 +140,9 @@ class Coverage:
 class Chain:
     """The epochs in force of a lane, in their order, and what is known of those replaced.
 
-    generation  the highest that was ever planned, at least 1
+    generation  the highest generation planned so far, at least 1
     horizon     the oldest epoch whose state can still be read
-    replaced    epochs of older generations that no newer one has caught up with: they are stale
+    replaced    epochs of older generations not yet replaced by newer ones: they are stale
     """
 
     lane: str
@@ -179,7 +179,7 @@ class Chain:
 
     @property
     def open(self) -> tuple[Epoch, ...]:
-        """The group that was planned and is not done; empty where there is none."""
+        """The group that is planned and not done; empty if there is none."""
         last = self.epochs[-1].plan if self.epochs else ""
         group = (*takewhile(lambda epoch: epoch.plan == last, reversed(self.epochs)),)[::-1]
         return group if any(not epoch.done for epoch in group) else ()
@@ -205,14 +205,14 @@ class Chain:
 
     @property
     def snapshot(self) -> int:
-        """The last epoch with which the whole state was written; 0: there is none."""
+        """The last epoch with a snapshot of the state; 0: there is none."""
         return next((epoch.epoch for epoch in reversed(self.epochs) if epoch.snapshot), 0)
 
     @property
     def feed_watermarks(self) -> dict[str, int | None]:
         """The watermark of each feed of the lane after the last epoch.
 
-        As it was written down: a feed may have been given another lateness since.
+        As recorded: the feed's lateness may have changed since.
         """
         feeds = feeds_of(self.lane)
         if not self.epochs:
@@ -227,7 +227,7 @@ class Chain:
 
     @property
     def covered(self) -> list[int]:
-        """The deliveries that its epochs took, in order."""
+        """The deliveries of its epochs, in order."""
         numbers: list[int] = self.deliveries.numbers.tolist()
         return numbers
 
@@ -240,27 +240,27 @@ class Chain:
 
 
 class Chains:
-    """The chains of all lanes, kept as rows come to the ledger.
+    """The chains of all lanes, updated as rows come to the ledger.
 
-    Law: what it gives is what the rows added so far say, in whatever order they came. An epoch
-    that comes behind the others, or is done now, costs O(1); any other makes its lane's chain anew.
+    Law: the result depends on the rows added so far, not on their order. An epoch
+    that comes behind the others, or is done now, costs O(1); any other rebuilds its lane's chain.
     """
 
     def __init__(self) -> None:
-        """Begin with no row."""
+        """Begin without rows."""
         self._lanes: dict[str, _GrowingChain] = {}
 
     def add(self, rows: LedgerRows) -> None:
-        """Take rows of the ledger."""
+        """Add rows of the ledger."""
         for row in plain_rows(rows):
             self.take(Epoch.of_row(row))
 
     def take(self, epoch: Epoch) -> None:
-        """Take one row, read."""
+        """Add one row, decoded."""
         self._lanes.setdefault(epoch.lane, _GrowingChain(epoch.lane)).take(epoch)
 
     def of(self, lane: str) -> Chain:
-        """Give the chain of a lane. LakeError where its epochs are none."""
+        """Give the chain of a lane. LakeError if its epochs do not form one."""
         return self._lanes.setdefault(lane, _GrowingChain(lane)).chain()
 
     def every(self) -> dict[str, Chain]:
@@ -269,7 +269,7 @@ class Chains:
 
 
 class _GrowingChain:
-    """The chain of one lane as it grows; `force` is None where it has to be found anew."""
+    """The chain of one lane as it grows; `force` is None if it must be recomputed."""
 
     def __init__(self, lane: str) -> None:
         self.lane = lane
@@ -318,7 +318,7 @@ class _GrowingChain:
         return self._chain
 
     def _goes_back(self, epoch: Epoch) -> bool:
-        """Say whether an epoch would stand behind others that are newer, or not done."""
+        """Say whether an epoch would follow others that are newer, or not done."""
         last = self.force[-1] if self.force else None
         if last is None or last.plan == epoch.plan:
             return False

@@ -1,8 +1,8 @@
-"""The deliveries of a lane in their order, as the ledger `arrivals` tells them.
+"""The deliveries of a lane in their order, by the ledger `arrivals`.
 
 A feed's lane has the feed's deliveries, a lane of joins those of both its feeds.
 
-Law: the order is (partition key, n); those found together took their numbers by path. So it depends
+Law: the order is (partition key, n); those found together are numbered by path. So it depends
 on what arrived and when, never on how it is cut into epochs.
 """
 
@@ -22,10 +22,10 @@ from schemas.arrivals import DELIVERY, DONE, OF_DELTA, PLANNED, REGISTRY
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A delivery that has been taken in.
+    """A delivery that is loaded.
 
     max_ts     in µs; None where it brought no tuple
-    unordered  its rows are in no order, as those of a Delta table
+    unordered  its rows are unordered, as in a Delta table
     """
 
     n: int
@@ -41,7 +41,7 @@ class Delivery:
 
 
 class InOrder(Sequence[Delivery]):
-    """The deliveries of a lane in their order, as they come: most of them behind the others."""
+    """The deliveries of a lane in their order; most arrive at the end."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -49,7 +49,7 @@ class InOrder(Sequence[Delivery]):
         self._numbers = NumberColumn()
 
     def put(self, delivery: Delivery) -> None:
-        """Put one in its place. O(1) behind the others, else O(n)."""
+        """Insert one in its place. O(1) at the end, else O(n)."""
         if not self._all or _place(self._all[-1]) < _place(delivery):
             self._all.append(delivery)
             self._numbers.extend((delivery.n,))
@@ -64,7 +64,7 @@ class InOrder(Sequence[Delivery]):
         return self._numbers.view
 
     def __len__(self) -> int:
-        """How many."""
+        """The number of deliveries."""
         return len(self._all)
 
     @overload
@@ -93,11 +93,11 @@ class Arrivals:
     planned  by number: the rows of what is planned and not concluded, deliveries and registrations
     by_number  the done deliveries
 
-    Law: the last word on each number tells, in whatever order the rows came.
+    Law: the last state of each number counts, in any order of the rows.
     """
 
     def __init__(self) -> None:
-        """Begin with no row."""
+        """Begin without rows."""
         self.planned: dict[int, Row] = {}
         self.by_number: dict[int, Delivery] = {}
         self.newest_planned_version = 0
@@ -107,19 +107,19 @@ class Arrivals:
 
     @classmethod
     def of(cls, rows: Iterable[Row]) -> "Arrivals":
-        """Take rows of the ledger. O(rows)."""
+        """Add rows of the ledger. O(rows)."""
         arrivals = cls()
         for row in rows:
             arrivals.take(row)
         return arrivals
 
     def add(self, rows: LedgerRows) -> None:
-        """Take the rows that came since."""
+        """Add the rows that came since."""
         for row in plain_rows(rows):
             self.take(row)
 
     def take(self, row: Row) -> None:
-        """Take one row. O(1) for what comes behind the others."""
+        """Add one row. O(1) at the end of the order."""
         n = row["n"]
         version = row.get("registry_version") or 0
         self.newest_planned_version = max(self.newest_planned_version, version)
@@ -151,7 +151,7 @@ class Arrivals:
 
     @property
     def registry_version(self) -> int:
-        """The newest version of the registry; 0: no query was ever registered."""
+        """The newest version of the registry; 0: nothing was registered yet."""
         return max((version for _, version, _ in self._commits), default=0)
 
     @property
@@ -160,7 +160,7 @@ class Arrivals:
         return [version for _, version, _ in self._commits]
 
     def registry_version_at(self, n: int) -> int:
-        """Say which registry holds for a delivery: that of the last commit before it."""
+        """Give the registry in force for a delivery: that of the last commit before it."""
         before = bisect_left(self._commits, (n,))
         return self._commits[before - 1][1] if before else 0
 
@@ -173,10 +173,10 @@ class Arrivals:
         }
 
     def rising_versions(self, deliveries: Sequence[Delivery]) -> Callable[[int], int]:
-        """Say the same for deliveries in their order, never less than for one before.
+        """Give the same for deliveries in their order, never decreasing.
 
-        For an old partition that got another delivery later: what a join holds is a sum over all
-        that came before, so a query that stands for one delivery stands for those behind it. That
+        For late deliveries to an old partition: the result of a join is a sum over all that
+        came before, so a query active for one delivery is active for those after it. That
         is the registry of the largest number up to there.
         """
         numbers = numbers_of(deliveries)

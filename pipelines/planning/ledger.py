@@ -1,6 +1,6 @@
-"""What grows with a ledger and is never rebuilt: a column of numbers, and rows as they come.
+"""Structures that grow with a ledger and are never rebuilt: a column of numbers, and rows.
 
-Law: what was given stays as it was given, however much comes behind it.
+Law: an array that was given out never changes, however many numbers are appended.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,7 +15,7 @@ Row = Mapping[str, Any]
 
 
 class LedgerRows(Protocol):
-    """Rows of a ledger: an Arrow table, or what gives the same."""
+    """Rows of a ledger: an Arrow table, or its equivalent."""
 
     def to_pylist(self) -> Sequence[Row]:
         """Give them one by one."""
@@ -23,7 +23,7 @@ class LedgerRows(Protocol):
 
 
 class NumberColumn:
-    """A column of numbers that is appended to, O(1) each in the long run."""
+    """A column of numbers to append to, O(1) amortised."""
 
     def __init__(self) -> None:
         """Begin with none."""
@@ -31,12 +31,12 @@ class NumberColumn:
         self._length = 0
 
     def __len__(self) -> int:
-        """How many."""
+        """The number of entries."""
         return self._length
 
     @property
     def view(self) -> Int64s:
-        """All of them so far, not to be written to."""
+        """All of them so far, read-only."""
         return self._all[: self._length]
 
     def extend(self, numbers: Iterable[int]) -> None:

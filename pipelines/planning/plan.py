@@ -1,8 +1,8 @@
 """The next group of epochs of a lane.
 
 An epoch is a run of whole deliveries of one partition, between two registry commits; a group is up
-to so many epochs that are committed together. Where the deliveries are no longer those that the
-chain took (an old partition got another one), the plan goes back to the first epoch that differs,
+to a limit of epochs that are committed together. If the deliveries are no longer those that the
+chain has (an old partition got another one), the plan goes back to the first epoch that differs,
 under the next generation: everything behind it is stale, and nothing advances over it.
 
 Law: the same ledgers give the same plan; and the rows that all plans together lead to depend on the
@@ -22,7 +22,7 @@ from pipelines.planning.deliveries import Delivery, numbers_of
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is done at once.
+    """The limits of a group.
 
     epoch_rows  rows of an epoch, unless a single delivery has more
     group       epochs that are committed together
@@ -38,7 +38,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Context:
-    """What a plan is made of beside the chain and the deliveries; `lateness` is by feed."""
+    """The inputs of a plan besides the chain and the deliveries; `lateness` is by feed."""
 
     lateness: Mapping[str, int]
     registry_version_at: Callable[[int], int]
@@ -67,7 +67,7 @@ def next_group(
 ) -> list[Epoch]:
     """Plan the next group, up to the partition `until`; empty where nothing is to be done.
 
-    `again_from` is an epoch from which on all is to be evaluated anew, changed or not.
+    `again_from` is the first epoch to evaluate again, changed or not.
     """
     if chain.open:
         raise LakeError(f"the epochs {chain.open[0].epoch}–{chain.open[-1].epoch} are not done")
@@ -93,7 +93,7 @@ def next_group(
 def _cut(
     waiting: Sequence[Delivery], version_at: Callable[[int], int], limits: Limits
 ) -> list[list[Delivery]]:
-    """Cut the deliveries into the epochs of one group."""
+    """Divide the deliveries into the epochs of one group."""
     cuts: list[list[Delivery]] = []
     rows = 0
     for (_, _), run in groupby(waiting, key=lambda d: (d.key, version_at(d.n))):
@@ -158,9 +158,9 @@ def _epochs(
 
 
 def moved(before: int | None, latest: int | None, lateness: int) -> int | None:
-    """Say where a feed's watermark stands after a delivery, by the latest ts that it brought.
+    """Give a feed's watermark after a delivery, by the latest ts in it.
 
-    What is turned away later cannot move it: a late tuple is older than one that was taken, a
+    Rejected tuples cannot move it: a late tuple is older than an accepted one, a
     duplicate or a conflict as old.
     """
     if latest is None:

@@ -1,6 +1,6 @@
 """A project's lake, opened to be written to.
 
-Law: one writer at a time; and whoever writes has first finished what a process that ended left
+Law: one writer at a time; and each writer first finishes what an earlier process left
 behind, as far as it builds on that.
 """
 
@@ -26,8 +26,8 @@ def open_to_write(
 ) -> Iterator[tuple[Store, Lock]]:
     """Lock the lake, open its tables, recover them; LockedError after `timeout` seconds.
 
-    `command` tells others what is being done. Whoever writes again and again may keep the `store`,
-    and with it what was read of the ledgers.
+    `command` describes the work to other processes. A repeated writer may keep the `store`,
+    with all that was read of the ledgers.
     """
     with hold(settings.root, command, timeout) as lock:
         store = store or Store.open(settings.root, settings.tables, fsync=settings.fsync)

@@ -1,1 +1,1 @@
-"""The registry of standing queries: what was given, what it changes, what is active."""
+"""The registry of standing queries: what is registered, what that changes, what is active."""

@@ -1,7 +1,7 @@
-"""Sets of queries and of joins as files in the lake's cache, so that a worker opens them at once.
+"""Sets of queries and of joins as files in the lake's cache, so that a worker opens them instantly.
 
-A file is one row of lists, one list a column, so that each lies in one piece and can be mapped;
-behind Arrow's bytes stands their checksum. Its head says what it was made from.
+A file is one row of lists, one list a column, so that each is contiguous and can be mapped;
+their checksum follows Arrow's bytes. The head says what the file was made from.
 
 Law: the registry as of a version never changes, so neither does a file. One that is missing, torn
 or wrong is made again.
@@ -61,7 +61,7 @@ _checked: dict[Path, tuple[int, int, int]] = {}
 def compiled_queries(
     store: Store, settings: Settings, feed: str, version: int, kind: str = CROSSING
 ) -> Path:
-    """Give the file with the set of a feed as of a version, made if need be; not in workers.
+    """Give the file with the set of a feed as of a version, written if missing; not in workers.
 
     (Measured) a million queries: made in 0.9 s, checked in 0.1 s, once in a process.
     """
@@ -89,7 +89,7 @@ def load_queries(path: Path) -> QuerySet:
 
 
 def compiled_joins(store: Store, settings: Settings, lane: str, version: int) -> Path:
-    """Give the file with a lane's joins as of a version, made if need be; not in workers.
+    """Give the file with a lane's joins as of a version, written if missing; not in workers.
 
     (Measured) 100 K window joins: made in 6 s, checked in 0.1 s, once in a process.
     """
@@ -115,7 +115,7 @@ def load_joins(path: Path) -> JoinSets:
 
 
 def joins_fingerprint(path: Path) -> str:
-    """Name the content of a file of joins: equal for the same joins, however they are spelt."""
+    """Name the content of a file of joins: equal for the same joins, however they are spelled."""
     _, head = _open_joins(path)
     return str(head["fingerprint"])
 
@@ -152,7 +152,7 @@ def _joins_intact(sets: JoinSets, head: Head) -> bool:
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
-    """Tell a file from what may come to lie at its path."""
+    """Identify a file, as distinct from any later one at its path."""
     stat = path.stat()
     return stat.st_ino, stat.st_size, stat.st_mtime_ns
 
@@ -178,7 +178,7 @@ def _open(path: Path) -> tuple[pa.RecordBatch, Head]:
 
 
 def _is_whole(path: Path) -> bool:
-    """Compare the checksum behind a file's bytes. O(bytes): 1 s a GB."""
+    """Compare a file's bytes with the checksum after them. O(bytes): 1 s a GB."""
     with naming(path), pa.memory_map(str(path)) as file:
         content = memoryview(file.read_buffer())
     return zlib.crc32(content[:-_CRC]) == int.from_bytes(content[-_CRC:], "big")
@@ -230,7 +230,7 @@ def _open_joins(path: Path) -> tuple[JoinSets, Head]:
 
 
 def _columns(sets: JoinSets) -> dict[str, pa.Array | np.ndarray]:
-    """Give the columns of both sets, named by their kind."""
+    """Give the columns of both sets, prefixed by kind."""
     return {
         f"{kind}.{name}": getattr(each, name)
         for kind, each in zip(JOINS, sets, strict=True)

@@ -1,11 +1,11 @@
-"""A registration: it takes its number, its rows are written, it is done. Or nothing happened.
+"""A registration: a number is assigned, rows are written, and it is done; or nothing happened.
 
     arrivals: planned ──▶ queries: the rows, with their evidence ──▶ arrivals: done
 
-Law: a registry commit holds whole or not at all, from its number on. Ended at any point, `recover`
-settles it: what has its evidence in `queries` is done, anything else refused. A version that was
-refused is not given again. What is removed by a rule (all that a file does not name, all of an
-owner) is what was agreed to, or nothing is done.
+Law: a registry commit counts whole or not at all, from its number on. Ended at any point, `recover`
+settles it: with evidence in `queries` it is done, anything else refused. A version that was
+refused is not assigned again. If removal is by a rule (all that a file does not name, all of an
+owner), what is removed is what was agreed to, or nothing is.
 """
 
 import json
@@ -49,7 +49,7 @@ ABANDONED = "abandoned"
 
 @dataclass(frozen=True)
 class Registered:
-    """What a registration did; without a change it has no number, and the version is the old."""
+    """The outcome of a registration; without a change there is no number, and the version stays."""
 
     n: int | None
     registry_version: int
@@ -61,7 +61,7 @@ class Registered:
 
 
 def register(store: Store, settings: Settings, changes: QueryChanges, now: int) -> Registered:
-    """Register what was given; the caller has locked the lake and recovered it. `now` is in µs.
+    """Register queries; the caller has locked the lake and recovered it. `now` is in µs.
 
     (Measured) a million queries given where a million are active: 2 s from here to the end.
     """
@@ -84,7 +84,7 @@ def register(store: Store, settings: Settings, changes: QueryChanges, now: int) 
 
 
 def recover(store: Store) -> None:
-    """Settle the registry commits that were planned and not concluded; there is one at most."""
+    """Settle the registry commits that were planned and not concluded; at most one exists."""
     open_plans = store.fold(ARRIVALS, Arrivals).planned.values()
     for planned in [row for row in open_plans if row["kind"] == REGISTRY]:
         since = json.loads(planned["bases"])[QUERIES]
@@ -159,7 +159,7 @@ Agree = Callable[[int], None]
 def change(
     settings: Settings, command: str, given: pa.Table, gone: Gone, agree: Agree | None = None
 ) -> Registered:
-    """Register what was given and remove what `gone` names; `agree` comes first, and may raise.
+    """Register queries and remove those that `gone` names; `agree` comes first, and may raise.
 
     The lake is not locked meanwhile.
     """
@@ -176,21 +176,21 @@ def change(
 
 
 def put(settings: Settings, command: str, given: pa.Table) -> Registered:
-    """Register what was given; the others stay."""
+    """Register queries; the others stay."""
     return change(settings, command, given, lambda _: pa.array([], pa.string()))
 
 
 def replace(
     settings: Settings, command: str, given: pa.Table, feed: str | None, agree: Agree | None
 ) -> Registered:
-    """Register what was given, and remove all else, or all else of a feed."""
+    """Register queries, and remove all others, or all others of a feed."""
     return change(
         settings, command, given, lambda store: not_named(standing(store), given, feed), agree
     )
 
 
 def remove(settings: Settings, command: str, ids: Sequence[tuple[Fault, str]]) -> Registered:
-    """Remove queries by their ids; the fault that comes with an id says where it was given."""
+    """Remove queries by their ids; an id's fault says where it was given."""
     wanted = pa.chunked_array([pa.array([query_id for _, query_id in ids], pa.string())])
     distinct = wanted.unique()
 
@@ -223,7 +223,7 @@ def remove_owned(settings: Settings, command: str, owner: str, agree: Agree | No
 
 
 def ids_in(file: Path) -> list[tuple[Fault, str]]:
-    """Read ids from a file, one a line; Faults where it is no text."""
+    """Read ids from a file, one per line; Faults if it is not text."""
     try:
         lines = file.read_bytes().decode("utf-8-sig").split("\n")
     except OSError as why:
@@ -237,7 +237,7 @@ def ids_in(file: Path) -> list[tuple[Fault, str]]:
 
 
 def unknown_id(query_id: str, there: pa.ChunkedArray) -> str:
-    """Say that no query has this id, and which id is near."""
+    """Make the fault of an unknown id, with a similar one if any."""
     near = did_you_mean(query_id, there.to_pylist()) if len(there) <= MOST_GUESSED else ""
     return f"no active query '{escaped(query_id)}'.{escaped(near)}"
 

@@ -1,6 +1,6 @@
 """The active joins of a lane, as of any version of the registry, as sets.
 
-The registry keeps the texts of a join; here they are read again.
+The registry stores the text of a join; here it is parsed again.
 
 Law: as of a version the sets of a lane never change: the active joins, in the order in which their
 versions were registered, each with the registry version from which on it sees tuples.
@@ -37,9 +37,9 @@ JoinSets = tuple[WindowJoins, BandJoins]
 
 
 def lanes(store: Store) -> list[str]:
-    """List the lanes that a join was ever registered for, in the order of the first of each."""
+    """List the lanes that ever had a join, in the order of their first joins."""
     rows = store.some_columns(QUERIES, ["n", "registry_version", "feed", "kind"])
-    rows = rows.filter(_are_joins(rows))  # of a million others no more than this is looked at
+    rows = rows.filter(_are_joins(rows))  # a million other rows are only filtered
     done = store.fold(ARRIVALS, Arrivals).registry_versions
     value_set = pa.array(done, pa.int64())
     rows = rows.filter(pc.is_in(rows["registry_version"], value_set=value_set))
@@ -52,7 +52,7 @@ def lanes(store: Store) -> list[str]:
 def join_sets(store: Store, settings: Settings, lane: str, version: int | None = None) -> JoinSets:
     """Give the active joins of a lane as of a registry version (None: the newest).
 
-    (Measured) 100 K window joins, whose texts are read: 6 s.
+    (Measured) 100 K window joins, with parsing: 6 s.
     """
     rows = history(store, version)
     ever = pc.unique(rows["id"].filter(_are_joins(rows)))
@@ -77,9 +77,9 @@ def join_sets(store: Store, settings: Settings, lane: str, version: int | None =
 
 
 def joins_of(rows: pa.Table, axes_of: Axes) -> list[JoinQuery]:
-    """Read definitions of joins again; without a column `version` each is its first. 60 µs each.
+    """Parse definitions of joins; without a column `version` all are first versions. 60 µs each.
 
-    LakeError where their feeds are declared no more, or with other axes.
+    LakeError if their feeds are no longer declared, or have other axes.
     """
     for name in ("valid_from", "valid_to"):
         place = rows.column_names.index(name)
@@ -115,7 +115,7 @@ def _join_of(row: Mapping[str, Any], axes_of: Axes) -> JoinQuery:
 def _conjuncts(
     row: Mapping[str, Any], feeds: tuple[str, str], axes_of: Axes
 ) -> tuple[Conjunct, ...]:
-    """Read the texts of a window join; of a band join, see that there are such axes."""
+    """Parse the text of a window join; for a band join, check that its axes exist."""
     subject = f"the query '{shortened(row['id'])}' joins"
     lost: str | None
     for feed in feeds:

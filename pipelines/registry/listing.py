@@ -1,6 +1,6 @@
-"""What `fencepost queries` prints: the active queries, one query with its past, what was done.
+"""What `fencepost queries` prints: the active queries, one query with its history, what changed.
 
-Law: nothing here writes to the lake, holds its lock, or asks who does.
+Law: nothing here writes to the lake, acquires its lock, or reads its holder.
 """
 
 import fnmatch
@@ -59,7 +59,7 @@ MOST_BOXES = 20
 
 @dataclass(frozen=True)
 class QueryFilter:
-    """Which queries to list; None: whatever it is. A join is of both of its feeds."""
+    """Which queries to list; None: any. A join belongs to both its feeds."""
 
     feed: str | None = None
     owner: str | None = None
@@ -90,7 +90,7 @@ class QueryFilter:
 def list_queries(
     store: Store, wanted: QueryFilter, axes_of: Axes, limit: int, *, in_json: bool
 ) -> list[str]:
-    """List the active queries, by feed and id: a table, or a JSON object. A limit of 0 is none."""
+    """List the active queries, by feed and id: a table, or a JSON object. A limit of 0: all."""
     queries = wanted.among(standing(store))
     order = pc.sort_indices(queries, [("feed", "ascending"), ("id", "ascending")])
     shown = queries.take(order[: limit or len(order)])
@@ -142,7 +142,7 @@ def describe(store: Store, query_id: str, axes_of: Axes, *, in_json: bool) -> li
 
 
 def summary(registered: Registered) -> str:
-    """Say what a registration did."""
+    """Describe the outcome of a registration."""
     counts = [
         f"{count:,} {what}"
         for what, count in (
@@ -164,7 +164,7 @@ def summary(registered: Registered) -> str:
 
 
 def _as_table(rows: Sequence[Row], axes_of: Axes) -> Iterator[str]:
-    """Arrange queries; there is a column `window` only where some have one."""
+    """Arrange queries; with a column `window` only if some have one."""
     cells = [_cells(row, axes_of) for row in rows]
     windows = [window_text(row) for row in rows]
     if not any(windows):
@@ -220,7 +220,7 @@ def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
 
 
 def _condition(row: Row, axes_of: Axes) -> dict[str, str | None]:
-    """Give the condition in words, by field."""
+    """Give the condition as text, by field."""
     if row["kind"] == WINDOW_JOIN:
         return {"on": row["joined_on"], "where": row["where"], "window": window_text(row)}
     return {"band" if row["kind"] == BAND_JOIN else "where": condition_text(row, axes_of)}

@@ -1,13 +1,13 @@
 """Queries as the registry keeps them: rows of the table, and the sets that are active at a version.
 
-A definition is all that a user says of a query: the columns of `queries` without the registry's own
-(n, registry_version, version, removed). A join is kept as the texts that were given; `feed` is its
+A definition is what a user says of a query: the columns of `queries` without the registry's own
+(n, registry_version, version, removed). A join is stored as the given text; `feed` is its
 lane. A row counts if `arrivals` says that its registry commit is done; of the rows of an id the
-newest is the one that holds. A set has its queries in the order in which their versions were
+newest is current. A set has its queries in the order in which their versions were
 registered, by (n, id): what is registered later comes last.
 
-Law: `query_set_of(rows_of(q))` is q, to the bit; the order of the rows is kept. The registry as of
-a version never changes. All of it is done by column: (measured) a million queries each way in
+Law: `query_set_of(rows_of(q))` is q, to the bit, and in the same order. The registry as of
+a version never changes. Everything works by column: (measured) a million queries each way in
 0.1 s.
 """
 
@@ -56,7 +56,7 @@ OF_JOINS = (
 
 
 def rows_of(queries: QuerySet, more: Mapping[str, Any]) -> pa.Table:
-    """Give a set as definitions; `more` holds `where` and the free columns, as far as there are."""
+    """Give a set as definitions; `more` holds `where` and the free columns, as far as given."""
     n, d = len(queries), len(queries.axes)
     offsets = pa.array((queries.box_ptr * d).astype(np.int32))
     streams = pa.ListArray.from_arrays(
@@ -85,7 +85,7 @@ def rows_of(queries: QuerySet, more: Mapping[str, Any]) -> pa.Table:
 
 
 def rows_of_each(queries: Sequence[Query]) -> pa.Table:
-    """Give queries that were read one by one, of whatever feeds, as definitions. 2 µs a query.
+    """Give parsed queries, of any feeds, as definitions. 2 µs a query.
 
     Joins come last.
     """
@@ -136,9 +136,9 @@ def rows_of_joins(queries: Sequence[JoinQuery]) -> pa.Table:
 
 
 def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CROSSING) -> QuerySet:
-    """Give those of one feed's definitions that are of a kind as a set.
+    """Give one feed's definitions of one kind as a set.
 
-    Without a column `version` each is its first.
+    Without a column `version` all are first versions.
     """
     mine = pc.equal(rows["kind"], kind)
     if not pc.all(mine).as_py():
@@ -236,12 +236,12 @@ def version_at(arrivals: pa.Table, n: int) -> int:
 
 
 def newest_version(store: Store) -> int:
-    """Give the newest registry version; 0: no query was ever registered."""
+    """Give the newest registry version; 0: nothing was registered yet."""
     return store.fold(ARRIVALS, Arrivals).registry_version
 
 
 def newest(store: Store, version: int | None = None) -> pa.Table:
-    """Give the newest row of every id that was ever registered, removed ones among them."""
+    """Give the newest row of every registered id, removed ones included."""
     return newest_rows(history(store, version))
 
 
@@ -258,7 +258,7 @@ def newest_rows(rows: pa.Table) -> pa.Table:
 
 
 def standing_rows(rows: pa.Table) -> pa.Table:
-    """Give the newest rows of what is not removed, by (n, id) of where each version began.
+    """Give the newest rows of queries not removed, by (n, id) of the first row of each version.
 
     O(n log n): (measured) a million ids of two commits 0.8 s.
     """
@@ -267,7 +267,7 @@ def standing_rows(rows: pa.Table) -> pa.Table:
 
 
 def standing_since(rows: pa.Table) -> tuple[pa.Table, Int64s]:
-    """Give the same, and with which registry version each row's version began."""
+    """Give the same, and the registry version with which each row's version began."""
     if rows.num_rows == 0:
         return rows, np.empty(0, np.int64)
     codes, order = _by_commit(rows)
@@ -287,7 +287,7 @@ def standing_since(rows: pa.Table) -> tuple[pa.Table, Int64s]:
 
 
 def history(store: Store, version: int | None = None) -> pa.Table:
-    """Give all rows that count, up to a registry version."""
+    """Give all rows of done commits, up to a registry version."""
     done = store.fold(ARRIVALS, Arrivals).registry_versions
     counts = [each for each in done if version is None or each <= version]
     rows = store.rows(QUERIES)
@@ -302,7 +302,7 @@ def done_versions(arrivals: pa.Table) -> pa.ChunkedArray:
 
 
 def is_watched(store: Store, feed: str) -> bool:
-    """Whether any query watches a feed, or joins it. (Measured) a million queries 30 ms."""
+    """Whether any query watches a feed, alone or in a join. (Measured) a million queries 30 ms."""
     rows = store.some_columns(QUERIES, ["n", "id", "feed", "removed"])
     lanes = [lane for lane in pc.unique(rows["feed"]).to_pylist() if feed in feeds_of(lane)]
     rows = rows.filter(pc.field("feed").isin(pa.array(lanes, pa.string())))
@@ -326,7 +326,7 @@ def _by_commit(rows: pa.Table) -> tuple[Int64s, Int64s]:
 
 def _last_of_each(codes: Int64s, order: Int64s) -> Int64s:
     last = np.zeros(codes.max(initial=-1) + 1, np.int64)
-    last[codes[order]] = order  # of several, the last assignment holds
+    last[codes[order]] = order  # of several, the last assignment wins
     return last
 
 

@@ -86,7 +86,7 @@ def _unknown_feeds(source: str, table: pa.Table, axes_of: Axes) -> list[Fault]:
 
 
 def _free(source: str, table: pa.Table, name: str, faults: list[Fault]) -> pa.ChunkedArray | None:
-    """Give a free column as it is kept, or note why it cannot be."""
+    """Give a free column as it is stored, or note why it cannot be."""
     if name not in table.column_names or pa.types.is_null(table.field(name).type):
         return None
     field = DEFINITION.field(name)
@@ -112,7 +112,7 @@ def _free(source: str, table: pa.Table, name: str, faults: list[Fault]) -> pa.Ch
 def _without_empty(
     tags: pa.ChunkedArray, source: str, faults: list[Fault]
 ) -> pa.ChunkedArray | None:
-    """Give an empty list of tags as none; a tag that is null is a fault."""
+    """Convert an empty list of tags to null; a tag that is null is a fault."""
     missing = pc.list_parent_indices(tags).filter(pc.is_null(pc.list_flatten(tags)))
     if len(missing):
         faults.append(Fault(source, "a tag of `tags` is null", missing[0].as_py() + 1))
@@ -155,7 +155,7 @@ def _in_several(files: Mapping[str, pa.Table], queries: pa.Table) -> list[Fault]
 
 
 def given_one(obj: object, source: str, axes_of: Axes) -> pa.Table:
-    """Take one query as JSON gave it."""
+    """Parse one query from a JSON value."""
     query, faults = check_query(obj, axes_of)
     if query is None:
         raise Faults([Fault.of(source, None, fault) for fault in faults], NOTHING_IMPORTED)
@@ -163,9 +163,9 @@ def given_one(obj: object, source: str, axes_of: Axes) -> pa.Table:
 
 
 def given_words(words: Mapping[str, object], source: str, axes_of: Axes) -> pa.Table:
-    """Take one query as it is typed: a window of digits is a count, `A,B` are the ends of a band.
+    """Parse one query from options: a window of digits is a count, `A,B` are the ends of a band.
 
-    An end that is left out is open; what is no number is reported when the query is read.
+    An end that is left out is open; an end that is no number is reported when the query is parsed.
     """
     fields = dict(words)
     window, between = fields.get("window"), fields.get("between")
@@ -180,7 +180,7 @@ def given_words(words: Mapping[str, object], source: str, axes_of: Axes) -> pa.T
 
 
 def given_line(line: str, source: str, axes_of: Axes) -> pa.Table:
-    """Take one query as JSON text."""
+    """Parse one query from JSON text."""
     try:
         queries = read_queries_jsonl([line.encode()], source, axes_of)
     except UnicodeEncodeError:
@@ -198,10 +198,10 @@ KINDS = (".jsonl", ".jsonl.gz", ".parquet", ".parquet.gz")
 
 
 def rule_files(settings: Settings) -> list[Path]:
-    """List the files, sorted by name; none where the settings name no place, or it is empty.
+    """List the files, sorted by name; none if the settings name no path, or it is empty.
 
-    A single file may have any name. In a folder the names count; hidden files and folders in it
-    are passed over. InputError where there is no such place.
+    A single file may have any name. In a folder the extension counts; hidden files and folders
+    are skipped. InputError if the path does not exist.
     """
     place = settings.queries
     if place is None:

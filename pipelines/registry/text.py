@@ -1,7 +1,7 @@
-"""A query as text: the JSON line that gives the very same query again, and words for a terminal.
+"""A query as text: the JSON line that gives the same query again, and words for a terminal.
 
-Law: what `json_line` writes is read back to the same definition, to the bit. Nothing that is
-printed here can move a cursor, whatever was put into an id or a note.
+Law: what `json_line` writes is read back as the same definition, to the bit. Nothing printed
+here can move a cursor, whatever an id or a note contains.
 """
 
 import json
@@ -44,7 +44,7 @@ def json_lines(queries: pa.Table, axes_of: Axes) -> Iterator[str]:
 
 
 def in_one(lines: Iterable[str], **more: int) -> Iterator[str]:
-    """Give lines of JSON as those of one object, `{"queries": [...]}`, and what is said more."""
+    """Give lines of JSON as those of one object, `{"queries": [...]}`, with further members."""
     yield '{"queries": ['
     line = None
     for after in lines:
@@ -57,7 +57,7 @@ def in_one(lines: Iterable[str], **more: int) -> Iterator[str]:
 
 
 def write_lines(path: Path, lines: Iterator[str]) -> None:
-    """Write lines to a file that is whole or not there, packed where its name ends in `.gz`."""
+    """Write lines to a file that is whole or absent, packed if its name ends in `.gz`."""
     from pipelines.files.write.target import Target, write_whole  # has Arrow import pandas
 
     def write(_: str, file: BinaryIO) -> None:
@@ -67,7 +67,7 @@ def write_lines(path: Path, lines: Iterator[str]) -> None:
 
 
 def as_json(row: Row, axes_of: Axes) -> dict[str, Any]:
-    """Give a query as the object that registers it; what is as if absent is left out."""
+    """Give a query as the object that registers it; defaults are left out."""
     fields = _of_join(row) if row["kind"] in JOINS else _of_watching(row, axes_of)
     return {name: value for name, value in fields.items() if value is not None}
 
@@ -122,14 +122,14 @@ def _of_all(row: Row) -> dict[str, Any]:
 
 
 def _number_of_json(value: float | None) -> float | None:
-    """Give a double so that it is read back; large ones with all their digits."""
+    """Give a double so that it reads back exactly; large ones with all their digits."""
     if value is None or value != int(value) or abs(value) <= EXACT_UP_TO:
         return value
     return int(value)
 
 
 def condition_text(row: Row, axes_of: Axes) -> str:
-    """Say in one line what a query asks for."""
+    """Describe a query's condition in one line."""
     if row["kind"] == BAND_JOIN:
         left, right = pair_of(row["feed"])
         return f"{left}.{row['left_axis']} - {right}.{row['right_axis']} {_band_text(row)}"
@@ -152,7 +152,7 @@ def _band_text(row: Row) -> str:
 
 
 def window_text(row: Row) -> str | None:
-    """Say how long a tuple can be paired; None where there is no window."""
+    """Describe how long a tuple can be paired; None without a window."""
     if row["window_us"] is not None:
         return duration_text(row["window_us"])
     if row["window_count"] is None:
@@ -169,7 +169,7 @@ def json_line(fields: Mapping[str, Any]) -> str:
 
 
 def axes_known(row: Row, axes_of: Axes) -> tuple[str, ...]:
-    """Give the axes of a query's feed; LakeError where it is declared no more."""
+    """Give the axes of a query's feed; LakeError if it is no longer declared."""
     axes = axes_of.get(row["feed"])
     if axes is None:
         raise LakeError(
@@ -214,7 +214,7 @@ def _box_text(
 
 
 def number_text(value: float) -> str:
-    """Write a finite double so that it is read back; large ones with all their digits."""
+    """Write a finite double so that it reads back exactly; large ones with all their digits."""
     text = repr(value)
     if abs(value) > EXACT_UP_TO and Decimal(text) != int(value):
         return str(int(value))
@@ -222,7 +222,7 @@ def number_text(value: float) -> str:
 
 
 def duration_text(us: int) -> str:
-    """Write a duration in units that count it whole: `1h30m`."""
+    """Write a duration exactly, in one or more units: `1h30m`."""
     text = ""
     for unit, size in _UNITS:
         count, us = divmod(us, size)
@@ -231,7 +231,7 @@ def duration_text(us: int) -> str:
 
 
 def instant_text(at: datetime | None) -> str | None:
-    """Write an instant as ISO 8601 in UTC, without digits that say nothing."""
+    """Write an instant as ISO 8601 in UTC, without trailing zeros."""
     if at is None:
         return None
     text = format_instant(int(pa.scalar(at, pa.timestamp("us", "UTC")).value))
@@ -239,7 +239,7 @@ def instant_text(at: datetime | None) -> str | None:
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Lay texts out in columns, each as wide as its widest."""
+    """Arrange texts in columns, each as wide as its widest."""
     widths = [max(map(len, column)) for column in zip(header, *rows, strict=True)]
     for row in (header, *rows):
         cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))

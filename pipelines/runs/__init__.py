@@ -1,1 +1,1 @@
-"""What drives a lake: a run, the watch, what is done after runs and now and then."""
+"""What drives a lake: a run, the watch, tidying after runs, maintenance."""

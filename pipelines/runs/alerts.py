@@ -1,9 +1,9 @@
-"""Alerts: what wants somebody's attention, sent to where [alerts] in fencepost.toml says.
+"""Alerts: messages about what needs attention, sent the way [alerts] in fencepost.toml declares.
 
-A webhook gets the alert as JSON with the text under `text`, as Slack and Mattermost take it; a
+A webhook gets the alert as JSON with the text under `text`, as Slack and Mattermost expect; a
 command gets the same JSON on standard input.
 
-Law: a webhook's address is a secret. It is read from the environment when it is used, and stands in
+Law: a webhook's address is a secret. It is read from the environment when it is used, and is in
 no message, no log and no chain of exceptions.
 """
 
@@ -36,7 +36,7 @@ MOST_DETAIL = 300
 
 @dataclass(frozen=True)
 class Alert:
-    """What is sent. `facts` stand beside the text in the JSON."""
+    """The content of an alert. `facts` are beside the text in the JSON."""
 
     kind: str
     project: str
@@ -44,7 +44,7 @@ class Alert:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> str:
-        """Write it; `&`, `<` and `>` in the text as Slack has them, which reads `<…>` as markup."""
+        """Encode it; `&`, `<` and `>` in the text are escaped, as Slack reads `<…>` as markup."""
         text = self.text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
         return json.dumps({"text": text, "kind": self.kind, "project": self.project, **self.facts})
 
@@ -56,7 +56,7 @@ def channels(settings: Settings) -> list[str]:
 
 
 def of_refused(settings: Settings, found: Sequence[Unanswered]) -> Alert:
-    """Say which deliveries were refused."""
+    """Make the alert of refused deliveries."""
     many = counted(len(found), "delivery was", "deliveries were")
     lines = [f"Fencepost, {project_of(settings)}: {many} refused; nothing of it is in the lake."]
     for each in found[:MOST_NAMED]:
@@ -70,7 +70,7 @@ def of_refused(settings: Settings, found: Sequence[Unanswered]) -> Alert:
 
 
 def of_failed_run(settings: Settings, job: str, run: str, why: str) -> Alert:
-    """Say which run failed, and with what words."""
+    """Make the alert of a failed run, with its error."""
     words = why if len(why) <= MOST_DETAIL else why[: MOST_DETAIL - 1] + "…"
     text = f"Fencepost, {project_of(settings)}: a run of {job} failed ({run[:8]}).\n{words}"
     return Alert("failed_run", project_of(settings), text, {"job": job, "run": run, "why": why})
@@ -82,7 +82,7 @@ def project_of(settings: Settings) -> str:
 
 
 def send(settings: Settings, channel: str, alert: Alert) -> None:
-    """Send an alert one way; AlertError says in words why it could not be sent."""
+    """Send an alert one way; AlertError says why it could not be sent."""
     if channel == WEBHOOK and settings.webhook is not None:
         _post(settings.webhook, alert)
     elif channel == COMMAND and settings.command is not None:
@@ -110,16 +110,16 @@ def _post(variable: str, alert: Alert) -> None:
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Follows nowhere: the alert is for this address and no other."""
+    """Follows no redirection: the alert is for this address and no other."""
 
     def redirect_request(self, *_: object) -> None:
-        """Give no new request: the redirection is an error."""
+        """Return no new request, which makes the redirection an error."""
 
 
 def _why_not_posted(address: str, alert: Alert) -> str | None:
-    """Post once. Only words that cannot hold the address are given back."""
+    """Post once. Errors are reported in words that cannot contain the address."""
     try:
-        request = urllib.request.Request(  # noqa: S310  the caller has looked at the scheme
+        request = urllib.request.Request(  # noqa: S310  the caller has checked the scheme
             address, alert.to_json().encode(), {"Content-Type": "application/json"}
         )
         with urllib.request.build_opener(_Stay).open(request, timeout=TIMEOUT):

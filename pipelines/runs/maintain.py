@@ -1,9 +1,9 @@
-"""Small files put together, rows that no longer count taken out, old files deleted.
+"""Small files compacted, obsolete rows removed, old files deleted.
 
 All of it is done under the lake's lock, by delta-rs, and changes no row that any view shows.
 
-Law: a state as of the horizon or later can always be read; before it, evaluating anew is refused in
-words.
+Law: a state as of the horizon or later can always be read; before it, re-evaluation is refused with
+a message.
 """
 
 import uuid
@@ -34,7 +34,7 @@ FILE_BYTES = 128 * 1024 * 1024
 
 @dataclass
 class Maintained:
-    """What was done: files before and after by table, obsolete rows and files deleted, horizons."""
+    """The outcome: files before and after by table, obsolete rows and files deleted, horizons."""
 
     compacted: dict[str, tuple[int, int]] = field(default_factory=dict)
     deleted_rows: dict[str, int] = field(default_factory=dict)
@@ -50,10 +50,10 @@ def maintain(
     keep_files: timedelta = timedelta(days=7),
     progress: Progress = no_progress,
 ) -> Maintained:
-    """Do all of it; the caller holds the lock and has recovered the lake.
+    """Run all maintenance; the caller holds the lock and has recovered the lake.
 
-    `keep_states` snapshots of the state are kept: as far back can a lane be evaluated anew.
-    `keep_files` is how long a file that is no longer needed stays for readers that still read it.
+    The last `keep_states` snapshots of the state are kept: re-evaluation can go back that far.
+    `keep_files` is how long a file that is no longer needed stays for readers that still use it.
     """
     done = Maintained()
     for lane in lanes_of(store, settings):
@@ -78,7 +78,7 @@ def maintain(
         )
         done.deleted += len(gone)
         store.delta(name).create_checkpoint()
-    from pipelines.serve import marts  # which brings DuckDB along
+    from pipelines.serve import marts  # this imports DuckDB
 
     done.deleted += marts.tidy(store.root, keep_files)
     return done
@@ -93,7 +93,7 @@ def _clustered(delta: DeltaTable, by: Sequence[str]) -> None:
 
 
 def _raise_horizon(store: Store, lane: Lane, keep: int, done: Maintained) -> None:
-    """Say in the ledger that states before the oldest snapshot kept are gone; then let them go."""
+    """Record in the ledger that states before the oldest snapshot kept are gone; delete them."""
     chain = chain_of(store, lane.name)
     snapshots = [epoch.epoch for epoch in chain.epochs if epoch.snapshot and epoch.done]
     if len(snapshots) > keep and snapshots[-keep] > chain.horizon:
@@ -122,17 +122,17 @@ def _write_horizon(store: Store, chain: Chain, horizon: int) -> None:
 
 
 def _take_out(store: Store, lane: Lane, done: Maintained) -> None:
-    """Take out the rows of epochs that were evaluated again since: no view shows them any more."""
+    """Remove the rows of epochs that were re-evaluated since: no view shows them any more."""
     chain = chain_of(store, lane.name)
     if chain.open or chain.replaced or len(chain.eras) < 2:
-        return  # as long as something is stale, nothing is thrown away
+        return  # while anything is stale, nothing is deleted
     for (older, _, _), (_, first, _) in zip(chain.eras, chain.eras[1:], strict=False):
         for table in lane.tables:
             _delete(store, table, lane, f"generation <= {older} AND epoch >= {first}", done)
 
 
 def _forget_old_sets(store: Store, done: Maintained) -> None:
-    """Delete the files of query sets that are older than the newest few; they are made anew."""
+    """Delete the files of query sets except the newest few; they are rebuilt on demand."""
     newest = newest_version(store)
     folder = store.root / CACHE
     for path in (*folder.glob("*queries-*.arrow"), *folder.glob("joins-*.arrow")):

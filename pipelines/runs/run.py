@@ -1,9 +1,9 @@
-"""One run over a lake: what was begun is finished, what has landed is taken in and evaluated.
+"""One run over a lake: unfinished work is finished, what has landed is loaded and evaluated.
 
-`fencepost run` does it once, `watch` again and again, Dagster for the partitions it asks for.
+`fencepost run` does it once, `watch` again and again, Dagster for the partitions it requests.
 
-Law: a run may end at any moment; the next one goes on from there, and no row comes twice or not at
-all.
+Law: a run may end at any moment; the next one continues there, and no row is duplicated or
+lost.
 """
 
 import time
@@ -37,10 +37,10 @@ PATIENCE_WITH_FILES = 10.0
 
 @dataclass
 class RunReport:
-    """What a run did.
+    """The outcome of a run.
 
-    unanswered  the refused deliveries that nobody has answered, of this run and of those before
-    unwatched   by feed: tuples of this run that no registered query was there for
+    unanswered  the unanswered refused deliveries, of this run and of earlier ones
+    unwatched   by feed: tuples of this run that no registered query watched
     """
 
     ingested: IngestReport = field(default_factory=IngestReport)
@@ -51,7 +51,7 @@ class RunReport:
 
 
 def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
-    """Give who does the work, as the settings say; Spark is started when it is first needed."""
+    """Give the runner that the settings name; Spark is started when it is first needed."""
     if settings.runner == "here":
         return HereRunner()
 
@@ -67,14 +67,14 @@ def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
 def writing(
     settings: Settings, command: str, runner: Runner, timeout: float = PATIENCE
 ) -> Iterator[tuple[Lake, Lock]]:
-    """Hold a lake to write to it, whatever was begun in it finished."""
+    """Lock a lake to write to it, with unfinished work finished."""
     finish_all = partial(recover, settings=settings, runner=runner)
     with open_to_write(settings, command, timeout, recover=finish_all) as (store, lock):
         yield Lake.of(store, settings, runner), lock
 
 
 def recover(store: Store, settings: Settings, runner: Runner) -> list[GroupReport]:
-    """Finish what a process that ended left behind: registrations, deliveries, epochs."""
+    """Finish what an earlier process left unfinished: registrations, deliveries, epochs."""
     registry.recover(store)
     ingest.recover(store, settings, runner)
     lake = Lake.of(store, settings, runner)
@@ -93,11 +93,11 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
     store: Store | None = None,
     patient: bool = True,
 ) -> RunReport:
-    """Take in and evaluate everything that has arrived.
+    """Load and evaluate everything that has arrived.
 
-    Between two groups of epochs it looks whether it is to stop, and lets others to the lake. Who
-    runs again and again may keep the `store`, and with it what was read of the ledgers, and need
-    not be `patient` with files that landed a moment ago: it takes them the next time.
+    Between two groups of epochs it checks whether to stop, and lets waiting processes in. A
+    repeated caller may keep the `store`, with all that was read of the ledgers, and need not be
+    `patient` with files that landed a moment ago: the next run loads them.
     """
     started = time.perf_counter()
     report = RunReport()
@@ -129,9 +129,9 @@ def take_in(
     progress: Progress = no_progress,
     patient: bool = True,
 ) -> IngestReport:
-    """Take in what has landed, of these feeds or of all; the caller holds the lake.
+    """Load what has landed, of these feeds or of all; the caller holds the lock.
 
-    Who is `patient` waits for files that have only just landed.
+    If `patient`, wait for files that have only just landed.
     """
 
     def once() -> IngestReport:
@@ -156,12 +156,12 @@ def _unwatched(store: Store, groups: Sequence[GroupReport]) -> dict[str, int]:
     """Count the tuples of feeds that no query watches or joins."""
     accepted: Counter[str] = Counter()
     for group in groups:
-        if not group.lane.joins:  # which take what their feeds have taken
+        if not group.lane.joins:  # which load what their feeds have loaded
             accepted[group.lane.name] += group.counts["accepted"]
     return {feed: many for feed, many in accepted.items() if many and not is_watched(store, feed)}
 
 
 def _settling(settings: Settings, report: IngestReport) -> float:
-    """Say how long to wait until what has just landed is complete, in seconds."""
+    """Compute how many seconds to wait until what has just landed is complete."""
     settles = (settings.feeds[name].settle / 1e6 for name in report.waiting)
     return min(max(settles), PATIENCE_WITH_FILES)

@@ -1,12 +1,12 @@
-"""What a run tidies by the way, so that no epoch pays for those that came before it.
+"""What a run tidies in passing, so that no epoch pays for earlier ones.
 
-Small files of a table are put together, those of like size: so a row is written anew as often as
-the logarithm of all rows. Every so many commits a checkpoint is made; commits before it that are
+Small files of a table are compacted, those of similar size: so a row is rewritten as often as
+the logarithm of all rows. Every few commits a checkpoint is written; commits before it that are
 older than `keep_history` are deleted, with the files whose rows they moved elsewhere.
 
-Law: no row changes. What a version still in the log consists of is there; a commit that may be
-evidence for something begun and not done is kept. The caller holds the lock. Ended at any point,
-what is left is a lake that is less tidy.
+Law: no row changes. The files of every version still in the log exist; a commit that may be
+evidence for unfinished work is kept. The caller holds the lock. Interrupted at any point, it
+leaves a lake that is merely less tidy.
 """
 
 import json
@@ -61,7 +61,7 @@ def tidy(store: Store, keep_history: int) -> None:
 def _due(
     table: Table, files: Sequence[DataFile], snapshots: Mapping[str, int]
 ) -> Iterator[list[DataFile]]:
-    """Find files that are to be put together: many of a group, of like size."""
+    """Find files to compact: many of a group, of similar size."""
     tiers: dict[Group, list[DataFile]] = defaultdict(list)
     for file in files:
         if file.size < SMALL:
@@ -81,9 +81,9 @@ def _due(
 
 
 def _group(table: Table, file: DataFile, snapshots: Mapping[str, int]) -> Group:
-    """Say with which others a file may be put together.
+    """Name the group of files that a file may be compacted with.
 
-    Those of a log that lie before the last snapshot are read no more, and stay apart from those
+    Those of a log that precede the last snapshot are no longer read, and stay apart from those
     that every epoch reads.
     """
     lane = file.least("lane") if file.least("lane") == file.most("lane") else None
@@ -125,7 +125,7 @@ def _checkpoint(store: Store, name: str, keep_history: int) -> None:
 
 
 def _clean(store: Store, name: str, keep_history: int) -> None:
-    """Delete the commits before a checkpoint that are old enough, and what they took away."""
+    """Delete the commits before a checkpoint that are old enough, and files that they removed."""
     folder = store.folder(name)
     log = folder / "_delta_log"
     commits, checkpoints, others = _listed(log)
@@ -149,7 +149,7 @@ def _clean(store: Store, name: str, keep_history: int) -> None:
 
 
 def _listed(log: Path) -> tuple[set[int], dict[int, Path], list[Path]]:
-    """List a log: its commits, its checkpoints by version, and what was never linked in place."""
+    """List a log: its commits, its checkpoints by version, and files that were never linked."""
     commits: set[int] = set()
     checkpoints: dict[int, Path] = {}
     others = []
@@ -165,13 +165,13 @@ def _listed(log: Path) -> tuple[set[int], dict[int, Path], list[Path]]:
 
 
 def _is_old(log: Path, version: int, young: float) -> bool:
-    """Say whether a commit, and with it all before it, is older than that."""
+    """Say whether a commit, and with it all before it, is old enough."""
     path = layout.commit_path(log.parent, version)
     return path.exists() and path.stat().st_mtime < young
 
 
 def _oldest_base(store: Store, name: str) -> int:
-    """Say from which version on commits may be evidence for what is begun and not done."""
+    """Give the first version whose commits may be evidence for unfinished work."""
     plans = [json.loads(row["bases"]) for row in arrivals_of(store).planned.values()]
     plans += [dict(e.bases) for chain in chains_of(store).values() for e in chain.open]
     return min((int(bases.get(name, 0)) for bases in plans), default=store.version(name))

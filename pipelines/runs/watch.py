@@ -1,9 +1,9 @@
 """Watching: a run every few seconds, woken by Spark's Structured Streaming.
 
-The stream only wakes: its own rows are ignored and its checkpoint is thrown away, so there is one
+The stream is a trigger: its own rows are ignored and its checkpoint is thrown away, so there is one
 ledger, the lake's, and one path, that of `fencepost run`.
 
-Law: on SIGTERM or Ctrl-C the group of epochs at hand is finished and committed, then it ends.
+Law: on SIGTERM or Ctrl-C the current group of epochs is finished and committed, then it ends.
 """
 
 import signal
@@ -26,10 +26,10 @@ LOCKED_PATIENCE = 5.0
 
 
 class Watch:
-    """Runs again and again until it is asked to stop."""
+    """Runs again and again until it is stopped."""
 
     def __init__(self, settings: Settings, runner: Runner, every: float, report: Reported) -> None:
-        """Take what is watched, how often, and who is told of each run."""
+        """Note the project, the interval, and the callback for each run."""
         self.settings = settings
         self.runner = runner
         self.every = every
@@ -52,7 +52,7 @@ class Watch:
             raise self.failure
 
     def _once(self) -> None:
-        """Run once; a lake that someone else holds is left for the next time."""
+        """Run once; if another process has the lock, leave it for the next time."""
         with self._turn:
             if self.stop_requested.is_set():
                 return
@@ -69,7 +69,7 @@ class Watch:
                 )
             except LockedError:
                 return
-            except BaseException as failure:  # noqa: BLE001  it is raised by who waits
+            except BaseException as failure:  # noqa: BLE001  raised again by the waiting thread
                 self.failure = failure
                 self.stop_requested.set()
                 return
@@ -102,7 +102,7 @@ class Watch:
                 pass
             self.stop_requested.set()
             with self._turn:
-                pass  # the run at hand comes to its end; those that wake after it do nothing
+                pass  # the current run finishes; later ones do nothing
             stream.stop()
             failed = stream.exception()
             if failed is not None and self.failure is None:
@@ -114,7 +114,7 @@ class Watch:
 
     @contextmanager
     def _signals(self) -> Iterator[None]:
-        """Take SIGTERM and Ctrl-C for a wish to stop, where signals can be taken."""
+        """Treat SIGTERM and Ctrl-C as requests to stop, where signals can be handled."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

@@ -3,7 +3,7 @@
 Law: nothing is changed and no lock is acquired; all figures are of one moment, that of the session.
 """
 
-# ruff: noqa: S608  all of it is written here
+# ruff: noqa: S608  only literals of this module
 
 import json
 import time
@@ -138,7 +138,7 @@ class LaneStatus:
 class Status:
     """The state of a lake. Times are ISO 8601 texts.
 
-    refused     how many deliveries were ever refused
+    refused     how many deliveries were refused so far
     unanswered  the refused deliveries without an answer
     unseen      how many queries name streams without tuples, how many streams, the first few
     """

@@ -1,1 +1,1 @@
-"""Spark, and the Java and jars it needs; who does the work of tasks."""
+"""Spark, the Java and jars it needs, and the runners of tasks."""

@@ -1,10 +1,10 @@
 """The process from which Spark forks its Python workers, with the kernels already loaded.
 
 A fresh worker imports NumPy, Arrow and Numba and loads the kernels' machine code: two seconds, and
-many more where it has to be compiled. The daemon does it once, and a fork has it.
+many more where it has to be compiled. The daemon does it once, and every fork inherits it.
 
-Law: when it hands over it has no thread but its own (and one of jemalloc, which knows of forks),
-since a fork copies no other. What fails while warming costs time only: the workers then load what
+Law: when it hands over it has no thread but its own (and one of jemalloc, which is fork-safe),
+since a fork copies no other. A failure while warming up costs only time: the workers then load what
 they need themselves.
 """
 
@@ -40,7 +40,7 @@ FEEDS = {
     ("x", "y"): ("x BETWEEN 1 AND 3 AND y < 4", "y > 2 AND x > 1", "x > 2 OR y > 3", "x > 3"),
 }
 STREAMS, TUPLES, MINUTE = 4, 16, 60_000_000
-BANDS = 64  # match queries: enough for an index to be worth its while
+BANDS = 64  # match queries: enough for an index to pay
 
 
 def warm() -> None:
@@ -56,7 +56,7 @@ def warm() -> None:
 
 
 def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
-    """Meet streams for the first time, hardly move, move by a little, leap; match all the while."""
+    """Run streams that are new, hardly move, move a little, and leap; match all the while."""
     index = BorderIndex.build(_queries(axes, wheres))
     matcher = Matcher.build(_bands(axes))
     state = FeedState.empty(index.queries.feed, axes)
@@ -71,7 +71,7 @@ def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
 
 
 def _join() -> None:
-    """Keep bands up and pair tuples within windows, by every way there is to find pairs."""
+    """Keep bands up and pair tuples within windows, by every method of finding pairs."""
     feeds, axes = ("warm", "warmer"), (("x",), ("x",))
     sides = {"left": feeds[0], "right": feeds[1]}
     known = dict(zip(feeds, axes, strict=True))
@@ -153,7 +153,7 @@ def _batch(axes: tuple[str, ...], values: Doubles, begin: int) -> TupleBatch:
 
 @contextlib.contextmanager
 def _alone(folder: str | None) -> Iterator[None]:
-    """Hold the cache's folder while we may write into it, where there is one."""
+    """Lock the cache's folder while we may write to it, if there is one."""
     import fcntl
 
     with contextlib.ExitStack() as stack:
@@ -165,12 +165,12 @@ def _alone(folder: str | None) -> Iterator[None]:
 
 
 def main() -> None:
-    """Warm up, then serve Spark. Spark reads our stdout: what else is said goes to stderr."""
+    """Warm up, then serve Spark. Spark reads our stdout: all other output goes to stderr."""
     spoken_to = os.dup(1)
     os.dup2(2, 1)
     try:
         warm()
-    except Exception:  # noqa: BLE001  whatever it is, the workers can do without
+    except Exception:  # noqa: BLE001  the workers can do without the warm-up
         traceback.print_exc()
     sys.stdout.flush()
     os.dup2(spoken_to, 1)

@@ -1,9 +1,9 @@
-"""Who does the work of a job: Spark's tasks, or this process.
+"""The runners of jobs: Spark's tasks, or this process.
 
 A task is a line of JSON in and a line of JSON out, and its work is a function of a module: so
-nothing that came from a user is ever pickled, and what a worker knows is what the line says.
+nothing from a user is ever pickled, and a worker knows only what is in the line.
 
-Law: the answers are those of the tasks, in their order, whoever did the work.
+Law: the answers are those of the tasks, in their order, with any runner.
 """
 
 import re
@@ -39,7 +39,7 @@ AGAIN = (
 
 
 class Runner(Protocol):
-    """Runs tasks, several at once where it can."""
+    """Runs tasks, in parallel where possible."""
 
     @property
     def slots(self) -> int:
@@ -47,17 +47,17 @@ class Runner(Protocol):
         ...
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
-        """Do the work of every task; the first failure ends the job."""
+        """Run every task; the first failure ends the job."""
         ...
 
 
 class HereRunner:
-    """This process, one task after the other: no JVM to wait for, for small lakes and tests."""
+    """This process, task by task: no JVM to wait for, for small lakes and tests."""
 
     slots = 1
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
-        """Do the work of every task."""
+        """Run every task."""
         with said_plainly():
             return [work(task) for task in tasks]
 
@@ -65,12 +65,12 @@ class HereRunner:
 class SparkRunner:
     """Spark: a task each; a worker that dies costs a retry, never a row.
 
-    The session is started with the first job: who has nothing to do need not wait for a JVM. The
-    job after one whose JVM ended starts another.
+    The session is started with the first job: without jobs there is no wait for a JVM. The
+    job after the end of a JVM starts another.
     """
 
     def __init__(self, start: Callable[[], "SparkSession"]) -> None:
-        """Take what starts the session, or gives the one that runs."""
+        """Store the function that starts the session, or gives the running one."""
         self._start = start
 
     @property
@@ -84,7 +84,7 @@ class SparkRunner:
         return int(self.spark.sparkContext.defaultParallelism)
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
-        """Do the work of every task in a job."""
+        """Run every task in one Spark job."""
         if not tasks:
             return []
         context = self.spark.sparkContext
@@ -94,7 +94,7 @@ class SparkRunner:
 
 @contextmanager
 def said_by_spark() -> Iterator[None]:
-    """Say plainly what a job of Spark ended with; SparkError where its JVM or a worker did."""
+    """Say plainly how a Spark job failed; SparkError if its JVM or a worker ended."""
     from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
 
     from pipelines.spark import session
@@ -128,9 +128,9 @@ def _how(code: int) -> str:
 
 @contextmanager
 def said_plainly() -> Iterator[None]:
-    """Raise what a task said on purpose as it said it, without Spark's words around it.
+    """Raise a task's expected error unchanged, without Spark's words around it.
 
-    A full or failing disk is said on purpose, whoever met it.
+    A full or failing disk is an expected error, in any process.
     """
     try:
         yield

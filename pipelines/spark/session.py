@@ -1,6 +1,6 @@
 """The Spark session: one a process, on the Java and the jars of the environment, and quiet.
 
-Law: nothing that the shell happens to hold (SPARK_HOME, PYSPARK_SUBMIT_ARGS, JAVA_TOOL_OPTIONS, a
+Law: nothing in the shell's environment (SPARK_HOME, PYSPARK_SUBMIT_ARGS, JAVA_TOOL_OPTIONS, a
 Connect address) changes it; nothing is left in the working folder; time is UTC in the session, in
 the JVM, in the workers and in this process.
 """
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOOPBACK = "127.0.0.1"
-ATTEMPTS = 3  # of a task: a worker that dies costs a retry
+ATTEMPTS = 3  # of a task: a dead worker costs a retry
 PARTITIONS = 4  # of a shuffle: more than this is overhead on one machine
-# PySpark would go by these, and to another JVM or a Connect server.
+# PySpark would use these, and connect to another JVM or a Connect server.
 FOREIGN = (
     "SPARK_REMOTE",
     "SPARK_LOCAL_REMOTE",
@@ -44,7 +44,7 @@ STOPPING = 20.0
 
 @dataclass(frozen=True, eq=False)
 class _RunningSession:
-    """The session of this process, its JVM, and the folder that goes when it ends."""
+    """The session of this process, its JVM, and the folder deleted when it ends."""
 
     session: "SparkSession"
     jvm: jvm.Jvm
@@ -64,7 +64,7 @@ def spark(
     extra: Mapping[str, str] | None = None,
     jvm_options: Sequence[str] = (),
 ) -> "SparkSession":
-    """Return the session of this process; the first call starts it and decides what it is.
+    """Return the session of this process; the first call starts and configures it.
 
     About 3 s, and at the first job and the first table as much again; a later call costs nothing.
 
@@ -72,7 +72,7 @@ def spark(
         quick: the JVM starts fast and stays slower, for commands and tests; False for long jobs.
         memory: of the JVM's heap, like 4g; without it 1 GiB if quick, else a quarter of the
             machine's, 1 to 8 GiB. The workers, which hold the tuples, come on top.
-        cores: at most so many tasks at a time, and never more than the machine has cores.
+        cores: at most this many tasks at a time, and never more than the machine has cores.
         extra: further settings of Spark, over ours.
         jvm_options: in place of those that map the archive of classes.
     """
@@ -102,7 +102,7 @@ def spark(
 def _begun(
     start: Callable[[Path], jvm.Jvm], settings: Callable[[Path], Mapping[str, str]]
 ) -> _RunningSession:
-    """Start a JVM and a session in it, with a folder that goes when they do, or leave nothing."""
+    """Start a JVM and a session in it, with a folder that ends with them; or leave nothing."""
     _refuse_a_strangers()
     os.environ["TZ"] = "UTC"
     time.tzset()
@@ -132,9 +132,9 @@ def _refuse_a_strangers() -> None:
 
 
 def stop(patience: float = STOPPING) -> None:
-    """End the session and its JVM, in about half a second; nothing happens where there is none.
+    """End the session and its JVM, in about half a second; nothing happens if there is none.
 
-    A JVM that has not ended after so many seconds is ended.
+    A JVM that has not ended after `patience` seconds is killed.
     """
     with _TURN:
         if (running := _running()) is None:
@@ -146,7 +146,7 @@ def stop(patience: float = STOPPING) -> None:
 
 
 def ended(patience: float = 0.0) -> int | None:
-    """Return how the session's JVM ended; None where it runs, or ends after so many seconds."""
+    """Return how the session's JVM ended; None if it is still running after this many seconds."""
     if not _RUNNING or _RUNNING[0].process != os.getpid():
         return None
     try:
@@ -180,7 +180,7 @@ def _end(running: _RunningSession, patience: float) -> None:
 
 
 def _forget() -> None:
-    """Let PySpark forget a JVM that is gone, so that it uses the next one."""
+    """Make PySpark forget a JVM that has ended, so that it uses the next one."""
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -193,14 +193,14 @@ def _forget() -> None:
 
 @atexit.register
 def _leave() -> None:
-    """At the end of the process the JVM sees its stdin close, and goes without being waited for."""
+    """At exit, the JVM sees its stdin close, and ends without being waited for."""
     if _RUNNING and _RUNNING[0].process == os.getpid():
         _RUNNING[0].jvm.let_go()
         shutil.rmtree(_RUNNING[0].folder, ignore_errors=True)
 
 
 def _connected(process: jvm.Jvm, settings: Mapping[str, str]) -> "SparkSession":
-    """Let PySpark talk to the JVM that was started, and start the session in it."""
+    """Connect PySpark to the JVM that was started, and start the session in it."""
     from pyspark import SparkConf, SparkContext
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
@@ -214,7 +214,7 @@ def _connected(process: jvm.Jvm, settings: Mapping[str, str]) -> "SparkSession":
         gateway = launch_gateway()
         conf = SparkConf(loadDefaults=False, _jvm=gateway.jvm).setAll(list(settings.items()))
         context = SparkContext(conf=conf, gateway=gateway)
-        # Of a JVM that ended it prints a traceback; who waits for the job says it in words.
+        # When a JVM ends it prints a traceback; the caller of the job reports it in words.
         context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
         return SparkSession.builder.getOrCreate()
 

@@ -21,7 +21,7 @@ from pipelines.workloads.parts import (
     share,
 )
 
-NEAR = 0.05  # a band for one symbol lies within this part of its opening price
+NEAR = 0.05  # a band for one symbol is within this fraction of its opening price
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -34,8 +34,8 @@ class PriceBands:
     bounds   'uniform' on [1, D − 1], or 'normal' with mean D/2 and deviation D/6
     within   the `t` of the transitions, in µs
     named    the share of the queries that watch one stream of `names` only
-    opening  the price that each of `names` opened at: a query that watches one stream then lies
-             within a twentieth of that price, and its W is a part of it
+    opening  the price that each of `names` opened at: a query that watches one stream is then
+             within a twentieth of that price, and its W is a fraction of it
     """
 
     count: int = 10_000
@@ -51,7 +51,7 @@ class PriceBands:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning."""
+        """Raise InputError for impossible settings."""
         at_least("queries", self.count, 0)
         above("domain", self.domain, 2.0, 2.0**50)
         above("width", self.width, 1e-9, 1.0)

@@ -1,11 +1,11 @@
 """A day of the town's vehicles: cars to work and out in the evening, vans on rounds, cabs always.
 
-Cars stand at home until morning, by day where their owners work, some in the evening at a garage in
+Cars stay at home until morning, by day where their owners work, some in the evening at a garage in
 the middle of the town. Their trackers report every half minute under way, and as a sign of life
 every ten minutes at rest.
 
 Law: as in `locations`, a vehicle is always on a road and never faster than the road allows; at rest
-it stands at a crossing. Its first report under way, and its first at rest, are never left out.
+it is at a crossing. Its first report under way, and its first at rest, are never left out.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ class TownDay:
 
     tuples   1.5 s for 2,000 vehicles, 570 reports each
 
-    garages  how many, each at a crossing of its own: the first fifth are filled in the evening,
+    garages  how many, each at a different crossing: the first fifth are filled in the evening,
              the next half by day, the others at night
     """
 
@@ -54,7 +54,7 @@ class TownDay:
     axes = ("x", "y", "speed")
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning."""
+        """Raise InputError for impossible settings."""
         at_least("vehicles", self.vehicles, 10)
         at_least("garages", self.garages, 5)
 
@@ -80,7 +80,7 @@ class TownDay:
         return shuffled[:evening], shuffled[evening:], outer
 
     def tuples(self, roads: RoadNetwork) -> TupleBatch:
-        """Let the day pass, and take what the trackers report, in time order."""
+        """Simulate the day, and collect the trackers' reports, in time order."""
         phase = 1000 * Draws(self.seed, "clocks").below(1000 * INTERVAL, self.vehicles)
         turn = np.argsort(phase, kind="stable")
         calls = np.arange(self.vehicles) % SIGN_OF_LIFE

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from fencepost.errors import InputError
 from fencepost.tuples import Doubles, Int64s
 
-LOW_BITS = np.uint64(11)  # a double holds 53 of the 64
+LOW_BITS = np.uint64(11)  # a double has 53 of the 64
 UNIT = 2.0**-53
 TERMS = 12  # the sum of twelve uniform draws has variance one
 
@@ -65,9 +65,9 @@ class Draws:
 
 
 def folded(values: Doubles, low: float, high: float) -> Doubles:
-    """Reflect values at both ends until they lie in [low, high], as a ball between two walls.
+    """Reflect values at both ends until they are in [low, high], as a ball between two walls.
 
-    A step of a walk keeps its length, unless the walk meets an end in it.
+    A step of a walk keeps its length, unless the walk is reflected in it.
     """
     span = high - low
     phase = np.abs(values - low) % (2.0 * span)  # the path repeats after two spans

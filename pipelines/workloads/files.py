@@ -37,7 +37,7 @@ class Targets:
 
     @classmethod
     def of(cls, tuples: Path, queries: Path | None, roads: Path | None = None) -> "Targets":
-        """Look at the names before anything is made; refuse one that is given twice."""
+        """Check the names before anything is written; refuse one that is given twice."""
         paths = [path.resolve() for path in (tuples, queries, roads) if path is not None]
         twice = next((path for path in paths if paths.count(path) > 1), None)
         if twice is not None:
@@ -70,7 +70,7 @@ class Targets:
 
 
 def rounded(tuples: TupleBatch, decimals: int | None) -> TupleBatch:
-    """Round the values to so many decimals; None leaves them."""
+    """Round the values to this many decimals; None leaves them unchanged."""
     if decimals is None:
         return tuples
     tens = float(10**decimals)
@@ -78,7 +78,7 @@ def rounded(tuples: TupleBatch, decimals: int | None) -> TupleBatch:
 
 
 def together(*queries: pa.Table) -> pa.Table:
-    """Put queries behind each other; a column that some do not have is null there."""
+    """Concatenate queries; a column that some lack is null there."""
     some = [table for table in queries if len(table)]
     return pa.concat_tables(some or queries[:1], promote_options="default")
 
@@ -122,7 +122,7 @@ def where_text(row: dict[str, Any], axes: Sequence[str]) -> str:
 
 
 def duration_text(us: int) -> str:
-    """Write a duration in the largest unit that counts it whole."""
+    """Write a duration in the largest unit that divides it."""
     unit = next(unit for unit, size in UNITS.items() if us % size == 0)
     return f"{us // UNITS[unit]}{unit}"
 

@@ -1,4 +1,4 @@
-"""Moving objects on the roads of a town: S1's two-axis set-up, by a generator of our own.
+"""Moving objects on the roads of a town: S1's two-axis set-up, by our own generator.
 
 Every object is on a trip to a crossing, by the quickest way, and sets out for another when it
 arrives. Traffic decides how much of the road's limit it reaches; one update in four finds the
@@ -46,7 +46,7 @@ class MovingObjects:
     interval   between two updates of an object, in µs; the objects' clocks are spread over it
     parked     how long an object rests where a trip ends, in µs: uniform from 0 to twice that;
                S1's mean speeds are those of objects that never rest
-    speed      with a third axis: the way made since the update before, in km/h
+    speed      with a third axis: the distance covered since the update before, in km/h
     """
 
     objects: int = 1_000
@@ -60,7 +60,7 @@ class MovingObjects:
     feed: str = "locations"
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning."""
+        """Raise InputError for impossible settings."""
         at_least("objects", self.objects, 1)
         at_least("updates", self.updates, 1)
         share("fast", self.fast)
@@ -112,7 +112,7 @@ class Traffic:
     """
 
     def __init__(self, plan: MovingObjects, roads: RoadNetwork) -> None:
-        """Put every object on a road, under way from a crossing of its own to its first goal."""
+        """Put every object on a road, on its way from its own crossing to its first goal."""
         self.roads = roads
         self.seconds = plan.interval / SECOND
         self.parked = plan.parked / SECOND
@@ -148,7 +148,7 @@ class Traffic:
             moving = self._along(moving, left)
 
     def _along(self, who: Int64s, left: Doubles) -> Int64s:
-        """Move these to the end of their road or as far as they come; return who has time left."""
+        """Move these to the end of their road or as far as they come; return those with time."""
         arm = self.arm[who]
         speed = np.minimum(self._limit[arm], self.top[who] / KMH) * self.pace[who]
         room = self._length[arm] - self.done[who]
@@ -162,7 +162,7 @@ class Traffic:
         return who[left[who] > 0.0]
 
     def _turn_off(self, who: Int64s, left: Doubles) -> None:
-        """Take the next road of the way; where the trip ends, plan another."""
+        """Choose the next road of the route; where the trip ends, plan another."""
         self.here[who] = self._leads[self.arm[who]]
         there = who[self.here[who] == self.goal[who]]
         self.goal[there], self.rest[there] = self._next_trip(there, left[there])
@@ -170,15 +170,15 @@ class Traffic:
         self.done[who] = 0.0
 
     def _next_trip(self, who: Int64s, left: Doubles) -> tuple[Int64s, Doubles]:
-        """Return where these go next, and how many seconds they rest before.
+        """Return the next goals of these, and how many seconds they rest first.
 
-        They have arrived with so many seconds `left` of the interval.
+        They have arrived with `left` seconds of the interval remaining.
         """
         goal = self._elsewhere(self.here[who])
         return goal, self._trips.between(0.0, 2.0 * self.parked, len(left))
 
     def _arm_towards(self, who: Int64s) -> Int64s:
-        """Return the road to take now, as a place among all arms."""
+        """Return the next road, as an index among all arms."""
         here = self.here[who]
         turn = self._routes[self._kind[who], here, self.goal[who]]
         return np.asarray(here * self._most + turn, np.int64)
@@ -203,7 +203,7 @@ class Traffic:
 
 
 def speed_figures(tuples: TupleBatch) -> dict[str, Speeds]:
-    """Return the speeds that 'vehicle' and 'walker' made, where there are any, in O(n)."""
+    """Return the speeds of 'vehicle' and 'walker' objects, if there are any, in O(n)."""
     speed = tuples.values[tuples.axes.index("speed")]
     vehicle = pc.starts_with(tuples.names, "vehicle-").to_numpy(zero_copy_only=False)
     fast = vehicle[tuples.stream]

@@ -1,4 +1,4 @@
-"""What every workload is put together from: names, a delivery, columns of queries, refusals."""
+"""The building blocks of every workload: names, a delivery, columns of queries, refusals."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def one_delivery(
     ts: Int64s,
     values: Doubles,
 ) -> TupleBatch:
-    """Put generated columns together as one delivery, well-formed but for their times."""
+    """Combine generated columns into one delivery, well-formed but for their times."""
     first, last = int(ts.min()), int(ts.max())
     if not EARLIEST <= first <= last < LATEST:
         raise InputError(f"times {first} to {last} µs: the tuples must lie in the years 1900–2200")

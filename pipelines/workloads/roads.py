@@ -1,11 +1,11 @@
-"""The roads of an invented town over 15 km × 15 km, and the ways between its crossings.
+"""The roads of an invented town over 15 km × 15 km, and the routes between its crossings.
 
 The town is a grid that was bent: dense in the middle, its concentric squares rounded to rings,
 every crossing moved a little. Two rings and eight radials are arterials; they bridge the river that
 runs through. Side streets are missing here and there, more of them outside, and a few cut a corner.
 
-Law: every crossing can be reached from every other, no two roads cross but at a crossing, and all
-lie on the map.
+Law: every crossing can be reached from every other, roads cross only at crossings, and all
+are on the map.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ EXTENT = 15_000.0  # metres: S1 §7.2
 LINES = 24  # of the grid, each way: 576 crossings
 RINGS = (2, 7)  # of the grid's concentric squares: the arterials that go round
 SMOOTH = (*RINGS, LINES // 2, *(LINES - 1 - ring for ring in RINGS))
-MARGIN = 0.97  # the part of the map that the town fills
+MARGIN = 0.97  # the fraction of the map that the town fills
 BEND = 0.10
 ROUND = 0.8
 MISSING = 0.30  # side streets that were never built, at the edge of the town; fewer in the middle
@@ -73,7 +73,7 @@ class RoadNetwork:
     def routes(self, cost: Doubles) -> Int8s:
         """Return the arm to take at crossing u on the cheapest way to crossing v: [u, v].
 
-        The costs of all ways are lowered until nothing changes; the arm then taken always leads
+        The costs of all routes are lowered until nothing changes; the chosen arm then always leads
         nearer, so following the table from any crossing ends at the other.
         """
         n = len(self.x)
@@ -93,7 +93,7 @@ class RoadNetwork:
         return best
 
     def check(self) -> None:
-        """Raise with the facts where the law does not hold."""
+        """Raise with the facts if the law is broken."""
         for name, at in (("x", self.x), ("y", self.y)):
             if at.min() < 0.0 or at.max() > self.extent:
                 raise BrokenIndex(f"{name} runs from {at.min():.1f} to {at.max():.1f}, off the map")
@@ -118,7 +118,7 @@ def town(seed: int = 1, extent: float = EXTENT) -> RoadNetwork:
 
 
 def crossings(draws: Draws) -> tuple[Doubles, Doubles]:
-    """Return where the crossings lie, on [−1, 1] both ways, row by row."""
+    """Return the positions of the crossings, on [−1, 1] both ways, row by row."""
     row, column = np.divmod(np.arange(LINES * LINES), LINES)
     line = (2.0 * np.arange(LINES) + 1.0) / LINES - 1.0
     # On the rings and radials a crossing strays little, for arterials run smoothly.
@@ -138,7 +138,7 @@ def crossings(draws: Draws) -> tuple[Doubles, Doubles]:
 
 
 def fitted(at: Doubles) -> Doubles:
-    """Stretch to fill the map but for a margin."""
+    """Stretch to fill the map except for a margin."""
     low, high = at.min(), at.max()
     return np.asarray(MARGIN * ((at - low) * (2.0 / (high - low)) - 1.0), np.float64)
 
@@ -152,7 +152,7 @@ def streets(draws: Draws) -> tuple[Int32s, Int32s, Bools]:
     chance = draws.uniform(len(begin))
     wanted = np.where(across, chance < CORNERS, chance >= MISSING * (0.3 + 0.7 * outside))
     built = arterial | (wanted & (north[begin] == north[end]))
-    while True:  # build what was left out, one street at a time, until all hangs together
+    while True:  # add missing streets one at a time, until all are connected
         part = connected_parts(LINES * LINES, begin[built], end[built])
         joins = np.flatnonzero(~across & (part[begin] != part[end]))
         if not len(joins):
@@ -182,7 +182,7 @@ def lines_and_corners(draws: Draws) -> tuple[Int32s, Int32s, Bools, Bools]:
 
 
 def north_bank(draws: Draws) -> Bools:
-    """Return which crossings lie north of the river, which winds from west to east."""
+    """Return which crossings are north of the river, which winds from west to east."""
     winds = np.floor(3.0 * draws.uniform(LINES)) - 1.0
     river = folded(LINES / 3.0 + np.cumsum(winds), LINES / 6.0, LINES / 2.0)
     row, column = np.divmod(np.arange(LINES * LINES), LINES)
@@ -203,7 +203,7 @@ def connected_parts(count: int, begin: Int32s, end: Int32s) -> Int32s:
 
 
 def crossing_roads(network: RoadNetwork) -> tuple[int, int] | None:
-    """Return the first two roads that cross away from their ends, in O(m²); None where none do."""
+    """Return the first two roads that cross away from their ends, in O(m²); None if none do."""
     x, y, a, b = network.x, network.y, network.begin, network.end
 
     def side(p: Int32s, q: Int32s, r: Int32s) -> Doubles:

@@ -1,6 +1,6 @@
 """Geofences over the town: the squares of S1's two-axis set-up, and its parking garages.
 
-Law: a query is one square, half-open on both axes; its middle lies on the map.
+Law: a query is one square, half-open on both axes; its middle is on the map.
 """
 
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Squares:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning."""
+        """Raise InputError for impossible settings."""
         at_least("queries", self.count, 0)
         above("width", self.width, 1e-3, self.extent)
         if self.widest is not None:
@@ -64,12 +64,12 @@ class Squares:
 
 @dataclass(frozen=True, kw_only=True)
 class Garages:
-    """S1 §6.4's parking garages: 30 m × 30 m, and who stays three minutes has parked.
+    """S1 §6.4's parking garages: 30 m × 30 m, and a stay of three minutes is parking.
 
     table    1 µs a query
 
-    The first ones stand at crossings, each at another one and every crossing as likely, so that
-    trips end in them; those beyond the number of crossings stand along the roads.
+    The first ones are at crossings, each at a different one and all equally likely, so that
+    trips end in them; those beyond the number of crossings are along the roads.
     """
 
     count: int = 50
@@ -78,7 +78,7 @@ class Garages:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning."""
+        """Raise InputError for impossible settings."""
         at_least("queries", self.count, 0)
         above("side", self.side, 1e-3, EXTENT)
 

@@ -1,7 +1,7 @@
 """Streams of prices: S1's one-axis set-up, its d-axis one, and a market that looks like one.
 
 Law: |step| has mean FL · D on every axis, and no value ever leaves the domain. FL is the
-fluctuation level (S1 §4.4), the mean distance of consecutive values as a part of the domain D.
+fluctuation level (S1 §4.4), the mean distance of consecutive values as a fraction of the domain D.
 """
 
 from dataclasses import dataclass, replace
@@ -34,8 +34,8 @@ class PriceWalks:
     tuples   35 ns a tuple and axis, 16 + 8 d bytes a tuple
 
     A step is uniform on [−2·FL·D, 2·FL·D], so |step| is uniform on [0, 2·FL·D] with mean FL·D; a
-    walk that meets an end of [0, D] is reflected. First values are uniform on [0, D], or normal
-    with mean D/2 and deviation D/6 (S1 gives the mean alone); each axis is a walk of its own.
+    walk that leaves [0, D] is reflected. First values are uniform on [0, D], or normal
+    with mean D/2 and deviation D/6 (S1 gives the mean alone); each axis is an independent walk.
 
     fluctuation  FL, per axis: S1 varies it from 0.0001 to 0.001
     order        'time': at each instant every stream in turn, as they would arrive;
@@ -55,7 +55,7 @@ class PriceWalks:
     feed: str = "ticks"
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning."""
+        """Raise InputError for impossible settings."""
         at_least("streams", self.streams, 1)
         at_least("length", self.length, 1)
         at_least("interval", self.interval, 1)
@@ -81,11 +81,11 @@ class PriceWalks:
         return replace(wanted, domain=self.domain, axes=self.axes, names=self.names, seed=self.seed)
 
     def realised(self, tuples: TupleBatch) -> Doubles:
-        """Return what FL came to, axis by axis."""
+        """Return the actual FL, axis by axis."""
         return mean_steps(tuples, self.domain)
 
     def tuples(self) -> TupleBatch:
-        """Walk."""
+        """Generate the walks, in the chosen order."""
         paths = [self._path(axis) for axis in self.axes]
         stream = np.arange(self.streams, dtype=np.int32)
         at = self.start + self.interval * np.arange(self.length, dtype=np.int64)
@@ -98,7 +98,7 @@ class PriceWalks:
         return one_delivery(self.feed, self.axes, self.names, streams, ts, values)
 
     def _path(self, axis: str) -> Doubles:
-        """Return one axis, [length, streams], step by step: so a longer walk only goes on."""
+        """Return one axis, [length, streams], step by step: a longer walk extends it."""
         draws = Draws(self.seed, f"start {axis}")
         if self.starts == "uniform":
             first = draws.uniform(self.streams) * self.domain
@@ -126,7 +126,7 @@ class Market:
     The gaps between a symbol's trades are whole milliseconds, many short and few long, `interval`
     in the mean. Volumes are round lots of 100, most of them small.
 
-    domain   where the bands that watch all symbols lie
+    domain   the range of the bands that watch all symbols
     """
 
     symbols: int = 300
@@ -141,7 +141,7 @@ class Market:
     axes = ("price", "volume")
 
     def __post_init__(self) -> None:
-        """Refuse what has no meaning."""
+        """Raise InputError for impossible settings."""
         at_least("symbols", self.symbols, 1)
         at_least("length", self.length, 1)
         at_least("interval", self.interval, 10_000)
@@ -165,7 +165,7 @@ class Market:
         return cents(2.0 + 898.0 * (u * u * u))
 
     def bands(self, wanted: PriceBands) -> PriceBands:
-        """Return the wanted bands; those that watch one symbol lie near its opening price."""
+        """Return the wanted bands; those that watch one symbol are near its opening price."""
         return replace(
             wanted,
             domain=self.domain,
@@ -176,11 +176,11 @@ class Market:
         )
 
     def realised(self, tuples: TupleBatch) -> Doubles:
-        """Return what FL came to, the price's alone."""
+        """Return the actual FL, of the price alone."""
         return mean_steps(tuples, self.opening)[:1]
 
     def tuples(self) -> TupleBatch:
-        """Trade, all symbols in time order."""
+        """Generate the trades, all symbols in time order."""
         stream = np.repeat(np.arange(self.symbols, dtype=np.int32), self.length)
         ts = self._times().ravel()
         values = np.stack([self._prices().ravel(), self._volumes()])
@@ -192,7 +192,7 @@ class Market:
         """Return the prices, [symbols, length]."""
         count = self.symbols * (self.length - 1)
         u = Draws(self.seed, "trades").uniform(count)
-        # The lowest quarter of u stands still, the rest is spread anew over [-1, 1).
+        # The lowest quarter of u does not move, the rest is rescaled to [-1, 1).
         sway = np.where(u < 0.25, 0.0, (u - 0.25) * (8.0 / 3.0) - 1.0)
         steps = sway.reshape(self.symbols, self.length - 1) * (8.0 / 3.0 * self.fluctuation)
         path = np.zeros((self.symbols, self.length))
@@ -212,7 +212,7 @@ class Market:
 
 
 def mean_steps(tuples: TupleBatch, domain: float | Doubles) -> Doubles:
-    """Return the mean |step| of the streams on each axis, as a part of the domain: what FL came to.
+    """Return the mean |step| of the streams on each axis, as a part of the domain: the actual FL.
 
     O(n log n). `domain` may be an array, one entry a stream of `tuples.names`. Streams of one tuple
     have no step.

@@ -1,9 +1,9 @@
 """Guttman's R-tree (1984), the rival of S2 in two axes.
 
-Boxes are inserted one by one: down to the leaf whose box grows least, and a node too full is split
+Boxes are inserted one by one: down to the leaf whose box grows least, and an overfull node is split
 by the quadratic rule, neither half below two fifths of the capacity.
 
-Faithful to the original; nodes lie in arrays, an entry's four bounds in half a cache line. S2 says
+Faithful to the original; nodes are arrays, an entry's four bounds in half a cache line. S2 says
 nothing of the capacity; of 8 to 64, 32 is about the quickest, on crowded boxes and on uniform ones.
 """
 
@@ -59,7 +59,7 @@ class Guttman:
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the nodes; the bounds of the boxes stand in the leaves."""
+        """Bytes of the nodes; the bounds of the boxes are in the leaves."""
         arrays = (self.bounds, self.below, self.counts, self.leaf)
         return sum(array.nbytes for array in arrays)
 
@@ -74,7 +74,7 @@ class Guttman:
         return gathered(count, find, 4.0 + len(self.boxes) / max(count, 1))
 
     def check(self) -> None:
-        """Raise BrokenIndex unless each box stands once, and entries lie within their parents'."""
+        """Raise BrokenIndex unless each box occurs once, and entries are within their parents'."""
         seen = np.zeros(len(self.boxes), np.int64)
         waiting = [(self.root, np.array([-np.inf, -np.inf, np.inf, np.inf]))]
         while waiting:

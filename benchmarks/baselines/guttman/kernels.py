@@ -58,7 +58,7 @@ def _seeds(entries, areas, frame):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _next(entries, taken, left, right, frame):
-    """PickNext: who prefers one group most, and by how much area each would grow."""
+    """PickNext: the entry that most prefers one group, and how much each group would grow."""
     area_left = _area(left[0], left[1], left[2], left[3], frame)
     area_right = _area(right[0], right[1], right[2], right[3], frame)
     best, chosen, to_left = -1.0, -1, True
@@ -109,7 +109,7 @@ def _split(node, other, bounds, below, counts, least, frame):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def _chosen(box, node, bounds, counts, frame):
-    """ChooseLeaf, one step: whoever grows least, among equals the smallest."""
+    """ChooseLeaf, one step: the entry that grows least, among equals the smallest."""
     best, smallest, chosen = np.inf, np.inf, 0
     for s in range(counts[node]):
         entry = bounds[node, s]
@@ -158,8 +158,8 @@ def grow(boxes, bounds, below, counts, leaf, least, frame):
     return root, nodes
 
 
-# Nothing branches on a test: a node's entries are tested one after the other, and what is found is
-# written before it is known to be found.
+# No branch depends on a test: a node's entries are tested one after the other, and each result is
+# written before it is known to be one.
 @njit(cache=True, nogil=True, error_model="numpy")
 def find(points, many, root, bounds, below, counts, leaf, ptr, room, first):
     """Search for each point, depth first."""

@@ -3,8 +3,8 @@
 In S3's words (§7.1): "processing first join conditions using the query plan sharing method, and
 then, processing simple selection conditions using the IBS tree". A distinct join condition is
 computed once for a pair, for all queries that have it; the pairs that pass meet the selections of
-those queries only. A tuple walks the trees of its side once in its life, when it is taken: what it
-found is kept beside it in the window, query after query, those of a join condition together (the
+those queries only. A tuple walks the trees of its side once, on arrival; what it
+found is stored beside it in the window, sorted by query, those of a join condition together (the
 original would walk them for each pair). So a pair costs the distinct join conditions, and for each
 that holds the queries that the old tuple was selected by: a look at whether the new one was, too.
 """
@@ -36,9 +36,9 @@ class Kept(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class IbsJoin:
-    """n queries of one conjunct and one join condition each; all windows are those kept.
+    """n queries of one conjunct and one join condition each; all windows are those in memory.
 
-    take    the walk of a tree (see ibs_tree), and O(1) a query found
+    take    the walk of a tree (see ibs_tree), and O(1) per query found
     probe   a pair: O(distinct join conditions), and O(1) for each query that the old one has under
             those which hold
     """
@@ -66,7 +66,7 @@ class IbsJoin:
         return cls(trees, distinct.astype(np.int32), condition.reshape(-1).astype(np.int32))
 
     def take(self, side: int, values: Doubles) -> Kept:
-        """Walk the trees for tuples of a side, and put what is found in order of conditions."""
+        """Walk the trees for tuples of a side, and sort the queries found by join condition."""
         found = self.trees[side].probe(values)
         ptr = np.empty((len(found), len(self.plan) + 1), np.int64)
         ids = np.empty_like(found.ids)

@@ -1,4 +1,4 @@
-"""The pairs of IBS-JS, compiled: join conditions first, then who is selected on both sides."""
+"""The pairs of IBS-JS, compiled: join conditions first, then the queries selected on both sides."""
 
 import numpy as np
 from numba import njit

@@ -1,13 +1,13 @@
 """Interval binary search trees, the rival of S3: an index of predicates, an attribute at a time.
 
-A balanced tree over the ends of an attribute's predicates. A predicate stands at a node under `<`,
-`=` or `>` where it holds for everything that a search can look for on that side, as high up as may
+A balanced tree over the ends of an attribute's predicates. A predicate sits at a node under `<`,
+`=` or `>` where it holds for everything that a search can look for on that side, as high as can
 be; so a search passes each predicate that holds once, and no other (Hanson et al. 1990, §4.2). A
 conjunction holds at a point when as many of its predicates are passed as it has: a counter a query
 (the two-phase merge of NiagaraCQ, of which S3 §2 speaks).
 
-Faithful to the original but for the balancing: it is built of all ends at once, and so is at least
-as flat as the AVL tree that insertions would give. Marks stand in one array, ordered by slot.
+Faithful to the original but for the balancing: it is built in one go, and so is at least
+as flat as the AVL tree that insertions would give. Marks are stored in one array, ordered by slot.
 """
 
 from dataclasses import dataclass

@@ -16,7 +16,7 @@ def place(ids, begin, end, first, last, at, marks):
     """Give each interval its marks; where `marks` is empty, only count them in `at`.
 
     An interval begins at the end of number begin[i] and ends at number end[i], which it does not
-    hold; first - 1 and last stand for what is unbounded. The gap below the end t has the number t.
+    include; first - 1 and last mean unbounded. The gap below the end t has the number t.
     """
     writing = len(marks) > 0
     stack = np.empty((64, 2), np.int64)
@@ -31,7 +31,7 @@ def place(ids, begin, end, first, last, at, marks):
                 if side == EQUAL:
                     covered = lo <= node < hi
                 else:
-                    below, above = (l, node) if side == LESS else (node + 1, r)  # gaps, both held
+                    below, above = (l, node) if side == LESS else (node + 1, r)  # gaps, inclusive
                     covered = lo < below and above <= hi
                     if not covered and lo < above and below <= hi:
                         stack[deep, 0] = below
@@ -48,7 +48,7 @@ def place(ids, begin, end, first, last, at, marks):
 # and point, against four of a mark. The result is written before it is known to be one.
 @njit(cache=True, nogil=True, error_model="numpy")
 def find(points, trees, ends, slots, marks, needed, always, ptr, room, first):
-    """Walk every axis' tree, count for each query the axes that hold, report who is complete."""
+    """Walk every axis' tree, count for each query the axes that hold, report complete queries."""
     axes, count = points.shape
     many = len(needed)
     left = np.empty(many, np.uint8)

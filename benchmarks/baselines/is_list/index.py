@@ -6,8 +6,8 @@ list; those that mark an edge which spans the value where it steps down, or the 
 itself, hold it, each met once.
 
 Faithful to the original but for insertion: levels are drawn, by a seed, for all ends at once, and
-the markers are placed once the list stands, which gives what its insertions give. Nodes, edges and
-markers lie in arrays, in the order of the ends.
+the markers are placed once the list is built, which gives what insertions give. Nodes, edges and
+markers are stored in arrays, in the order of the ends.
 """
 
 from dataclasses import dataclass

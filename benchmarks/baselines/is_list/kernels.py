@@ -26,7 +26,7 @@ def link(first, after):
 def place(begin, end, first, after, edge_at, node_at, edge_marks, node_marks):
     """Lead each interval from its begin to its end along the highest edges that stay inside.
 
-    It marks those edges, and the nodes where they meet: all that it holds. Where the arrays of
+    It marks those edges, and the nodes where they meet: all that it contains. Where the arrays of
     marks are empty, they are only counted.
     """
     writing = len(node_marks) > 0
@@ -47,7 +47,7 @@ def place(begin, end, first, after, edge_at, node_at, edge_marks, node_marks):
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def find(values, ends, first, after, edges, edge_marks, nodes, node_marks, ptr, room, begin):
-    """Descend; whoever marks an edge that spans the value, or the value's own node, holds it."""
+    """Descend; intervals that mark an edge spanning the value, or the value's node, hold it."""
     top = first[1] - first[0]
     used = U(ptr[begin])
     for p in range(begin, len(values)):

@@ -1,1 +1,1 @@
-"""Audits: a bounded sample of the engine's work, done once more by other means."""
+"""Audits: a bounded sample of the engine's work, repeated by other means."""

@@ -1,9 +1,9 @@
 """An audit of band joins: what their changes add up to, compared with the members of the sets.
 
 The engine never looks at all pairs; here every right member is subtracted from some left streams'
-values, and who is in the band must be who has come in and not gone out.
+values, and the pairs in the band must be those that came in and did not go out.
 
-Law: no index or kernel of the engine is used; who is a member is read from `set_members`.
+Law: no index or kernel of the engine is used; members are read from `set_members`.
 """
 
 # ruff: noqa: S608  names of feeds and axes are declared, all else are numbers
@@ -34,7 +34,7 @@ BandPair = tuple[str, int, str, str]
 
 
 def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope) -> FaultCount:
-    """Hold the results of the sample against the members; O(left streams · members · queries)."""
+    """Compare the results of the sample with the members; O(left streams · members · queries)."""
     registry, right_members = _stands(session, scope)
     most = min(QUERIES, max(1, DIFFERENCES // max(1, STREAMS * right_members)))
     queries, _ = audited_joins(session, settings, scope, BAND_JOIN, registry, most)
@@ -63,7 +63,7 @@ def _stands(session: "duckdb.DuckDBPyConnection", scope: CheckScope) -> tuple[in
 
 
 def _left_streams(scope: CheckScope) -> str:
-    """Write as SQL: some of the left streams that are members, or that changes speak of."""
+    """Write as SQL: some of the left streams that are members, or that have changes."""
     return f"""SELECT s.stream_id FROM (
     SELECT m.stream_id FROM set_members m
     WHERE m.lane = '{scope.lane}' AND m.feed = '{scope.sides[0]}' AND {scope.epochs("m.epoch")}
@@ -80,7 +80,7 @@ def _in_bands(
     scope: CheckScope,
     queries: list[JoinQuery],
 ) -> set[BandPair]:
-    """Compute every difference, and say which are in a band."""
+    """Compute every difference, and select those in a band."""
     among = "JOIN audited a ON a.stream_id = m.stream_id"
     left_ids, left = _members(session, settings, scope, 0, among)
     right_ids, right = _members(session, settings, scope, 1, "")
@@ -115,7 +115,7 @@ def _members(
 
 
 def _added_up(session: "duckdb.DuckDBPyConnection", scope: CheckScope) -> dict[BandPair, int]:
-    """Add the changes of the sample up; what adds up to nothing is left out."""
+    """Add up the changes of the sample; pairs that sum to zero are left out."""
     by = "c.query_id, c.query_version, c.left_stream_id, c.right_stream_id"
     rows = session.execute(f"""SELECT {by}, CAST(SUM(c.change) AS BIGINT) FROM band_changes c
 JOIN audited_joins q ON q.id = c.query_id AND q.version = c.query_version

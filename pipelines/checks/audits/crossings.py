@@ -1,7 +1,7 @@
 """An audit of crossings: every standing query tested, for a bounded sample of steps.
 
 The engine finds crossings by an index that never looks at the queries; here each box of each query
-is compared with the two points of a step, in plain NumPy, and what comes of it against the events.
+is compared with the two points of a step, in plain NumPy, and the outcome with the events.
 
 Law: no index, kernel or state of the engine is used; what a step is, is read from the tuples.
 """
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Crossing(NamedTuple):
-    """A crossing, expected or found."""
+    """A crossing, expected or actual."""
 
     type: str
     query: str
@@ -33,7 +33,7 @@ class Crossing(NamedTuple):
     ts: int
 
     def __str__(self) -> str:
-        """Say it."""
+        """Describe it."""
         return (
             f"{self.type} of {self.query} v{self.version} by {self.stream} at "
             f"{format_instant(self.ts)}"
@@ -58,7 +58,7 @@ def crossings(queries: QuerySet, step: SampledStep) -> Iterator[Crossing]:
 
 
 def _holds(queries: QuerySet, point: Sequence[float]) -> Bools:
-    """Say which queries hold a point: those with a box that contains it."""
+    """Mark the queries with a box that contains a point."""
     return any_of(queries, inside(queries, point))
 
 
@@ -66,5 +66,5 @@ AUDIT = Audit(CROSSING, "events", ("type", "query_id", "query_version"), Crossin
 
 
 def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope) -> FaultCount:
-    """Hold the crossings of the sample against those of all queries; O(steps · boxes)."""
+    """Compare the crossings of the sample with those of all queries; O(steps · boxes)."""
     return AUDIT.run(session, settings, scope)

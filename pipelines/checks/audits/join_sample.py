@@ -1,6 +1,6 @@
 """The sample of joins that audits look at: some of those active with a registry.
 
-They are in the session's table `audited_joins` too, by id and version. Which are looked at depends
+They are also in the session's table `audited_joins`, by id and version. The choice depends
 on the registry alone.
 """
 
@@ -26,7 +26,7 @@ def audited_joins(
     registry: int,
     most: int,
 ) -> tuple[list[JoinQuery], Int64s]:
-    """Give at most so many, each with the registry version since which it is active."""
+    """Give at most this many, each with the registry version since which it is active."""
     session.execute(f"""CREATE OR REPLACE TEMP TABLE audited_joins AS
 SELECT v.* FROM query_versions v
 WHERE v.feed = '{scope.lane}' AND v.kind = '{kind}' AND v.registry_version <= {registry:d}

@@ -1,9 +1,9 @@
 """An audit of matches: every `match` query tested, for a bounded sample of tuples.
 
-The engine asks an index; here each box of each query, and each of its tests of two axes, is held
-against the tuple in plain NumPy, and what comes of it against the rows of `matches`.
+The engine uses an index; here each box of each query, and each of its tests of two axes, is
+compared with the tuple in plain NumPy, and the outcome with the rows of `matches`.
 
-Law: no index or kernel of the engine is used; which tuples were taken is read from the tuples.
+Law: no index or kernel of the engine is used; the accepted tuples are read from the table.
 """
 
 # ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
@@ -30,7 +30,7 @@ COMPARES = {"<": np.less, "<=": np.less_equal, "=": np.equal}
 
 
 class Matched(NamedTuple):
-    """A match, expected or found."""
+    """A match, expected or actual."""
 
     query: str
     version: int
@@ -38,7 +38,7 @@ class Matched(NamedTuple):
     ts: int
 
     def __str__(self) -> str:
-        """Say it."""
+        """Describe it."""
         return f"{self.query} v{self.version} by {self.stream} at {format_instant(self.ts)}"
 
 
@@ -54,7 +54,7 @@ def matches(queries: QuerySet, step: SampledStep) -> Iterator[Matched]:
 
 
 def _failed(queries: QuerySet, point: Sequence[float]) -> Bools:
-    """Say which boxes have a test that the point does not pass."""
+    """Mark the boxes with a test that the point does not pass."""
     values = np.array(point)
     left, op, right = queries.tests.T
     passed = np.zeros(len(op), np.bool_)
@@ -71,7 +71,7 @@ AUDIT = Audit(MATCH, "matches", ("query_id", "query_version"), Matched, matches)
 
 
 def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope) -> FaultCount:
-    """Hold the matches of the sample against those of all queries; O(tuples · boxes)."""
+    """Compare the matches of the sample with those of all queries; O(tuples · boxes)."""
     return AUDIT.run(session, settings, scope)
 
 

@@ -1,9 +1,9 @@
 """An audit of window joins: some of the newest tuples, tested against all that came before.
 
-The engine asks an index of live tuples; here each conjunct of each join is held against a tuple and
-those of the other feed that were taken before it, in plain NumPy, whatever is in the windows.
+The engine uses an index of live tuples; here each conjunct of each join is compared with a tuple
+and those of the other feed that were joined before it, in plain NumPy, whatever the windows hold.
 
-Law: no index, kernel or state of the engine is used; what was taken, and in which order, is read
+Law: no index, kernel or state of the engine is used; accepted tuples and their order are read
 from deliveries and tuples.
 """
 
@@ -52,7 +52,7 @@ class JoinDelivery(NamedTuple):
 
 
 class Paired(NamedTuple):
-    """A pair, expected or found: of each tuple the stream, the time in µs and the values."""
+    """A pair, expected or actual: of each tuple the stream, the time in µs and the values."""
 
     query: str
     version: int
@@ -60,7 +60,7 @@ class Paired(NamedTuple):
     right: tuple[str, int, tuple[float, ...]]
 
     def __str__(self) -> str:
-        """Say it."""
+        """Describe it."""
         left, right = (f"{who} at {format_instant(ts)}" for who, ts, _ in (self.left, self.right))
         return f"{self.query} v{self.version}: {left} and {right}"
 
@@ -93,8 +93,8 @@ class Stretch:
 class ProbeTuple:
     """A tuple, and what it is compared with.
 
-    before  so many of the other side's tuples came before its delivery: the first ones
-    apart   how far from each of these it is for a window of time, in µs
+    before  how many of the other side's tuples came before its delivery: the first ones
+    apart   how far from each of these it is, for a window of time, in µs
     """
 
     stretch: Stretch
@@ -117,7 +117,7 @@ class ProbeTuple:
 
 
 def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope) -> FaultCount:
-    """Hold the pairs of the sample against all joins; O(tuples · stretch · joins)."""
+    """Compare the pairs of the sample with all joins; O(tuples · stretch · joins)."""
     session.execute(
         "CREATE OR REPLACE TEMP TABLE lane_deliveries AS "
         f"WITH {deliveries(scope, settings)} SELECT * FROM marked"
@@ -200,7 +200,7 @@ WHERE x.release BETWEEN {places[0]:d} AND {places[1]:d}""")
 def _sample(
     session: "duckdb.DuckDBPyConnection", scope: CheckScope, stretch: Stretch
 ) -> dict[int, list[tuple[int, int]]]:
-    """Choose tuples of the scope's epochs, as far apart as can be: by registry, (side, which)."""
+    """Choose tuples of the scope's epochs, as far apart as possible: by registry, (side, which)."""
     inside = {
         place
         for (place,) in session.execute(
@@ -241,7 +241,7 @@ def _pairs(query: JoinQuery, since: int, probe: ProbeTuple) -> Iterator[Paired]:
 
 
 def _satisfied(conjuncts: Sequence[Conjunct], values: "Doubles") -> Bools:
-    """Say which columns of values satisfy one of the conjuncts."""
+    """Mark the columns of values that satisfy one of the conjuncts."""
     satisfied = np.zeros(values.shape[1], np.bool_)
     for box, tests in conjuncts:
         passing = np.ones(values.shape[1], np.bool_)
@@ -268,7 +268,7 @@ def _found(
 ) -> set[Paired]:
     """Read the pairs of tuples of the sample, with whatever came before in the stretch.
 
-    Where that does not begin with the lane, those of older tuples are left out.
+    If the stretch begins after the lane, those of older tuples are left out.
     """
     numbers = [", ".join(str(k) for side, k in mine if side == s) or "-1" for s in (0, 1)]
     each = (

@@ -1,7 +1,7 @@
 """The sample for audits: some steps of some streams, and the queries that were active then.
 
 Law: no index, kernel or state of the engine is used; what a step is, is read from the tuples, and
-which steps are looked at depends on these and the scope alone.
+the choice of steps depends on these and the scope alone.
 """
 
 # ruff: noqa: S608  names of feeds, axes, tables and columns are declared, all else are numbers
@@ -50,7 +50,7 @@ class SampledStep(NamedTuple):
 class Audit(Generic[T]):
     """What queries of a kind yield, compared with the rows of a table.
 
-    table     where the lake has it
+    table     its name in the lake
     columns   of that table: the first fields of a row; stream and time in µs follow
     row       makes one of these fields
     expected  what a step yields, by looking at every query
@@ -65,7 +65,7 @@ class Audit(Generic[T]):
     def run(
         self, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
     ) -> FaultCount:
-        """Hold the rows of the sample against what all queries yield; O(steps · boxes)."""
+        """Compare the rows of the sample with what all queries yield; O(steps · boxes)."""
         looked, faults = 0, list[str]()
         for queries, steps in sampled(session, settings, scope, self.kind):
             looking = steps if len(queries) else ()
@@ -92,9 +92,9 @@ class Audit(Generic[T]):
 def sampled(
     session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope, kind: str
 ) -> Iterator[tuple[QuerySet, list[SampledStep]]]:
-    """Give the steps of the sample with the queries of a kind that stood then.
+    """Give the steps of the sample with the queries of a kind that were active then.
 
-    They are in the session's table `audited` too, by stream and ts.
+    They are also in the session's table `audited`, by stream and ts.
     """
     axes = settings.axes[scope.feed]
     session.execute(f"CREATE OR REPLACE TEMP TABLE audited AS {_steps(scope, axes)}")
@@ -106,7 +106,7 @@ def sampled(
 
 
 def inside(queries: QuerySet, point: Sequence[float]) -> Bools:
-    """Say which boxes contain a point."""
+    """Mark the boxes that contain a point."""
     within = np.ones(queries.lo.shape[1], np.bool_)
     for lo, hi, value in zip(queries.lo, queries.hi, point, strict=True):
         within &= (lo <= value) & (value < hi)
@@ -114,14 +114,14 @@ def inside(queries: QuerySet, point: Sequence[float]) -> Bools:
 
 
 def any_of(queries: QuerySet, boxes: Bools) -> Bools:
-    """Say which queries have one of these boxes."""
+    """Mark the queries with one of these boxes."""
     if len(queries) == 0:
         return boxes[:0]
     return np.logical_or.reduceat(boxes, queries.box_ptr[:-1])
 
 
 def covered(queries: QuerySet, step: SampledStep) -> Bools:
-    """Say which queries watch a step's stream and are valid at its time."""
+    """Mark the queries that watch a step's stream and are valid at its time."""
     named = np.flatnonzero(pc.equal(queries.streams, step.stream).to_numpy(zero_copy_only=False))
     covers: Bools = queries.everywhere.copy()
     covers[np.searchsorted(queries.stream_ptr, named, side="right") - 1] = True
@@ -179,7 +179,7 @@ def _by_registry(
 def _query_set(
     session: "duckdb.DuckDBPyConnection", settings: Settings, feed: str, registry: int, kind: str
 ) -> QuerySet:
-    """Read what stood with a version of the registry."""
+    """Read the queries that were active in a version of the registry."""
     rows = session.execute(
         f"SELECT q.* FROM raw_queries q WHERE q.n IN ({DONE_COMMITS}) "
         f"AND q.registry_version <= {registry:d} ORDER BY q.n"

@@ -1,8 +1,8 @@
 """An audit of what became of crossings: derived again, in SQL, for a bounded sample of pairs.
 
-What the engine decides as deliveries come is said here of the whole history at once. Of the
+What the engine decides as deliveries come is derived here from the whole history at once. Of the
 crossings e and then f of a pair, f answers e if it comes within t and no watermark before f's
-delivery was past e's time; else e times out, if a watermark got past it while the query stood.
+delivery was past e's time; else e times out, if a watermark passed it while the query was active.
 """
 
 # ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
@@ -18,7 +18,7 @@ PAIRS = 2_000
 def followed(scope: CheckScope, _: Sequence[str]) -> str:
     """Give a row for each crossing and transition of the pairs, as in `feed_sql`.
 
-    Versions that stood, did not and stood again along the epochs are left out.
+    Versions that were active, inactive and active again along the epochs are left out.
     """
     mine = f"'{scope.feed}'"
     return f"""WITH unfolded AS (

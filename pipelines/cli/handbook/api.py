@@ -42,7 +42,7 @@ def _section(name: str) -> str:
 
 
 def _members(found: type) -> Iterator[tuple[str, list[str]]]:
-    """List the public methods and properties in the order in which they stand."""
+    """List the public methods and properties in their order in the source."""
     for member, value in vars(found).items():
         if member.startswith("_"):
             continue
@@ -54,7 +54,7 @@ def _members(found: type) -> Iterator[tuple[str, list[str]]]:
 
 
 def _signature(name: str, found: object) -> str:
-    """Write a call as code; a class that is only given to a user has none."""
+    """Write a call as code; a class that users never construct has none."""
     if inspect.isclass(found) and found.__init__ is object.__init__:
         return ""
     if inspect.isclass(found) and found.__name__ != "Monitor":

@@ -1,6 +1,6 @@
 """A statement that Ctrl-C can cancel.
 
-DuckDB works outside of Python, where no signal arrives: so it works in a thread of its own, and
+DuckDB runs outside of Python, where no signal arrives: so it runs in its own thread, and
 the main thread waits for it.
 
 Law: when `execute` has returned or raised, nothing of the statement runs any more.
@@ -61,7 +61,7 @@ class _Execution(threading.Thread):
 
 
 def execute(settings: Settings, statement: str, most: int) -> SqlAnswer:
-    """Run a statement, and give at most so many rows; 0: all. KeyboardInterrupt cancels it."""
+    """Run a statement, and give rows up to the limit; 0: all. KeyboardInterrupt cancels it."""
     execution = _Execution(settings, statement, most)
     execution.start()
     try:

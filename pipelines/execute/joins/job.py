@@ -1,4 +1,4 @@
-"""One group of epochs of a lane of joins: shared out by queries, and committed like any other."""
+"""One group of epochs of a lane of joins: divided by queries, and committed like any other."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class JoinJob(Job):
     """What a group of join epochs needs beside its plan.
 
     lateness    by feed                    marks  by feed: its watermark before the group
-    joins       by registry version: the file with the joins that stand; None where none does
+    joins       by registry version: the file with the active joins; None if there are none
     standing    the registry version of the epoch before
     registered  by registry version: the commit's number, and when it came (µs)
     """
@@ -44,24 +44,24 @@ class JoinJob(Job):
         return pair_of(self.lane)
 
     def shares(self, *, snapshot: bool | None = None) -> list[JoinShare]:
-        """Share the joins out."""
+        """Divide the joins among tasks."""
         files, parts = self._files(), self.parts
         whole = self.group[-1].snapshot if snapshot is None else snapshot
         return [self._share(files, (part, parts), whole) for part in range(parts)]
 
     def work(self) -> Callable[[str], str]:
-        """Give what a task does, with kernels that others do without."""
+        """Give what a task does, with kernels that other jobs do not need."""
         from pipelines.execute.joins.task import work
 
         return work
 
     @property
     def parts(self) -> int:
-        """Into how many parts the joins go.
+        """The number of parts that the joins are divided into.
 
-        Each part reads both sides, so it is worth its while only where much is found: where the
+        Each part reads both sides, so parts pay only where there are many results: where the
         epoch before found several pairs or changes for every tuple. (Measured) a million updates
-        that find little: 0.42 s by two tasks, 0.31 s by one.
+        with few results: 0.42 s by two tasks, 0.31 s by one.
         """
         tuples = sum(self.deliveries[n].tuples for epoch in self.group for n in epoch.arrivals)
         counts = self.before.epochs[-1].counts if self.before.epochs else {}
@@ -85,7 +85,7 @@ class JoinJob(Job):
         return files
 
     def _may_be_of(self, file: DataFile) -> bool:
-        """Say whether a file may hold rows of this lane: put together, it may hold several's."""
+        """Say whether a file may hold rows of this lane: compacted ones may mix several."""
         least, most = file.least("lane"), file.most("lane")
         return least is None or most is None or bool(least <= self.lane <= most)
 

@@ -1,4 +1,4 @@
-"""What a task of joins reads: the tuples of both feeds, and what is remembered of them.
+"""What a task of joins reads: the tuples of both feeds, and their logs.
 
 Straight from the data files, as the tasks of feeds do. Both sides are read whole by every task: any
 stream may be paired with any other.
@@ -26,7 +26,7 @@ from schemas.tuples import DELETED
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """The tuples of one feed in the order in which they arrived, and which take their stream out.
+    """The tuples of one feed in the order in which they arrived, and which remove their stream.
 
     `batch.delivery` counts over the deliveries of both feeds.
     """
@@ -35,7 +35,7 @@ class Side:
     gone: Bools
 
     def of_deliveries(self, first: int, beyond: int) -> "Side":
-        """Give those of some deliveries, which are then counted from 0."""
+        """Give those of some deliveries, renumbered from 0."""
         begin, end = np.searchsorted(self.batch.delivery, [first, beyond])
         some = slice(int(begin), int(end))
         batch = self.batch.take(some)
@@ -138,7 +138,7 @@ def _side_state(
 
 
 def _waiting(feed: str, axes: tuple[str, ...], rows: pa.Table) -> tuple[TupleBatch, Bools]:
-    """Take up the tuples that wait, in the order in which the engine keeps them."""
+    """Load the waiting tuples, in the order in which the engine keeps them."""
     if rows.num_rows == 0:
         return TupleBatch.empty(feed, axes), np.empty(0, np.bool_)
     values = np.stack([rows[axis].to_numpy() for axis in axes])

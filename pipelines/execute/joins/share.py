@@ -1,6 +1,6 @@
 """The task of a join epoch's job: some of a lane's joins over all tuples of both its feeds.
 
-A join may pair any stream of the one feed with any of the other, so tasks part the queries, never
+A join may pair any stream of the one feed with any of the other, so tasks divide the queries, never
 the streams. The first of them writes the state as well. It travels as one line of JSON.
 """
 
@@ -16,9 +16,9 @@ from pipelines.execute.logs import AsOf
 class JoinStep:
     """One epoch of the group.
 
-    sides     of each delivery, whose it is: 0 the left feed's, 1 the right feed's
+    sides     of each delivery: 0 the left feed's, 1 the right feed's
     registry  the version in force
-    joins     the file with the joins then standing, below the lake; None: none stands
+    joins     the file with the joins active then, below the lake; None: there are none
     """
 
     epoch: int
@@ -35,11 +35,11 @@ class JoinShare:
 
     feeds       left and right        axes    those of every feed, by name
     watermarks  of each side, before the first of its deliveries here
-    part        which of how many parts of the joins it takes
+    part        which part of the joins, of how many
     registered  by registry version: the commit's number, and when it came (µs)
-    standing    the joins that stood after the epoch before: what is not among them is new
+    standing    the joins that were active after the epoch before: what is not among them is new
     files       by table: the data files to read
-    unordered   the deliveries whose rows are in no order
+    unordered   the deliveries whose rows are unordered
     """
 
     root: str
@@ -64,16 +64,16 @@ class JoinShare:
 
     @property
     def all_buckets(self) -> int:
-        """So they are not parted."""
+        """Always false: streams are not divided."""
         return 1
 
     @property
     def writes_state(self) -> bool:
-        """Whether the state is this task's to write."""
+        """Whether this task writes the state."""
         return self.part[0] == 0
 
     def to_json(self) -> str:
-        """Write the line."""
+        """Encode it as one line of JSON."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         fields["steps"] = [vars(step) for step in self.steps]
         fields["as_of"] = self.as_of.as_json()
@@ -81,7 +81,7 @@ class JoinShare:
 
     @classmethod
     def from_json(cls, line: str) -> "JoinShare":
-        """Read the line."""
+        """Decode the line."""
         fields = json.loads(line)
         for name in ("feeds", "lateness", "watermarks", "part", "unordered"):
             fields[name] = tuple(fields[name])

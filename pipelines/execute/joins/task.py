@@ -33,7 +33,7 @@ def work(line: str) -> str:
 
 
 def evaluate(share: JoinShare, rows: JoinShareRows, seconds: dict[str, float]) -> TaskResult:
-    """Evaluate a share whose rows have been read; write what comes of it."""
+    """Evaluate a share whose rows have been read; write the results."""
     started = time.perf_counter()
     files = ShareFiles(Path(share.root), share.axes)
     writer = JoinWriter(share, files.write)
@@ -67,9 +67,9 @@ def evaluate(share: JoinShare, rows: JoinShareRows, seconds: dict[str, float]) -
 
 
 def _index(share: JoinShare, file: str | None) -> LaneIndex:
-    """Build the index of the share's part of the joins, or take it from this process. O(n log n).
+    """Build the index of the share's part of the joins, or reuse that of this process. O(n log n).
 
-    Which of how many parts it is, is part of its name: `built` keeps a few by name.
+    The part and the number of parts are in its name: `built` keeps a few by name.
     """
     left, right = share.feeds
     if file is None:
@@ -91,9 +91,9 @@ def _index(share: JoinShare, file: str | None) -> LaneIndex:
 
 
 def _newly(share: JoinShare, before: str | None, now: str | None, bands: BandJoins) -> Int64s:
-    """Give the rows of the band joins that did not stand before, in this very version.
+    """Give the rows of the band joins that were not active before, in this very version.
 
-    All that stood are asked: which task a join comes to may change when another is removed.
+    All that were active are compared: a join's task may change when another is removed.
     """
     if now == before:
         return np.empty(0, np.int64)

@@ -1,7 +1,7 @@
-"""From what a step of joins found to rows of the lake's tables, epoch by epoch.
+"""From the results of a step of joins to rows of the lake's tables, epoch by epoch.
 
-The logs get what changed: heads that moved, and the tuples taken that are live when the epoch is
-done; what waits is written whole each time. With a snapshot they get all of it.
+The logs get what changed: heads that moved, and the accepted tuples that are live when the epoch is
+done; waiting tuples are written whole each time. With a snapshot they get all of it.
 """
 
 from collections.abc import Callable
@@ -30,12 +30,12 @@ class JoinWriter(TableWriter):
     """The rows of a lane of joins."""
 
     def __init__(self, share: JoinShare, write: Callable[[str, pa.Table], None]) -> None:
-        """Begin with nothing, for the joins of a share."""
+        """Begin without rows, for the joins of a share."""
         super().__init__(share.lane, share.axes, 1, write)
         self.share = share
 
     def add(self, now: JoinStep, outcome: JoinOutcome) -> dict[str, int]:
-        """Add what one epoch found; count it. There may be much, so it is laid down in pieces."""
+        """Add the results of one epoch; count them. Many are written in pieces."""
         arrivals = np.array(now.arrivals, np.int64)
         counts = {"paired": 0, "came_in": 0, "went_out": 0}
         for piece in outcome.pair_pieces(PIECE):
@@ -93,12 +93,12 @@ def _of_deliveries(rows: pa.Table, arrivals: Int64s) -> pa.Table:
 
 
 def _of(side: SideState, rows: pa.Table) -> pa.Table:
-    """Say of which feed the rows are."""
+    """Give each row the name of its feed."""
     return rows.append_column("feed", pa.repeat(side.feed, rows.num_rows))
 
 
 def _waiting(side: SideState) -> pa.Table:
-    """Lay out what waits for the watermark: it has no place yet."""
+    """Arrange what waits for the watermark: it has no place yet."""
     waiting = side.waiting
     columns = {
         "stream_id": waiting.names.take(pa.array(waiting.stream)),

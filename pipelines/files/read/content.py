@@ -1,6 +1,6 @@
 """The bytes of a delivery's file: which of the three forms they have, and its lines by the window.
 
-A window has whole lines, and behind them enough of the file to follow a record that goes on. Of a
+A window has whole lines, and behind them enough of the file to finish a record that continues. Of a
 line that is too long the beginning and the length are kept, and the rest is read past.
 
 Law: gzip, Parquet and a first object of JSON are known by their first bytes, whatever the file is
@@ -108,7 +108,7 @@ class Lines:
         self._begin += end
 
     def _fill(self) -> None:
-        """Hold half a window at least, and what is ahead of it."""
+        """Buffer at least half a window, and what is ahead of it."""
         if not self._ended and len(self._ahead) - self._begin <= PIECE // 2 + AHEAD:
             missing = PIECE + AHEAD - (len(self._ahead) - self._begin)
             more = self._plain.read(missing)
@@ -154,14 +154,14 @@ def why_long(length: int) -> str:
 
 
 def raw_text(record: bytes) -> str:
-    """Give a record as it stood, of one too long the beginning; bytes not UTF-8 become escapes."""
+    """Give a record verbatim, or its beginning if too long; bytes not UTF-8 become escapes."""
     if len(record) > LONGEST_LINE:
         return cut(record[: 4 * MOST_RAW + 4].decode(errors="backslashreplace"))
     return record.decode(errors="backslashreplace")
 
 
 def _of_few_lines(content: bytes, begin: int, stop: int) -> int:
-    """Take fewer lines, where there are very many."""
+    """Give fewer lines, if there are very many."""
     while content.count(LF, begin, stop) > MOST_LINES:
         stop = content.rfind(LF, begin, (begin + stop) // 2) + 1 or content.find(LF, begin) + 1
     return stop
@@ -173,7 +173,7 @@ BOM = b"\xef\xbb\xbf"
 
 
 class Form(StrEnum):
-    """How rows stand in a file."""
+    """How a file stores its rows."""
 
     CSV = "CSV"
     JSON = "JSON lines"
@@ -199,7 +199,7 @@ def refusal(
 
 
 def comes_once(source: str) -> bool:
-    """Recognise a pipe, whose bytes come only once. What is not there, `opened` reports."""
+    """Recognise a pipe, whose bytes come only once. A missing file is left to `opened`."""
     path = Path(source)
     return path.exists() and not path.is_dir() and not path.is_file()
 
@@ -228,7 +228,7 @@ def opened(source: str, kept: bytes | None = None) -> Iterator[io.BufferedReader
 
 @contextmanager
 def opened_lines(source: str, size: int, kept: bytes | None = None) -> Iterator[Lines]:
-    """Open a file of lines of so many bytes, as it is stored."""
+    """Open a file of lines, stored in this many bytes."""
     with opened(source, kept) as plain:
         yield Lines(plain, size)
 
@@ -290,7 +290,7 @@ def stretches(content: bytes, begins: Int64s, ends: Int64s) -> pa.StringArray:
     if not len(begins):
         return pa.array([], pa.string())
     bounds = pa.py_buffer(np.stack([begins, ends], axis=1).astype(np.int64).ravel())
-    parts = [None, bounds, pa.py_buffer(content)]  # every second one is what lies between
+    parts = [None, bounds, pa.py_buffer(content)]  # every second one is the content between
     every = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 2 * len(begins) - 1, parts)
     cut = every.take(pa.array(np.arange(0, 2 * len(begins) - 1, 2)))
     try:

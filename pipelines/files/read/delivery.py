@@ -1,6 +1,6 @@
 """From a file to a delivery, whichever of the three forms it has.
 
-Law: what cannot be read at all is refused before a row of it is; the same rows in CSV, JSON lines
+Law: an unreadable file is refused before any row is read; the same rows in CSV, JSON lines
 or Parquet, packed or not, are the same delivery.
 """
 
@@ -34,8 +34,8 @@ class DeliveryFile:
 
     axes     those that the file names; None where no row says (JSON lines without a good one)
     size     its bytes, as they are stored
-    kept     the bytes of what can be read only once
-    ignored  columns of no use
+    kept     the bytes of a pipe, which can be read only once
+    ignored  columns that are not used
     """
 
     source: str
@@ -47,7 +47,7 @@ class DeliveryFile:
 
 
 def look_at(source: str, declared: Declared) -> DeliveryFile:
-    """Find out a file's form and axes, reading little of it; Faults name all that is wrong."""
+    """Find out a file's form and axes, reading little of it; Faults list all that is wrong."""
     kept = whole(source) if comes_once(source) else None
     with opened(source, kept) as plain:
         size = len(kept) if kept is not None else Path(source).stat().st_size
@@ -78,7 +78,7 @@ def read(
     declared: Declared,
     progress: Progress = no_progress,
 ) -> ReadDelivery:
-    """Read all of a file, a piece after the other: these axes, in this order."""
+    """Read all of a file, piece by piece: these axes, in this order."""
     declared = replace(declared, axes=tuple(axes))
     read = []
     for rows in pieces(file, declared):
@@ -90,7 +90,7 @@ def read(
 def pieces(
     file: DeliveryFile, declared: Declared, groups: range | None = None
 ) -> Iterator[RawRows]:
-    """Read a file piece by piece; of a Parquet file these row groups only, where they are named."""
+    """Read a file piece by piece; of a Parquet file only these row groups, if named."""
     axes = declared.axes or ()
     if file.form is Form.PARQUET:
         yield from _of_parquet(file, declared, groups)

@@ -2,7 +2,7 @@
 
 Most files are written by a program: each line has the keys of the first, in its order. A pattern
 made from the first line reads such lines column by column (0.6 µs a line); every line that does not
-match is read by itself (5 µs).
+match is read on its own (5 µs).
 
 Law: the pattern matches only lines that the slow way reads as the same cells. Numbers keep the text
 in which they were written, so that no digit is lost before it is judged.
@@ -142,7 +142,7 @@ _TRIED = 1000
 def named_columns(plain: io.BufferedReader, declared: Declared) -> tuple[str, ...] | None:
     """Give the columns that the first good line names; None where no line says what the axes are.
 
-    Where the axes are declared, no more lines are read than it is worth.
+    Where the axes are declared, only the first lines are read.
     """
     some = bounded_lines(plain)
     for line in some if declared.axes is None else islice(some, _TRIED):

@@ -1,7 +1,7 @@
 """Rows of a Parquet file: its types say what its cells are; a row's line is its number, from 1.
 
-Law: a type that can hold no tuple's cell is a fault of the file, a value is a fault of its row. A
-timestamp without a time zone is no instant, but INT96 is one: whoever writes it means UTC.
+Law: a type that can hold no tuple's cell is a fault of the file, a bad value one of its row. A
+timestamp without a time zone is no instant, but INT96 is one: its writers mean UTC.
 """
 
 import json
@@ -76,7 +76,7 @@ def read_whole(source: str, content: bytes) -> pa.Table:
 def coded_columns(file: pq.ParquetFile, stream_id: str) -> list[str]:
     """Name the columns to read as codes: stream ids, and texts that are long or that rows share.
 
-    A text of a megabyte that a million rows share is so kept once. Others are quicker as texts.
+    So a megabyte of text shared by a million rows is stored once. Other texts are faster uncoded.
     """
     found = {stream_id}
     for group in range(file.num_row_groups):
@@ -256,7 +256,7 @@ def _piece(
 
 
 def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:
-    """Give text as UTF-8: Parquet's text is bytes that nobody has checked yet."""
+    """Give text as UTF-8: Parquet's text is bytes not validated yet."""
     if pa.types.is_dictionary(cells.type):
         if is_text(cells.type):
             return _coded_text(cells, name)
@@ -274,7 +274,7 @@ def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:
 
 
 def _coded_text(cells: pa.DictionaryArray, name: str) -> tuple[pa.Array, CellFaults]:
-    """Give codes of UTF-8; texts that are not are null, whoever has them."""
+    """Give codes of UTF-8; texts that are not are null, in every row."""
     raw = pc.cast(cells.dictionary, pa.binary())
     try:
         texts = pc.cast(raw, pa.string())

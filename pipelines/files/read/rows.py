@@ -1,7 +1,7 @@
 """The rows of a delivery: as a form's reader gives them, then tuples and malformed rows apart.
 
-Law: each row comes out once, as a tuple or malformed as a whole, with its line. All that is wrong
-in a row's cells is said in one detail, beside the raw record.
+Law: each row is either a tuple or malformed as a whole, with its line. All that is wrong
+in a row's cells is in one detail, beside the raw record.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -51,7 +51,7 @@ class Malformed:
 
     @classmethod
     def merged(cls, parts: Sequence["Malformed"]) -> "Malformed":
-        """Put parts together in the order of the lines."""
+        """Merge parts in the order of the lines."""
         parts = [part for part in parts if len(part)]
         if len(parts) < 2:
             return parts[0] if parts else cls.of([])
@@ -65,7 +65,7 @@ class Malformed:
 
 
 def by_piece(lengths: Sequence[int], parts: Sequence[RawOf]) -> RawOf:
-    """Make one RawOf of those of pieces that stand behind each other."""
+    """Make one RawOf of those of consecutive pieces."""
     if len(parts) == 1:
         return parts[0]
     bounds = np.cumsum([0, *lengths])
@@ -91,16 +91,16 @@ TS = "ts"
 
 @dataclass(frozen=True)
 class Declared:
-    """What a feed's declaration says of its files.
+    """The part of a feed's declaration about its files.
 
     axes       their columns; None: all columns beside stream_id, ts, the clock and `deleted`
     clock      the column of the feed's clock, where it has one
     ts_unit    what an integer time counts: s, ms, us or ns; None: integers are no times
-    stream_id  the column that says whose tuple it is
-    ts         the column that says when
-    form       how rows stand in its files; None: each file's content says
-    deleted    the column that marks rows as taking their streams out of sets, where it has one
-    fixed      columns that hold the same text in every row, or nothing: they stand beside the file
+    stream_id  the column with the tuple's stream
+    ts         the column with the tuple's time
+    form       the format of its files; None: detected by content
+    deleted    the column that marks rows that remove their streams from sets, if any
+    fixed      columns with the same text, or null, in every row, stored outside the file
     unit_by, axes_by  how a user declares a unit and the axes, for messages: by option or by key
     """
 
@@ -117,7 +117,7 @@ class Declared:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The columns without which a row is no tuple, the axes aside."""
+        """The columns that every tuple needs, besides the axes."""
         own = (self.stream_id, self.ts)
         return own if self.clock is None else (*own, self.clock)
 
@@ -135,7 +135,7 @@ class Declared:
         return tuple(column for column in columns if column not in own)
 
     def ignored_among(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Say which of a file's columns are of no use."""
+        """Name the columns of a file that are not used."""
         wanted = {*self.wanted, *self.axes_among(columns)}
         return tuple(column for column in columns if column not in wanted)
 
@@ -146,7 +146,7 @@ class RawRows:
 
     cells      by column: text, or what Parquet holds; null where there is nothing
     refused    by column: cells that the form itself refuses, null among `cells`
-    raw_of     the records of some of the m rows, as they stood
+    raw_of     the records of some of the m rows, verbatim
     done       how much of the file has been read with this piece, from 0 to 1
     """
 
@@ -167,7 +167,7 @@ class RawRows:
         return cls(np.empty(0, np.int64), cells, Malformed.of(malformed), lambda _: empty, done)
 
     def merged(self, name: str, found: CellFaults) -> CellFaults:
-        """Add what was found in a column's cells to what the form had refused, which says more."""
+        """Merge faults found in a column's cells with the form's own refusals, which say more."""
         refused = self.refused.get(name)
         if refused is None or not len(refused):
             return found
@@ -181,7 +181,7 @@ class RawRows:
 def missing_columns(
     source: str, columns: Collection[str], declared: Declared, line: int | None = None
 ) -> list[Fault]:
-    """List the columns that a file should have and has not."""
+    """List the required columns that a file lacks."""
     wanted = dict.fromkeys(declared.wanted)
     has = _listed(columns)
     faults = [
@@ -220,7 +220,7 @@ class TuplePiece:
     """A piece of a file: its tuples, and its malformed rows.
 
     times   those of ts, and of the clock where there is one
-    deleted whether a tuple takes its stream out of sets; None where no column says
+    deleted whether a tuple removes its stream from sets; None without such a column
     spoilt  by axis: how many of the piece's `cells_in_each` cells are no numbers
     """
 
@@ -236,7 +236,7 @@ class TuplePiece:
 
     @classmethod
     def of(cls, rows: RawRows, declared: Declared) -> "TuplePiece":
-        """Read the cells, and part the rows that are tuples from those that are not."""
+        """Read the cells, and separate tuples from malformed rows."""
         axes = declared.axes or ()
         stream_id = declared.stream_id
         ids, no_id = cells.stream_ids(rows.cells[stream_id], stream_id)
@@ -292,7 +292,7 @@ class TuplePiece:
 
 
 def _no_records(_: Int64s) -> pa.StringArray:
-    """Hold no bytes of a piece without tuples."""
+    """Keep no bytes of a piece without tuples."""
     return pa.array([], pa.string())
 
 
@@ -304,9 +304,9 @@ class ReadDelivery:
     ts, clock   int64[n], µs; the clock only where one is declared
     values      float64[d, n], one row an axis
     line        int64[n], from 1
-    numberless  the axes in which not one row of the file held a number
-    deleted     bool[n]: which take their streams out of sets; only where a column says
-    raw_of      gives the records of some of the n tuples as they stood
+    numberless  the axes without a number in any row of the file
+    deleted     bool[n]: which remove their streams from sets; only with such a column
+    raw_of      gives the verbatim records of some of the n tuples
     """
 
     source: str
@@ -330,7 +330,7 @@ class ReadDelivery:
     def joined(
         cls, source: str, declared: Declared, pieces: Sequence[TuplePiece]
     ) -> "ReadDelivery":
-        """Put the pieces of a file behind each other."""
+        """Concatenate the pieces of a file."""
         axes = declared.axes or ()
         pieces = pieces or [TuplePiece.of(RawRows.none(declared), declared)]
         ids = pa.chunked_array([piece.ids for piece in pieces]).unify_dictionaries()

@@ -1,4 +1,4 @@
-"""How results are written; apart from the writing, so that a command's help needs no Arrow."""
+"""The formats of results; a module of its own, so that a command's help needs no Arrow."""
 
 from enum import StrEnum
 

@@ -20,7 +20,7 @@ Write = Callable[[str, BinaryIO], None]
 
 @dataclass(frozen=True)
 class Target:
-    """A file to be written: its path, and the form that its name asks for."""
+    """A file to be written: its path, and the form given by its name."""
 
     path: Path
     form: str
@@ -28,7 +28,7 @@ class Target:
 
     @classmethod
     def of(cls, path: Path, forms: Sequence[str]) -> "Target":
-        """Read the form from the end of the name; refuse a name that says none of these forms."""
+        """Read the form from the end of the name; refuse a name without a known ending."""
         ends = [end.lower() for end in path.suffixes]
         packed = ends[-1:] == [".gz"]
         form = "".join(ends[-2:-1] if packed else ends[-1:])[1:]

@@ -127,6 +127,6 @@ def _double_text(column: pa.DoubleArray) -> pa.StringArray:
 
 
 def exact_text(value: float) -> str:
-    """Write a double beyond 2**53 so that it is exact: short where that is so, else in full."""
+    """Write a double beyond 2**53 so that it is exact: shortest if exact, else in full."""
     short = repr(value)
     return short if Decimal(short) == Decimal(value) else str(int(value))

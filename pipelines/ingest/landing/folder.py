@@ -1,14 +1,14 @@
 """A landing folder walked: which files are there, which of them are complete, and what they hold.
 
-A file at the top is complete when it was left alone for the feed's settle time; a sub-folder, with
-all that lies in it, when that holds for each file and folder in it, or as far as its `_SUCCESS` is
+A file at the top is complete when it has not changed for the feed's settle time; a sub-folder, with
+its content, when that holds for each file and folder in it, or as far as its `_SUCCESS` is
 no older than the files. Names that begin with `.` or `_` and names ending in `.tmp` or `.part` are
-passed over, as is what lies in folders called so; a `_temporary` says that a job is still at it.
+skipped, as is the content of folders named so; a `_temporary` means that a job is still writing.
 
 The content of a file is one hash: 160 bits of BLAKE2, read a piece at a time. A process remembers
-the hashes it has made; else a file that was touched would be read again at every look.
+the hashes it has made; else a file that was touched would be read again at every scan.
 
-Law: what is found depends on the files alone, not on the order in which a folder lists them.
+Law: the result depends on the files alone, not on the order in which a folder lists them.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ _Listed = os.DirEntry[str] | Path
 
 @dataclass(frozen=True)
 class File:
-    """A file below the landing folder, as it was when it was found; mtime in ns."""
+    """A file below the landing folder, as it was found; mtime in ns."""
 
     path: str
     size: int
@@ -43,7 +43,7 @@ class File:
 
     @classmethod
     def of(cls, path: str, status: os.stat_result) -> "File":
-        """Take the figures from its status."""
+        """Read the figures from its status."""
         return cls(path, status.st_size, status.st_mtime_ns)
 
 
@@ -97,7 +97,7 @@ class _Entry:
 
 
 class _Walk:
-    """A walk on its way. `quiet`: what changed at this time or before was left alone."""
+    """A walk in progress. `quiet`: files unchanged since this time are complete."""
 
     def __init__(self, source: Path, quiet: int, now: int, passed_by: Mapping[str, object]) -> None:
         self.source = source
@@ -124,7 +124,7 @@ class _Walk:
         return self.walked
 
     def _folder(self, top: _Entry) -> None:
-        """Take a sub-folder with all that lies in it."""
+        """Read a sub-folder with its content."""
         files: list[File] = []
         changed, marked = top.changed, NEVER
         within = list(self._entries(top.path))
@@ -154,7 +154,7 @@ class _Walk:
         )
 
     def _entries(self, folder: str) -> Iterator[_Entry]:
-        """List what can be read in a folder, in bytewise order; pass over what cannot."""
+        """List the readable entries of a folder, in bytewise order; skip the others."""
         try:
             entries = sorted(self._listed(folder), key=lambda entry: os.fsencode(entry.name))
         except FileNotFoundError:
@@ -184,7 +184,7 @@ class _Walk:
         if folder or not self.passed_by:
             with os.scandir(self.source / folder) as listing:
                 return list(listing)
-        names = set(os.listdir(self.source))  # noqa: PTH208  a Path each is what is to be saved
+        names = set(os.listdir(self.source))  # noqa: PTH208  avoids a Path per entry
         return [self.source / name for name in names.difference(self.passed_by)]
 
     def _why_not(self, entry: _Listed, status: os.stat_result) -> str | None:
@@ -198,7 +198,7 @@ class _Walk:
         return "is neither a file nor a folder"
 
     def _changed(self, status: os.stat_result) -> int:
-        """Say when it was last changed; a time ahead of the clock is not believed."""
+        """Say when it was last changed; a time ahead of the clock is ignored."""
         changed = status.st_mtime_ns // 1000
         return changed if changed <= self.now else status.st_ctime_ns // 1000
 
@@ -224,7 +224,7 @@ _made: dict[tuple[Path, File], str] = {}
 
 
 def hash_of(source: Path, file: File) -> str | None:
-    """Hash a file; 1 s a GB. None if it is not what it was when it was seen, or changes now."""
+    """Hash a file; 1 s a GB. None if it has changed since it was seen, or changes now."""
     known = _made.get((source, file))
     if known is not None:
         return known

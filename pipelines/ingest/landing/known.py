@@ -1,6 +1,6 @@
-"""What came before: the files of a feed that were loaded or refused, by the ledger.
+"""The files of a feed that were loaded or refused, by the ledger.
 
-Law: what is planned counts as loaded, done or not. What `Known` knows is never found again,
+Law: a planned delivery counts as loaded, done or not. A file in `Known` is never found again,
 unless it was refused for its content, and has been touched since.
 """
 
@@ -46,12 +46,12 @@ class LoadedFile:
 
 @dataclass(eq=False)
 class Known:
-    """The files of one feed that came before.
+    """The known files of one feed.
 
-    seen        name, size and time of change of each: such a one is not even opened
+    seen        name, size and time of change of each: such a file is not even opened
     by_name     those loaded
     by_content  those loaded, by hash
-    refused     name and hash of those that were refused for what was loaded before them
+    refused     name and hash of those that were refused because of earlier deliveries
     """
 
     seen: set[tuple[str, int, int]] = field(default_factory=set)
@@ -76,7 +76,7 @@ class Known:
         return max(self._keys, default="")
 
     def take(self, row: Row) -> None:
-        """Take a row of the ledger, in whatever order they come."""
+        """Add a row of the ledger, in whatever order they come."""
         n, files = row["n"], row["files"] or ()
         self.seen.update(zip(files, row["sizes"], row["mtimes"], strict=True) if files else ())
         if row["state"] == REFUSED:
@@ -89,16 +89,16 @@ class Known:
                 self.by_name[file] = self.by_content[content] = LoadedFile(file, content, n)
 
     def has(self, file: File) -> bool:
-        """Whether a file was seen as it is."""
+        """Whether a file was seen unchanged."""
         return (file.path, file.size, file.mtime) in self.seen
 
     def note(self, file: File) -> None:
-        """Note a file at the top that was checked: if it is unchanged, the next look can wait."""
+        """Note a file at the top that was checked: if it is unchanged, the next scan skips it."""
         if self.has(file):
             self._unchanged[file.path] = None
 
     def to_pass_by(self) -> Mapping[str, None]:
-        """Name the files that need no look this time; each gets its turn again."""
+        """Name the files to skip this time; each gets its turn again."""
         for name in [*islice(self._unchanged, IN_TURN)]:
             del self._unchanged[name]
         return self._unchanged
@@ -118,20 +118,20 @@ class Known:
 
 
 class KnownFiles:
-    """The files of every feed that came before, kept as rows come to the ledger."""
+    """The known files of every feed, updated as rows come to the ledger."""
 
     def __init__(self) -> None:
-        """Begin with no row."""
+        """Begin without rows."""
         self._feeds: dict[str, Known] = {}
 
     def add(self, rows: pa.Table) -> None:
-        """Take rows of the ledger: those of deliveries, retries aside."""
+        """Add rows of the ledger: those of deliveries, except retries."""
         mine = (pc.field("kind") == DELIVERY) & pc.field("lines").is_null()
         for row in rows.select(COLUMNS).filter(mine).to_pylist():
             self.of(row["lane"]).take(row)
 
     def of(self, feed: str) -> Known:
-        """Give those of a feed."""
+        """Give the known files of a feed."""
         return self._feeds.setdefault(feed, Known())
 
 

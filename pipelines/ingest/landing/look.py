@@ -1,13 +1,13 @@
-"""Look into a feed's landing folder: what is new becomes deliveries, in their order.
+"""Scan a feed's landing folder: new files become deliveries, in their order.
 
 Each belongs to an hour or a day, the key of its time partition. In a path a date is four digits,
 two and two, with nothing between them or the same `-`, `_` or `/` twice. An hour is the two digits
-after it, parted from it by `T`, `-`, `_`, `/` or a space; minutes and seconds may follow. Before
-each part a name may stand, as in `dt=2026-11-18/hr=09`. The first place in the path that reads so
+after it, parted from it by `T`, `-`, `_`, `/` or a space; minutes and seconds may follow. A
+name may precede each part, as in `dt=2026-11-18/hr=09`. The first place in the path that reads so
 and is a date of the calendar counts.
 
-Law: the outcome depends on the files, on what is known and on the time, not on the order in which
-they are listed. A file is found once: as soon as it is known it is found no more, and content is
+Law: the outcome depends on the files, on known files and on the time, not on the order in which
+they are listed. A file is found once: as soon as it is known it is not found again, and content is
 loaded once, whatever its name. Keys sort as times do.
 """
 
@@ -31,7 +31,7 @@ class LandedDelivery:
     path     the file or folder, below the feed's landing folder, parted by /
     files    those it consists of, likewise, in bytewise order
     mtimes   ns since 1970
-    content  one hash of all of it, the names aside
+    content  one hash of all of it, without the names
     """
 
     feed: str
@@ -63,10 +63,10 @@ class Refusal(LandedDelivery):
 
 @dataclass(frozen=True)
 class Looked:
-    """What a look into a landing folder found. Paths lie below that folder.
+    """The result of a scan of a landing folder. Paths are below that folder.
 
     waiting      not complete yet, or not to be loaded under this name
-    passed_over  what can never be loaded, each with the reason, in words
+    passed_over  files that can never be loaded, each with the reason
     """
 
     found: list[NewDelivery] = field(default_factory=list)
@@ -111,8 +111,8 @@ MOST_LISTED = 3
 def look(feed: Feed, known: Known, now: int) -> Looked:
     """Find what has landed and is complete; `now` in µs.
 
-    A read of each file that is new, and a stat for each that may have changed: at the first look of
-    what is `known` all of them, at later ones some, in turn. Not for feeds of the form delta.
+    A new file is read, one that may have changed gets a stat: at the first scan for a `Known`
+    all of them, later some, in turn. Not for feeds of the form delta.
     """
     walked = walk(feed.source, feed.settle, now, known.to_pass_by())
     looking = _Looking(feed, known, now)
@@ -142,7 +142,7 @@ class _Judged:
 
 @dataclass(eq=False)
 class _Looking:
-    """A look on its way: what was found so far counts as loaded for what comes after."""
+    """A scan in progress: files found so far count as loaded for those that follow."""
 
     feed: Feed
     known: Known
@@ -151,7 +151,7 @@ class _Looking:
     beside: dict[str, LoadedFile] = field(default_factory=dict)
 
     def take(self, landed: Landed) -> None:
-        """Make deliveries of what is new and complete in one place."""
+        """Make deliveries of the new and complete files of one place."""
         growing = any(not self.known.has(file) for file in landed.growing)
         hashes: list[tuple[File, str]] = []
         for file in landed.complete:
@@ -163,7 +163,7 @@ class _Looking:
                 refuse_failing(why, self.feed.source / file.path)
                 self.looked.passed_over.append(f"{file.path}: cannot be read: {why.strerror}")
                 continue
-            if content is None:  # it is not complete after all
+            if content is None:  # it is not complete yet
                 growing, hashes = True, []
                 break
             hashes.append((file, content))
@@ -174,7 +174,7 @@ class _Looking:
         self._find(landed, [each for each in judged if not each.reason])
 
     def _is_known(self, file: File, content: str) -> bool:
-        """Whether it was touched, no more."""
+        """Whether only its time of change differs."""
         loaded = self.known.by_name.get(file.path)
         is_loaded = loaded is not None and loaded.hash == content
         return is_loaded or (file.path, content) in self.known.refused

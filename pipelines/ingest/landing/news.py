@@ -1,7 +1,7 @@
 """Whether anything new has landed, without opening a file: what a sensor checks every minute.
 
-Law: nothing is changed. The name of the news depends on the files alone, so whoever has acted on it
-knows it again, after any restart.
+Law: nothing is changed. The name of the news depends on the files alone, so a sensor that acted on
+it recognises it, after any restart.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from pipelines.project.settings import Feed
 class News:
     """What has landed, is complete, and was not loaded.
 
-    keys  the partitions that it seems to belong to, in order
+    keys  its probable partitions, in order
     """
 
     files: tuple[File, ...]
@@ -28,7 +28,7 @@ class News:
 
     @classmethod
     def of_found(cls, found: Sequence[NewDelivery]) -> "News":
-        """Take what was found in the versions of a Delta table."""
+        """Convert versions found in a Delta table."""
         files = [
             File(file, size, mtime)
             for each in found
@@ -47,7 +47,7 @@ def news(feed: Feed, arrivals: pa.Table, now: int) -> News:
     """Look for files that the ledger does not know; `now` in µs. One stat a file.
 
     Not for feeds of the form delta. A file that was touched, or that repeats another, is news here,
-    and found to be none when it is opened.
+    and dropped when it is opened.
     """
     known = Known.of(arrivals, feed.name)
     files: list[File] = []
@@ -64,7 +64,7 @@ def news(feed: Feed, arrivals: pa.Table, now: int) -> News:
 
 @dataclass(frozen=True)
 class Outside:
-    """How many deliveries lie in a landing folder and are not loaded; some are still growing."""
+    """How many deliveries in a landing folder are not loaded; some are still growing."""
 
     landed: int = 0
     growing: int = 0
@@ -97,7 +97,7 @@ def outside(feed: Feed, arrivals: pa.Table, now: int) -> Outside:
 
 
 def _place(feed: Feed, place: str, file: str) -> str | None:
-    """Say which of a folder's deliveries a file belongs to: where paths have keys, one a key."""
+    """Say which of a folder's deliveries a file belongs to: where paths have keys, one per key."""
     if not feed.partition_in_path:
         return place
     return key_in_path(place, feed.partition) or key_in_path(file, feed.partition)

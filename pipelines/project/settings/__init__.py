@@ -2,7 +2,7 @@
 
 `keys.py` declares every key once; the reading, the file that `fencepost init` writes and
 docs/configuration.md all come from there. `model.py` is what is read, `loading.py` reads it,
-`names.py` says what may be called how.
+`names.py` checks names.
 """
 
 from pipelines.project.settings.keys import ENVIRONMENT, FILE

@@ -1,10 +1,10 @@
 """From the text of a `fencepost.toml` to settings.
 
-The nearest file counts, from the working folder upward, unless FENCEPOST_CONFIG names another;
-paths in it begin at its own folder. The variables of `keys.py` stand over it.
+The nearest file is read, from the working folder upward, unless FENCEPOST_CONFIG names another;
+paths in it begin at its own folder. The variables of `keys.py` override it.
 
-Law: settings that were loaded can be worked with. Whatever is wrong is reported at once, each fault
-with its place, and nothing is begun.
+Law: loaded settings are usable. All faults are reported together, each
+with its place, before any work begins.
 """
 
 import os
@@ -32,10 +32,10 @@ NO_ENVIRONMENT: Mapping[str, str] = {}
 
 
 def load(file: Path | None = None, *, lake: Path | None = None) -> Settings:
-    """Read the settings; Faults name all that is wrong with them.
+    """Read the settings; Faults list all that is wrong with them.
 
     `file` is a fencepost.toml or its folder; None is the one that FENCEPOST_CONFIG names, or the
-    nearest. `lake` stands over every other word on where the lake is.
+    nearest. `lake` overrides any other setting of the lake's folder.
     """
     file = _chosen() if file is None else file
     file = file / keys.FILE if file.is_dir() else file
@@ -56,7 +56,7 @@ def understood(
     lake: Path | None = None,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
 ) -> Settings:
-    """Understand the text of a fencepost.toml, as if it stood in `file`."""
+    """Parse the text of a fencepost.toml, as if it were in `file`."""
     try:
         declared = tomllib.loads(text)
     except (ValueError, RecursionError) as why:
@@ -82,7 +82,7 @@ def _chosen() -> Path:
 
 
 def _shown(file: Path) -> str:
-    """Name a file as short as it can be named from here."""
+    """Name a file by its shortest path from here."""
     try:
         return str(file.absolute().relative_to(Path.cwd()))
     except ValueError:
@@ -104,7 +104,7 @@ def _not_toml(file: Path, text: str, why: str) -> Faults:
 
 
 class _SettingsReader:
-    """A fencepost.toml being read: where it stands, and what is wrong so far."""
+    """A fencepost.toml being read: its position, and the faults so far."""
 
     def __init__(self, file: Path, lake: Path | None, environment: Mapping[str, str]) -> None:
         self.source = _shown(file)
@@ -217,7 +217,7 @@ class _SettingsReader:
 def _partition(
     section: Section, feed: Feed, key: Key[str | None], given: str | None, hour: str
 ) -> str | None:
-    """Take the day or hour that a feed's partitions begin or end with; a day is `hour` of it."""
+    """Parse the day or hour that a feed's partitions begin or end with; a day is `hour` of it."""
     if given is None:
         return None
     hourly = feed.partition == "hour"
@@ -273,7 +273,7 @@ def _wrong_joins(joins: Sequence[str], feeds: Mapping[str, Feed]) -> Iterator[st
 
 
 def _why_apart(left: Feed, right: Feed) -> str | None:
-    """Say why a job of Dagster's cannot have partitions of both; None where it can."""
+    """Say why a Dagster job cannot have partitions of both; None if it can."""
     for key in (keys.PARTITION, keys.PARTITIONS_FROM, keys.PARTITIONS_TO):
         has = {feed.name: getattr(feed, key.name) for feed in (left, right)}
         if has[left.name] != has[right.name]:
@@ -286,7 +286,7 @@ def _why_apart(left: Feed, right: Feed) -> str | None:
 
 
 def _badly_placed(feed: Feed, feeds: Iterable[Feed], root: Path) -> Iterator[str]:
-    """Say which folder lies in which: deliveries of one would pass for those of another."""
+    """Report folders inside one another: deliveries of one would count as those of the other."""
     source = feed.source
     if source == root or source.is_relative_to(root):
         yield f"{source} is the lake, or lies in it"

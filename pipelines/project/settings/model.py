@@ -16,15 +16,15 @@ class Feed:
     source             the folder that deliveries land in; of the form delta, the source table
     form               csv, json, parquet or delta; None: each file by its content
     ts_unit            what an integer time counts; None: integers are no times
-    deleted            the column that marks a row as taking its stream out of band joins' sets
-    settle             how long a file must have been left alone before it is taken
+    deleted            the column that marks rows that remove their stream from band joins' sets
+    settle             how long a file must be unchanged before it is loaded
     partition          hour or day: what a time partition of this feed is
     partition_in_path  whether a delivery's path says its hour or day; else its arrival does
     partitions_from    the first partition that Dagster shows; None: of the day the lake was made
-    partitions_to      the last that it shows; None: of the hour or day that it is
-    owners             who answers for it: e-mail addresses and team:names, as Dagster shows them
+    partitions_to      the last that it shows; None: the current hour or day
+    owners             its owners: e-mail addresses and team:names, as Dagster shows them
     units              by axis: what it is measured in, for the report alone
-    fresh_within       Dagster calls it overdue when nothing was evaluated for so long
+    fresh_within       Dagster calls it overdue when nothing was evaluated for this long
     """
 
     name: str
@@ -54,15 +54,15 @@ class Settings:
 
     root            the lake's folder
     queries         the file, or folder of files, that holds the standing queries
-    buckets         into how many shares the streams are parted; counts when a lake is made
-    epoch_rows      at most so many rows in an epoch, a single larger delivery aside
-    group           at most so many epochs are committed together
-    snapshot_every  after so many epochs the whole state is written
+    buckets         the number of shares of the streams; set when a lake is created
+    epoch_rows      the most rows in an epoch, except for a single larger delivery
+    group           the most epochs committed together
+    snapshot_every  the epochs between two snapshots of the state
     fsync           whether what is committed is flushed to the disk
-    keep_history    µs; how long what was put together stays as it was, for who still reads it
+    keep_history    µs; how long compacted files stay for readers that still use them
     joins           the lanes of joins that Dagster shows; a run evaluates all that there are
     runner          spark, or here: in this process
-    read_path       who reads the tables' files: files (PyArrow), spark, or auto
+    read_path       how tasks read the tables: files (PyArrow), spark, or auto
     cores, memory   what a run may use; None: what there is
     reports_address where browsers find the reports; None: where `fencepost ui` serves them
     webhook         the variable that holds the address to which alerts are posted

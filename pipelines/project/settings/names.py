@@ -53,7 +53,7 @@ NAME_IN_WORDS = "a-z first, then up to 62 of a-z, 0-9 and _"
 
 
 def why_no_root(root: Path) -> str | None:
-    """Say why a lake cannot lie there; None where it can."""
+    """Say why a lake cannot be in a folder; None if it can."""
     if READABLE.fullmatch(str(root)):
         return None
     odd = "".join(sorted(set(READABLE.sub("", str(root)))))
@@ -64,7 +64,7 @@ def why_no_root(root: Path) -> str | None:
 
 
 def why_no_feed(name: str) -> str | None:
-    """Say why a feed cannot be called so; None where it can."""
+    """Say why a feed cannot be named so; None if it can."""
     if not _NAME.fullmatch(name):
         return f"{shown(name)} is no name of a feed: {NAME_IN_WORDS}"
     use = next((whose for names, whose in FEED_NAMES_IN_USE if name in names), None)
@@ -76,7 +76,7 @@ def why_no_feed(name: str) -> str | None:
 
 
 def why_no_axis(name: str) -> str | None:
-    """Say why an axis cannot be called so; None where it can."""
+    """Say why an axis cannot be named so; None if it can."""
     if not _NAME.fullmatch(name):
         return f"{shown(name)} is no name of an axis: {NAME_IN_WORDS}"
     if name in KEYWORDS:

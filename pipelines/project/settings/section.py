@@ -1,4 +1,4 @@
-"""One table of a TOML file, read key by key; every fault is kept, none ends the reading.
+"""One table of a TOML file, read key by key; faults are collected, none stops the reading.
 
 Law: a value is what its key takes, or there is a fault that says what was given, what was expected
 and under which key. An unknown key is a fault too.
@@ -21,13 +21,13 @@ Of_co = TypeVar("Of_co", covariant=True)
 class Key(Generic[Of_co]):
     """A key of a table.
 
-    default   what holds without it
-    shown     the default as TOML; None where there is none to show, and `meaning` says what holds
+    default   its value if absent
+    shown     the default as TOML; None if there is none to show: `meaning` describes it
     brief     the comment beside it in the file that `fencepost init` writes
     meaning   what it is for, in a sentence or two
     example   as TOML
-    missing   for a key that must be there: what to do where it is not
-    variable  the variable of the environment that stands over it
+    missing   for a required key: what to do if it is absent
+    variable  the environment variable that overrides it
     """
 
     name: str
@@ -43,7 +43,7 @@ class Key(Generic[Of_co]):
 
 @dataclass(eq=False)
 class Section:
-    """A table on its way to settings.
+    """A table being read.
 
     over  by key: what overrides it (a variable, an option), and its value
     """
@@ -65,7 +65,7 @@ class Section:
         return cls(source, name, {}, faults)
 
     def value(self, key: Key[T]) -> T:
-        """Read a key; its default where it is not there, or wrong."""
+        """Read a key; its default if it is absent or wrong."""
         self.known.append(key.name)
         if key.missing is not None and key.name not in self.given:
             self.fault(f"{key.name} is missing", key.missing)
@@ -84,18 +84,18 @@ class Section:
         return self.value(replace(key, read=_begun(key.read, begin), default=default))
 
     def path_if_any(self, key: Key[Path | None], begin: Path) -> Path | None:
-        """Read a key that is a path, or not there."""
+        """Read a key that is a path, or absent."""
         return self.value(replace(key, read=_begun(key.read, begin)))
 
     def wrong(self, key: Key[Any], why: str) -> None:
-        """Keep what is wrong with a key, at the place that gave its value."""
+        """Add a fault of a key, at the place that gave its value."""
         if key.name in self.over:
             self.faults.append(Fault(self.over[key.name][0], why))
         else:
             self.fault(f"{key.name}: {why}")
 
     def fault(self, message: str, hint: str | None = None) -> None:
-        """Keep a fault of this table."""
+        """Add a fault of this table."""
         self.faults.append(Fault(self.source, f"[{self.name}] {message}", hint=hint))
 
     def end(self) -> None:
@@ -110,7 +110,7 @@ def _begun(read: Read[Path | None], begin: Path) -> Read[Path]:
     def take(given: object) -> Path:
         try:
             return (begin / (read.take(given) or Path()).expanduser()).resolve()
-        except (OSError, RuntimeError) as why:  # a circle of links, a home that nobody has
+        except (OSError, RuntimeError) as why:  # a cycle of links, an unknown user's home
             raise ValueError(f"{shown(given)} leads nowhere: {why}") from None
 
     return Read(read.expected, take)

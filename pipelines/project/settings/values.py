@@ -42,7 +42,7 @@ def shown(given: object) -> str:
 
 
 def unlike(given: object, expected: str) -> ValueError:
-    """Say that something else was expected."""
+    """Make the error of a value that was not expected."""
     return ValueError(f"{shown(given)} was given, where {expected} was expected")
 
 
@@ -138,7 +138,7 @@ def _size(given: object) -> str:
 
 
 def _address(given: object) -> str:
-    """Take what a link may begin with; it becomes one in a page, so no other scheme will do."""
+    """Parse an http(s) address: it becomes a link in a page, so no other scheme is accepted."""
     if isinstance(given, str) and _ADDRESS.fullmatch(given):
         return given.rstrip("/")
     raise unlike(given, ADDRESS.expected)

@@ -1,4 +1,4 @@
-"""The files that a project begins with, beside its lake and its landing folders.
+"""The initial files of a project, besides its lake and its landing folders.
 
 `dagster.yaml` and `workspace.yaml` are copied, and the repository's own are the same text;
 `fencepost.toml` is written from the declared keys.
@@ -70,7 +70,7 @@ def first_settings(lake: str) -> str:
 
 
 def _marked(listed: Iterable[Key[Any]]) -> str:
-    """Write keys as lines with a mark: each with its default, or else an example."""
+    """Write keys as commented lines: each with its default, or else an example."""
     lines = []
     for key in listed:
         shown = key.example if key.shown is None else key.shown

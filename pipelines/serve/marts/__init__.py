@@ -1,4 +1,4 @@
-"""The marts: views written as Delta tables, which any engine reads without a session of ours.
+"""The marts: views written as Delta tables, which any engine reads without our session.
 
 A refresh (`refresh.py`) queries the views for the rows of a feed, writes them to new files as they
 come (`write.py`), and replaces the feed's old files by one commit (`place.py`), which names the

@@ -32,7 +32,7 @@ PROPERTIES = {"delta.logRetentionDuration": "interval 2 days"}
 
 
 class Overtaken(Exception):
-    """Somebody else has refreshed the same rows since they were queried."""
+    """Another process has refreshed the same rows since they were queried."""
 
 
 def folder_of(root: Path, name: str) -> Path:
@@ -140,7 +140,7 @@ def swept(folder: Path, retention: timedelta = RETENTION) -> list[str]:
 
 
 def crowded(name: str) -> LakeError:
-    """The error of a mart that others write to all the time."""
+    """Make the error of a mart that others keep writing to."""
     return LakeError(
         f"the mart '{name}' could not be refreshed in {TRIES} attempts: each time another writer "
         "was first. Look for other programs that write to it; nothing is half-written"

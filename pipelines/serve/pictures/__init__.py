@@ -3,8 +3,8 @@
 `queries.py` queries the views, `draw.py` and `heatmap.py` draw the answers, `canvas.py` is the pen.
 Each function gives a PNG of a feed, and the same as text.
 
-Law: the same rows give the same bytes; an empty lake gives a picture that says so; names of queries
-are shown as text and are nothing else. Matplotlib is imported only to draw.
+Law: the same rows give the same bytes; an empty lake gives a picture that says so; query names
+are shown as text only. Matplotlib is imported only to draw.
 """
 
 from pipelines.project.settings import Settings

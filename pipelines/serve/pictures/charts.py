@@ -47,7 +47,7 @@ def titled(height: float, title: str, more: str) -> Canvas:
 
 
 def nothing(title: str, why: str) -> Canvas:
-    """Make a picture that says that there is nothing to show, and why."""
+    """Make a picture that says why there is nothing to show."""
     canvas = titled(96, title, "")
     canvas.bar(14, 36, WIDTH - 28, 46, INK, 0.10, 6)
     canvas.words(WIDTH / 2, 59, why, "center", size=11)
@@ -55,7 +55,7 @@ def nothing(title: str, why: str) -> Canvas:
 
 
 def legend(canvas: Canvas, y: float, named: Mapping[str, str]) -> None:
-    """Name the colours, on the right."""
+    """Draw the legend of the colours, on the right."""
     x = WIDTH - RIGHT
     for name, colour in reversed([*named.items()]):
         x -= width_of(name, 9.5)

@@ -40,7 +40,7 @@ class ReportRequest:
 
     feeds      None: all
     range      since when, until when
-    partition  the one that was named, if any
+    partition  the requested partition, if any
     streams    shown before others
     """
 

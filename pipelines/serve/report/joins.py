@@ -48,7 +48,7 @@ def lanes_of(session: Session, settings: Settings, feeds: Sequence[str]) -> list
 
 
 def of_lane(session: Session, scope: ReportScope, settings: Settings) -> Row:
-    """Gather what a lane found. O(its pairs and changes in the scope), a few passes."""
+    """Gather a lane's results. O(its pairs and changes in the scope), a few passes."""
     left, right = pair_of(scope.feed)
     _count_results(session, scope)
     paired, came, went = _counts(session)
@@ -111,7 +111,7 @@ def _by_registration(session: Session, scope: ReportScope) -> int:
 
 
 def _busiest(session: Session, lane: str) -> Row:
-    """List the joins that are active or found something, the busiest first."""
+    """List the joins that are active or have results, the busiest first."""
     answer = session.execute(
         f"""WITH found AS (
             SELECT j.query_id, j.query_version, SUM(j.paired) AS paired,

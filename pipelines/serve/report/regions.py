@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def columns(axes: int) -> str:
-    """Write the columns of a version `v` of a query on so many axes."""
+    """Write the columns of a version `v` of a query on this many axes."""
     return COLUMNS.format(n=BOXES * axes, axes=max(axes, 1))
 
 

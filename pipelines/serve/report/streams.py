@@ -43,7 +43,7 @@ class Seen:
     marks: int
 
     def step(self, steps: int) -> float:
-        """Give the time between two of so many steps."""
+        """Give the time between two steps, of this many."""
         return max(self.last - self.first, 1) / steps
 
     def parts(self, us: Int64s) -> Int64s:

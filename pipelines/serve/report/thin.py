@@ -25,7 +25,7 @@ Float64s = npt.NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scale:
-    """From the least to the greatest value, in so many parts."""
+    """From the least to the greatest value, in this many parts."""
 
     low: float
     high: float

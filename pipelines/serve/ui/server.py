@@ -124,7 +124,7 @@ def environment_of(
 def serve(settings: Settings, at: Address, reports: Address, ready: Callable[[int], None]) -> None:
     """Serve a project's UI and reports until a signal arrives; `ready` gets Dagster's process.
 
-    Dagster's output goes to stderr, until it is stopped. SetupError if it ends by itself, or cannot
+    Dagster's output goes to stderr, until it is stopped. SetupError if it exits early, or cannot
     load the project's code.
     """
     stopping = threading.Event()
@@ -216,7 +216,7 @@ def _end(dagster: "subprocess.Popen[bytes]") -> None:
 
 
 def _session_of(leader: int) -> list[int]:
-    """List the processes of a session that are alive.
+    """List the live processes of a session.
 
     Without /proc, the first one represents all of them.
     """

@@ -38,7 +38,7 @@ class Relation:
 
 
 def views(tables: Mapping[str, Table]) -> tuple[View, ...]:
-    """Give all views of a lake with these tables, each after those that it reads."""
+    """Give all views over these tables, each after those that it reads."""
     general = _general(tables)
     return (*general, *of_feeds(tables, general))
 

@@ -4,7 +4,7 @@ Law: an epoch's rows and those that waited before it are accepted, waiting, or i
 reason, exactly; `balanced` says whether the ledger agrees.
 """
 
-# ruff: noqa: S608  a view's text is put together from declared names alone
+# ruff: noqa: S608  a view's text is built from declared names alone
 
 import schemas
 from pipelines.serve.views.presence import EFFECT_ON, ENDS, IS_INSIDE, PAIRS

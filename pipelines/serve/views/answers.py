@@ -42,7 +42,7 @@ class SqlAnswer:
         return cls(own, (pa.RecordBatch.from_arrays(b.columns, schema=own) for b in batches))
 
     def upto(self, rows: int) -> "SqlAnswer":
-        """Give at most so many rows."""
+        """Give at most this many rows."""
         shorter = SqlAnswer(self.schema, iter(()))
 
         def some() -> Iterator[pa.RecordBatch]:

@@ -1,12 +1,12 @@
 """What each query saw on each day, UTC.
 
 Law: on each day `inside` is that of the previous day with a row, plus the visits that began, less
-those that ended and had been seen beginning; on the newest day of a lane whose watermark has not
+those that ended and whose beginning was seen; on the newest day of a lane whose watermark has not
 passed it, it is what `inside_now` counts. Durations are summed as whole microseconds, so that the
 mean is the same in every engine and for any order of rows.
 """
 
-# ruff: noqa: S608  a view's text is put together from declared names alone
+# ruff: noqa: S608  a view's text is built from declared names alone
 
 from pipelines.serve.views.view import View
 from schemas import marts

@@ -58,10 +58,10 @@ _GUESS = re.compile(r'\nDid you mean "[^"]*"\?')
 
 
 def refuse_odd(root: Path) -> None:
-    """Refuse a path that cannot stand in SQL as it is.
+    """Refuse a path that is not safe in SQL.
 
-    DuckDB takes no parameters where paths are named; and (measured) the first one that it takes
-    anywhere has it import pandas, 1 s.
+    DuckDB takes no parameters for paths; and (measured) the first parameter
+    anywhere makes it import pandas, 1 s.
     """
     if not READABLE.fullmatch(str(root)):
         raise LakeError(f"a lake cannot lie at {root}: letters, digits and . _ - / are fine")
@@ -112,13 +112,13 @@ def _load_delta(connection: duckdb.DuckDBPyConnection) -> None:
 def _bind(connection: duckdb.DuckDBPyConnection, root: Path, table: Table) -> None:
     """Pin a table under its raw name, with all the columns that are declared.
 
-    A feed or an axis may be declared and not be in the lake yet, since readers change nothing: then
+    A declared feed or axis may not be in the lake yet, since readers change nothing: then
     it has no rows, or is null.
     """
     path = root / table.name
     has: set[str] = set()
     if (path / "_delta_log").is_dir():
-        # No table has a name that begins so: the catalog is nobody's table.
+        # No table has a name that begins so: the catalog is no user's table.
         connection.execute(
             f"ATTACH '{path}' AS _{table.name} (TYPE delta, PIN_SNAPSHOT, READ_ONLY)"
         )
@@ -138,9 +138,9 @@ def _nothing(column: Column) -> str:
 
 
 def _shut(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
-    """From here on the lake's files are all that can be reached, and that stays so.
+    """Restrict the session to the lake's files, for good.
 
-    Without the replacements a table's name is never one of Python's variables.
+    Without the replacements a table's name never refers to a Python variable.
     """
     connection.execute(f"SET allowed_directories = ['{root}/']")
     connection.execute("SET enable_external_access = false")
@@ -166,7 +166,7 @@ def from_duckdb(settings: Settings, statement: str) -> Iterator[SqlAnswer]:
 def answered(
     session: duckdb.DuckDBPyConnection, statement: str, tables: Mapping[str, Table]
 ) -> Iterator[SqlAnswer]:
-    """Run a statement in an open session; InputError if it is refused, or fails as it is read."""
+    """Run a statement in an open session; InputError if it is refused or invalid."""
     try:
         refuse_writing(session, statement)
         batches = session.execute(statement).to_arrow_reader(BATCH)
@@ -206,7 +206,7 @@ def only_reads(kind: str) -> InputError:
 
 
 def not_understood(why: str, tables: Mapping[str, Table]) -> InputError:
-    """Say what the engine said; where a table is unknown, which there are."""
+    """Give the engine's message; for an unknown table, with the known ones."""
     unknown = _UNKNOWN.search(why)
     if unknown is None:
         return InputError(why)

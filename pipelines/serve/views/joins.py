@@ -4,7 +4,7 @@ Law: `band_pairs` is the sum of `band_changes` over the active joins; `affected_
 once for each tuple that changed its result, and no others.
 """
 
-# ruff: noqa: S608  a view's text is put together from declared names alone
+# ruff: noqa: S608  a view's text is built from declared names alone
 
 from collections.abc import Iterator, Mapping
 

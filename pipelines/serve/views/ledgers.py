@@ -4,7 +4,7 @@ Law: an epoch is in force if it is done and no row of a higher generation exists
 earlier epoch of its lane.
 """
 
-# ruff: noqa: S608  a view's text is put together from declared names alone
+# ruff: noqa: S608  a view's text is built from declared names alone
 
 import schemas
 from pipelines.serve.views.view import View, chosen, select_list

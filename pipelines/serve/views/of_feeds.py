@@ -5,11 +5,11 @@ most of them null. These have only the axes of their feed.
 
 There are five per feed, and creating one costs a session 3 ms: it creates those that are named.
 
-Law: the rows are those of the general view for this feed, the columns a part of its columns. If a
+Law: the rows are those of the general view for this feed, the columns a subset of its columns. If a
 feed has such a name itself (`ticks_events`), the name is the feed's.
 """
 
-# ruff: noqa: S608  a view's text is put together from declared names alone
+# ruff: noqa: S608  a view's text is built from declared names alone
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -11,7 +11,7 @@ query can be active, removed and active again along the epochs; then an I follow
 visit before ended, by removal, no later than the stream's tuple before the second I.
 """
 
-# ruff: noqa: S608  a view's text is put together from declared names alone
+# ruff: noqa: S608  a view's text is built from declared names alone
 
 from pipelines.serve.views.registry import DONE_COMMITS
 from pipelines.serve.views.view import View

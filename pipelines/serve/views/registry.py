@@ -1,11 +1,11 @@
-"""The active queries, and every version that ever was.
+"""The active queries, and all versions so far.
 
 Law: a row of the registry counts when its commit is done. A version is active from the first row
 that names it to the next commit that removes or changes the query; later rows of the same version
 are edits of what is not evaluated.
 """
 
-# ruff: noqa: S608  a view's text is put together from declared names alone
+# ruff: noqa: S608  a view's text is built from declared names alone
 
 import schemas
 from pipelines.serve.views.view import View, select_list, without

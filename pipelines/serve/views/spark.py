@@ -1,6 +1,6 @@
 """The lake in Spark: the same tables and views in a session, and one statement run.
 
-Law: the texts of the views are those that DuckDB reads; the ledgers are those of this moment, so
+Law: the views have the same text as in DuckDB; the ledgers are those of this moment, so
 that what is written from now on is not seen. As with DuckDB, only what reads is accepted: nothing
 in the statement's plan is a command, but for those that show something.
 """
@@ -42,7 +42,7 @@ _PLAN = re.compile(r";?\n+('|JVM stacktrace)")
 def spark_session_views(
     spark: SparkSession, root: Path, tables: Mapping[str, Table], statement: str = ""
 ) -> None:
-    """Make the raw tables and the views of a lake known to a session, as temporary views.
+    """Register the raw tables and the views of a lake in a session, as temporary views.
 
     Of the views of single feeds it gets those that the statement names.
     """
@@ -58,7 +58,7 @@ def spark_session_views(
 
 
 def _raw(spark: SparkSession, path: Path, table: Table) -> DataFrame:
-    """Read a table with all the columns that are declared; what the lake lacks yet is null."""
+    """Read a table with all the columns that are declared; those that the lake lacks are null."""
     if (path / "_delta_log").is_dir():
         rows = spark.read.format("delta").load(str(path))
     else:

@@ -1,10 +1,10 @@
 """The tables as views: rows of arrivals that are done, and of epochs in force.
 
 Law: a view with a table's name has the table's columns, in the table's order; the logs of state
-lose those that only say how they were written.
+without those that only say how they were written.
 """
 
-# ruff: noqa: S608  a view's text is put together from declared names alone
+# ruff: noqa: S608  a view's text is built from declared names alone
 
 from collections.abc import Iterator, Mapping
 

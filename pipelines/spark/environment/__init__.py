@@ -1,1 +1,1 @@
-"""What Spark needs around it: a Java, two jars, an archive of classes, compiled kernels."""
+"""The environment that Spark needs: a Java, two jars, an archive of classes, compiled kernels."""

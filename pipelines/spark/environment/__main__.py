@@ -8,7 +8,7 @@ from pipelines.spark.environment.prepare import prepare
 
 
 def say(sentence: str) -> None:
-    """Print a sentence at once."""
+    """Print a line immediately."""
     sys.stdout.write(f"{sentence}\n")
     sys.stdout.flush()
 

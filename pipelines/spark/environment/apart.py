@@ -1,4 +1,4 @@
-"""A piece of the set-up in a Python of its own: it may be noisy, slow, and may fail."""
+"""A step of the set-up in its own Python process: it may be noisy or slow, and may fail."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ PATIENCE = 900.0
 
 
 def run(arguments: Sequence[str], **environ: str) -> str | None:
-    """Run this Python with these arguments; return None, or the last thing it said if it failed."""
+    """Run this Python with these arguments; return None, or its last line of output on failure."""
     try:
         done = subprocess.run(  # noqa: S603  this Python
             [sys.executable, *arguments],
@@ -33,14 +33,14 @@ def run(arguments: Sequence[str], **environ: str) -> str | None:
 
 
 def module(name: str) -> str:
-    """Name a module of ours as it is called here: in the wheel it is deeper."""
+    """Give the name of one of our modules as installed: in the wheel it is deeper."""
     return f"{__name__.removesuffix('.spark.environment.apart')}.{name}"
 
 
 def import_settings() -> dict[str, str]:
-    """Return what a Python of its own must know to import our packages, and only ours.
+    """Return the environment in which another Python imports our packages, and only ours.
 
-    The working folder may hold a `pipelines` of the user's.
+    The working folder may hold a `pipelines` by the user.
     """
     top = sys.modules[__name__.partition(".")[0]]
     ours = str(Path(str(top.__file__)).resolve().parents[1])

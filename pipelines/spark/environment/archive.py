@@ -1,9 +1,9 @@
-"""The archive of classes: what the JVM has read, checked and arranged once, to be mapped next time.
+"""The archive of classes: loaded, verified and stored once by the JVM, to be mapped next time.
 
-Spark and Delta load 18,000 classes until the first table is read, half of the time until then. The
-JVM writes them down at the end of a rehearsal, and each later start maps the file.
+Spark and Delta load 18,000 classes until the first table is read, half of the time that takes. The
+JVM dumps them at the end of a rehearsal, and each later start maps the file.
 
-Law: an archive only saves time. One that does not fit is passed over by the JVM without a word.
+Law: an archive only saves time. One that does not fit is silently ignored by the JVM.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ from pipelines.spark.environment.place import Place
 
 
 def path(place: Place, java: Java, class_path: Sequence[Path]) -> Path:
-    """Say where the archive of this Java and these jars lies, or would."""
+    """Give the path of the archive for this Java and these jars."""
     stamps = [(str(jar), jar.stat().st_mtime_ns, jar.stat().st_size) for jar in class_path]
     stamp = repr((java.version, str(java.home), jvm.SPARK_OPTIONS, stamps))
     key = hashlib.sha256(stamp.encode()).hexdigest()[:12]
@@ -30,7 +30,7 @@ def path(place: Place, java: Java, class_path: Sequence[Path]) -> Path:
 
 
 def options(place: Place, java: Java, class_path: Sequence[Path]) -> list[str]:
-    """Return the options with which a JVM takes the archive, or none where there is none."""
+    """Return the options with which a JVM uses the archive; none if there is none."""
     archive = path(place, java, class_path)
     if not archive.is_file():
         return []
@@ -42,7 +42,7 @@ def options(place: Place, java: Java, class_path: Sequence[Path]) -> list[str]:
 def make(place: Place, java: Java, class_path: Sequence[Path], say: Callable[[str], None]) -> bool:
     """Rehearse a session and keep its archive, unless there is one: half a minute, 200 MB.
 
-    False where the rehearsal came to nothing: sessions then start more slowly.
+    False if the rehearsal failed: sessions then start more slowly.
     """
     archive = path(place, java, class_path)
     if archive.is_file():
@@ -62,7 +62,7 @@ def make(place: Place, java: Java, class_path: Sequence[Path], say: Callable[[st
 
 
 def _rehearse(record: Sequence[str], archive: Path) -> None:
-    """Have a JVM of its own write the archive; SetupError where it does not."""
+    """Have a new JVM write the archive; SetupError if it does not."""
     fault = apart.run(["-m", apart.module("spark.environment.rehearsal"), *record])
     if fault or not archive.is_file():
         raise SetupError(fault or "Java wrote no archive")
@@ -73,7 +73,7 @@ def _base(archive: Path) -> Path:
 
 
 def _on_base(java: Java, archive: Path) -> list[str]:
-    """Write the archive of Java's own classes where the Java came without: the wheel's does."""
+    """Write the archive of Java's own classes if the Java has none: the wheel's has none."""
     if any(java.home.glob("lib/server/classes*.jsa")):
         return []
     base = _base(archive)

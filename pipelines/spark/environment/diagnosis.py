@@ -1,6 +1,6 @@
-"""What is missing for a Spark session on this machine, checked one thing after the other.
+"""What is missing for a Spark session on this machine, checked item by item.
 
-Law: a look changes nothing and starts no JVM; every fault comes with what to do.
+Law: a check changes nothing and starts no JVM; every fault comes with its remedy.
 """
 
 import os
@@ -26,7 +26,7 @@ PREPARE = "`fencepost doctor --prepare`"
 
 
 class Mark(StrEnum):
-    """The state of a thing; a STOP is what a run would fail on."""
+    """The state of a thing; a run would fail on a STOP."""
 
     OK = "ok"
     MIND = "!"
@@ -35,7 +35,7 @@ class Mark(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """A thing checked: what it is, its state, what was found, what to do about it."""
+    """A thing checked: what it is, its state, the finding, what to do about it."""
 
     thing: str
     mark: Mark
@@ -44,7 +44,7 @@ class Finding:
 
 
 def findings(place: Place, lake: Path) -> Iterator[Finding]:
-    """Look at everything that a session needs, in about a tenth of a second."""
+    """Check everything that a session needs, in about a tenth of a second."""
     yield _python()
     yield from _java(place)
     yield _packages()
@@ -67,7 +67,7 @@ def started() -> Finding:
         counted = spark.sparkContext.parallelize(range(10), 2).map(abs).count()
         ran = time.perf_counter()
         session.stop()
-    except Exception as why:  # noqa: BLE001  whatever it is, it is what we were asked to find
+    except Exception as why:  # noqa: BLE001  any failure is a finding
         return Finding("session", Mark.STOP, f"does not start: {why}", "see what is marked above")
     return Finding(
         "session",

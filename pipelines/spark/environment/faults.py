@@ -1,7 +1,7 @@
-"""What goes wrong around Spark: a Java, a jar, a folder; each with what to do about it."""
+"""Faults of the Spark set-up: a Java, a jar, a folder; each with its remedy."""
 
 from fencepost.errors import FencepostError
 
 
 class SetupError(FencepostError):
-    """Something that Spark needs is missing or does not fit, and what to do about it."""
+    """A requirement of Spark is missing or does not fit; the message says what to do."""

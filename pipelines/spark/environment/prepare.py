@@ -1,6 +1,6 @@
-"""All that Spark needs, made ready once: what `make setup` does after the packages are installed.
+"""All that Spark needs, prepared once: what `make setup` does after installing the packages.
 
-Law: doing it again changes nothing and takes a fifth of a second; afterwards no session needs the
+Law: repeating it changes nothing and takes a fifth of a second; afterwards no session needs the
 network.
 """
 
@@ -21,15 +21,15 @@ COMPILED = ".compiled"
 
 
 def prepare(place: Place, say: Say) -> None:
-    """Find Java, fetch the jars, compile the kernels, keep an archive of classes.
+    """Find Java, fetch the jars, compile the kernels, write an archive of classes.
 
-    SetupError where Spark could not run; what only costs time is said.
+    SetupError if Spark could not run; what only costs time is reported.
     """
     chosen = java.find(place)
     for one in chosen.passed_over:
         say(f"passed over: {one}")
     with (place.made(place.root) / ".lock").open("wb") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # who comes second finds all of it done
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a second process finds all of it done
         jars.fetch(place, chosen, say)
         compile_kernels(place, say)
         archive.make(place, chosen, [*jvm.spark_jars(), *jars.here(place)], say)
@@ -37,7 +37,7 @@ def prepare(place: Place, say: Say) -> None:
 
 
 def compile_kernels(place: Place, say: Say) -> None:
-    """Let the workers' daemon compile the engine's kernels ahead, unless that is done."""
+    """Let the workers' daemon compile the engine's kernels ahead, unless they are compiled."""
     if compiled(place):
         return
     say("compiling the engine's kernels, once; half a minute")
@@ -48,7 +48,7 @@ def compile_kernels(place: Place, say: Say) -> None:
         say(f"that failed, and workers will compile for themselves: {fault}")
         return
     replace_text(place.kernels / COMPILED, _compilers())
-    for old in place.kernels.parent.iterdir():  # of an engine that was here before
+    for old in place.kernels.parent.iterdir():  # of earlier versions of the engine
         if old != place.kernels:
             shutil.rmtree(old, ignore_errors=True)
     kernels = counted(len(list(place.kernels.rglob("*.nbi"))), "kernel")

@@ -1,7 +1,7 @@
-"""A session that does a little of everything, for the sake of the classes it loads.
+"""A session that does a little of everything, to load the classes.
 
 `python -m pipelines.spark.environment.rehearsal OPTION…`, the options being those with which the
-JVM writes them down when it ends.
+JVM dumps them when it ends.
 """
 
 import sys
@@ -39,7 +39,7 @@ def rehearse(options: list[str]) -> None:
         spark.read.text(str(files)).selectExpr("value", "_metadata.file_path").collect()
         read.mapInArrow(_same, "id bigint, word string").count()
         spark.sparkContext.parallelize(range(2), 2).map(str).collect()
-    session.stop(patience=apart.PATIENCE)  # the archive is written now
+    session.stop(patience=apart.PATIENCE)  # this writes the archive
 
 
 def _same(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:

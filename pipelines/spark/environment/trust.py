@@ -1,7 +1,7 @@
-"""Whom Java trusts when it downloads, where a company's proxy signs what passes.
+"""The certificates that Java trusts for downloads, for networks behind a signing proxy.
 
 Java keeps its own list of certificates and knows neither SSL_CERT_FILE nor HTTPS_PROXY, which the
-rest of the machine goes by.
+rest of the machine uses.
 """
 
 import os
@@ -18,7 +18,7 @@ PASSWORD = "changeit"  # noqa: S105  Java's own default; the certificates are pu
 
 
 def download_options(place: Place, environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the options with which a Java downloads as the rest of this machine does."""
+    """Return the options with which a Java uses this machine's proxy and certificates."""
     options = []
     if bundle := environ.get("SSL_CERT_FILE"):
         store = written(place, Path(bundle))
