@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 WORKTREE = ROOT / ".cache" / "bench-guard"
 TOLERANCE = 0.05
 DEFAULT = ("engine:default,sparse,index", "matches:auto,crossings", "joins:windows,bands")
-_LINE = re.compile(r"^  (?P<claim>\S.*?) {2,}(?P<figure>[\d.]+) × +(?P<sign>[≤≥])? ?[\d.e+]*")
+_LINE = re.compile(r"^ {2,}(?P<claim>\S.*?) {2,}(?P<figure>[\d.]+) × +(?P<sign>[≤≥])? ?[\d.e+]*")
 
 Figures = dict[str, list[float]]
 """By claim, a figure a round."""

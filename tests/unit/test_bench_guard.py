@@ -44,3 +44,9 @@ def test_a_line_is_worse_beyond_the_tolerance_and_the_noise(base, now, at_least,
 
 def test_a_line_that_only_one_commit_prints_is_not_compared():
     assert not list(compared({"gone": [1.0]}, {"new": [1.0]}, {"gone": False, "new": False}))
+
+
+def test_an_indented_claim_is_read_like_any_other():
+    line = Line("  W = 0.02%: time a post passed, of the default's", 1.17, 1.3)
+    [(claim, figure, at_least)] = parsed(printed(line))
+    assert (claim, figure, at_least) == (line.claim.strip(), 1.17, False)
