@@ -15,7 +15,10 @@ BUDGETS = {
     "dagster": 150,
     "e2e": 240,
 }
-"""Seconds by room; all of them together are ten minutes of two workers."""
+"""Seconds by room, which are to be reached: together ten minutes of two workers."""
+
+FAR = 5
+"""In CI a room fails at so many times its budget: a busy machine takes twice a quiet one's time."""
 
 
 def seconds_by_room(durations: Iterable[tuple[str, float]]) -> Mapping[str, float]:
@@ -37,6 +40,6 @@ def summary(spent: Mapping[str, float]) -> str:
     return " · ".join(rooms)
 
 
-def over_twice(spent: Mapping[str, float]) -> list[str]:
-    """Name the rooms that took more than twice their budget."""
-    return [room for room, seconds in spent.items() if seconds > 2 * BUDGETS[room]]
+def far_over(spent: Mapping[str, float]) -> list[str]:
+    """Name the rooms that took far more than their budget."""
+    return [room for room, seconds in spent.items() if seconds > FAR * BUDGETS[room]]

@@ -1,6 +1,6 @@
 """What each room of the tests may take."""
 
-from tests.support.budgets import BUDGETS, over_twice, seconds_by_room, summary
+from tests.support.budgets import BUDGETS, far_over, seconds_by_room, summary
 
 
 def test_seconds_are_added_up_by_room_and_what_is_over_its_budget_is_marked():
@@ -15,8 +15,8 @@ def test_seconds_are_added_up_by_room_and_what_is_over_its_budget_is_marked():
     )
     assert spent == {"unit": most + 1, "spark": 2.0}
     assert summary(spent) == f"unit {most + 1}/{most} (over) · spark 2/{BUDGETS['spark']}"
-    assert over_twice(spent) == []
-    assert over_twice({"unit": 2.0 * most + 1}) == ["unit"]
+    assert far_over(spent) == []
+    assert far_over({"unit": 5.0 * most + 1}) == ["unit"]
 
 
 def test_every_room_has_a_budget_and_together_they_are_ten_minutes_of_two_workers():
