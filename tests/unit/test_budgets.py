@@ -16,7 +16,7 @@ def test_seconds_are_added_up_by_room_and_what_is_over_its_budget_is_marked():
     assert spent == {"unit": most + 1, "spark": 2.0}
     assert summary(spent) == f"unit {most + 1}/{most} (over) · spark 2/{BUDGETS['spark']}"
     assert far_over(spent) == []
-    assert far_over({"unit": 5.0 * most + 1}) == ["unit"]
+    assert far_over({"unit": 10.0 * most + 1}) == ["unit"]
 
 
 def test_every_room_has_a_budget_and_together_they_are_ten_minutes_of_two_workers():
