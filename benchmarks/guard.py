@@ -89,12 +89,18 @@ def run(root: Path, book: str, sections: Sequence[str]) -> str:
     return done.stdout
 
 
+def removed() -> None:
+    """Remove the checkout, of this run or of one that was interrupted."""
+    if WORKTREE.exists():
+        git = ("git", "-C", str(ROOT))
+        subprocess.run([*git, "worktree", "remove", "--force", str(WORKTREE)], check=True)
+
+
 def checked_out(base: str) -> Path:
     """Check a commit out beside this one; an older checkout is replaced."""
     git = ("git", "-C", str(ROOT))
     subprocess.run([*git, "worktree", "prune"], check=True)
-    if WORKTREE.exists():
-        subprocess.run([*git, "worktree", "remove", "--force", str(WORKTREE)], check=True)
+    removed()
     add = [*git, "worktree", "add", "--quiet", "--detach", str(WORKTREE), base]
     subprocess.run(add, check=True)
     return WORKTREE
@@ -128,7 +134,10 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tolerance", type=float, default=TOLERANCE)
     asked = parser.parse_args(arguments)
-    base, now, directions = measured(checked_out(asked.base), asked.chosen, asked.rounds)
+    try:
+        base, now, directions = measured(checked_out(asked.base), asked.chosen, asked.rounds)
+    finally:
+        removed()
     verdicts = list(compared(base, now, directions))
     print(f"{'':62} {'base':>11} {'now':>11} {'worse by':>8} {'noise':>8}")
     for verdict in verdicts:

@@ -65,7 +65,7 @@ class Evaluation:
         """Begin with nothing seen."""
         sets = rules.sets.items()
         feeds = {feed: FeedRun.of(queries, rules.matches[feed]) for feed, queries in sets}
-        return cls(feeds, _join_runs(rules), lateness)
+        return cls(feeds, join_runs(rules), lateness)
 
     def push(self, batch: TupleBatch, results: ResultTables) -> pa.Table:
         """Take one delivery of a feed; give the rows that it rejected, and why."""
@@ -88,7 +88,8 @@ class Evaluation:
         return sum(len(feed.state.waiting) for feed in self.feeds.values())
 
 
-def _join_runs(rules: StandingQueries) -> "dict[str, JoinRun]":
+def join_runs(rules: StandingQueries) -> "dict[str, JoinRun]":
+    """Index the joins of all lanes, O(n log n); nothing was ever seen."""
     if not rules.joins:
         return {}
     from fencepost.api.join_run import JoinRun  # takes Numba along

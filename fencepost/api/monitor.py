@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from fencepost.api.evaluation import Evaluation, FeedRun
+from fencepost.api.evaluation import Evaluation, FeedRun, join_runs
 from fencepost.api.inputs import (
     REJECTED,
     Axes,
@@ -245,11 +245,10 @@ class Monitor:
                     f"'{right}': …}}, or declare axes={{'{lacking}': ['…']}}"
                 )
         bound = self._rules._for(every)  # noqa: SLF001  its own
-        joins = Evaluation.of(bound, 0).joins
-        for feed in fresh:
-            self._evaluation.feeds[feed] = FeedRun.of(bound.sets[feed], bound.matches[feed])
-        for lane, run in joins.items():
-            self._evaluation.joins.setdefault(lane, run)
+        feeds = {feed: FeedRun.of(bound.sets[feed], bound.matches[feed]) for feed in fresh}
+        joins = join_runs(bound)
+        self._evaluation.feeds |= feeds
+        self._evaluation.joins = joins | self._evaluation.joins
 
     def _notes(self, tables: Mapping[str, pa.Table], *, whole: bool) -> list[str]:
         own = (self._columns.stream_id, self._columns.ts)

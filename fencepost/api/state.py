@@ -43,7 +43,7 @@ DAMAGED = (
     pa.ArrowException,
     EOFError,
     LookupError,
-    NotImplementedError,
+    NotImplementedError,  # zipfile: a damaged entry names a compression that there is none of
     ValueError,
 )
 """What reading a damaged zip may raise."""
