@@ -13,6 +13,7 @@ import pytest
 
 from fencepost.errors import LakeError
 from fencepost.hashing import content_hash
+from pipelines.files.read import csv_rows
 from pipelines.files.read.delivery import DeliveryFile, look_at
 from pipelines.files.read.rows import Declared
 from pipelines.ingest import task, units
@@ -62,6 +63,35 @@ def test_killed_at_any_point_and_recovered_the_tables_are_those_of_a_run_without
     assert len(report.loaded) == (0 if name == "ingest.done" else 3)
     assert (place.recovered().loaded, place.ingest().loaded) == ([], [])
     assert place.content() == uncrashed.content()
+
+
+@pytest.mark.fault(5)
+def test_a_version_with_other_messages_finishes_what_an_older_one_began(
+    tmp_path, uncrashed, monkeypatch
+):
+    place = landed(tmp_path)
+    with killed_at("ingest.quarantine"), pytest.raises(Killed):
+        place.ingest()
+    monkeypatch.setattr(csv_rows, "counted", lambda count, _: f"other words, {count}")
+    place.recovered()
+    assert place.content() == uncrashed.content()
+    assert place.commits("quarantine") == uncrashed.commits("quarantine")
+
+
+def test_other_rows_in_quarantine_are_no_other_words(tmp_path, monkeypatch):
+    place = landed(tmp_path)
+    with killed_at("ingest.quarantine"), pytest.raises(Killed):
+        place.ingest()
+    honest = task._PartReader._aside
+
+    def changed(*arguments):
+        rows = honest(*arguments)
+        raw = pa.array(["?"] * len(rows), pa.string())
+        return rows.set_column(rows.column_names.index("raw"), "raw", raw)
+
+    monkeypatch.setattr(task._PartReader, "_aside", changed)
+    with pytest.raises(LakeError, match="another content"):
+        place.recovered()
 
 
 @pytest.mark.fault(7)
