@@ -141,13 +141,10 @@ class Monitor:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the state to a file, whole or not at all; the rules are not in it."""
-        target = Path(path)
-        scratch = target.with_name(f".{target.name}.{os.getpid()}.tmp")
-        try:
-            scratch.write_bytes(self.to_bytes())
-            scratch.replace(target)
-        finally:
-            scratch.unlink(missing_ok=True)
+        from fencepost.files import replacing
+
+        with replacing(Path(path)) as (passing,):
+            passing.write_bytes(self.to_bytes())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], rules: object) -> "Monitor":

@@ -100,6 +100,7 @@ def open_lake(project: str | os.PathLike[str] | None = None) -> LakeReader:
         lake.view("inside_now").df()                # pandas
         lake.sql("select type, count(*) from events group by all").pl()
 
-    Law: read-only. A writer is not blocked, and does not change what an open lake shows.
+    Law: read-only: statements that write are refused. A relation that is told to write a file
+    (`.write_parquet`) does. A writer is not blocked, and does not change what an open lake shows.
     """
     return LakeReader(load(None if project is None else Path(project)))
