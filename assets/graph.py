@@ -65,7 +65,10 @@ def landing(feed: Feed) -> dg.AssetSpec:
 
 def ingested(settings: Settings, feed: Feed) -> list[dg.AssetSpec]:
     """Declare what deliveries are loaded into: tuples and quarantine."""
-    landed = {"stream_id": feed.stream_column, "ts": feed.ts_column, **dict.fromkeys(feed.axes)}
+    times = feed.ts_column if isinstance(feed.ts_column, str) else " and ".join(feed.ts_column)
+    landed = {"ts": times, **dict.fromkeys(feed.axes)}
+    if feed.has_stream_column:
+        landed["stream_id"] = feed.stream_column
     lane = lane_named(settings, feed.name)
     return [
         _spec(settings, lane, feed.name, [landing_key(feed)], landed),

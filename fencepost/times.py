@@ -103,6 +103,21 @@ def parse_instant(text: str) -> int:
     return _in_range(us + int((fraction or "0")[:6].ljust(6, "0")), text[:40])
 
 
+_DATE = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})")
+
+
+def parse_day(text: str) -> int:
+    """Read a day, `2013-10-07` or `20131007`, as its midnight in µs; ValueError says why not."""
+    parts = _DATE.fullmatch(text)
+    if parts is None or text.count("-") == 1:
+        raise ValueError(f"{text[:40]!r} is not a day like '2013-10-07' or '20131007'")
+    try:
+        days = date(int(parts[1]), int(parts[2]), int(parts[3])).toordinal() - _EPOCH_DAY
+    except ValueError:
+        raise ValueError(f"{text[:40]!r} is not a calendar date") from None
+    return _in_range(days * DAY, text[:40])
+
+
 def _offset(text: str, sign: str, hours: str, minutes: str) -> int:
     if hours > "23" or minutes > "59":
         raise ValueError(f"{text[:40]!r} has an offset beyond 23:59")

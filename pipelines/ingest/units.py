@@ -80,11 +80,18 @@ class ReadUnit:
         """Decode it."""
         fields = json.loads(text)
         feed = fields["feed"]
-        fields["feed"] = Feed(
-            **{**feed, "axes": tuple(feed["axes"]), "source": Path(feed["source"])}
-        )
+        fields["feed"] = Feed(**{name: _value(name, value) for name, value in feed.items()})
         fields["parts"] = tuple(_part(part) for part in fields["parts"])
         return cls(**fields)
+
+
+def _value(name: str, value: Any) -> Any:  # noqa: ANN401  any of a feed's
+    """Give a feed's value as it was before it was JSON, which has lists for tuples."""
+    if name == "source":
+        return Path(value)
+    if name == "payload":
+        return tuple((column, kind) for column, kind in value)
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _part(fields: Mapping[str, Any]) -> DeliveryPart:

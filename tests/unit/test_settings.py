@@ -146,7 +146,7 @@ def test_the_file_that_init_writes_declares_ticks_and_locations():
     assert settings.axes == {"ticks": ("price", "volume"), "locations": ("x", "y", "speed")}
 
 
-def test_with_its_marks_taken_off_the_file_that_init_writes_says_every_key():
+def test_with_its_marks_taken_off_the_file_that_init_writes_says_every_usual_key():
     every = _uncommented(first_settings('"lake"'))
     settings = understood_in(Path("/project"), every)
     assert settings.queries == Path("/project/rules")
@@ -155,7 +155,8 @@ def test_with_its_marks_taken_off_the_file_that_init_writes_says_every_key():
     declared = tomllib.loads(every)
     said = [declared[name] for name in ("lake", "run", "alerts")]
     said.append(declared["feeds"]["sensors"])
-    assert [[*table] for table in said] == [[key.name for key in of] for of in keys.TABLES.values()]
+    usual = {**keys.TABLES, "feeds.<name>": keys.OF_FEED_USUAL}
+    assert [[*table] for table in said] == [[key.name for key in of] for of in usual.values()]
 
 
 @pytest.mark.parametrize("key", [key for of in keys.TABLES.values() for key in of])
@@ -196,9 +197,11 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         sorce = "x"
         """
     keys = (
-        "axes, source, format, stream_column, ts_column, ts_unit, clock_column, deleted, "
-        "allowed_lateness, max_skew, settle, partition, partition_in_path, partitions_from, "
-        "partitions_to, owners, fresh_within, units"
+        "axes, source, format, stream_column, ts_column, ts_unit, timezone, clock_column, deleted, "
+        "sequence_column, sequence_is, ties, payload, position, allowed_lateness, lateness_by, "
+        "idle, max_skew, settle, partition, partition_in_path, partitions_from, partitions_to, "
+        "owners, fresh_within, units, ts_format, date, date_from_path, columns, skip_lines, "
+        "delimiter, decimal, encoding, stream, stream_from_path, wide"
     )
     of_run = "runner, read_path, cores, memory, reports_address"
     path = "a path with ' ': take one of letters, digits and . _ - / only"

@@ -113,7 +113,7 @@ def text_of(found: JsonObject, name: str, declared: Declared) -> str | None:
             what = f"U+{ord(half[0]):04X}, as character {half.start() + 1}"
             raise ValueError(f"{name} holds half a surrogate pair, {what}")
         return value
-    times = dict.fromkeys((declared.ts, declared.clock), "a time")
+    times = dict.fromkeys((*declared.times, declared.clock), "a time")
     others = {declared.stream_id: "a string", declared.deleted: "true or false"}
     expected = {**others, **times}.get(name, "a number")
     kind = "a string" if isinstance(value, str) else _KINDS[type(value)]

@@ -102,23 +102,51 @@ class Declared:
     deleted    the column that marks rows that remove their streams from sets, if any
     fixed      columns with the same text, or null, in every row, stored outside the file
     unit_by, axes_by  how a user declares a unit and the axes, for messages: by option or by key
+
+    Of times: `ts` may be two columns, a date and a time of day; `ts_format` has codes of strptime;
+    `timezone` is where times without an offset are read; `date` is the day of every time.
+    Of text: `columns` names those of a file without a header, `skip_lines` stand before it, the
+    `delimiter` is found where it is None. `stream` is that of every row; `wide`: every column that
+    nothing names is a stream. `payload` are columns that travel along, and their kinds;
+    `sequence` is the column that orders tuples of one instant, an integer or a text.
+    …_from_path are regular expressions that find `date` and `stream` in the path of a file.
     """
 
     axes: tuple[str, ...] | None = None
     clock: str | None = None
     ts_unit: str | None = None
     stream_id: str = STREAM_ID
-    ts: str = TS
+    ts: str | tuple[str, str] = TS
     form: Form | None = None
     fixed: Mapping[str, str | None] = field(default_factory=dict)
     deleted: str | None = None
     unit_by: str = UNIT_BY_OPTION
     axes_by: str = "--axes price,volume"
+    timezone: str | None = None
+    ts_format: str | None = None
+    date: str | None = None
+    date_from_path: str | None = None
+    columns: tuple[str, ...] = ()
+    skip_lines: int = 0
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str = "utf-8"
+    stream: str | None = None
+    stream_from_path: str | None = None
+    wide: bool = False
+    payload: tuple[tuple[str, str], ...] = ()
+    sequence: str | None = None
+    sequence_is: str = "integer"
+
+    @property
+    def times(self) -> tuple[str, ...]:
+        """The columns that say when a tuple was: one, or a date and a time of day."""
+        return (self.ts,) if isinstance(self.ts, str) else self.ts
 
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that every tuple needs, besides the axes."""
-        own = (self.stream_id, self.ts)
+        own = (self.stream_id, *self.times)
         return own if self.clock is None else (*own, self.clock)
 
     @property

@@ -11,19 +11,19 @@ import os
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fencepost.errors import Fault, Faults, InputError
 from fencepost.lanes import sides_of
 from fencepost.text import did_you_mean, shortened
-from fencepost.times import format_instant, parse_instant
-from pipelines.project.settings import keys
+from pipelines.project.settings import feed_keys, keys
+from pipelines.project.settings.contradictions import apart
+from pipelines.project.settings.feeds import read_feed
 from pipelines.project.settings.model import Feed, Settings
-from pipelines.project.settings.names import why_no_axis, why_no_feed, why_no_root
-from pipelines.project.settings.section import Key, Section
-from pipelines.project.settings.values import shown, unlike
+from pipelines.project.settings.names import why_no_root
+from pipelines.project.settings.section import Section
+from pipelines.project.settings.values import shown
 
 NOTHING_DONE = "nothing done"
 SECTIONS = ("lake", "run", "alerts", "feeds")
@@ -172,88 +172,16 @@ class _SettingsReader:
         if not given and not self.faults:
             hint = 'write [feeds.<name>] and under it axes = ["..."] and source = "..."'
             self.faults.append(Fault(self.source, "no feed is declared", hint=hint))
-        feeds = {name: self._feed(name, given[name]) for name in given}
+        feeds = {}
+        for name in given:
+            section = Section.of(self.source, f"feeds.{shortened(name)}", given[name], self.faults)
+            feeds[name] = read_feed(section, name, self.file.parent)
+        for whose, why in apart(feeds):
+            self.faults.append(Fault(self.source, f"[feeds.{whose}] {why}"))
         for feed in feeds.values():
             for why in _badly_placed(feed, feeds.values(), root):
                 self.faults.append(Fault(self.source, f"[feeds.{feed.name}] source: {why}"))
         return feeds
-
-    def _feed(self, name: str, given: object) -> Feed:
-        section = Section.of(self.source, f"feeds.{shortened(name)}", given, self.faults)
-        why = why_no_feed(name)
-        if why is not None:
-            section.fault(why)
-        feed = Feed(
-            name=name,
-            axes=section.value(keys.AXES),
-            source=section.path(keys.SOURCE, self.file.parent),
-            form=section.value(keys.FORM),
-            stream_column=section.value(keys.STREAM_COLUMN),
-            ts_column=section.value(keys.TS_COLUMN),
-            ts_unit=section.value(keys.TS_UNIT),
-            clock_column=section.value(keys.CLOCK_COLUMN),
-            deleted=section.value(keys.DELETED),
-            allowed_lateness=section.value(keys.ALLOWED_LATENESS),
-            max_skew=section.value(keys.MAX_SKEW),
-            settle=section.value(keys.SETTLE),
-            partition=section.value(keys.PARTITION),
-            partition_in_path=section.value(keys.PARTITION_IN_PATH),
-            partitions_from=section.value(keys.PARTITIONS_FROM),
-            partitions_to=section.value(keys.PARTITIONS_TO),
-            owners=section.value(keys.FEED_OWNERS),
-            fresh_within=section.value(keys.FRESH_WITHIN),
-            units=section.value(keys.AXIS_UNITS),
-        )
-        section.end()
-        for wrong in _wrong_columns(feed):
-            section.fault(wrong)
-        first = _partition(section, feed, keys.PARTITIONS_FROM, feed.partitions_from, "T00")
-        last = _partition(section, feed, keys.PARTITIONS_TO, feed.partitions_to, "T23")
-        if first is not None and last is not None and last < first:
-            section.wrong(keys.PARTITIONS_TO, f"{last} lies before partitions_from, {first}")
-        return replace(feed, partitions_from=first, partitions_to=last)
-
-
-def _partition(
-    section: Section, feed: Feed, key: Key[str | None], given: str | None, hour: str
-) -> str | None:
-    """Parse the day or hour that a feed's partitions begin or end with; a day is `hour` of it."""
-    if given is None:
-        return None
-    hourly = feed.partition == "hour"
-    first = f"{given}{hour}" if hourly and "T" not in given else given
-    whole = f"{first}:00" if hourly else f"{first}T00:00"
-    try:
-        if format_instant(parse_instant(f"{whole}Z")).startswith(f"{whole}:"):
-            return first
-    except ValueError:  # said below, with what was expected
-        pass
-    expected = 'an hour like "2026-11-18T09"' if hourly else 'a day like "2026-11-18"'
-    section.wrong(key, str(unlike(given, expected)))
-    return None
-
-
-def _wrong_columns(feed: Feed) -> Iterator[str]:
-    if feed.form == "delta" and feed.partition_in_path:
-        yield "partition_in_path: a version of a Delta table has no path; its arrival says which"
-    for place, axis in enumerate(feed.axes):
-        why = why_no_axis(axis)
-        if why is not None:
-            yield f"axes: {why}"
-        elif axis in feed.axes[:place]:
-            yield f"axes: '{axis}' occurs twice"
-    for axis in feed.units:
-        if axis not in feed.axes:
-            near = did_you_mean(axis, feed.axes)
-            yield f"units: {shown(axis)} is none of the axes {', '.join(feed.axes)}.{near}"
-    own = {"stream_column": feed.stream_column, "ts_column": feed.ts_column}
-    may = {"clock_column": feed.clock_column, "deleted": feed.deleted}
-    own |= {key: column for key, column in may.items() if column is not None}
-    for key, column in own.items():
-        also = [other for other, named in own.items() if named == column and other < key]
-        also += ["axes"] if column in feed.axes else []
-        if also:
-            yield f"{key}: {shown(column)} is in {' and '.join(also)} too; each has its own column"
 
 
 def _wrong_joins(joins: Sequence[str], feeds: Mapping[str, Feed]) -> Iterator[str]:
@@ -274,7 +202,7 @@ def _wrong_joins(joins: Sequence[str], feeds: Mapping[str, Feed]) -> Iterator[st
 
 def _why_apart(left: Feed, right: Feed) -> str | None:
     """Say why a Dagster job cannot have partitions of both; None if it can."""
-    for key in (keys.PARTITION, keys.PARTITIONS_FROM, keys.PARTITIONS_TO):
+    for key in (feed_keys.PARTITION, feed_keys.PARTITIONS_FROM, feed_keys.PARTITIONS_TO):
         has = {feed.name: getattr(feed, key.name) for feed in (left, right)}
         if has[left.name] != has[right.name]:
             said = " and ".join(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from pipelines.project.settings import keys
+from pipelines.project.settings import feed_keys, keys, reading_keys
 from schemas import Table, all_tables
 
 
@@ -15,8 +15,18 @@ class Feed:
 
     source             the folder that deliveries land in; of the form delta, the source table
     form               csv, json, parquet or delta; None: each file by its content
-    ts_unit            what an integer time counts; None: integers are no times
+    ts_column          the column of times, or those of dates and of times of day
+    ts_unit            what a time counts that is a number; None: numbers are no times
+    timezone           where a time without an offset is read; None: such times are malformed
     deleted            the column that marks rows that remove their stream from band joins' sets
+    sequence_column    what orders the tuples of a stream at one instant; None: their place
+    ties               all or first; None: as the feed's last delivery had it, or else all
+    payload            columns that travel along, and their kinds
+    position           the axes that are longitude and latitude, if any
+    idle               with lateness_by = stream: how far behind the feed a stream is waited for
+    date, stream       the same for every tuple; …_from_path: a regex that finds it in a file's path
+    columns            those of CSV without a header; empty: there is one
+    delimiter          what parts fields; None: found in each file
     settle             how long a file must be unchanged before it is loaded
     partition          hour or day: what a time partition of this feed is
     partition_in_path  whether a delivery's path says its hour or day; else its arrival does
@@ -31,21 +41,45 @@ class Feed:
     axes: tuple[str, ...]
     source: Path
     form: str | None = None
-    stream_column: str = keys.STREAM_COLUMN.default
-    ts_column: str = keys.TS_COLUMN.default
+    stream_column: str = feed_keys.STREAM_COLUMN.default
+    ts_column: str | tuple[str, str] = feed_keys.TS_COLUMN.default
     ts_unit: str | None = None
+    timezone: str | None = None
     clock_column: str | None = None
     deleted: str | None = None
-    allowed_lateness: int = keys.ALLOWED_LATENESS.default
-    max_skew: int = keys.MAX_SKEW.default
-    settle: int = keys.SETTLE.default
-    partition: str = keys.PARTITION.default
-    partition_in_path: bool = keys.PARTITION_IN_PATH.default
+    sequence_column: str | None = None
+    sequence_is: str = feed_keys.SEQUENCE_IS.default
+    ties: str | None = None
+    payload: tuple[tuple[str, str], ...] = ()
+    position: tuple[str, ...] = ()
+    allowed_lateness: int = feed_keys.ALLOWED_LATENESS.default
+    lateness_by: str = feed_keys.LATENESS_BY.default
+    idle: int = feed_keys.IDLE.default
+    max_skew: int = feed_keys.MAX_SKEW.default
+    settle: int = feed_keys.SETTLE.default
+    partition: str = feed_keys.PARTITION.default
+    partition_in_path: bool = feed_keys.PARTITION_IN_PATH.default
     partitions_from: str | None = None
     partitions_to: str | None = None
-    owners: tuple[str, ...] = keys.FEED_OWNERS.default
+    owners: tuple[str, ...] = feed_keys.FEED_OWNERS.default
     fresh_within: int | None = None
     units: Mapping[str, str] = field(default_factory=dict, hash=False)
+    ts_format: str | None = None
+    date: str | None = None
+    date_from_path: str | None = None
+    columns: tuple[str, ...] = ()
+    skip_lines: int = reading_keys.SKIP_LINES.default
+    delimiter: str | None = None
+    decimal: str = reading_keys.DECIMAL.default
+    encoding: str = reading_keys.ENCODING.default
+    stream: str | None = None
+    stream_from_path: str | None = None
+    wide: bool = False
+
+    @property
+    def has_stream_column(self) -> bool:
+        """Whether a column says a tuple's stream: not its file, and not the column's own name."""
+        return self.stream is None and self.stream_from_path is None and not self.wide
 
 
 @dataclass(frozen=True)

@@ -78,6 +78,10 @@ class Section:
             self.wrong(key, str(why))
         return key.default
 
+    def names(self, key: Key[tuple[str, ...] | None]) -> tuple[str, ...]:
+        """Read a key that is a list, or absent: then there are none."""
+        return self.value(key) or ()
+
     def path(self, key: Key[Path], begin: Path) -> Path:
         """Read a key that is a path; unless it is absolute, it begins at a folder."""
         default = key.default if key.missing else (begin / key.default).resolve()

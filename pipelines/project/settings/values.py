@@ -11,7 +11,9 @@ from typing import Generic, TypeVar
 
 from fencepost.lanes import sides_of
 from fencepost.text import did_you_mean, shortened
-from fencepost.times import parse_duration
+from fencepost.time_formats import understood_format
+from fencepost.times import parse_day, parse_duration
+from fencepost.zones import why_no_zone
 
 Of_co = TypeVar("Of_co", covariant=True)
 _OWNER = re.compile(r"team:\S+|[A-Za-z0-9._%+-]+@[A-Za-z0-9.-]+\.[A-Za-z]{2,7}")
@@ -144,6 +146,88 @@ def _address(given: object) -> str:
     raise unlike(given, ADDRESS.expected)
 
 
+def _time_columns(given: object) -> str | tuple[str, str]:
+    if isinstance(given, str):
+        return _text(given)
+    if isinstance(given, list) and len(given) == 2:
+        day, time = map(_text, given)
+        if day != time:
+            return day, time
+    raise unlike(given, TIME_COLUMNS.expected)
+
+
+KINDS_OF_PAYLOAD = ("text", "long", "double", "boolean", "timestamp")
+_PAYLOAD_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+
+
+def _payload(given: object) -> tuple[tuple[str, str], ...]:
+    if isinstance(given, list):
+        kinds: Mapping[object, object] = dict.fromkeys(given, "text")
+        if len(kinds) < len(given):
+            raise ValueError("names a column twice")
+    elif isinstance(given, dict):
+        kinds = given
+    else:
+        raise unlike(given, PAYLOAD.expected)
+    seen: dict[str, str] = {}
+    for name, kind in kinds.items():
+        if not isinstance(name, str) or not _PAYLOAD_NAME.fullmatch(name):
+            raise ValueError(
+                f"{shown(name)} is no name of a payload column: a letter or _ first, then up to 62 "
+                "of letters, digits and _. `columns` can name the columns of a file anew"
+            )
+        if not isinstance(kind, str) or kind not in KINDS_OF_PAYLOAD:
+            near = did_you_mean(kind, KINDS_OF_PAYLOAD) if isinstance(kind, str) else ""
+            raise ValueError(
+                f"{shown(kind)} was given for {shown(name)}, where one of "
+                f"{', '.join(KINDS_OF_PAYLOAD)} was expected{near and f'.{near}'}"
+            )
+        if name.lower() in seen:
+            raise ValueError(f"'{seen[name.lower()]}' and '{name}' are one name in SQL")
+        seen[name.lower()] = name
+    return tuple((name, str(kind)) for name, kind in kinds.items() if isinstance(name, str))
+
+
+def _character(given: object) -> str:
+    if not isinstance(given, str) or len(given) != 1 or given in '"\r\n\0' or not given.isascii():
+        raise unlike(given, CHARACTER.expected)
+    return given
+
+
+def _day(given: object) -> str:
+    text = _text(given)
+    parse_day(text)
+    return text
+
+
+def _zone(given: object) -> str:
+    text = _text(given)
+    why = why_no_zone(text)
+    if why is not None:
+        raise ValueError(why)
+    return text
+
+
+def _time_format(given: object) -> str:
+    return understood_format(_text(given)).text
+
+
+def regex_with(group: str) -> Read[str]:
+    """Take a regular expression with a group of this name."""
+    expected = f"a regular expression with a group (?P<{group}>…)"
+
+    def take(given: object) -> str:
+        try:
+            compiled = re.compile(_text(given))
+        except re.error as why:
+            raise ValueError(f"{shown(given)} is no regular expression: {why}") from None
+        if group not in compiled.groupindex:
+            raise unlike(given, expected)
+        return compiled.pattern
+
+    return Read(expected, take)
+
+
 _VARIABLE = re.compile(r"env:([A-Za-z_][A-Za-z0-9_]{0,127})")
 
 
@@ -168,6 +252,13 @@ PAIRS = Read("a list of pairs of feeds", _pairs)
 """Each as a lane is called; whether there are such feeds is for the one who asks."""
 UNITS = Read("a table of texts by axis", _units)
 """Whether there are such axes is for the one who asks."""
+TIME_COLUMNS = Read("a text, or a list of two: a date and a time", _time_columns)
+PAYLOAD = Read("a list of texts, or a table of kinds by name", _payload)
+"""Pairs of a name and a kind."""
+CHARACTER = Read("one ASCII character that is no quotation mark and no line break", _character)
+DAY = Read('a day like "2013-10-07"', _day)
+ZONE = Read("an IANA time zone", _zone)
+TIME_FORMAT = Read("a text with codes of strptime", _time_format)
 SIZE = Read('a size like "4g" or "800m"', _size)
 ADDRESS = Read('an address like "https://fencepost.example.com/reports"', _address)
 VARIABLE = Read('a variable like "env:FENCEPOST_WEBHOOK"', _variable)

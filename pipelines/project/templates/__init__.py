@@ -36,7 +36,7 @@ _SETTINGS = """\
 {of_alerts}
 
 # A feed is a source of tuples: stream_id, ts, and its axes, which are numbers. Each file in the
-# source folder is a delivery, CSV, JSON lines or Parquet, plain or gzip; so is each folder in it.
+# source folder is a delivery, CSV, JSON lines or Parquet, plain or packed; so is each folder in it.
 
 [feeds.ticks]
 axes = ["price", "volume"]
@@ -46,7 +46,8 @@ source = "landing/ticks"
 axes = ["x", "y", "speed"]
 source = "landing/locations"
 
-# A feed of your own, with every key:
+# A feed of your own, with the usual keys; docs/configuration.md has those for files of any shape:
+# no header, other delimiters, a date and a time apart, one stream a file.
 #
 # [feeds.sensors]
 {of_feed}
@@ -65,7 +66,7 @@ def first_settings(lake: str) -> str:
         of_lake=_marked(key for key in keys.OF_LAKE if key is not keys.LAKE),
         of_run=_marked(keys.OF_RUN),
         of_alerts=_marked(keys.OF_ALERTS),
-        of_feed=_marked(keys.OF_FEED),
+        of_feed=_marked(keys.OF_FEED_USUAL),
     )
 
 
