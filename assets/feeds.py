@@ -15,6 +15,7 @@ from assets.metadata import (
     Metadata,
     evaluated_metadata,
     ingest_metadata,
+    lost_metadata,
     materializations,
     seconds_of,
 )
@@ -80,7 +81,8 @@ def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
         requested = context.partition_keys
         for name in requested:
             account = known.get(name, without_deliveries(feed.name, name))
-            _describe(context, name, ingest_metadata(feed, account))
+            lost = lost_metadata(settings, account)
+            _describe(context, name, ingest_metadata(feed, account, lost))
         changed = _keys_loaded(report, known.values()) - set(requested)
         others = [known[name] for name in sorted(changed)]
         _log_changed(context, lane_named(settings, feed.name), others, context.selected_asset_keys)

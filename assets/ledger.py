@@ -127,9 +127,8 @@ def _unreported(
     instance: dg.DagsterInstance, lane: Lane, known: Sequence[Account]
 ) -> Iterator[dg.AssetMaterialization]:
     """Give what Dagster shows differently; what is stale is reported when it no longer is."""
-    for current in materializations(lane, (account for account in known if not account.stale)):
-        if not _is_shown(instance, current):
-            yield current
+    fresh = (account for account in known if not account.stale)
+    return materializations(lane, fresh, differs=lambda each: not _is_shown(instance, each))
 
 
 def _is_shown(instance: dg.DagsterInstance, current: dg.AssetMaterialization) -> bool:

@@ -5,7 +5,7 @@ reads like one of Dagster's own runs.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -14,9 +14,12 @@ import dagster as dg
 from assets.graph import MARTS, key
 from assets.lanes import assets_of
 from pipelines.epochs.accounts import Account
+from pipelines.files.losses import MOST_DELIVERIES
 from pipelines.lanes import Lane
-from pipelines.project.settings import Feed
+from pipelines.project.settings import Feed, Settings
+from pipelines.serve.losses import losses
 from schemas.events import TRANSITIONS
+from schemas.quarantine import REASONS
 
 FINGERPRINT = "fencepost/stands"
 """The entry that says which rows are shown: the same value, the same rows."""
@@ -33,8 +36,10 @@ PHASES = ("read", "sort", "evaluate", "write", "commit")
 Metadata = Mapping[str, Any]
 
 
-def ingest_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metadata]:
-    """Describe what arrived for a partition."""
+def ingest_metadata(
+    feed: Feed, account: Account, lost: Metadata | None = None
+) -> Mapping[dg.AssetKey, Metadata]:
+    """Describe what arrived for a partition; `lost` says why rows of it were rejected."""
     read, counts = account.read, account.counts
     rejected = {
         **{reason: read[reason] for reason in ("malformed", "future")},
@@ -53,6 +58,7 @@ def ingest_metadata(feed: Feed, account: Account) -> Mapping[dg.AssetKey, Metada
             "dagster/partition_row_count": sum(rejected.values()),
             **rejected,
             "by reason": table_of(("reason", "rows"), [(k, n) for k, n in rejected.items() if n]),
+            **(lost or {}),
             FINGERPRINT: f"{account.arrived}, {account.evaluated}",
         },
     }
@@ -119,14 +125,43 @@ def metadata_of(lane: Lane, account: Account) -> Mapping[dg.AssetKey, Metadata]:
     return by_asset
 
 
+def lost_metadata(settings: Settings, account: Account) -> Metadata:
+    """Say why rows of a partition were rejected: reasons, examples, and what would cure them."""
+    counts = (*account.read.items(), *account.counts.items())
+    if not any(many for name, many in counts if name in REASONS):
+        return {}
+    lost = losses(settings, [delivery.n for delivery in account.deliveries])
+    most = sorted(lost.values(), key=lambda each: -each.lost)[:MOST_DELIVERIES]
+    rows = [
+        (each.source, why.rows, why.of, why.example, why.cure or "")
+        for each in most
+        for why in each.reasons
+    ]
+    return {"why": table_of(("delivery", "rows", "of", "for example", "what to do"), rows)}
+
+
 def materializations(
-    lane: Lane, accounts: Iterable[Account], only: Sequence[dg.AssetKey] | None = None
+    lane: Lane,
+    accounts: Iterable[Account],
+    only: Sequence[dg.AssetKey] | None = None,
+    differs: Callable[[dg.AssetMaterialization], bool] = lambda _: True,
 ) -> Iterator[dg.AssetMaterialization]:
-    """Give the materialisations of partitions, whichever process evaluated them."""
+    """Give the materialisations of partitions, whichever process evaluated them.
+
+    Only those that `differs` accepts by their other metadata are told why rows were rejected,
+    which takes a look at the quarantine.
+    """
     for account in accounts:
         for asset, metadata in metadata_of(lane, account).items():
-            if only is None or asset in only:
-                yield dg.AssetMaterialization(asset, metadata=metadata, partition=account.key)
+            if only is not None and asset not in only:
+                continue
+            current = dg.AssetMaterialization(asset, metadata=metadata, partition=account.key)
+            if not differs(current):
+                continue
+            if not lane.joins and asset == key(lane, "quarantine"):
+                described = {**metadata, **lost_metadata(lane.settings, account)}
+                current = dg.AssetMaterialization(asset, metadata=described, partition=account.key)
+            yield current
 
 
 def shows_partitions(lane: Lane) -> list[dg.AssetKey]:

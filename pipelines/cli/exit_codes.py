@@ -22,7 +22,8 @@ MEANING = {
     Code.FAILED: "A check failed (check, doctor), or Fencepost has a bug.",
     Code.REFUSED: "Error in input, options, lake or machine: the message names it.",
     Code.LOCKED: "Another process is writing to the lake: try again.",
-    Code.UNANSWERED: "Done, but a refused delivery is unanswered: see `fencepost status`.",
+    Code.UNANSWERED: "Done, but data is missing: a delivery was refused and is unanswered (see "
+    "`fencepost status`), or `eval` rejected every row of a file.",
     Code.STORAGE: "A disk is full, failing or read-only: fix it, then try again.",
     Code.INTERRUPTED: "Interrupted by Ctrl-C.",
     Code.NOBODY_READS: "Output pipe closed, as by `| head`.",

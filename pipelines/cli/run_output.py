@@ -15,6 +15,7 @@ from pipelines.ingest.refusals import Unanswered
 
 if TYPE_CHECKING:
     from pipelines.epochs.drive import GroupReport
+    from pipelines.files.losses import Loss
     from pipelines.ingest.deliveries import IngestReport
     from pipelines.lanes import Lane
     from pipelines.runs.run import RunReport
@@ -29,6 +30,7 @@ def lines(report: "RunReport") -> Iterator[str]:
     yield from ingest_lines(ingested)
     for group in report.groups:
         yield group_line(group)
+    yield from loss_lines(report.losses)
     if not (ingested.loaded or ingested.refused or report.groups):
         yield "nothing new"
     yield from still_refused(report.unanswered, ingested)
@@ -44,6 +46,13 @@ def ingest_lines(report: "IngestReport") -> Iterator[str]:
             f"{report.malformed + report.future:,} quarantined"
         )
     yield from refusals(report)
+
+
+def loss_lines(losses: Sequence["Loss"]) -> Iterator[str]:
+    """Say what deliveries lost, why, and what would cure it."""
+    from pipelines.files.losses import lines_of
+
+    yield from (f"lost       {line}" for line in lines_of(losses))
 
 
 def refusals(report: "IngestReport") -> Iterator[str]:
@@ -146,6 +155,7 @@ def report_json(report: "RunReport") -> dict[str, Any]:
         **ingest_json(report.ingested),
         "unanswered": refusals_json(report.unanswered),
         "unwatched": report.unwatched,
+        "losses": losses_json(report.losses),
         "groups": [
             {
                 "lane": group.lane.name,
@@ -164,6 +174,11 @@ def report_json(report: "RunReport") -> dict[str, Any]:
 def refusals_json(unanswered: Sequence[Unanswered]) -> list[dict[str, Any]]:
     """Give unanswered deliveries, in full."""
     return [asdict(each) for each in unanswered]
+
+
+def losses_json(losses: Sequence["Loss"]) -> list[dict[str, Any]]:
+    """Give what deliveries lost, all of them."""
+    return [loss.as_json() for loss in losses]
 
 
 def ingest_json(report: "IngestReport") -> dict[str, Any]:

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.api.tables import CODED, constant, whole
+from pipelines.files.losses import Loss, by_option, kinds, loss_of
 from pipelines.files.read.rows import Malformed
 
 NAME = "quarantine"
@@ -25,14 +26,20 @@ QUARANTINE = pa.schema(
 
 @dataclass(eq=False)
 class QuarantineRows:
-    """The rows rejected so far."""
+    """The rows rejected so far, and what each delivery lost with them."""
 
+    losses: list[Loss] = field(default_factory=list)
     _parts: list[pa.Table] = field(default_factory=list)
 
     def add(
-        self, source: str, malformed: Malformed, reasons: pa.StringArray, rejected: Malformed
+        self,
+        source: str,
+        rows: int,
+        malformed: Malformed,
+        reasons: pa.StringArray,
+        rejected: Malformed,
     ) -> None:
-        """Add the malformed rows of a delivery, and the rejected tuples."""
+        """Add the malformed rows of a delivery of so many rows, and the rejected tuples."""
         lines = np.concatenate([malformed.line, rejected.line])
         order = pa.array(np.argsort(lines, kind="stable"))
         reason = pa.concat_arrays([pa.array(["malformed"] * len(malformed), pa.string()), reasons])
@@ -45,6 +52,9 @@ class QuarantineRows:
         }
         if len(lines):
             self._parts.append(pa.table(columns, QUARANTINE))
+            reasons = columns["reason"].cast(pa.string())
+            found = kinds(reasons, columns["detail"], columns["raw"])
+            self.losses.append(loss_of(source, rows, found, by_option))
 
     @property
     def table(self) -> pa.Table:

@@ -112,7 +112,11 @@ class _FileEvaluation:
             delivery.raw_of(rows[order]),
         )
         self.quarantine.add(
-            delivery.source, delivery.malformed, all_reasons.take(pa.array(order)), rejected
+            delivery.source,
+            delivery.rows,
+            delivery.malformed,
+            all_reasons.take(pa.array(order)),
+            rejected,
         )
 
 
@@ -150,6 +154,7 @@ def _summary(settled: Plan, files: _FileEvaluation, tables: Mapping[str, pa.Tabl
         unevaluated=settled.standing.unevaluated,
         written=[str(path) for path in settled.out.targets.values()],
         notes=files.notes,
+        losses=files.quarantine.losses,
     )
     summary.check()
     return summary

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from fencepost.errors import BrokenIndex
 from fencepost.text import counted
+from pipelines.files.losses import Loss, lines_of
 
 REASONS = ("malformed", "duplicate", "conflict", "late", "future")
 CROSSINGS = ("I", "O")
@@ -19,8 +20,8 @@ TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
 class Summary:
     """Counts of rows; `written` are the files, `unevaluated` the queries by feed without tuples.
 
-    `matches` is None if there is no `match` query, `pairs` if there is no window join, and
-    `band_changes` if there is no band join.
+    `losses` is what each delivery lost. `matches` is None if there is no `match` query, `pairs` if
+    there is no window join, and `band_changes` if there is no band join.
     """
 
     deliveries: int
@@ -36,6 +37,12 @@ class Summary:
     unevaluated: Mapping[str, int]
     written: Sequence[str]
     notes: Sequence[str] = field(default_factory=list)
+    losses: Sequence[Loss] = field(default_factory=list)
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether all of some file was refused."""
+        return any(loss.is_total for loss in self.losses)
 
     def check(self) -> None:
         """Raise if a row was lost or counted twice."""
@@ -65,6 +72,7 @@ class Summary:
             },
             "unevaluated": sum(self.unevaluated.values()),
             "unevaluated_by_feed": dict(self.unevaluated),
+            "losses": [loss.as_json() for loss in self.losses],
             "seconds": round(seconds, 3),
         }
 
@@ -85,6 +93,7 @@ class Summary:
             lines.append(f"band changes {_total(self.band_changes, CHANGES)}")
         if quarantined:
             lines.append(f"quarantine   {_total(self.quarantined, REASONS)}")
+            lines += (f"  {line}" for line in lines_of(self.losses))
         lines.append(f"written      {'  '.join(self.written)}   {seconds:.1f} s")
         return "\n".join(lines)
 

@@ -8,7 +8,7 @@ lost.
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from pipelines import ingest
 from pipelines.epochs.drive import GroupReport, Lake, advance, finish
+from pipelines.files.losses import Loss
 from pipelines.ingest.deliveries import IngestReport
 from pipelines.ingest.refusals import Unanswered, unanswered
 from pipelines.lake.lock import Lock
@@ -31,6 +32,9 @@ from pipelines.spark.runner import HereRunner, Runner, SparkRunner
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+REJECTIONS = ("late", "duplicate", "conflict")
+"""The counts of an epoch that are of rows it rejected."""
+
 PATIENCE_WITH_FILES = 10.0
 """Seconds at most to wait for files that have just landed."""
 
@@ -41,12 +45,14 @@ class RunReport:
 
     unanswered  the unanswered refused deliveries, of this run and of earlier ones
     unwatched   by feed: tuples of this run that no registered query watched
+    losses      what its deliveries lost, those that lost any row
     """
 
     ingested: IngestReport = field(default_factory=IngestReport)
     groups: list[GroupReport] = field(default_factory=list)
     unanswered: list[Unanswered] = field(default_factory=list)
     unwatched: dict[str, int] = field(default_factory=dict)
+    losses: list[Loss] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -116,6 +122,7 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
         report.unanswered = unanswered(store)
         report.unwatched = _unwatched(store, report.groups)
         tidy(store, settings.keep_history)
+    report.losses = losses_of(settings, report.ingested, report.groups)
     report.seconds = time.perf_counter() - started
     return report
 
@@ -144,6 +151,22 @@ def take_in(
         time.sleep(_settling(settings, report))
         report.add(once())
     return report
+
+
+def losses_of(
+    settings: Settings, ingested: IngestReport, groups: Iterable[GroupReport]
+) -> list[Loss]:
+    """Say what the deliveries lost that were loaded or evaluated, in their order."""
+    lossy = {each.n for each in ingested.loaded if each.rows > each.tuples}
+    for group in groups:
+        for epoch in () if group.lane.joins else group.epochs:
+            if any(epoch.counts[reason] for reason in REJECTIONS):
+                lossy |= {*epoch.arrivals}
+    if not lossy:
+        return []
+    from pipelines.serve.losses import losses
+
+    return list(losses(settings, lossy).values())
 
 
 def _groups(lake: Lake) -> Iterator[GroupReport]:

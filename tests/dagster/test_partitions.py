@@ -62,6 +62,10 @@ def test_what_a_partition_turned_away_is_told_when_it_is_known(project: Project)
     assert quarantine["malformed"] == 3
     assert quarantine["late"] + quarantine["duplicate"] == 18
     assert quarantine["dagster/partition_row_count"] == 21
+    why = quarantine["why"].replace("\\", "")
+    assert f"| ticks/{hour}-once-more.csv | 1 | 20 | '0' is an integer, and no unit is " in why
+    assert '| declare ts_unit = "…" in [feeds.ticks] |' in why
+    assert "| late, as in '" in why
 
 
 def test_a_range_is_one_run_that_tells_each_of_its_partitions_once(project: Project) -> None:

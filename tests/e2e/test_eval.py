@@ -13,6 +13,7 @@ import pytest
 from fencepost.api.tables import NAMES
 from fencepost.times import format_instant
 from pipelines.cli import progress
+from pipelines.cli.exit_codes import Code
 from tests.support.commands.commands import (
     BAND,
     TICKS,
@@ -94,6 +95,8 @@ def test_the_summary_is_one_json_object_whose_numbers_add_up(folder):
     summary = evaluated(folder, "ticks=a.csv", "ticks=b.csv", more=("--json",)).summary
     seconds = summary.pop("seconds")
     assert seconds > 0
+    losses = summary.pop("losses")
+    assert [(loss["rows"], loss["lost"]) for loss in losses] == [(3, 1), (4, 3)]
     assert summary == {
         "read": 7,
         "accepted": 3,
@@ -245,6 +248,23 @@ def test_tuples_that_still_wait_at_the_end_are_counted(folder):
     )
     said = evaluated(folder, "ticks=day.csv", more=("--allowed-lateness", "90s"))
     assert "3 rows = 1 accepted + 2 waiting + 0 quarantined" in said.out
+
+
+def test_a_file_of_which_every_row_is_rejected_ends_with_4_and_the_way_to_take_it_in(folder):
+    written(folder, "good.csv", ticks(1, 3))
+    written(folder, "bad.csv", TICKS + "a,1700000000000,1\na,1700000060000,3\n")
+    said = evaluated(folder, "ticks=good.csv", "ticks=bad.csv")
+    assert said.code == Code.UNANSWERED
+    assert (
+        "\n  bad.csv: 2 of 2 rows: '1700000000000' is an integer, and no unit is declared; "
+        "give --ts-unit UNIT\n"
+    ) in said.out
+    assert "accepted + 2 quarantined" in said.out
+    assert (folder / "out" / "events.csv").exists(), "the rest is evaluated all the same"
+    written(folder, "last.csv", TICKS + f"a,{T.format(1)},3\n")
+    repeated = evaluated(folder, "ticks=good.csv", "ticks=last.csv", more=("--json",))
+    (loss,) = repeated.summary["losses"]
+    assert (repeated.code, loss["rows"], loss["lost"]) == (0, 1, 1), "a repeat: nothing is missing"
 
 
 def test_integer_times_need_their_unit(folder):

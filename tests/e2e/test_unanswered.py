@@ -2,6 +2,7 @@
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,20 @@ def test_a_bad_partition_is_refused_before_anything_is_taken_in(project: Path) -
     told = said(project, "partitions", "ticks", "yesterday")
     assert told.code == Code.REFUSED
     assert as_json(project, "status")[1]["refused"] == 0
+
+
+def test_a_run_says_what_its_deliveries_lost_and_what_would_take_it_in(project: Path) -> None:
+    numbers = "".join(f"a,{1_700_000_000 + k},1,1\n" for k in range(199))
+    land(project, "numbers.csv", "stream_id,ts,price,volume\n" + numbers)
+    land(project, "older.csv", GOOD.format(0, 1))
+    told = said(project, "run")
+    assert (
+        "\nlost       ticks/numbers.csv: 199 of 199 rows: '1700000000' is an integer, and no unit "
+        'is declared; declare ts_unit = "…" in [feeds.ticks]\n'
+    ) in told.out
+    assert "lost       ticks/older.csv: 1 of 1 row: late, as in " in told.out
+    assert "; raise allowed_lateness in [feeds.ticks]\n" in told.out
+    assert "lost" not in said(project, "run").out, "it is said by the run that loads them"
+    land(project, "more.csv", "stream_id,ts,price,volume\na,1,1,1\n")
+    _, shown = as_json(project, "partitions", "ticks", f"{datetime.now(UTC):%Y-%m-%d}")
+    assert [(loss["source"], loss["lost"]) for loss in shown["losses"]] == [("ticks/more.csv", 1)]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from pipelines.cli.exit_codes import Code
 from pipelines.cli.options import AsJson, duration, print_json
 from pipelines.files.write.form import OutForm
 
@@ -105,7 +106,9 @@ def evaluate(  # noqa: PLR0913  options are many
                    duplicate, conflict, late or future)
 
     Rows read = accepted + waiting + quarantined, exactly. With --allowed-lateness, waiting rows
-    are those that no later delivery has released.
+    are those that no later delivery has released. Where rows are rejected, the first reasons are
+    printed, with an example and the option that would take them in. Exits with 4 where every row of
+    some file was rejected; the results are written all the same.
 
     \b
     Examples:
@@ -140,3 +143,5 @@ def evaluate(  # noqa: PLR0913  options are many
         print_json(summary.as_json(seconds))
     else:
         typer.echo(summary.as_text(seconds))
+    if summary.is_lost:
+        raise typer.Exit(Code.UNANSWERED)

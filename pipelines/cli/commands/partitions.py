@@ -83,7 +83,7 @@ def _evaluate(
     from pipelines.cli.progress import progress_bar
     from pipelines.epochs.partitions import partitions as evaluated
     from pipelines.ingest.refusals import unanswered
-    from pipelines.runs.run import runner_of, take_in, writing
+    from pipelines.runs.run import losses_of, runner_of, take_in, writing
 
     feeds = lane.feed_names
     with progress_bar() as progress:
@@ -93,10 +93,17 @@ def _evaluate(
             reports = evaluated(opened, lane, keys, again=again)  # which refuses a bad key at once
             ingested = take_in(opened.store, settings, runner, feeds=feeds, progress=progress)
             progress(f"evaluating {lane}", 0.3)
-            done = [_partition(report) for report in reports]
+            evaluated_now = list(reports)
             open_ones = [each for each in unanswered(opened.store) if each.feed in feeds]
+        groups = [group for report in evaluated_now for group in report.groups]
+        losses = losses_of(settings, ingested, groups)
+    done = [_partition(report) for report in evaluated_now]
     if as_json:
-        shown = {"partitions": done, "unanswered": run_output.refusals_json(open_ones)}
+        shown = {
+            "partitions": done,
+            "losses": run_output.losses_json(losses),
+            "unanswered": run_output.refusals_json(open_ones),
+        }
         print_json({"lane": lane.name, **run_output.ingest_json(ingested), **shown})
     else:
         for line in (
@@ -106,6 +113,8 @@ def _evaluate(
             typer.echo(line)
         for each in done:
             typer.echo(_line(lane, each))
+        for line in run_output.loss_lines(losses):
+            typer.echo(line)
         for note in (*run_output.ingest_notes(ingested), *run_output.answer_notes(open_ones)):
             typer.echo(note, err=True)
     run_output.end(open_ones)

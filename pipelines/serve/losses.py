@@ -1,0 +1,49 @@
+"""What deliveries of a lake lost, from their rows in the quarantine.
+
+Law: what is said of a delivery depends on the lake alone, whichever process rejected its rows, and
+however long ago.
+"""
+
+# ruff: noqa: S608  only numbers and literals of this module
+
+from collections.abc import Collection, Mapping
+from contextlib import closing
+from itertools import groupby
+
+from pipelines.files.losses import GAP, MALFORMED, VALUE, Loss, RowKind, in_feed, loss_of
+from pipelines.project.settings import Settings
+from pipelines.serve.views.duckdb import duckdb_session
+
+LONGEST_RECORD = 200
+"""Characters of a record that are read for an example."""
+
+_VALUE = VALUE.replace("'", "''")
+_KINDS = f"""WITH lost AS (
+    SELECT q.feed, q.arrival, q.reason, q.detail, LEFT(q.raw, {LONGEST_RECORD}) AS raw,
+        CASE WHEN q.reason = '{MALFORMED}'
+            THEN REGEXP_REPLACE(q.detail, '{_VALUE}', '{GAP}', 'g') ELSE '' END AS kind,
+        (q.file, q.line) AS place
+    FROM quarantine q WHERE q.arrival IN ({{}})
+)
+SELECT l.arrival, l.feed, a.path, a.rows, l.reason, l.kind, COUNT(*),
+    ARG_MIN(l.detail, l.place), ARG_MIN(l.raw, l.place)
+FROM lost l JOIN arrivals a ON a.n = l.arrival
+GROUP BY l.arrival, l.feed, a.path, a.rows, l.reason, l.kind
+ORDER BY l.arrival, MIN(l.place), l.reason, l.kind"""
+
+
+def losses(settings: Settings, deliveries: Collection[int]) -> Mapping[int, Loss]:
+    """Say what each of some deliveries lost, by number; none that lost nothing.
+
+    (Measured) 0.2 s, and 0.5 s a million rows in their quarantine.
+    """
+    if not deliveries:
+        return {}
+    numbers = ", ".join(f"{n:d}" for n in sorted(deliveries))
+    with closing(duckdb_session(settings.root, settings.tables)) as session:
+        rows = session.execute(_KINDS.format(numbers)).fetchall()
+    found = {}
+    for (n, feed, path, of), some in groupby(rows, key=lambda row: row[:4]):
+        kinds = [RowKind(*row[4:]) for row in some]
+        found[n] = loss_of(f"{feed}/{path}", of, kinds, in_feed(feed))
+    return found
