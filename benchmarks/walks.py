@@ -5,7 +5,7 @@ import numpy as np
 from fencepost.crossings import BorderIndex, Heads, Walk
 from fencepost.crossings.columns import Events
 from fencepost.crossings.path import Path
-from fencepost.order import deal
+from fencepost.instants import deal
 from fencepost.queries import QuerySet
 from fencepost.tuples import TupleBatch
 from pipelines.workloads import PriceBands, PriceWalks

@@ -7,11 +7,12 @@ Pure and deterministic. Law: any grouping of the same deliveries into steps give
 
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrays import Codes
 from fencepost.arrow import by_code, codes_in
 from fencepost.crossings.choose import Chosen, Method, cross
 from fencepost.crossings.columns import Events
@@ -23,7 +24,17 @@ from fencepost.crossings.walk import Walk
 from fencepost.errors import InputError, StateError
 from fencepost.matches.matcher import Matcher, ProbeInput
 from fencepost.matches.result import ProbeResult
-from fencepost.order import NEVER, REASONS, Past, Rejected, admit, recoded
+from fencepost.order import (
+    AS_THEY_COME,
+    NEVER,
+    REASONS,
+    OrderRules,
+    Past,
+    Rejected,
+    Released,
+    admit,
+    recoded,
+)
 from fencepost.queries import QuerySet
 from fencepost.transitions import KINDS, Crossed, Pending, Transitions, decide
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
@@ -34,7 +45,10 @@ FIRST_PIECE = 1 << 12  # tuples matched before it is known how many matches they
 
 @dataclass(frozen=True, eq=False)
 class FeedState:
-    """All that a feed's past means for its future. `watermark` is None until something was seen."""
+    """All that a feed's past means for its future. `watermark` is None until something was seen.
+
+    What waits is numbered: `waiting.nth` says which of its stream and ts came first.
+    """
 
     feed: str
     heads: Heads
@@ -86,7 +100,7 @@ class FeedOutcome:
     def events(self) -> pa.Table:
         """The crossings, each with the tuple that crossed and the one before.
 
-        60 + 16 d bytes an event.
+        64 + 16 d bytes an event.
         """
         path, at = self.walked.path, self.found.place
         run = np.searchsorted(path.starts, at, side="right") - 1
@@ -99,6 +113,7 @@ class FeedOutcome:
             "query_version": pa.array(self.queries.versions[self.found.query]),
             "stream_id": self.names.take(pa.array(path.stream[run])),
             "ts": pa.array(path.ts[at]),
+            "place": pa.array(path.nth_of(at)),
             "prev_ts": pa.array(path.ts[before], mask=seen),
             **{a: pa.array(v[at]) for a, v in zip(axes, path.values, strict=True)},
             **{
@@ -106,8 +121,14 @@ class FeedOutcome:
                 for a, v in zip(axes, path.values, strict=True)
             },
             "delivery": pa.array(path.delivery[at]),
+            **self._tags(at),
         }
         return pa.table(columns)
+
+    def _tags(self, at: Codes) -> dict[str, pa.Array]:
+        """Give the caller's tags of some places of the path, if it gave any."""
+        tag = self.walked.path.tag
+        return {} if tag is None else {"tag": pa.array(tag[at])}
 
     @property
     def transitions(self) -> pa.Table:
@@ -121,14 +142,16 @@ class FeedOutcome:
                 "stream_id": self.state.heads.names.take(pa.array(decided.stream)),
                 "ts": pa.array(decided.ts),
                 "from_ts": pa.array(decided.from_ts),
+                "from_place": pa.array(decided.from_place),
                 "to_ts": pa.array(decided.to_ts, mask=~decided.answered),
+                "to_place": pa.array(decided.to_place, mask=~decided.answered),
                 "delivery": pa.array(decided.delivery),
             }
         )
 
     @property
     def matches(self) -> pa.Table:
-        """The match queries that held for each accepted tuple. 28 bytes a match, ids coded."""
+        """The match queries that held for each accepted tuple. 32 bytes a match, ids coded."""
         found = list(self.match_pieces(sys.maxsize))
         return pa.concat_tables(found) if found else self._matched(np.empty(0, np.int64))[0]
 
@@ -162,7 +185,9 @@ class FeedOutcome:
                 "query_version": pa.array(of.versions[found.ids]),
                 "stream_id": by_code(self.names, stream[point]),
                 "ts": pa.array(path.ts[at][point]),
+                "place": pa.array(path.nth_of(at)[point]),
                 "delivery": pa.array(path.delivery[at][point]),
+                **self._tags(at[point]),
             }
         )
         return table, len(at)
@@ -174,7 +199,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     index: BorderIndex,
     *,
     deliveries: int,
-    lateness: int = 0,
+    rules: OrderRules = AS_THEY_COME,
     marks: Int64s | None = None,
     matcher: Matcher | None = None,
     method: Method = "auto",
@@ -183,7 +208,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
 ) -> FeedOutcome:
     """Process the deliveries of a batch, 0 to `deliveries` - 1; some may be empty.
 
-    `lateness` is the feed's allowed lateness in µs. `marks` are the feed's watermarks after each
+    `rules` say how arrivals are ordered and judged. `marks` are the feed's watermarks after each
     delivery: pass them where the batch and the state are those of a share of its streams; the
     shares together then find what one step over all of them would. `matcher` has the match queries,
     if there are any. `method` is how crossings are found, `fast` chooses the compiled kernels or
@@ -191,29 +216,37 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     at worst, O(n) in order of time; O(posts passed) for crossings, a probe a tuple for matches.
     """
     queries = index.queries
-    _refuse_strangers(state, batch, queries, deliveries, lateness)
+    _refuse_strangers(state, batch, queries, deliveries)
     if matcher is not None:
-        _refuse_strangers(state, batch, matcher.queries, deliveries, lateness)
-    _refuse_false_marks(state, batch, marks, deliveries, lateness)
+        _refuse_strangers(state, batch, matcher.queries, deliveries)
+    _refuse_false_marks(state, batch, marks, deliveries, rules)
     names = _all_names(state, batch)
     past = _past(state, len(names))
     admission = admit(
         recoded(batch, names),
-        recoded(state.waiting, names),
+        recoded(_tagged(state.waiting, batch), names),
         past,
         deliveries=deliveries,
-        lateness=lateness,
+        rules=rules,
         marks=marks,
     )
     released, waiting = admission.released, admission.waiting.compacted()
     rejected, watermarks = admission.rejected, admission.watermarks
     heads = state.heads.known_to(index.base)
+    sequence = _last_sequences(released)
     path = Path.build(
-        heads, names, released.stream, released.ts, released.values, released.delivery
+        heads,
+        names,
+        released.stream,
+        released.ts,
+        released.values,
+        released.delivery,
+        released.place,
+        released.tag,
     )
     del admission, released  # the path holds all of them: one copy of the tuples is enough
     walked, chosen = cross(index, path, method=method, fast=fast, threads=threads)
-    changed = _changed(walked, heads)
+    changed = _changed(walked, heads, sequence)
     after = heads.with_heads(changed)
     found = walked.events
 
@@ -227,6 +260,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
         found.type[timed],
         path.delivery[place],
         place,
+        path.nth_of(place),
     )
     marks = np.append(past.watermark, watermarks)
     decided, pending = decide(state.pending.under(queries), crossed, marks, fast=fast)
@@ -250,7 +284,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
 
 
 def _refuse_strangers(
-    state: FeedState, batch: TupleBatch, queries: QuerySet, deliveries: int, lateness: int
+    state: FeedState, batch: TupleBatch, queries: QuerySet, deliveries: int
 ) -> None:
     feeds = {state.feed, batch.feed, queries.feed}
     if len(feeds) > 1:
@@ -266,12 +300,12 @@ def _refuse_strangers(
         raise InputError(
             f"a tuple of delivery {batch.delivery[-1]}, expected 0 to {deliveries - 1}"
         )
-    if lateness < 0:
-        raise InputError(f"an allowed lateness of {lateness} µs, expected 0 or more")
+    if batch.sequence is not None and batch.sequence.null_count:
+        raise InputError(f"feed '{batch.feed}': a tuple has no sequence, and others have one")
 
 
 def _refuse_false_marks(
-    state: FeedState, batch: TupleBatch, marks: Int64s | None, deliveries: int, lateness: int
+    state: FeedState, batch: TupleBatch, marks: Int64s | None, deliveries: int, rules: OrderRules
 ) -> None:
     if marks is None:
         return
@@ -280,7 +314,7 @@ def _refuse_false_marks(
     before = NEVER if state.watermark is None else state.watermark
     if (marks < np.append(before, marks[:-1])[: len(marks)]).any():
         raise InputError("watermarks must never fall")
-    if len(batch) and (batch.ts - lateness > marks[batch.delivery]).any():
+    if len(batch) and (batch.ts - rules.behind > marks[batch.delivery]).any():
         raise InputError("a tuple is ahead of the watermark given for its delivery")
 
 
@@ -300,10 +334,33 @@ def _past(state: FeedState, streams: int) -> Past:
     ts[: len(heads)] = heads.ts
     values = np.zeros((len(heads.axes), streams))
     values[:, : len(heads)] = heads.values
-    return Past(ts, values, NEVER if state.watermark is None else state.watermark)
+    place = np.zeros(streams, np.int32)
+    place[: len(heads)] = heads.ts_place
+    sequence = heads.sequence
+    if sequence is not None:
+        sequence = pa.concat_arrays([sequence, pa.nulls(streams - len(heads), pa.string())])
+    watermark = NEVER if state.watermark is None else state.watermark
+    return Past(ts, values, watermark, place, sequence)
 
 
-def _changed(walked: Walk | Difference, heads: Heads) -> Heads:
+def _tagged(waiting: TupleBatch, batch: TupleBatch) -> TupleBatch:
+    """Give what waits tags of its own, where the batch has some: -1, -2, … in its order."""
+    if batch.tag is None:
+        return replace(waiting, tag=None)
+    if waiting.tag is not None:
+        return waiting
+    return replace(waiting, tag=-1 - np.arange(len(waiting)))
+
+
+def _last_sequences(released: Released) -> pa.StringArray | None:
+    """Give the sequence of the last tuple of each run, as text."""
+    if released.sequence is None:
+        return None
+    last = np.flatnonzero(np.diff(released.stream, append=-1))
+    return released.sequence.take(pa.array(last)).cast(pa.string())
+
+
+def _changed(walked: Walk | Difference, heads: Heads, sequence: pa.StringArray | None) -> Heads:
     """The last place of every run, with its pointers among the plain posts of the base."""
     path, last = walked.path, walked.path.last
     begun, ended = np.full((2, len(path.values), len(last)), UNKNOWN, np.int32)
@@ -320,6 +377,8 @@ def _changed(walked: Walk | Difference, heads: Heads) -> Heads:
         begun=begun,
         ended=ended,
         index=heads.index,
+        ts_place=path.nth_of(last),
+        sequence=sequence,
     )
 
 

@@ -1,9 +1,9 @@
 """Which tuples of a delivery are accepted, which wait, and which are rejected.
 
-A delivery is judged whole: its tuples in the order (ts, row), each against its stream's last
-released tuple and the ones that wait. What is good waits; after the delivery the watermark moves to
-the largest time seen less the allowed lateness, and what waits at or below it is released. With no
-lateness allowed everything is released at once.
+A delivery is judged whole: its tuples in the order (ts, sequence, row), each against its stream's
+last released tuple and the ones that wait. What is good waits; after the delivery the watermark
+moves to the largest time seen less the allowed lateness, and what waits at or below it is released.
+With no lateness allowed everything is released at once.
 
 Law: the outcome depends on the sequence of deliveries alone, never on how they are grouped into
 calls.
@@ -16,7 +16,34 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.tuples import Doubles, Int8s, Int32s, Int64s, TupleBatch
+from fencepost.arrow import ranks_of
+from fencepost.instants import by_instant, deal, find, in_order, is_same, merged, numbered, placed
+from fencepost.order_rules import AS_THEY_COME, OrderRules, Ties
+from fencepost.tuples import (
+    Doubles,
+    Int8s,
+    Int32s,
+    Int64s,
+    TupleBatch,
+    sequence_as,
+    sequences_of,
+)
+
+__all__ = [
+    "AS_THEY_COME",
+    "NEVER",
+    "REASONS",
+    "Admission",
+    "OrderRules",
+    "Past",
+    "Rejected",
+    "Released",
+    "Ties",
+    "admit",
+    "numbers_like",
+    "recoded",
+    "rejection_details",
+]
 
 # The watermark before anything was seen, and the time of a stream never seen.
 NEVER = np.iinfo(np.int64).min
@@ -36,6 +63,19 @@ class Past(NamedTuple):
     last_ts: Int64s  # [stream] NEVER where none was released
     last_values: Doubles  # [axis, stream]
     watermark: int
+    last_place: Int32s | None = None  # [stream] which of its instant it was; None: the first
+    sequence: pa.Array | None = None  # [stream] null where it had none; None: none had any
+
+
+class Advance(NamedTuple):
+    """Where streams' own clocks moved: sorted by stream, then delivery; -1 is before the first.
+
+    A stream's watermark after a delivery is its clock less the lateness, or the feed's watermark.
+    """
+
+    stream: Int32s
+    delivery: Int32s
+    largest: Int64s
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,12 +88,18 @@ class Rejected:
 
 @dataclass(frozen=True, eq=False)
 class Released:
-    """Accepted tuples, sorted by (stream, releasing delivery, ts): the order of the walk."""
+    """Accepted tuples, sorted by (stream, releasing delivery, ts, place): the order of the walk.
+
+    `place` is None where each is the first of its stream and ts.
+    """
 
     stream: Int32s
     ts: Int64s
     values: Doubles
     delivery: Int32s
+    place: Int32s | None
+    sequence: pa.Array | None
+    tag: Int64s | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +113,41 @@ class Admission:
     waiting: TupleBatch
     rejected: Rejected
     watermarks: Int64s  # after each delivery
+    advance: Advance | None  # where every stream has its own clock
+
+
+class _Clocks:
+    """Every stream's own clock: the largest ts of its good tuples so far."""
+
+    def __init__(self, past: Past, waiting: TupleBatch, lateness: int) -> None:
+        self.largest = past.last_ts.copy()
+        self.lateness = lateness
+        self.moves: list[tuple[Int32s, Int32s, Int64s]] = []
+        self.moved(waiting, -1)
+        known = np.flatnonzero(self.largest != NEVER).astype(np.int32)
+        before = np.full(len(known), -1, np.int32)
+        self.moves = [(known, before, self.largest[known])]
+
+    def moved(self, good: TupleBatch, delivery: int) -> None:
+        """Take what arrived, sorted by stream and ts."""
+        last = np.flatnonzero(np.diff(good.stream, append=-1))
+        stream, ts = good.stream[last], good.ts[last]
+        rises = ts > self.largest[stream]
+        stream, ts = stream[rises], ts[rises]
+        self.largest[stream] = ts
+        self.moves.append((stream, np.full(len(stream), delivery, np.int32), ts))
+
+    def watermarks(self, stream: Int32s, watermark: int) -> Int64s:
+        """The watermarks of streams that have waiting tuples."""
+        marks: Int64s = np.maximum(self.largest[stream] - self.lateness, watermark)
+        return marks
+
+    @property
+    def advance(self) -> Advance:
+        """All moves, stream by stream."""
+        stream, delivery, largest = (np.concatenate(c) for c in zip(*self.moves, strict=True))
+        order = deal(stream) if len(stream) else np.empty(0, np.int64)
+        return Advance(stream[order], delivery[order], largest[order])
 
 
 def admit(
@@ -75,17 +156,20 @@ def admit(
     past: Past,
     *,
     deliveries: int,
-    lateness: int,
+    rules: OrderRules,
     marks: Int64s | None = None,
 ) -> Admission:
     """Judge every delivery of a batch in turn.
 
     O(n log n) at worst; O(n) where a delivery's tuples come in order of time. `batch`, `waiting`
-    and `past` share their stream codes. `marks` are the watermarks after each delivery, where the
-    batch is a share of the feed's streams and cannot know them.
+    and `past` share their stream codes. `marks` are the feed's watermarks after each delivery,
+    where the batch is a share of its streams and cannot know them.
     """
-    last_ts, last_values = past.last_ts.copy(), past.last_values.copy()
+    batch, waiting, last_rank = _ranked(batch, waiting, past)
+    waiting = by_instant(waiting)
+    last = _Last(past.last_ts.copy(), past.last_values.copy(), last_rank)
     watermark = past.watermark
+    clocks = None if rules.idle is None else _Clocks(past, waiting, rules.lateness)
     edges = np.searchsorted(batch.delivery, np.arange(deliveries + 1))
     watermarks = np.empty(deliveries, np.int64)
     released: list[TupleBatch] = []
@@ -93,60 +177,118 @@ def admit(
     for delivery in range(deliveries):
         rows = np.arange(edges[delivery], edges[delivery + 1])
         if len(rows):
-            rows = rows[_by_stream_and_time(batch.stream[rows], batch.ts[rows])]
+            rows = rows[in_order(batch, rows)]
             arrived = batch.take(rows)
-            verdict = _judge(arrived, waiting, last_ts, last_values)
+            verdict = _judge(arrived, waiting, last, rules)
             good = verdict == 0
             if not good.all():
                 rejected.append((rows[~good], verdict[~good]))
                 arrived = arrived.take(good)
             if len(arrived):
-                watermark = max(watermark, int(arrived.ts.max()) - lateness)
-            waiting = _merge(waiting, arrived)
+                watermark = max(watermark, int(arrived.ts.max()) - rules.behind)
+                if clocks is not None:
+                    clocks.moved(arrived, delivery)
+            waiting = merged(waiting, arrived)
         if marks is not None:
             watermark = int(marks[delivery])
         watermarks[delivery] = watermark
-        ready = waiting.ts <= watermark
+        mark = watermark if clocks is None else clocks.watermarks(waiting.stream, watermark)
+        ready = waiting.ts <= mark
         out, waiting = (
             (waiting, waiting.take(slice(0, 0)))
             if ready.all()
-            else (waiting.take(ready), waiting.take(~ready))
+            else (waiting.take(ready), numbered(waiting).take(~ready))
         )
         if len(out):
             released.append(out.with_delivery(delivery))
-            ends = np.flatnonzero(np.diff(out.stream, append=-1))
-            last_ts[out.stream[ends]] = out.ts[ends]
-            last_values[:, out.stream[ends]] = out.values[:, ends]
+            last.become(out)
     turned = [np.concatenate(c) for c in zip(*rejected, strict=True)] if rejected else None
     row = turned[0] if turned else np.empty(0, np.int64)
     reason = turned[1] if turned else np.empty(0, np.int8)
     return Admission(
-        _in_walking_order(released, batch),
-        waiting,
+        _in_walking_order(released, batch, past),
+        replace(waiting, rank=None),
         Rejected(row, reason.astype(np.int8)),
         watermarks,
+        None if clocks is None else clocks.advance,
     )
 
 
-def _judge(
-    arrived: TupleBatch, waiting: TupleBatch, last_ts: Int64s, last_values: Doubles
-) -> Int8s:
-    """Say of each arrival, sorted by stream and time, why it is rejected, or 0."""
+@dataclass
+class _Last:
+    """Each stream's last released tuple, on its way through the deliveries."""
+
+    ts: Int64s
+    values: Doubles
+    rank: Int64s | None
+
+    def become(self, out: TupleBatch) -> None:
+        """Take what was released, sorted by stream, ts and place."""
+        ends = np.flatnonzero(np.diff(out.stream, append=-1))
+        of = out.stream[ends]
+        self.ts[of] = out.ts[ends]
+        self.values[:, of] = out.values[:, ends]
+        if self.rank is not None and out.rank is not None:
+            self.rank[of] = out.rank[ends]
+
+
+def _ranked(
+    batch: TupleBatch, waiting: TupleBatch, past: Past
+) -> tuple[TupleBatch, TupleBatch, Int64s | None]:
+    """Give tuples numbers that sort like their sequences, NEVER where one has none.
+
+    Integers are their own numbers; of texts only those that this step meets are ranked.
+    """
+    if batch.sequence is None and waiting.sequence is None:
+        return batch, waiting, None
+    both: pa.Array = sequences_of([waiting, batch])
+    met = np.unique(batch.stream)
+    if past.sequence is None:
+        known = pa.nulls(len(met), both.type)
+    else:
+        known = sequence_as(past.sequence.take(pa.array(met)), both.type)
+    rank = numbers_like(pa.concat_arrays([both, known]))
+    waits, arrives, last = np.split(rank, [len(waiting), len(both)])
+    last_rank = np.full(len(past.last_ts), NEVER)
+    last_rank[met] = last
+    return replace(batch, rank=arrives), replace(waiting, rank=waits), last_rank
+
+
+def numbers_like(sequence: pa.Array) -> Int64s:
+    """Give each sequence a number, in the same order; NEVER where there is none. O(n log n)."""
+    rank: Int64s
+    if sequence.type == pa.int64():
+        rank = pc.fill_null(sequence, NEVER).to_numpy(zero_copy_only=False)
+        return rank
+    rank = ranks_of(pc.fill_null(sequence, ""))
+    rank[sequence.is_null().to_numpy(zero_copy_only=False)] = NEVER
+    return rank
+
+
+def _judge(arrived: TupleBatch, waiting: TupleBatch, last: _Last, rules: OrderRules) -> Int8s:
+    """Say of each arrival, in its order, why it is rejected, or 0."""
     stream, ts, values = arrived.stream, arrived.ts, arrived.values
-    last = last_ts[stream]
+    before = last.ts[stream]
     verdict = np.zeros(len(ts), np.int8)
-    verdict[ts < last] = LATE
-    met = np.flatnonzero((ts == last) & (last != NEVER))
+    verdict[ts < before] = LATE
+    rank = arrived.rank if arrived.sequence is not None else None
+    if rank is None and rules.ties == "all":
+        return verdict
+    meets = ts == before
+    if rank is not None and last.rank is not None:
+        verdict[meets & (rank < last.rank[stream])] = LATE
+        meets &= rank == last.rank[stream]
+    met = np.flatnonzero(meets)
     if len(met):
-        same = (values[:, met] == last_values[:, stream[met]]).all(axis=0)
+        same = (values[:, met] == last.values[:, stream[met]]).all(axis=0)
         verdict[met] = np.where(same, DUPLICATE, CONFLICT)
     if len(waiting):
-        at = _find(waiting, stream, ts)
+        at = find(waiting, stream, ts, rank)
         met = np.flatnonzero((verdict == 0) & (at >= 0))
         same = (values[:, met] == waiting.values[:, at[met]]).all(axis=0)
         verdict[met] = np.where(same, DUPLICATE, CONFLICT)
-    again = np.flatnonzero((np.diff(stream) == 0) & (np.diff(ts) == 0)) + 1
-    if len(again):  # the first of a run of equal times is accepted; the others are compared with it
+    again = np.flatnonzero(is_same(stream, ts, rank)) + 1
+    if len(again):  # the first of a run of equals is accepted; the others are compared with it
         is_first = np.ones(len(ts), np.bool_)
         is_first[again] = False
         first = np.flatnonzero(is_first)[np.cumsum(is_first)[again] - 1]
@@ -156,79 +298,32 @@ def _judge(
     return verdict
 
 
-def _find(waiting: TupleBatch, stream: Int32s, ts: Int64s) -> Int64s:
-    """Find the waiting tuple of the same stream and time, -1 where there is none."""
-    both = np.concatenate([waiting.stream, stream]), np.concatenate([waiting.ts, ts])
-    order = np.lexsort((np.arange(len(both[0])), both[1], both[0]))
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (np.diff(both[0][order]) != 0) | (np.diff(both[1][order]) != 0)
-    leader = order[np.flatnonzero(new)[np.cumsum(new) - 1]]
-    found = np.empty(len(order), np.int64)
-    found[order] = leader
-    mine = found[len(waiting) :]
-    return np.where(mine < len(waiting), mine, -1)
-
-
-def _by_stream_and_time(stream: Int32s, ts: Int64s) -> Int64s:
-    """Sort rows by (stream, ts, row); those in order of time are only dealt to their streams."""
-    if (np.diff(ts) >= 0).all():
-        return deal(stream)
-    order = deal(stream)
-    falls = (np.diff(ts[order]) < 0) & (np.diff(stream[order]) == 0)
-    if not falls.any():
-        return order
-    sorted_rows: Int64s = np.lexsort((ts, stream))
-    return sorted_rows
-
-
-def deal(stream: Int32s) -> Int64s:
-    """Deal rows out to their streams, each stream's in the order they had.
-
-    O(n) for up to 65,536 streams.
-    """
-    if (np.diff(stream) >= 0).all():
-        return np.arange(len(stream))
-    if int(stream.max()) < 1 << 16:
-        order: Int64s = np.argsort(stream.astype(np.uint16), kind="stable")
-        return order
-    low = np.argsort((stream & 0xFFFF).astype(np.uint16), kind="stable")
-    high = np.argsort((stream[low] >> 16).astype(np.uint16), kind="stable")
-    return low[high]
-
-
-def _merge(waiting: TupleBatch, arrived: TupleBatch) -> TupleBatch:
-    """Put what waits and what has arrived in one order, by stream and time; no two share both."""
-    if len(waiting) == 0:
-        return arrived
-    if len(arrived) == 0:
-        return waiting
-    both = TupleBatch(
-        waiting.feed,
-        waiting.axes,
-        waiting.names,
-        np.concatenate([waiting.stream, arrived.stream]),
-        np.concatenate([waiting.ts, arrived.ts]),
-        np.concatenate([waiting.values, arrived.values], axis=1),
-        np.concatenate([waiting.delivery, arrived.delivery]),
-    )
-    return both.take(np.lexsort((both.ts, both.stream)))
-
-
-def _in_walking_order(released: list[TupleBatch], batch: TupleBatch) -> Released:
+def _in_walking_order(released: list[TupleBatch], batch: TupleBatch, past: Past) -> Released:
     """Bring the releases of all deliveries together, each stream's in the order of release."""
     if not released:
-        none = batch.take(slice(0, 0))
-        return Released(none.stream, none.ts, none.values, none.delivery)
+        released = [batch.take(slice(0, 0))]
     if len(released) == 1:
         one = released[0]
-        return Released(one.stream, one.ts, one.values, one.delivery)
+        place = placed(one.stream, one.ts, past.last_ts, past.last_place)
+        its = (one.stream, one.ts, one.values, one.delivery)
+        return Released(*its, place, one.sequence, one.tag)
     stream = np.concatenate([r.stream for r in released])
+    ts = np.concatenate([r.ts for r in released])
+    values = np.concatenate([r.values for r in released], axis=1)
+    delivery = np.concatenate([r.delivery for r in released])
+    tags = [r.tag for r in released if r.tag is not None]
+    tag = np.concatenate(tags) if len(tags) == len(released) else None
+    sequence = sequences_of(released)
     order = deal(stream)
+    stream, ts = stream[order], ts[order]
     return Released(
-        stream[order],
-        np.concatenate([r.ts for r in released])[order],
-        np.concatenate([r.values for r in released], axis=1)[:, order],
-        np.concatenate([r.delivery for r in released])[order],
+        stream,
+        ts,
+        values[:, order],
+        delivery[order],
+        placed(stream, ts, past.last_ts, past.last_place),
+        None if sequence is None else sequence.take(pa.array(order)),
+        None if tag is None else tag[order],
     )
 
 

@@ -18,6 +18,9 @@ from fencepost.times import EARLIEST, LATEST
 
 __all__ = ["Bools", "Doubles", "Int8s", "Int32s", "Int64s", "TupleBatch"]
 
+SEQUENCES = (pa.int64(), pa.string())
+"""What the sequence of a feed may be: integers, or texts in the order of their bytes."""
+
 
 @dataclass(frozen=True, eq=False)
 class TupleBatch:
@@ -26,6 +29,10 @@ class TupleBatch:
     names     the distinct stream ids        stream    int32[n], each tuple's place in `names`
     ts        int64[n], µs                   values    float64[d, n], one row an axis
     delivery  int32[n], never falling: which delivery of the batch brought the tuple
+    sequence  Arrow's int64 or string: orders tuples of one stream and ts; None if not declared
+    tag       int64[n], the caller's: comes out with what the tuple leads to; None if not wanted
+    nth       int32[n], of tuples that wait: how many of its stream and ts waited before it
+    rank      int64[n], which sorts like the sequence: while arrivals are judged
     """
 
     feed: str
@@ -35,9 +42,13 @@ class TupleBatch:
     ts: Int64s
     values: Doubles
     delivery: Int32s
+    sequence: pa.Array | None = None
+    tag: Int64s | None = None
+    nth: Int32s | None = None
+    rank: Int64s | None = None
 
     @classmethod
-    def from_columns(
+    def from_columns(  # noqa: PLR0913  the columns, and those that not every feed has by name
         cls,
         feed: str,
         axes: Sequence[str],
@@ -45,8 +56,15 @@ class TupleBatch:
         ts: Int64s,
         values: Doubles,
         delivery: Int32s | int = 0,
+        *,
+        sequence: pa.Array | None = None,
+        tag: Int64s | None = None,
+        nth: Int32s | None = None,
     ) -> "TupleBatch":
-        """Build a batch from columns as they were read, in O(n); refuse what is not well-formed."""
+        """Build a batch from columns as they were read, in O(n); refuse what is not well-formed.
+
+        A null `sequence` is that of a tuple that waits from before there was such a column.
+        """
         coded = dictionary_of(ids)
         names = pc.cast(coded.dictionary, pa.string())
         if coded.null_count or names.null_count:
@@ -55,7 +73,8 @@ class TupleBatch:
             delivery = np.full(len(coded), delivery, np.int32)
         values = np.ascontiguousarray(values, np.float64) + 0.0  # -0.0 becomes 0.0
         stream = coded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-        batch = cls(feed, tuple(axes), names, stream, np.asarray(ts, np.int64), values, delivery)
+        ts = np.asarray(ts, np.int64)
+        batch = cls(feed, tuple(axes), names, stream, ts, values, delivery, sequence, tag, nth)
         batch._refuse_malformed()
         return batch
 
@@ -79,6 +98,14 @@ class TupleBatch:
             raise InputError(
                 f"feed '{self.feed}': {n} times, "
                 f"but streams, values and deliveries of shapes {shapes}"
+            )
+        for name, column in (("sequence", self.sequence), ("tag", self.tag), ("nth", self.nth)):
+            if column is not None and len(column) != n:
+                raise InputError(f"feed '{self.feed}': {n} times, but {len(column)} of '{name}'")
+        if self.sequence is not None and self.sequence.type not in SEQUENCES:
+            raise InputError(
+                f"feed '{self.feed}': a sequence of type {self.sequence.type}, expected int64 or "
+                "string"
             )
         if n == 0:
             return
@@ -110,6 +137,10 @@ class TupleBatch:
             ts=self.ts[rows],
             values=np.ascontiguousarray(self.values[:, rows]),
             delivery=self.delivery[rows],
+            sequence=_chosen(self.sequence, rows),
+            tag=None if self.tag is None else self.tag[rows],
+            nth=None if self.nth is None else self.nth[rows],
+            rank=None if self.rank is None else self.rank[rows],
         )
 
     def with_delivery(self, delivery: int) -> "TupleBatch":
@@ -145,4 +176,47 @@ class TupleBatch:
             np.concatenate([b.ts for b in batches]),
             np.concatenate([b.values for b in batches], axis=1),
             np.concatenate([b.delivery for b in batches]),
+            sequences_of(batches),
+            _joined([b.tag for b in batches]),
         )
+
+
+def sequences_of(batches: Sequence[TupleBatch]) -> pa.Array | None:
+    """Put sequences behind each other: of the last one's type, null where a batch has none."""
+    types = [b.sequence.type for b in batches if b.sequence is not None]
+    if not types:
+        return None
+    own = [pa.nulls(len(b)) if b.sequence is None else b.sequence for b in batches]
+    return pa.concat_arrays([sequence_as(each, types[-1]) for each in own])
+
+
+def sequence_as(sequence: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Give a sequence another type: a text that is no integer of 64 bits becomes null."""
+    try:
+        return sequence.cast(type_)
+    except pa.ArrowInvalid:
+        return pa.array([_integer(text) for text in sequence.to_pylist()], type_)
+
+
+def _integer(text: str | None) -> int | None:
+    try:
+        number = int(text or "")
+    except ValueError:
+        return None
+    return number if abs(number) < 1 << 63 else None
+
+
+def _chosen(sequence: pa.Array | None, rows: Int64s | Bools | slice) -> pa.Array | None:
+    if sequence is None:
+        return None
+    if isinstance(rows, slice):
+        begin, end, _ = rows.indices(len(sequence))
+        return sequence.slice(begin, max(0, end - begin))
+    where = pa.array(rows)
+    return sequence.filter(where) if rows.dtype == np.bool_ else sequence.take(where)
+
+
+def _joined(columns: Sequence[Int64s | None]) -> Int64s | None:
+    """Put tags behind each other, where all batches have them."""
+    given = [column for column in columns if column is not None]
+    return np.concatenate(given) if len(given) == len(columns) else None

@@ -13,6 +13,7 @@ from fencepost.api.tables import ResultTables
 from fencepost.crossings.index import BorderIndex
 from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.matches import Matcher
+from fencepost.order import OrderRules
 from fencepost.queries.files import StandingQueries
 from fencepost.queries.query_set import QuerySet
 from fencepost.tuples import TupleBatch
@@ -42,7 +43,12 @@ class FeedRun:
         """Take one delivery."""
         self.matcher = self.matcher.serving(self.accepted + len(batch))
         outcome = step(
-            self.state, batch, self.index, deliveries=1, lateness=lateness, matcher=self.matcher
+            self.state,
+            batch,
+            self.index,
+            deliveries=1,
+            rules=OrderRules("first", lateness),
+            matcher=self.matcher,
         )
         self.state = outcome.state
         self.accepted += outcome.accepted

@@ -12,6 +12,7 @@ from fencepost.joins.engine import step
 from fencepost.joins.index import LaneIndex
 from fencepost.joins.probe import Planes
 from fencepost.joins.state import LaneState
+from fencepost.order import OrderRules
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.tuples import Int32s, TupleBatch
 
@@ -54,7 +55,7 @@ class JoinRun:
             (batch, right) if side == 0 else (left, batch),
             np.array([side], np.int8),
             self.index,
-            lateness=(lateness, lateness),
+            rules=(OrderRules("first", lateness), OrderRules("first", lateness)),
             registry=self.registry,
             newly=self.newly,
         )

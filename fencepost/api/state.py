@@ -278,6 +278,8 @@ def _begin_join(windows: WindowJoins, bands: BandJoins, feeds: Mapping[str, Feed
             ts=state.heads.ts,
             values=state.heads.values,
             member=np.ones(len(state.heads), np.bool_),
+            ts_place=state.heads.ts_place,
+            sequence=state.heads.sequence,
             waiting=state.waiting,
             waiting_gone=np.zeros(len(state.waiting), np.bool_),
             watermark=state.watermark,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrays import Codes
 from fencepost.crossings.columns import Steps
 from fencepost.crossings.state import UNKNOWN, Heads
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
@@ -29,9 +30,11 @@ class Path:
     fresh: Bools  # [run] its first place is the first sight of the stream
     begun: Int32s  # [axis, run] the pointer of the head, -1 where there is none
     ended: Int32s
+    nth: Int32s | None = None  # [place] which of its stream and ts; None: each is the first
+    tag: Int64s | None = None  # [place] the caller's, of the tuples; a head's is of no use
 
     @classmethod
-    def build(
+    def build(  # noqa: PLR0913  the columns of the tuples, and those that not all have
         cls,
         heads: Heads,
         names: pa.StringArray,
@@ -39,6 +42,8 @@ class Path:
         ts: Int64s,
         values: Doubles,
         delivery: Int32s,
+        nth: Int32s | None = None,
+        tag: Int64s | None = None,
     ) -> "Path":
         """Put each stream's head in front of its tuples.
 
@@ -62,6 +67,10 @@ class Path:
         all_ts[place], all_values[:, place] = ts, values
         head, at = starts[:-1][~fresh], of_run[~fresh]
         all_ts[head], all_values[:, head] = heads.ts[at], heads.values[:, at]
+        of_instant = None
+        if nth is not None:
+            of_instant = np.empty(m, np.int32)
+            of_instant[place], of_instant[head] = nth, heads.ts_place[at]
         begun, ended = np.full((2, len(values), len(of_run)), UNKNOWN, np.int32)
         begun[:, ~fresh], ended[:, ~fresh] = heads.begun[:, at], heads.ended[:, at]
         return cls(
@@ -74,11 +83,17 @@ class Path:
             fresh=fresh,
             begun=begun,
             ended=ended,
+            nth=of_instant,
+            tag=None if tag is None else _spread(tag, place, m),
         )
 
     def __len__(self) -> int:
         """How many places."""
         return len(self.ts)
+
+    def nth_of(self, at: Codes) -> Int32s:
+        """Say of some places, which are no heads, which of its stream and ts each is."""
+        return np.zeros(len(at), np.int32) if self.nth is None else self.nth[at]
 
     @property
     def steps(self) -> Steps:
@@ -89,3 +104,9 @@ class Path:
     def last(self) -> Int64s:
         """The place of each run's last tuple: the stream's next head."""
         return self.starts[1:] - 1
+
+
+def _spread(tag: Int64s, place: Int64s, m: int) -> Int64s:
+    tags = np.zeros(m, np.int64)
+    tags[place] = tag
+    return tags

@@ -25,7 +25,8 @@ class Heads:
 
     `begun` and `ended` are the pointers, for each axis: how many begins and ends of the index's
     plain posts are at or below the value. They belong to the index whose base has the fingerprint
-    `index`; -1 where not known.
+    `index`; -1 where not known. `ts_place` says which of its instant the last tuple is, from 0;
+    `sequence` is its own, as text, null where it had none, and None where none had any.
     """
 
     axes: tuple[str, ...]
@@ -35,6 +36,8 @@ class Heads:
     begun: Int32s  # [axis, stream]
     ended: Int32s
     index: str
+    ts_place: Int32s
+    sequence: pa.StringArray | None = None
 
     @classmethod
     def empty(cls, axes: Sequence[str]) -> "Heads":
@@ -50,6 +53,7 @@ class Heads:
             begun=pointers,
             ended=pointers,
             index="",
+            ts_place=np.empty(0, np.int32),
         )
 
     def __len__(self) -> int:
@@ -72,13 +76,25 @@ class Heads:
         fresh = at < 0
         known = ~fresh
         merged: dict[str, Any] = {}
-        for name in ("ts", "values", "begun", "ended"):
+        for name in ("ts", "values", "begun", "ended", "ts_place"):
             old, new = getattr(mine, name), getattr(later, name)
             column = np.concatenate([old, new[..., fresh]], axis=-1)
             column[..., at[known]] = new[..., known]
             merged[name] = column
         names = pa.concat_arrays([self.names, later.names.filter(pa.array(fresh))])
-        return replace(mine, names=names, **merged)
+        sequence = None
+        if self.sequence is not None or later.sequence is not None:
+            from_row = np.arange(len(names))
+            from_row[at[known]] = len(self) + np.flatnonzero(known)
+            from_row[len(self) :] = len(self) + np.flatnonzero(fresh)
+            both = [self.sequences, later.sequences]
+            sequence = pa.concat_arrays(both).take(pa.array(from_row))
+        return replace(mine, names=names, sequence=sequence, **merged)
+
+    @property
+    def sequences(self) -> pa.StringArray:
+        """The sequence of every last tuple, null where it had none."""
+        return pa.nulls(len(self), pa.string()) if self.sequence is None else self.sequence
 
     def to_table(self) -> pa.Table:
         """Return the heads as columns: a row a stream, ready for a table."""
@@ -91,6 +107,8 @@ class Heads:
         columns["place"] = pa.FixedSizeListArray.from_arrays(flat, 2 * d)
         code = pa.array(np.zeros(len(self), np.int32))
         columns["index"] = pa.DictionaryArray.from_arrays(code, [self.index]).cast(pa.string())
+        columns["ts_place"] = pa.array(self.ts_place)
+        columns["sequence"] = self.sequences
         return pa.table(columns)
 
     @classmethod
@@ -123,4 +141,24 @@ class Heads:
             begun=np.ascontiguousarray(flat[:, :, 0].T),
             ended=np.ascontiguousarray(flat[:, :, 1].T),
             index=index,
+            ts_place=places_in(table, "ts_place"),
+            sequence=sequences_in(table),
         )
+
+
+def places_in(table: pa.Table, name: str) -> Int32s:
+    """Read which of its instant each tuple is; the first, where an older state does not say."""
+    if name not in table.column_names:
+        return np.zeros(table.num_rows, np.int32)
+    places: Int32s = pc.fill_null(table[name], 0).to_numpy().astype(np.int32)
+    return places
+
+
+def sequences_in(table: pa.Table) -> pa.StringArray | None:
+    """Read the sequences of last tuples; None where there is none at all."""
+    if "sequence" not in table.column_names:
+        return None
+    column = table["sequence"]
+    if column.null_count == len(column):
+        return None
+    return column.combine_chunks().cast(pa.string())

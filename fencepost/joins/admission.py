@@ -1,8 +1,9 @@
 """What a step accepts of one feed of a lane, and in which order.
 
-Law: the order is (releasing delivery, ts, row). Of tuples that may wait the row is forgotten: with
-lateness allowed those of one releasing delivery and one ts go by stream id, bytewise. A row that
-is marked gone is accepted, rejected or kept waiting like any other, and stays marked.
+Law: the order is (releasing delivery, ts, sequence, row). Of tuples that may wait the row is
+forgotten: with lateness allowed those of one releasing delivery and one ts go by stream id,
+bytewise, and by place. A row that is marked gone is accepted, rejected or kept waiting like any
+other, and stays marked.
 """
 
 from collections.abc import Sequence
@@ -13,15 +14,24 @@ import pyarrow as pa
 
 from fencepost.arrow import codes_in, ranks_by_code
 from fencepost.joins.state import SideState
-from fencepost.order import NEVER, Admission, Past, Rejected, admit
+from fencepost.order import (
+    NEVER,
+    OrderRules,
+    Past,
+    Rejected,
+    Released,
+    admit,
+    numbers_like,
+)
 from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s, TupleBatch
 
 
 @dataclass(frozen=True, eq=False)
 class AcceptedTuples:
-    """m tuples in the order in which they were accepted: 17 + 8 d bytes each.
+    """m tuples in the order in which they were accepted: 21 + 8 d bytes each.
 
-    `stream` is the place among the names of the state after the step, `delivery` one of the step.
+    `stream` is the place among the names of the state after the step, `delivery` one of the step,
+    `place` which of its stream and ts a tuple is.
     """
 
     stream: Int32s
@@ -29,6 +39,7 @@ class AcceptedTuples:
     values: Doubles  # [axis, tuple]
     delivery: Int32s
     gone: Bools
+    place: Int32s
 
     def __len__(self) -> int:
         """How many tuples."""
@@ -38,14 +49,7 @@ class AcceptedTuples:
         """Those of some rows, as views."""
         rows = slice(begin, end)
         columns = (self.stream[rows], self.ts[rows], self.values[:, rows])
-        return AcceptedTuples(*columns, self.delivery[rows], self.gone[rows])
-
-    def in_order(self, order: Int64s) -> "AcceptedTuples":
-        """The same tuples in another order."""
-        values = np.ascontiguousarray(self.values[:, order])
-        return AcceptedTuples(
-            self.stream[order], self.ts[order], values, self.delivery[order], self.gone[order]
-        )
+        return AcceptedTuples(*columns, self.delivery[rows], self.gone[rows], self.place[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +61,7 @@ class Turns:
     stream: Int32s  # among the names of its side
     ts: Int64s
     delivery: Int32s
+    place: Int32s  # which of its stream and ts
 
     @classmethod
     def of(cls, left: AcceptedTuples, right: AcceptedTuples) -> "Turns":
@@ -67,14 +72,16 @@ class Turns:
         stream = np.concatenate([each.stream for each in both])
         ts = np.concatenate([each.ts for each in both])
         delivery = np.concatenate([each.delivery for each in both])
+        place = np.concatenate([each.place for each in both])
         order = np.argsort(delivery, kind="stable")
-        return cls(side[order], row[order], stream[order], ts[order], delivery[order])
+        first = side[order], row[order], stream[order]
+        return cls(*first, ts[order], delivery[order], place[order])
 
     @classmethod
     def empty(cls) -> "Turns":
         """Nothing was accepted."""
         none, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
-        return cls(np.empty(0, np.int8), none, nobody, none, nobody)
+        return cls(np.empty(0, np.int8), none, nobody, none, nobody, nobody)
 
     def __len__(self) -> int:
         """How many tuples, of both sides."""
@@ -99,7 +106,8 @@ class SideOutcome:
     def nothing(cls, state: SideState, batch: TupleBatch, deliveries: int) -> "SideOutcome":
         """No delivery is of this side: nothing changes."""
         nobody = np.empty(0, np.int32)
-        none = AcceptedTuples(nobody, batch.ts, batch.values, nobody, np.empty(0, np.bool_))
+        nowhere = np.empty(0, np.bool_)
+        none = AcceptedTuples(nobody, batch.ts, batch.values, nobody, nowhere, nobody)
         mark = NEVER if state.watermark is None else state.watermark
         rejected = Rejected(np.empty(0, np.int64), np.empty(0, np.int8))
         return cls(none, rejected, np.full(deliveries, mark), nobody, state)
@@ -110,7 +118,7 @@ def accept(
     batch: TupleBatch,
     own: Int64s,
     deliveries: int,
-    lateness: int,
+    rules: OrderRules,
     gone: Bools | None = None,
 ) -> SideOutcome:
     """Admit the deliveries `own`, of all of a step: O(streams + n log n) for n tuples."""
@@ -118,28 +126,55 @@ def accept(
         return SideOutcome.nothing(state, batch, deliveries)
     batch = replace(batch, delivery=np.searchsorted(own, batch.delivery).astype(np.int32))
     names, (waited, arrived) = _numbered(state.names, (state.waiting, batch))
-    ts = np.full(len(names), NEVER)
-    ts[: len(state)] = state.ts
-    values = np.zeros((len(state.axes), len(names)))
-    values[:, : len(state)] = state.values
     before = NEVER if state.watermark is None else state.watermark
-    past = Past(ts, values, before)
-    admission = admit(arrived, waited, past, deliveries=len(own), lateness=lateness)
+    admission = admit(
+        replace(arrived, tag=np.arange(len(arrived))),
+        replace(waited, tag=-1 - np.arange(len(waited))),
+        _past(state, len(names), before),
+        deliveries=len(own),
+        rules=rules,
+    )
     is_gone = np.zeros(len(batch), np.bool_) if gone is None else gone
-    accepted, waiting_gone = _in_order(state, arrived, waited, admission, is_gone, lateness)
+    is_gone = np.append(is_gone, state.waiting_gone[::-1])  # a tag is a place in it
+    accepted, sequence = _in_order(waited, admission.released, is_gone, rules)
     accepted = replace(accepted, delivery=own[accepted.delivery].astype(np.int32))
     watermarks = np.append(before, admission.watermarks)
     watermarks = watermarks[np.searchsorted(own, np.arange(deliveries), side="right")]
-    after, accepted, moved = _headed(state, names, accepted)
+    after, accepted, moved = _headed(state, names, accepted, sequence)
     mark = int(watermarks[-1]) if deliveries else before
+    waits = admission.waiting
+    source = np.empty(0, np.int64) if waits.tag is None else waits.tag
     after = replace(
         after,
-        waiting=admission.waiting.compacted(),
-        waiting_gone=waiting_gone,
+        waiting=_tagged_as_given(waits, state.waiting, batch).compacted(),
+        waiting_gone=is_gone[source],
         accepted=state.accepted + len(accepted),
         watermark=None if mark == NEVER else mark,
     )
     return SideOutcome(accepted, admission.rejected, watermarks, moved, after)
+
+
+def _past(state: SideState, streams: int, watermark: int) -> Past:
+    """Say what arrivals are judged by, with room for the streams that are new."""
+    room = streams - len(state)
+    sequence = state.sequence
+    if sequence is not None:
+        sequence = pa.concat_arrays([sequence, pa.nulls(room, pa.string())])
+    return Past(
+        np.append(state.ts, np.full(room, NEVER)),
+        np.concatenate([state.values, np.zeros((len(state.axes), room))], axis=1),
+        watermark,
+        np.append(state.ts_place, np.zeros(room, np.int32)),
+        sequence,
+    )
+
+
+def _tagged_as_given(waits: TupleBatch, waited: TupleBatch, batch: TupleBatch) -> TupleBatch:
+    """Give what waits the tags that the caller gave, instead of those by which it is traced."""
+    if batch.tag is None or waits.tag is None:
+        return replace(waits, tag=None)
+    before = -1 - np.arange(len(waited)) if waited.tag is None else waited.tag
+    return replace(waits, tag=np.append(batch.tag, before[::-1])[waits.tag])
 
 
 def _numbered(
@@ -160,57 +195,47 @@ def _numbered(
 
 
 def _in_order(
-    state: SideState,
-    arrived: TupleBatch,
-    waited: TupleBatch,
-    admission: Admission,
-    gone: Bools,
-    lateness: int,
-) -> tuple[AcceptedTuples, Bools]:
-    """Put what was released into the order of the lane; of what still waits, mark who is gone."""
-    good = np.ones(len(arrived), np.bool_)
-    good[admission.rejected.row] = False
-    rows = np.flatnonzero(good)
-    if lateness == 0 and len(waited) == 0:  # all that is good is released at once
-        rows = rows[np.lexsort((arrived.ts[rows], arrived.delivery[rows]))]
-        values = np.ascontiguousarray(arrived.values[:, rows])
-        its = arrived.stream[rows], arrived.ts[rows], values, arrived.delivery[rows], gone[rows]
-        return AcceptedTuples(*its), np.empty(0, np.bool_)
-    out, waits = admission.released, admission.waiting
-    tie = ranks_by_code(waited.names, out.stream)
-    flags = np.zeros(len(out.ts) + len(waits), np.bool_)
-    if lateness == 0 or gone.any() or state.waiting_gone.any():
-        source = _sources(waited, arrived.take(rows), out.stream, out.ts, waits)
-        flags = np.concatenate([state.waiting_gone, gone[rows]])[source]
-        if lateness == 0:  # rows of this delivery are known; tuples that waited come before them
-            row = source[: len(out.ts)]
-            tie = np.where(row < len(waited), tie - len(tie), row)
-    released = AcceptedTuples(out.stream, out.ts, out.values, out.delivery, flags[: len(out.ts)])
-    order = np.lexsort((tie, out.ts, out.delivery))
-    return released.in_order(order), flags[len(out.ts) :]
+    waited: TupleBatch, out: Released, gone: Bools, rules: OrderRules
+) -> tuple[AcceptedTuples, pa.Array | None]:
+    """Put what was released into the order of the lane; `out.tag` is the row of each, or negative.
 
-
-def _sources(
-    waited: TupleBatch, arrived: TupleBatch, stream: Int32s, ts: Int64s, waits: TupleBatch
-) -> Int64s:
-    """Trace each tuple released, and each that waits, to its row among those before.
-
-    No two good ones share stream and ts, so sorting both the same way pairs them up.
+    A tuple that waited has no row, and goes before those of its ts that have one.
     """
-    of = np.lexsort(
-        (
-            np.concatenate([waited.ts, arrived.ts]),
-            np.concatenate([waited.stream, arrived.stream]),
-        )
+    row = np.empty(0, np.int64) if out.tag is None else out.tag
+    place = np.zeros(len(row), np.int32) if out.place is None else out.place
+    if rules.lateness > 0:
+        keys: list[Int64s | Int32s] = [
+            place,
+            ranks_by_code(waited.names, out.stream),
+            out.ts,
+            out.delivery,
+        ]
+    else:
+        tie = row
+        if len(waited):
+            rank = ranks_by_code(waited.names, out.stream) * (1 + place.max(initial=0)) + place
+            tie = np.where(row < 0, rank - (rank.max(initial=0) + 1), row)
+        keys = [tie, out.ts, out.delivery]
+        if out.sequence is not None:
+            keys.insert(1, numbers_like(out.sequence))
+    order = np.lexsort(keys)
+    accepted = AcceptedTuples(
+        out.stream[order],
+        out.ts[order],
+        np.ascontiguousarray(out.values[:, order]),
+        out.delivery[order],
+        gone[row[order]],
+        place[order],
     )
-    to = np.lexsort((np.concatenate([ts, waits.ts]), np.concatenate([stream, waits.stream])))
-    source = np.empty(len(to), np.int64)
-    source[to] = of
-    return source
+    sequence = None if out.sequence is None else out.sequence.take(pa.array(order))
+    return accepted, sequence
 
 
 def _headed(
-    state: SideState, names: pa.StringArray, accepted: AcceptedTuples
+    state: SideState,
+    names: pa.StringArray,
+    accepted: AcceptedTuples,
+    sequence: pa.Array | None,
 ) -> tuple[SideState, AcceptedTuples, Int32s]:
     """Replace each stream's head by its last tuple; new streams are appended."""
     moved, from_end = np.unique(accepted.stream[::-1], return_index=True)
@@ -223,17 +248,31 @@ def _headed(
     ts = np.concatenate([state.ts, np.empty(room, np.int64)])
     values = np.concatenate([state.values, np.empty((len(state.axes), room))], axis=1)
     member = np.concatenate([state.member, np.empty(room, np.bool_)])
+    ts_place = np.concatenate([state.ts_place, np.empty(room, np.int32)])
     at = place[moved]
-    ts[at], values[:, at], member[at] = (
-        accepted.ts[last],
-        accepted.values[:, last],
-        ~accepted.gone[last],
-    )
+    ts[at], values[:, at] = accepted.ts[last], accepted.values[:, last]
+    member[at], ts_place[at] = ~accepted.gone[last], accepted.place[last]
     after = replace(
         state,
         names=pa.concat_arrays([state.names, names.take(pa.array(fresh))]) if room else state.names,
         ts=ts,
         values=values,
         member=member,
+        ts_place=ts_place,
+        sequence=_sequences(state, sequence, last, at, room),
     )
     return after, replace(accepted, stream=place[accepted.stream]), at
+
+
+def _sequences(
+    state: SideState, accepted: pa.Array | None, last: Int64s, at: Int32s, room: int
+) -> pa.StringArray | None:
+    """Replace the sequences of the streams `at` by those of their last tuples."""
+    if accepted is None and state.sequence is None:
+        return None
+    source = np.append(np.arange(len(state)), np.zeros(room, np.int64))
+    source[at] = len(state) + np.arange(len(at))
+    new = pa.nulls(len(at), pa.string())
+    if accepted is not None:
+        new = accepted.take(pa.array(last)).cast(pa.string())
+    return pa.concat_arrays([state.sequences, new]).take(pa.array(source))

@@ -22,7 +22,7 @@ from fencepost.joins.probe import Bands, LaneStep, Planes, Windows, grown, remai
 from fencepost.joins.results import BandPiece, no_changes, no_pairs
 from fencepost.joins.state import LaneState, SideState
 from fencepost.lanes import lane_of
-from fencepost.order import NEVER, REASONS
+from fencepost.order import AS_THEY_COME, NEVER, REASONS, OrderRules
 from fencepost.tuples import Bools, Int8s, Int32s, Int64s, TupleBatch
 
 FIRST_PIECE = 1 << 12  # tuples joined before it is known how many rows they lead to
@@ -133,7 +133,7 @@ def step(  # noqa: PLR0913  the lane's four, and the options by name
     sides: Int8s,
     index: LaneIndex,
     *,
-    lateness: tuple[int, int] = (0, 0),
+    rules: tuple[OrderRules, OrderRules] = (AS_THEY_COME, AS_THEY_COME),
     registry: int = 0,
     newly: Int32s | Int64s | None = None,
     gone: tuple[Bools | None, Bools | None] = (None, None),
@@ -141,19 +141,20 @@ def step(  # noqa: PLR0913  the lane's four, and the options by name
     """Process deliveries, 0 to len(sides) - 1: `sides` has the side of each, some may be empty.
 
     A batch holds the deliveries of its own side; `gone` marks rows that remove their stream from
-    the band joins. `lateness` is what each feed allows, in µs; `registry` the version in force;
-    `newly` the band joins, by their rows, that came into force with it and since the step before.
-    O(streams + n log n) for n tuples; pairs and changes cost nothing until they are requested.
+    the band joins. `rules` say how each feed's arrivals are ordered and judged; `registry` is the
+    version in force; `newly` the band joins, by their rows, that came into force with it and since
+    the step before. O(streams + n log n) for n tuples; pairs and changes cost nothing until they
+    are requested.
     """
     _refuse_strangers(state, batches, index)
-    _refuse_false_rows(batches, sides, gone, lateness)
+    _refuse_false_rows(batches, sides, gone)
     left, right = (
         accept(
             state.sides[side],
             batches[side],
             np.flatnonzero(sides == side),
             len(sides),
-            lateness[side],
+            rules[side],
             gone[side],
         )
         for side in (0, 1)
@@ -232,7 +233,6 @@ def _refuse_false_rows(
     batches: tuple[TupleBatch, TupleBatch],
     sides: Int8s,
     gone: tuple[Bools | None, Bools | None],
-    lateness: tuple[int, int],
 ) -> None:
     if ((sides != 0) & (sides != 1)).any():
         raise InputError("a delivery is of the side 0, the left one, or 1")
@@ -248,5 +248,3 @@ def _refuse_false_rows(
             )
         if marked is not None and len(marked) != len(batch):
             raise InputError(f"{len(marked)} rows are marked gone or not, of {len(batch)}")
-    if min(lateness) < 0:
-        raise InputError(f"an allowed lateness of {min(lateness)} µs, expected 0 or more")

@@ -85,8 +85,8 @@ class Windows:
             side, new.ts, new.values, old, step.marks[new.delivery], counts
         )
         rows, olds = found.new, found.old
-        its = (new.stream[rows], new.ts[rows], new.values[:, rows])
-        others = (old.stream[olds], old.ts[olds], old.values[:, olds])
+        its = (new.stream[rows], new.ts[rows], new.place[rows], new.values[:, rows])
+        others = (old.stream[olds], old.ts[olds], old.places[olds], old.values[:, olds])
         tuples = (its, others) if side == 0 else (others, its)
         return Joined(mine[rows], found.query, *tuples)
 
@@ -94,7 +94,9 @@ class Windows:
 def grown(live: Live, tuples: AcceptedTuples, accepted: int, registry: int) -> Live:
     """Append tuples to the live ones; the feed had `accepted` tuples before them."""
     stream, ts, values = tuples.stream, tuples.ts, tuples.values
-    return live.with_added(stream, ts, values, accepted=accepted, registry=registry)
+    return live.with_added(
+        stream, ts, values, accepted=accepted, registry=registry, ts_place=tuples.place
+    )
 
 
 def remaining(live: Live, index: LaneIndex, mark: int, accepted: int) -> Live:

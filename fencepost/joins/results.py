@@ -30,8 +30,8 @@ class BandPiece(NamedTuple):
     affected: pa.Table
 
 
-Tuples = tuple[Int32s, Int64s, Doubles]
-"""Streams, ts, and values [axis, tuple]."""
+Tuples = tuple[Int32s, Int64s, Int32s, Doubles]
+"""Streams, ts, places, and values [axis, tuple]."""
 
 
 class Joined(NamedTuple):
@@ -81,21 +81,23 @@ class Changed(NamedTuple):
 
 
 def _together(parts: Sequence[Tuples], order: Int64s) -> Tuples:
-    stream, ts, values = (np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True))
-    return stream[order], ts[order], values[:, order]
+    columns = (np.concatenate(each, axis=-1) for each in zip(*parts, strict=True))
+    stream, ts, place, values = columns
+    return stream[order], ts[order], place[order], values[:, order]
 
 
 def pair_table(queries: WindowJoins, sides: Sides, turns: Turns, found: Joined) -> pa.Table:
-    """Lay pairs out, each with both tuples: 45 + 8 d bytes a pair, d axes of both, ids coded."""
+    """Lay pairs out, each with both tuples: 53 + 8 d bytes a pair, d axes of both, ids coded."""
     columns: dict[str, pa.Array] = {
         "query_id": by_code(queries.ids, found.query),
         "query_version": pa.array(queries.versions[found.query]),
         "ts": pa.array(turns.ts[found.turn]),
     }
     named = zip(("left", "right"), sides, (found.left, found.right), strict=True)
-    for name, its, (stream, ts, values) in named:
+    for name, its, (stream, ts, place, values) in named:
         columns[f"{name}_stream_id"] = by_code(its.names, stream)
         columns[f"{name}_ts"] = pa.array(ts)
+        columns[f"{name}_place"] = pa.array(place)
         columns |= {f"{name}_{a}": pa.array(v) for a, v in zip(its.axes, values, strict=True)}
     columns["delivery"] = pa.array(turns.delivery[found.turn])
     return pa.table(columns)
@@ -104,14 +106,14 @@ def pair_table(queries: WindowJoins, sides: Sides, turns: Turns, found: Joined) 
 def no_pairs(queries: WindowJoins, sides: Sides) -> pa.Table:
     """The columns of pairs without a row."""
     none, nobody = np.empty(0, np.int64), np.empty(0, np.int32)
-    left, right = ((nobody, none, np.empty((len(side.axes), 0))) for side in sides)
+    left, right = ((nobody, none, nobody, np.empty((len(side.axes), 0))) for side in sides)
     return pair_table(queries, sides, Turns.empty(), Joined(none, nobody, left, right))
 
 
 def band_piece(
     queries: BandJoins, sides: Sides, turns: Turns, found: Changed, *, registered: bool
 ) -> BandPiece:
-    """Put changes in order and lay them out: 45 bytes a change, ids coded."""
+    """Put changes in order and lay them out: 49 bytes a change, ids coded."""
     keys = (
         ranks_by_code(sides[1].names, found.right),
         ranks_by_code(sides[0].names, found.left),
@@ -123,9 +125,11 @@ def band_piece(
     found = found.take(order)
     count = len(found.query)
     if registered:
-        ts, delivery = pa.nulls(count, pa.int64()), np.full(count, REGISTERED, np.int32)
+        ts, place = pa.nulls(count, pa.int64()), pa.nulls(count, pa.int32())
+        delivery = np.full(count, REGISTERED, np.int32)
     else:
-        ts, delivery = pa.array(turns.ts[found.turn]), turns.delivery[found.turn]
+        ts, place = pa.array(turns.ts[found.turn]), pa.array(turns.place[found.turn])
+        delivery = turns.delivery[found.turn]
     changes = pa.table(
         {
             "query_id": by_code(queries.ids, found.query),
@@ -136,6 +140,7 @@ def band_piece(
             "left_value": pa.array(found.left_value),
             "right_value": pa.array(found.right_value),
             "ts": ts,
+            "place": place,
             "delivery": pa.array(delivery),
         }
     )
@@ -160,6 +165,7 @@ def _affected(queries: BandJoins, sides: Sides, turns: Turns, found: Changed) ->
             "feed": by_code(pa.array([queries.left, queries.right]), side),
             "stream_id": by_code(names, stream),
             "ts": pa.array(turns.ts[turn]),
+            "place": pa.array(turns.place[turn]),
             "delivery": pa.array(turns.delivery[turn]),
         }
     )

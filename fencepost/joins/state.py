@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.arrow import codes_in
+from fencepost.crossings.state import places_in, sequences_in
 from fencepost.errors import StateError
 from fencepost.joins.windows import Live
 from fencepost.lanes import lane_of
@@ -22,11 +23,12 @@ from fencepost.tuples import Bools, Doubles, Int32s, Int64s, TupleBatch
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SideState:
-    """One feed of a lane: n streams, 9 + 8 d bytes each beside its id, and what waits and lives.
+    """One feed of a lane: n streams, 13 + 8 d bytes each beside its id, and what waits and lives.
 
     names    ids of the streams of which a tuple was accepted; codes elsewhere are places among them
     ts       int64[n], of the last tuple            values  float64[d, n], its values
     member   bool[n], False after a row that was marked gone
+    ts_place int32[n], which of its instant it was  sequence  its own as text; None: none had any
     waiting  tuples that the watermark has not released      waiting_gone  bool, of each of them
     live     tuples that a window join may still pair, in the order they were accepted
     accepted how many tuples in all      watermark  None until something was seen
@@ -41,6 +43,8 @@ class SideState:
     waiting: TupleBatch
     waiting_gone: Bools
     live: Live
+    ts_place: Int32s
+    sequence: pa.StringArray | None = None
     accepted: int = 0
     watermark: int | None = None
 
@@ -58,6 +62,7 @@ class SideState:
             waiting=TupleBatch.empty(feed, axes),
             waiting_gone=none,
             live=Live.empty(len(axes)),
+            ts_place=np.empty(0, np.int32),
         )
 
     def __len__(self) -> int:
@@ -69,19 +74,29 @@ class SideState:
         """The streams in the band joins' set."""
         return np.flatnonzero(self.member).astype(np.int32)
 
+    @property
+    def sequences(self) -> pa.StringArray:
+        """The sequence of every last tuple, null where it had none."""
+        return pa.nulls(len(self), pa.string()) if self.sequence is None else self.sequence
+
     def heads_table(self, streams: Int32s | None = None) -> pa.Table:
-        """Return the last tuples, or those of some streams: stream_id, ts, axes, member."""
+        """Return the last tuples, or those of some streams.
+
+        Columns: stream_id, ts, the axes, member, ts_place, sequence.
+        """
         at = np.arange(len(self), dtype=np.int32) if streams is None else streams
         columns = {
             "stream_id": self.names.take(pa.array(at)),
             "ts": pa.array(self.ts[at]),
             **{a: pa.array(v[at]) for a, v in zip(self.axes, self.values, strict=True)},
             "member": pa.array(self.member[at]),
+            "ts_place": pa.array(self.ts_place[at]),
+            "sequence": self.sequences.take(pa.array(at)),
         }
         return pa.table(columns)
 
     def live_table(self, from_place: int = 0) -> pa.Table:
-        """Return the live tuples from one on: place, stream_id, ts, axes, registry."""
+        """Return the live tuples from one on: place, stream_id, ts, axes, registry, ts_place."""
         live = self.live.take(np.flatnonzero(self.live.place >= from_place))
         columns = {
             "place": pa.array(live.place),
@@ -89,6 +104,7 @@ class SideState:
             "ts": pa.array(live.ts),
             **{a: pa.array(v) for a, v in zip(self.axes, live.values, strict=True)},
             "registry": pa.array(live.registry),
+            "ts_place": pa.array(live.places),
         }
         return pa.table(columns)
 
@@ -102,6 +118,8 @@ class SideState:
             values=_values(table, self.axes),
             member=table["member"].to_numpy().astype(np.bool_),
             live=Live.empty(len(self.axes)),
+            ts_place=places_in(table, "ts_place"),
+            sequence=sequences_in(table),
         )
 
     def with_live(self, table: pa.Table) -> "SideState":
@@ -119,6 +137,7 @@ class SideState:
             values=_values(table, self.axes),
             place=table["place"].to_numpy().astype(np.int64),
             registry=table["registry"].to_numpy().astype(np.int64),
+            ts_place=places_in(table, "ts_place"),
         )
         return replace(self, live=live)
 

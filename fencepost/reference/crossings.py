@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fencepost.queries import MATCH, StandingQuery, read_where
 from fencepost.queries.condition import All, And, Compare, CompareAxes, Condition, Not, Or
-from fencepost.reference.order import Sighting
+from fencepost.reference.order import Head
 
 COMPARES: dict[str, Callable[[float, float], bool]] = {
     ">": gt,
@@ -22,7 +22,7 @@ COMPARES: dict[str, Callable[[float, float], bool]] = {
 
 
 class Event(NamedTuple):
-    """A crossing: I or O at `ts`, when delivery `delivery` released its tuple."""
+    """A crossing: I or O at (`ts`, `place`), when delivery `delivery` released its tuple."""
 
     type: str
     query_id: str
@@ -33,16 +33,18 @@ class Event(NamedTuple):
     prev_ts: int | None
     prev_values: tuple[float, ...] | None
     delivery: int
+    place: int = 0
 
 
 class Match(NamedTuple):
-    """A match: the query holds for the tuple at `ts`, which delivery `delivery` released."""
+    """A match: the query holds for the tuple at (`ts`, `place`) that `delivery` released."""
 
     query_id: str
     version: int
     stream: str
     ts: int
     delivery: int
+    place: int = 0
 
 
 def holds(query: StandingQuery, values: Sequence[float]) -> bool:
@@ -67,7 +69,7 @@ def is_valid(query: StandingQuery, ts: int) -> bool:
     return begun and not ended
 
 
-def crossing(query: StandingQuery, previous: Sighting | None, current: Sighting) -> str | None:
+def crossing(query: StandingQuery, previous: Head | None, current: Head) -> str | None:
     """A first tuple enters only by `on_first`; every other step compares both of its ends."""
     if previous is None:
         return "I" if query.on_first == "enter" and holds(query, current.values) else None
@@ -78,26 +80,26 @@ def crossing(query: StandingQuery, previous: Sighting | None, current: Sighting)
 
 
 def event(
-    query: StandingQuery, previous: Sighting | None, current: Sighting, delivery: int
+    query: StandingQuery, stream: str, previous: Head | None, current: Head, delivery: int
 ) -> Event | None:
     """An event carries the crossing tuple and, where there is one, the tuple before it."""
-    if not (covers(query, current.stream) and is_valid(query, current.ts)):
+    if not (covers(query, stream) and is_valid(query, current.ts)):
         return None
     kind = crossing(query, previous, current)
     if kind is None:
         return None
     prev_ts, prev_values = (None, None) if previous is None else (previous.ts, previous.values)
-    names, at = (query.id, query.version, current.stream), (current.ts, current.values)
-    return Event(kind, *names, *at, prev_ts, prev_values, delivery)
+    names, at = (query.id, query.version, stream), (current.ts, current.values)
+    return Event(kind, *names, *at, prev_ts, prev_values, delivery, current.place)
 
 
-def match(query: StandingQuery, current: Sighting, delivery: int) -> Match | None:
+def match(query: StandingQuery, stream: str, current: Head, delivery: int) -> Match | None:
     """A match needs nothing but the tuple itself."""
-    if not (covers(query, current.stream) and is_valid(query, current.ts)):
+    if not (covers(query, stream) and is_valid(query, current.ts)):
         return None
     if not holds(query, current.values):
         return None
-    return Match(query.id, query.version, current.stream, current.ts, delivery)
+    return Match(query.id, query.version, stream, current.ts, delivery, current.place)
 
 
 def holds_by_text(query: StandingQuery, axes: Sequence[str], values: Sequence[float]) -> bool:

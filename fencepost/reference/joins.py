@@ -6,13 +6,14 @@ join is computed again, whole, after every update, and what differs from before 
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
+from fencepost.order_rules import AS_THEY_COME, OrderRules
 from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, Conjunct, JoinQuery
 from fencepost.reference import order
 from fencepost.reference.crossings import COMPARES
-from fencepost.reference.order import Arrival, FeedDelivery, Sighting
+from fencepost.reference.order import Arrival, FeedDelivery, Head, Sighting
 
 LEFT, RIGHT = 0, 1
 
@@ -34,11 +35,15 @@ class JoinRegistration:
 
 
 class AcceptedTuple(NamedTuple):
-    """An accepted tuple, its place among those of its feed, and the registry then in force."""
+    """An accepted tuple, its place among those of its feed, and the registry then in force.
+
+    `ts_place` is its place among those of its stream and ts.
+    """
 
     sighting: Sighting
     place: int
     registry: int
+    ts_place: int
 
 
 class Pair(NamedTuple):
@@ -50,12 +55,14 @@ class Pair(NamedTuple):
     left: Sighting
     right: Sighting
     delivery: int
+    left_place: int = 0
+    right_place: int = 0
 
 
 class Change(NamedTuple):
     """A pair that came into a band join's result (+1), or left it (-1), with its values then.
 
-    Of a registration there is no ts, and the delivery is -1.
+    Of a registration there is no ts and no place, and the delivery is -1.
     """
 
     query_id: str
@@ -67,6 +74,7 @@ class Change(NamedTuple):
     right_value: float
     ts: int | None
     delivery: int
+    place: int | None = None
 
 
 BandPair = tuple[str, int, str, str]
@@ -81,8 +89,8 @@ class FeedHistory:
     """One of the two feeds on its way. `members`: the current values, by stream."""
 
     axes: tuple[str, ...]
-    lateness: int
-    heads: dict[str, Sighting] = field(default_factory=dict)
+    rules: OrderRules
+    heads: dict[str, Head] = field(default_factory=dict)
     members: dict[str, tuple[float, ...]] = field(default_factory=dict)
     waiting: list[Arrival] = field(default_factory=list)
     gone: set[tuple[int, int]] = field(default_factory=set)
@@ -111,10 +119,10 @@ class JoinRunResult:
 def run_joins(
     axes: tuple[Sequence[str], Sequence[str]],
     script: Iterable[SideDelivery | JoinRegistration],
-    lateness: tuple[int, int] = (0, 0),
+    rules: tuple[OrderRules, OrderRules] = (AS_THEY_COME, AS_THEY_COME),
 ) -> JoinRunResult:
     """Take a script in order, in O(tuples² × queries) and no hurry."""
-    left, right = (FeedHistory(tuple(a), late) for a, late in zip(axes, lateness, strict=True))
+    left, right = (FeedHistory(tuple(a), its) for a, its in zip(axes, rules, strict=True))
     rows = JoinRunResult((left, right))
     queries: tuple[JoinQuery, ...] = ()
     registered: dict[tuple[str, int], int] = {}
@@ -131,7 +139,8 @@ def run_joins(
         before = tuple(len(feed.accepted) for feed in rows.feeds)
         judge(rows, item, number)
         for sighting, is_gone in release(rows.feeds[item.side]):
-            new = AcceptedTuple(sighting, len(rows.feeds[item.side].accepted), registry)
+            place = headed(rows.feeds[item.side], sighting)
+            new = AcceptedTuple(sighting, len(rows.feeds[item.side].accepted), registry, place)
             others = rows.feeds[1 - item.side].accepted
             rows.pairs += [
                 pair_of(query, item.side, new, other, number)
@@ -144,7 +153,7 @@ def run_joins(
             ]
             rows.feeds[item.side].accepted.append(new)
             rows.accepted[item.side].append((number, sighting))
-            update(rows, queries, item.side, sighting, number, is_gone=is_gone)
+            update(rows, queries, item.side, new, number, is_gone=is_gone)
         rows.watermarks.append(lowest(rows.feeds))
         number += 1
     return rows
@@ -157,26 +166,38 @@ def judge(rows: JoinRunResult, item: SideDelivery, number: int) -> None:
     """A good tuple waits, for those judged after it too; a faulty one is set aside."""
     feed = rows.feeds[item.side]
     arrivals = [Arrival(s.ts, number, row, s) for row, s in enumerate(item.delivery.tuples)]
-    for arrival in sorted(arrivals):
+    for arrival in sorted(arrivals, key=order.turn):
         seen = arrival.sighting
-        reason = order.fault(seen, feed.waiting, feed.heads.get(seen.stream))
+        reason = order.fault(seen, feed.waiting, feed.heads.get(seen.stream), feed.rules)
         if reason is not None:
             rows.rejected[item.side].append((number, arrival.row, reason))
             continue
         feed.waiting.append(arrival)
         if arrival.row in item.gone:
             feed.gone.add((number, arrival.row))
-    feed.watermark = order.moved(feed.watermark, feed.waiting, feed.lateness)
+    feed.watermark = order.moved(feed.watermark, feed.waiting, feed.rules)
 
 
 def release(feed: FeedHistory) -> list[tuple[Sighting, bool]]:
-    """What the watermark has reached comes by ts; at one ts by row, or by stream if it waits."""
-    ready = [a for a in feed.waiting if order.is_released(a, feed.watermark)]
+    """What its watermark has reached comes in turn; of one ts, if it may wait, by stream."""
+    ready = [a for a in feed.waiting if order.is_released(a, mark_of(feed, a.sighting.stream))]
     feed.waiting = [a for a in feed.waiting if a not in ready]
-    ready.sort(key=lambda a: (a.ts, a.sighting.stream) if feed.lateness else (a.ts, a.row))
-    for arrival in ready:
-        feed.heads[arrival.sighting.stream] = arrival.sighting
+    ready.sort(key=order.turn)
+    if feed.rules.lateness:
+        ready.sort(key=lambda a: (a.ts, a.sighting.stream))
     return [(a.sighting, (a.delivery, a.row) in feed.gone) for a in ready]
+
+
+def mark_of(feed: FeedHistory, stream: str) -> int | None:
+    """The watermark of a stream: its feed's, or its own."""
+    last = feed.heads.get(stream)
+    return order.of_stream(stream, feed.watermark, feed.waiting, last, feed.rules)
+
+
+def headed(feed: FeedHistory, seen: Sighting) -> int:
+    """A released tuple is its stream's last; give its place among those of its stream and ts."""
+    head = feed.heads[seen.stream] = order.headed(feed.heads.get(seen.stream), seen)
+    return head.place
 
 
 def lowest(feeds: tuple[FeedHistory, FeedHistory]) -> int | None:
@@ -227,8 +248,10 @@ def pair_of(
     query: JoinQuery, side: int, later: AcceptedTuple, earlier: AcceptedTuple, number: int
 ) -> Pair:
     """A pair names its left tuple first, whichever came later."""
-    left, right = in_sides(side, later.sighting, earlier.sighting)
-    return Pair(query.id, query.version, later.sighting.ts, left, right, number)
+    bare = (replace(each.sighting, sequence=None) for each in (later, earlier))
+    left, right = in_sides(side, *bare)
+    places = (later.ts_place, earlier.ts_place)[:: 1 if side == LEFT else -1]
+    return Pair(query.id, query.version, later.sighting.ts, left, right, number, *places)
 
 
 def in_sides(side: int, own: Sighting, other: Sighting) -> tuple[Sighting, Sighting]:
@@ -244,25 +267,25 @@ def register(rows: JoinRunResult, queries: Sequence[JoinQuery]) -> None:
     names = {(q.id, q.version) for q in queries}
     before = {pair: values for pair, values in rows.result.items() if pair[:2] in names}
     rows.result = result_of(rows.feeds, queries)
-    rows.changes += changes(before, rows.result, None, -1)
+    rows.changes += changes(before, rows.result, None, -1, None)
 
 
 def update(
     rows: JoinRunResult,
     queries: Sequence[JoinQuery],
     side: int,
-    now: Sighting,
+    new: AcceptedTuple,
     number: int,
     *,
     is_gone: bool,
 ) -> None:
     """A tuple puts its stream at a new value, or takes it out; the results tell what that did."""
-    members = rows.feeds[side].members
+    now, members = new.sighting, rows.feeds[side].members
     members.pop(now.stream, None)
     if not is_gone:
         members[now.stream] = now.values
     before, rows.result = rows.result, result_of(rows.feeds, queries)
-    found = changes(before, rows.result, now.ts, number)
+    found = changes(before, rows.result, now.ts, number, new.ts_place)
     rows.changes += found
     changed = dict.fromkeys(change.query_id for change in found)
     rows.affected += [(number, now.ts, side, now.stream, query) for query in changed]
@@ -289,11 +312,13 @@ def current(feed: FeedHistory, axis: str | None) -> Mapping[str, float]:
     return {stream: values[place] for stream, values in feed.members.items()}
 
 
-def changes(before: Result, after: Result, ts: int | None, number: int) -> list[Change]:
+def changes(
+    before: Result, after: Result, ts: int | None, number: int, place: int | None
+) -> list[Change]:
     """What was in and is not any more, and what is in and was not; what stayed is no change."""
     lost = [(-1, pair, before[pair]) for pair in before if pair not in after]
     gained = [(+1, pair, after[pair]) for pair in after if pair not in before]
     return [
-        Change(id, version, change, left, right, r, s, ts, number)
+        Change(id, version, change, left, right, r, s, ts, number, place)
         for change, (id, version, left, right), (r, s) in lost + gained
     ]

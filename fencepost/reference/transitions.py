@@ -21,6 +21,7 @@ class PendingEvent(NamedTuple):
     stream: str
     type: str
     ts: int
+    place: int = 0
 
 
 class Transition(NamedTuple):
@@ -34,6 +35,8 @@ class Transition(NamedTuple):
     from_ts: int
     to_ts: int | None
     delivery: int
+    from_place: int = 0
+    to_place: int | None = None
 
 
 def is_of(e: PendingEvent, query: StandingQuery) -> bool:
@@ -50,12 +53,14 @@ def by_pair(e: PendingEvent, f: Event, within: int) -> Transition:
     """The next crossing answers if it comes within t, the very end of t included."""
     if f.ts - e.ts > within:
         return by_time(e, within, f.delivery)
-    return Transition(ANSWERED[e.type], *e[:3], f.ts, e.ts, f.ts, f.delivery)
+    when = (f.ts, e.ts, f.ts)
+    return Transition(ANSWERED[e.type], *e[:3], *when, f.delivery, e.place, f.place)
 
 
 def by_time(e: PendingEvent, within: int, delivery: int) -> Transition:
     """Unanswered, a crossing is decided at the end of its t and has no other time to show."""
-    return Transition(UNANSWERED[e.type], *e[:3], e.ts + within, e.ts, None, delivery)
+    when = (e.ts + within, e.ts, None)
+    return Transition(UNANSWERED[e.type], *e[:3], *when, delivery, e.place)
 
 
 def is_overdue(e: PendingEvent, within: int, watermark: int | None) -> bool:

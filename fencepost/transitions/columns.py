@@ -17,6 +17,7 @@ class Crossed(NamedTuple):
     type: Int8s
     delivery: Int32s
     order: Int32s  # which of a stream's events came first; greater than -1
+    place: Int32s  # which of its stream and ts
 
 
 class Sequences(NamedTuple):

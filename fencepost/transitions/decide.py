@@ -29,9 +29,10 @@ COMPILE_FROM = 20_000  # events from which the compiled kernel is worth loading
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """n transitions. `to_ts` is the answering event's time, where one `answered`.
+    """n transitions.
 
-    A stay or a departure has none.
+    `to_ts` is the answering event's time, where one `answered`, and `to_place` which of its instant
+    it was. A stay or a departure has none.
     """
 
     kind: Int8s
@@ -41,6 +42,8 @@ class Transitions:
     from_ts: Int64s
     to_ts: Int64s
     delivery: Int32s
+    from_place: Int32s
+    to_place: Int32s
 
     @property
     def answered(self) -> Bools:
@@ -62,6 +65,7 @@ def decide(
         "ts": np.concatenate([pending.ts, crossed.ts]),
         "type": np.concatenate([pending.type, crossed.type]),
         "delivery": np.concatenate([np.full(len(pending), BEFORE, np.int32), crossed.delivery]),
+        "place": np.concatenate([pending.place, crossed.place]),
     }
     came = np.concatenate([np.full(len(pending), -1), crossed.order])
     by_pair = np.lexsort((came, columns["stream"], columns["query"]))
@@ -79,10 +83,15 @@ def decide(
         kernels.decide(events, watermarks, fates)
     else:
         twins.decide(events, watermarks, fates)
-    return _decided(events, columns["type"], fates), _kept(pending, events, columns["type"], fates)
+    type_, place = columns["type"], columns["place"]
+    kept = np.flatnonzero(fates.fate == UNDECIDED)
+    left = Pending(
+        queries, events.query[kept], events.stream[kept], type_[kept], events.ts[kept], place[kept]
+    )
+    return _decided(events, type_, place, fates), left
 
 
-def _decided(events: Sequences, type_: Int8s, fates: Fates) -> Transitions:
+def _decided(events: Sequences, type_: Int8s, place: Int32s, fates: Fates) -> Transitions:
     k = np.flatnonzero((fates.fate == ANSWERED) | (fates.fate == TIMED_OUT))
     answered = fates.fate[k] == ANSWERED
     came_in = type_[k] > 0
@@ -92,8 +101,8 @@ def _decided(events: Sequences, type_: Int8s, fates: Fates) -> Transitions:
         np.where(came_in, STAY, DEPARTURE),
     )
     due = events.ts[k] + events.within[k]
-    later = events.ts[np.minimum(k + 1, max(len(events.ts) - 1, 0))]
-    ts = np.where(answered, later, due)
+    then = np.minimum(k + 1, max(len(events.ts) - 1, 0))
+    ts = np.where(answered, events.ts[then], due)
     return Transitions(
         kind.astype(np.int8),
         events.query[k],
@@ -102,9 +111,6 @@ def _decided(events: Sequences, type_: Int8s, fates: Fates) -> Transitions:
         events.ts[k],
         ts,
         fates.delivery[k],
+        place[k],
+        place[then],
     )
-
-
-def _kept(pending: Pending, events: Sequences, type_: Int8s, fates: Fates) -> Pending:
-    k = np.flatnonzero(fates.fate == UNDECIDED)
-    return Pending(pending.of, events.query[k], events.stream[k], type_[k], events.ts[k])

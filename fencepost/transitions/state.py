@@ -1,15 +1,16 @@
 """The events that are still undecided: at most one for each query and stream, the last."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.arrow import codes_in
+from fencepost.crossings.state import places_in
 from fencepost.errors import StateError
 from fencepost.queries import QuerySet
-from fencepost.tuples import Int8s, Int32s, Int64s
+from fencepost.tuples import Bools, Int8s, Int32s, Int64s
 
 COLUMNS = ("query_id", "query_version", "stream_id", "type", "ts")
 
@@ -23,12 +24,13 @@ class Pending:
     stream: Int32s  # the place among the heads
     type: Int8s  # +1 for I, -1 for O
     ts: Int64s
+    place: Int32s  # which of its stream and ts
 
     @classmethod
     def empty(cls, queries: QuerySet) -> "Pending":
         """Nothing is undecided."""
         none = np.empty(0, np.int32)
-        return cls(queries, none, none, np.empty(0, np.int8), np.empty(0, np.int64))
+        return cls(queries, none, none, np.empty(0, np.int8), np.empty(0, np.int64), none)
 
     def __len__(self) -> int:
         return len(self.ts)
@@ -45,7 +47,18 @@ class Pending:
         row = codes_in(self.of.ids.take(pa.array(self.query)), queries.ids)
         kept = row >= 0
         kept[kept] = queries.versions[row[kept]] == self.of.versions[self.query[kept]]
-        return Pending(queries, row[kept], self.stream[kept], self.type[kept], self.ts[kept])
+        return replace(self.take(kept), of=queries, query=row[kept])
+
+    def take(self, rows: Bools | Int64s) -> "Pending":
+        """Return some of them."""
+        return Pending(
+            self.of,
+            self.query[rows],
+            self.stream[rows],
+            self.type[rows],
+            self.ts[rows],
+            self.place[rows],
+        )
 
     def to_table(self, names: pa.StringArray) -> pa.Table:
         """Return them as a table; `names` are those of the heads."""
@@ -56,6 +69,7 @@ class Pending:
                 "stream_id": names.take(pa.array(self.stream)),
                 "type": pa.array(np.where(self.type > 0, "I", "O")).cast(pa.string()),
                 "ts": pa.array(self.ts),
+                "place": pa.array(self.place),
             }
         )
 
@@ -76,4 +90,5 @@ class Pending:
         kept[kept] = queries.versions[row[kept]] == table["query_version"].to_numpy()[kept]
         rises = pc.equal(table["type"], "I").to_numpy(zero_copy_only=False)
         type_ = np.where(rises, 1, -1).astype(np.int8)
-        return cls(queries, row[kept], stream[kept], type_[kept], table["ts"].to_numpy()[kept])
+        ts, place = table["ts"].to_numpy(), places_in(table, "place")
+        return cls(queries, row, stream, type_, ts, place).take(kept)

@@ -20,6 +20,7 @@ from fencepost.crossings.state import Heads
 from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.hashing import added, content_hash
 from fencepost.matches.matcher import Matcher
+from fencepost.order import OrderRules
 from fencepost.queries import QuerySet
 from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch
@@ -130,7 +131,7 @@ class _ShareRun:
             mine.batch,
             self.index,
             deliveries=len(now.arrivals),
-            lateness=share.lateness,
+            rules=OrderRules("first", share.lateness),
             marks=now.marks,
             matcher=_matcher(share, now, len(mine)),
         )

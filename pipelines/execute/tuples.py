@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.arrow import ranks_of, texts_of
-from fencepost.order import deal
+from fencepost.instants import deal
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
 from schemas.tuples import DELETED
 

@@ -313,13 +313,7 @@ def in_force(pending: Pending, queries: QuerySet) -> Bools:
 
 def some_of(pending: Pending, chosen: Bools) -> Pending:
     """Give some of the pending events."""
-    return Pending(
-        pending.of,
-        pending.query[chosen],
-        pending.stream[chosen],
-        pending.type[chosen],
-        pending.ts[chosen],
-    )
+    return pending.take(chosen)
 
 
 def _pairs(pending: Pending) -> Int64s:

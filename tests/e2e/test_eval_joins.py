@@ -26,7 +26,7 @@ from fencepost.reference import (
 from fencepost.times import format_instant, parse_instant
 from tests.support.commands.commands import T, evaluated, fencepost, rows
 from tests.support.commands.files import written
-from tests.support.stories.join_stories import ORIGIN, TICK
+from tests.support.stories.join_stories import ORIGIN, TICK, rules_of
 
 AXES = {"bids": ("price",), "asks": ("price", "size"), "quotes": ("limit",)}
 LANES = (("bids", "asks"), ("asks", "bids"), ("asks", "quotes"))
@@ -135,7 +135,7 @@ def of_lane(
             mine.append(query)
     script: list[JoinRegistration | SideDelivery] = [JoinRegistration(tuple(mine))]
     script += [SideDelivery(feeds.index(f), delivery) for f, delivery in given_ if f in feeds]
-    return run_joins((AXES[feeds[0]], AXES[feeds[1]]), script, (lateness, lateness))
+    return run_joins((AXES[feeds[0]], AXES[feeds[1]]), script, rules_of((lateness, lateness)))
 
 
 def told_pairs(feeds: tuple[str, str], found: JoinRunResult) -> list[tuple[Any, ...]]:

@@ -78,7 +78,7 @@ def registered_once(story: Story) -> Story:
 @given(stories(most_axes=3).map(registered_once), st.randoms(use_true_random=False))
 def test_oracle_what_eval_writes_is_what_the_reference_says(tmp_path_factory, story, random):
     folder = tmp_path_factory.mktemp("eval")
-    expected = reference_run(FEED, story.axes, story.script, story.lateness)
+    expected = reference_run(FEED, story.axes, story.script, story.rules)
     registration, *deliveries = story.script
     written(folder, "q.jsonl", "".join(map(as_json, registration.queries)))
     forms = [random.choice(["csv", "jsonl", "parquet"]) for _ in deliveries]
@@ -155,7 +155,7 @@ def test_differential_a_step_a_delivery_is_one_step_of_all(tmp_path_factory, sto
     ]
     state = FeedState.empty(FEED, story.axes)
     events, transitions, matches = [], [], []
-    taking = {"matcher": matcher, "lateness": story.lateness}
+    taking = {"matcher": matcher, "rules": story.rules}
     for n, delivery in enumerate(read):
         outcome = step(state, batch_of(delivery, 0), index, deliveries=1, **taking)
         state = outcome.state

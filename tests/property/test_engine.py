@@ -36,5 +36,5 @@ WAYS = {
 @given(story=stories())
 @pytest.mark.fault(34, 40, 42)
 def test_oracle_engine_equals_reference(way: Way, story: Story) -> None:
-    expected = run(FEED, story.axes, story.script, story.lateness)
+    expected = run(FEED, story.axes, story.script, story.rules)
     assert_same_rows(expected, play(story, way), ALL)

@@ -41,6 +41,7 @@ from tests.support.stories.join_stories import (
     JoinStory,
     band_join,
     join_stories,
+    rules_of,
     window_join,
 )
 
@@ -75,7 +76,7 @@ def test_a_lake_joins_as_the_reference_does_in_many_stories(story: JoinStory, wa
 def joins_as_the_reference_does(story: JoinStory, way: JoinWay) -> None:
     """Play a story on a lake, and compare."""
     script = written(with_a_delivery(story.script), story.axes)
-    expected = run_joins(story.axes, script, story.lateness)
+    expected = run_joins(story.axes, script, story.rules)
     with tempfile.TemporaryDirectory() as folder:
         lake = lake_of(Path(folder), story.lateness, way, axes=story.axes)
         play(lake, script, way)
@@ -113,7 +114,7 @@ def test_in_many_stories_deliveries_are_joined_in_the_order_of_their_days(
 def joins_in_the_order_of_days(story: JoinStory, way: JoinWay, days: list[str]) -> None:
     """Play a story whose deliveries belong to days, compare, and evaluate the days again."""
     script = written(with_a_delivery(story.script), story.axes)
-    expected = run_joins(story.axes, in_order_of_days(script, days), story.lateness)
+    expected = run_joins(story.axes, in_order_of_days(script, days), story.rules)
     with tempfile.TemporaryDirectory() as folder:
         lake = lake_of(Path(folder), story.lateness, way, axes=story.axes)
         arrived = 0
@@ -178,7 +179,7 @@ def test_joins_that_come_to_other_tasks_by_a_removal_are_not_registered_anew(
     ]
     lake = lake_of(tmp_path, way=way, axes=AXES)
     play(lake, script, way)
-    expected = run_joins(AXES, script)
+    expected = run_joins(AXES, script, rules_of())
     assert Counter(told_pairs(lake)) == Counter(expected.pairs)
     assert Counter(told_changes(lake)) == Counter(expected.changes)
     assert len(expected.changes) == 5

@@ -22,12 +22,13 @@ from tests.support.stories.join_stories import (
     band_join,
     join_stories,
     long_story,
+    rules_of,
 )
 
 
 @given(join_stories())
 def test_oracle_joins_equal_brute_force(story: JoinStory) -> None:
-    expected = run_joins(story.axes, story.script, story.lateness)
+    expected = run_joins(story.axes, story.script, story.rules)
     assert_told_by(expected, played(story))
 
 
@@ -73,7 +74,7 @@ def test_oracle_a_long_history_equals_brute_force_however_it_is_cut(
     seed: int, lateness: tuple[int, int]
 ) -> None:
     story = long_story(seed, lateness)
-    expected = run_joins(story.axes, story.script, story.lateness)
+    expected = run_joins(story.axes, story.script, story.rules)
     assert len(expected.pairs) > 100
     assert sum(change.change < 0 for change in expected.changes) > 50
     whole, each = played(story, ()), played(story)
@@ -86,7 +87,7 @@ def test_oracle_a_long_history_equals_brute_force_however_it_is_cut(
 def test_differential_any_cut_is_the_same_when_the_lateness_changes_on_the_way(
     story: JoinStory, first: int, lateness: tuple[int, int]
 ) -> None:
-    whole, each = (played(story, cuts, later=(first, lateness)) for cuts in ((), None))
+    whole, each = (played(story, cuts, later=(first, rules_of(lateness))) for cuts in ((), None))
     assert (whole.pairs, whole.changes, whole.rejected) == (each.pairs, each.changes, each.rejected)
     assert told(whole.state) == told(each.state)
 
@@ -103,7 +104,7 @@ def test_differential_planes_that_are_kept_find_what_those_laid_out_anew_do(
         if isinstance(item, SideDelivery):
             given_, gone = batches(story.axes, [item])
             sides = np.array([item.side], np.int8)
-            outcome = step(state, given_, sides, index, lateness=story.lateness, gone=gone)
+            outcome = step(state, given_, sides, index, rules=story.rules, gone=gone)
             kept = [row for p in outcome.band_pieces(MANY, planes) for row in p.changes.to_pylist()]
             assert kept == outcome.band_changes.to_pylist()
             state = outcome.state

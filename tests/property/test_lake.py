@@ -59,5 +59,5 @@ def gives_the_rows_of_the_reference(story: Story, way: LakeWay) -> None:
     """Play a story on a lake, and compare."""
     with tempfile.TemporaryDirectory() as folder:
         lake = lake_of(Path(folder), story, way)
-        expected = run(FEED, story.axes, story.script, story.lateness)
+        expected = run(FEED, story.axes, story.script, story.rules)
         assert_same_rows(expected, play(lake, story, way), PARTS, str(way))

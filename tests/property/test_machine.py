@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from fencepost.crossings import BorderIndex, Heads, index
 from fencepost.engine import FeedState, step
+from fencepost.order import OrderRules
 from fencepost.queries import QuerySet, StandingQuery
 from fencepost.reference import FeedDelivery, Registration, RunResult, Sighting, holds, run
 from fencepost.reference.crossings import covers, is_valid
@@ -53,7 +54,8 @@ class LivingFeed(RuleBasedStateMachine):
         self.registered: dict[str, StandingQuery] = {}
         self.versions: dict[str, int] = {}
         self.known: list[Sighting] = []
-        self.tick = self.lateness = self.released = 0
+        self.tick = self.released = 0
+        self.order = OrderRules("first")
         self.state = FeedState.empty(FEED, AXES)
         self.index = BorderIndex.build(QuerySet.empty(FEED, AXES))
         self.rows = RunResult()
@@ -68,7 +70,7 @@ class LivingFeed(RuleBasedStateMachine):
     def begin(
         self, lateness: int, floor: int, many_stripes: bool, first: tuple[StandingQuery, ...]
     ) -> None:
-        self.lateness = lateness * TICK
+        self.order = OrderRules("first", lateness * TICK)
         self.house.enter_context(mock.patch.multiple(index, REBUILD_FLOOR=floor, MOST_LAYERS=3))
         if many_stripes:
             self.house.enter_context(stripes_for_few())
@@ -164,7 +166,7 @@ class LivingFeed(RuleBasedStateMachine):
             batch,
             self.index,
             deliveries=len(self.arrived),
-            lateness=self.lateness,
+            rules=self.order,
             fast=fast,
             threads=threads,
         )
@@ -210,7 +212,7 @@ class LivingFeed(RuleBasedStateMachine):
         self.compared = len(self.script)
         in_force = self.state.pending.under(self.index.queries)
         settle(self.rows, replace(self.state, pending=in_force))
-        expected = run(FEED, AXES, self.script, self.lateness)
+        expected = run(FEED, AXES, self.script, self.order)
         assert_same_rows(expected, self.rows, ALL)
 
     @invariant()
@@ -228,7 +230,7 @@ class LivingFeed(RuleBasedStateMachine):
         """As long as the query is evaluated at the head: the last event then speaks of it too."""
         crossings = self.crossings()
         for query in self.registered.values():
-            for stream, (ts, values) in self.rows.heads.items():
+            for stream, (ts, values, *_) in self.rows.heads.items():
                 last = crossings.get((query.id, query.version, stream), "")[-1:]
                 if last and is_valid(query, ts):
                     assert covers(query, stream)

@@ -199,7 +199,7 @@ def test_a_query_whose_boxes_are_cut_in_two_gives_the_same_rows(
 
 def steps_of(story: Story) -> list[tuple[Sighting, Sighting, int]]:
     """Each step of each stream whose later tuple is taken, and the delivery in which that came."""
-    rows = run(FEED, story.axes, story.script, story.lateness)
+    rows = run(FEED, story.axes, story.script, story.rules)
     came: dict[Sighting, int] = {}
     for number, delivery in enumerate(deliveries_of(story)):
         for seen in delivery.tuples:

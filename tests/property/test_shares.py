@@ -69,7 +69,7 @@ def test_the_planner_knows_the_watermarks_before_a_tuple_is_judged(
         batch = batch_of(FEED, story.axes, epoch.deliveries)
         many = len(epoch.deliveries)
         planned = marks_of(story, state.watermark, epoch.deliveries)
-        outcome = step(state, batch, index, deliveries=many, lateness=story.lateness)
+        outcome = step(state, batch, index, deliveries=many, rules=story.rules)
         assert outcome.watermarks.tolist() == planned.tolist()
         state = outcome.state
 
@@ -89,7 +89,7 @@ def played(story: Story, share_of: Mapping[str, int], share: int, cuts: set[int]
             whole.take(mine),
             index,
             deliveries=len(epoch.deliveries),
-            lateness=story.lateness,
+            rules=story.rules,
             marks=marks_of(story, state.watermark, epoch.deliveries),
             matcher=Matcher.build(match_set_of(FEED, story.axes, epoch.registration)),
         )
@@ -107,7 +107,7 @@ def played(story: Story, share_of: Mapping[str, int], share: int, cuts: set[int]
 def marks_of(story: Story, before: int | None, deliveries: Sequence[FeedDelivery]) -> Int64s:
     """The watermark after each delivery, as the planner foretells it."""
     latest = [max((seen.ts for seen in each.tuples), default=None) for each in deliveries]
-    marks = [before := moved(before, ts, story.lateness) for ts in latest]
+    marks = [before := moved(before, ts, story.rules.behind) for ts in latest]
     return np.array([NEVER if mark is None else mark for mark in marks], np.int64)
 
 

@@ -3,6 +3,7 @@
 import pyarrow as pa
 import pytest
 
+from fencepost.order import OrderRules
 from fencepost.reference import FeedDelivery, Registration, RunResult, Sighting, run
 from tests.support.oracles.oracles import (
     assert_same_rows,
@@ -17,6 +18,7 @@ from tests.support.stories.strategies import standing_query
 
 QUERY = standing_query("q", "x >= 2 AND x < 5", ("x", "y"), within=2, on_first="enter")
 STEPS = [FeedDelivery((Sighting("s", ts, (float(x), 0.0)),)) for ts, x in enumerate((3, 0, 3, 0))]
+LATE = OrderRules(lateness=9)
 NONE, ONE = Registration(()), Registration((QUERY,))
 
 
@@ -69,7 +71,7 @@ def test_columns_become_the_references_rows():
             "prev_y": [e.prev_values[1] if e.prev_values else None for e in rows.events],
         }
     )
-    also = ("from_ts", "to_ts", "delivery")
+    also = ("from_ts", "to_ts", "delivery", "from_place", "to_place")
     columns = zip(*rows.transitions, strict=True)
     transitions = pa.table(dict(zip((*names, *also), map(list, columns), strict=True)))
     assert event_rows(events, ("x", "y")) == rows.events
@@ -106,8 +108,8 @@ def test_a_difference_in_any_part_that_is_compared_fails(part):
 
 def test_pending_and_waiting_are_compared_without_their_places():
     parts = ("pending", "waiting")
-    waits = run("grid", ("x", "y"), STEPS[:2], lateness=9)
-    again = run("grid", ("x", "y"), [FeedDelivery(()), *STEPS[:2]], lateness=9)
+    waits = run("grid", ("x", "y"), STEPS[:2], LATE)
+    again = run("grid", ("x", "y"), [FeedDelivery(()), *STEPS[:2]], LATE)
     assert_same_rows(waits, again, parts)
     with pytest.raises(AssertionError, match="waiting: missing"):
         assert_same_rows(waits, RunResult(), parts)

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fencepost.reference import holds, holds_by_text
+from fencepost.reference import Event, holds, holds_by_text
 from tests.support.oracles.by_hand import (
     IN,
     OUT,
@@ -92,7 +92,7 @@ def test_a_query_holds_where_its_text_says_by_boxes_and_by_comparisons(where, in
 
 def test_a_crossing_carries_both_ends_of_the_step():
     (event,) = told(q(version=7), seen(("s", 1, 0)), seen(("s", 4, 2))).events
-    assert event == ("I", "q", 7, "s", 4, (2.0,), 1, (0.0,), 1)
+    assert event == Event("I", "q", 7, "s", 4, (2.0,), 1, (0.0,), delivery=1, place=0)
 
 
 @pytest.mark.fault(40)
@@ -141,7 +141,7 @@ def test_the_first_tuple_is_silent_by_default_and_the_second_is_an_ordinary_step
 def test_on_first_enter_makes_the_first_tuple_an_entry_with_nothing_before_it():
     rows = told(q(on_first="enter"), *walk(IN, IN, OUT))
     assert crossed(rows) == [("I", "q", 1), ("O", "q", 3)]
-    assert rows.events[0][-3:] == (None, None, 0)
+    assert (rows.events[0].prev_ts, rows.events[0].prev_values) == (None, None)
     assert told(q(on_first="enter"), *walk(OUT)).events == []
 
 

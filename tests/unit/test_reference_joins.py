@@ -29,6 +29,7 @@ from tests.support.stories.join_stories import (
     JoinStory,
     band_join,
     long_story,
+    rules_of,
     window_join,
 )
 
@@ -60,7 +61,7 @@ def in_force(*queries: JoinQuery) -> JoinRegistration:
 def ran(*script: Item, axes=AXES, lateness: tuple[int, int] = (0, 0)) -> JoinRunResult:
     """Both say the same, at every cut and at none."""
     story = JoinStory(axes, script, lateness)
-    rows = run_joins(axes, script, lateness)
+    rows = run_joins(axes, script, story.rules)
     assert_told_by(rows, played(story))
     assert_told_by(rows, played(story, ()))
     return rows
@@ -171,7 +172,7 @@ def test_when_no_lateness_is_allowed_any_more_those_who_waited_come_before_the_r
         right(("r", 5, 0)),
     ]
     story = JoinStory(AXES, tuple(script), (9 * TICK, 0))
-    found = played(story, later=(1, (0, 0)))
+    found = played(story, later=(1, rules_of()))
     assert [p.left.stream for p in found.pairs] == ["b", "a"]
 
 
@@ -334,7 +335,7 @@ def test_registering_tells_every_pair_then_in_and_removing_tells_nothing():
 
 
 def test_the_result_is_the_sum_of_the_changes():
-    rows = run_joins((("x",), ("x",)), long_story(1).script)
+    rows = run_joins((("x",), ("x",)), long_story(1).script, rules_of())
     total: dict[tuple[str, int, str, str], int] = {}
     standing = {pair[:2] for pair in rows.result}
     for c in rows.changes:
@@ -357,5 +358,3 @@ def test_a_step_refuses_tuples_of_the_other_side_and_of_another_lane():
         step(state, given, np.empty(0, np.int8), index)
     with pytest.raises(StateError, match="a step takes one lane"):
         step(state, given[::-1], np.array([0], np.int8), index)
-    with pytest.raises(InputError, match="allowed lateness"):
-        step(state, given, np.array([0], np.int8), index, lateness=(0, -1))

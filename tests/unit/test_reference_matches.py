@@ -2,6 +2,7 @@
 
 import pytest
 
+from fencepost.order import OrderRules
 from fencepost.reference import (
     FeedDelivery,
     Match,
@@ -51,7 +52,7 @@ def test_every_accepted_tuple_gives_every_match_that_holds_the_first_too():
         FeedDelivery((seen(1, 2, 1), seen(2, 2, 1), seen(2, 2, 1), seen(3, 0, 1, "b"))),
         FeedDelivery((seen(1, 9, 1), seen(4, 1, 2))),
     ]
-    rows = run(FEED, AXES, script)
+    rows = run(FEED, AXES, script, OrderRules("first"))
     assert rows.matches == [
         Match("m", 1, "a", 1, 0),
         Match("n", 1, "a", 1, 0),
@@ -84,5 +85,5 @@ def test_a_tuple_that_waits_matches_when_it_is_released():
         Registration((match("m", "x > 0", version=2), match("n", "ALL"))),
         FeedDelivery((seen(9, 0, 0),)),
     ]
-    rows = run(FEED, AXES, script, lateness=3)
+    rows = run(FEED, AXES, script, OrderRules(lateness=3))
     assert rows.matches == [Match("n", 1, "a", 5, 1)]

@@ -3,7 +3,9 @@
 import pytest
 
 from fencepost.errors import InputError
+from fencepost.order import OrderRules
 from fencepost.reference import FeedDelivery
+from fencepost.reference.order import Head
 from tests.support.oracles.by_hand import IN, OUT, crossed, q, ran, seen, told, walk
 
 # ── order, duplicates, conflicts, late tuples ─────────────────────────────────────────────────────
@@ -27,7 +29,7 @@ def test_across_deliveries_a_repeat_is_told_from_a_contradiction_and_from_a_late
         q(), seen(("s", 5, OUT)), seen(("s", 5, OUT)), seen(("s", 5, IN)), seen(("s", 4, IN))
     )
     assert rows.rejected == [(1, 0, "duplicate"), (2, 0, "conflict"), (3, 0, "late")]
-    assert (rows.events, rows.heads) == ([], {"s": (5, (0.0,))})
+    assert (rows.events, rows.heads) == ([], {"s": Head(5, (0.0,))})
 
 
 @pytest.mark.fault(35)
@@ -111,6 +113,19 @@ def test_a_rejected_tuple_does_not_move_the_watermark():
 def test_rows_read_are_accepted_or_waiting_or_rejected():
     rows = ran(seen(("s", 5, 0), ("s", 5, 0), ("s", 9, 0), ("s", 2, 0)), lateness=3)
     assert (len(rows.accepted), len(rows.waiting), len(rows.rejected)) == (2, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("rules", "fault"),
+    [
+        ({"lateness": -1}, "an allowed lateness of -1 µs, expected 0 or more"),
+        ({"idle": -2}, "an idle time of -2 µs, expected 0 or more"),
+        ({"ties": "last"}, "ties is 'last': 'all' or 'first' was expected"),
+    ],
+)
+def test_rules_that_cannot_be_meant_are_refused(rules, fault):
+    with pytest.raises(InputError, match=fault):
+        OrderRules(**rules)
 
 
 def test_a_tuple_with_the_wrong_number_of_values_is_refused():

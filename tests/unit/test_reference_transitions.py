@@ -2,6 +2,7 @@
 
 import pytest
 
+from fencepost.reference import PendingEvent
 from tests.support.oracles.by_hand import (
     IN,
     OUT,
@@ -51,7 +52,7 @@ def test_an_exit_and_an_entry_within_t_are_a_short_absence_and_at_t_still_are(ga
 def test_the_answer_to_one_crossing_is_the_next_question():
     rows = told(q(within=1), *walk(OUT, IN, OUT, IN))
     assert became(rows) == [("pass_through", 3, 2, 3), ("short_absence", 4, 3, 4)]
-    assert rows.pending == [("q", 1, "s", "I", 4)]
+    assert rows.pending == [PendingEvent("q", 1, "s", "I", 4)]
 
 
 def test_every_crossing_of_one_delivery_is_decided_in_it():
@@ -65,7 +66,7 @@ def test_every_crossing_of_one_delivery_is_decided_in_it():
 def test_a_silent_streams_stay_fires_once_the_watermark_is_past_its_time(other, fired):
     rows = told(q(within=4), seen(("s", 1, OUT)), seen(("s", 2, IN)), seen(("r", other, OUT)))
     assert became(rows) == ([("stay", 6, 2, None)] if fired else [])
-    assert rows.pending == ([] if fired else [("q", 1, "s", "I", 2)])
+    assert rows.pending == ([] if fired else [PendingEvent("q", 1, "s", "I", 2)])
 
 
 @pytest.mark.fault(51)
@@ -93,7 +94,7 @@ def test_what_has_fired_is_final_whatever_comes_later():
     )
     assert crossed(rows) == [("I", "q", 2), ("O", "q", 3)]
     assert became(rows) == [("stay", 6, 2, None)]
-    assert rows.pending == [("q", 1, "s", "O", 3)]
+    assert rows.pending == [PendingEvent("q", 1, "s", "O", 3)]
 
 
 def test_the_allowed_lateness_holds_the_watermark_back():
@@ -108,7 +109,7 @@ def test_the_allowed_lateness_holds_the_watermark_back():
 def test_within_zero_makes_every_crossing_a_stay_or_a_departure():
     rows = told(q(within=0), *walk(OUT, IN, OUT))
     assert became(rows) == [("stay", 2, 2, None)]
-    assert rows.pending == [("q", 1, "s", "O", 3)]
+    assert rows.pending == [PendingEvent("q", 1, "s", "O", 3)]
 
 
 def test_a_query_without_t_has_no_transitions():
@@ -136,7 +137,7 @@ def test_a_stay_is_told_only_if_its_time_ends_before_valid_to(valid_to, fired):
 
 
 def test_a_removed_query_takes_its_pending_crossings_with_it():
-    assert told(q(within=4), *walk(OUT, IN)).pending == [("q", 1, "s", "I", 2)]
+    assert told(q(within=4), *walk(OUT, IN)).pending == [PendingEvent("q", 1, "s", "I", 2)]
     gone = ran(in_force(q(within=4)), *walk(OUT, IN), in_force(), seen(("r", 99, OUT)))
     assert (gone.pending, gone.transitions) == ([], [])
 
@@ -146,7 +147,7 @@ def test_a_new_version_does_not_inherit_the_pending_crossings_of_the_old_one():
     rows = ran(in_force(old), *walk(OUT, IN), in_force(new), seen(("s", 3, OUT)))
     assert [(e.type, e.version) for e in rows.events] == [("I", 1), ("O", 2)]
     assert rows.transitions == []
-    assert rows.pending == [("q", 2, "s", "O", 3)]
+    assert rows.pending == [PendingEvent("q", 2, "s", "O", 3)]
 
 
 def test_another_querys_registration_leaves_pending_crossings_alone():

@@ -122,7 +122,7 @@ def test_oracle_a_drawn_query_holds_by_its_boxes_where_it_holds_by_its_text(draw
 
 @given(stories())
 def test_every_row_of_a_story_is_accepted_or_waiting_or_rejected(story):
-    rows = run(FEED, story.axes, story.script, story.lateness)
+    rows = run(FEED, story.axes, story.script, story.rules)
     read = sum(len(item.tuples) for item in story.script if isinstance(item, FeedDelivery))
     assert read == len(rows.accepted) + len(rows.waiting) + len(rows.rejected)
 

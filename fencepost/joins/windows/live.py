@@ -46,6 +46,7 @@ class Live:
     ts        int64[n], µs               values    float64[d, n]
     place     int64[n], rises by one with each accepted tuple of the feed, from any number on
     registry  int64[n], the version of the registry in force when it was accepted
+    ts_place  int32[n], which of its stream and ts it is; None where each is the first
     """
 
     stream: Int32s
@@ -53,6 +54,7 @@ class Live:
     values: Doubles
     place: Int64s
     registry: Int64s
+    ts_place: Int32s | None = None
 
     @classmethod
     def empty(cls, axes: int) -> "Live":
@@ -70,19 +72,36 @@ class Live:
         columns = (self.stream, self.ts, self.values, self.place, self.registry)
         return sum(column.nbytes for column in columns)
 
+    @property
+    def places(self) -> Int32s:
+        """Which of its stream and ts each of them is, from 0."""
+        return np.zeros(len(self), np.int32) if self.ts_place is None else self.ts_place
+
     def with_added(
-        self, stream: Int32s, ts: Int64s, values: Doubles, *, accepted: int, registry: int
+        self,
+        stream: Int32s,
+        ts: Int64s,
+        values: Doubles,
+        *,
+        accepted: int,
+        registry: int,
+        ts_place: Int32s | None = None,
     ) -> "Live":
         """Append tuples in this order; `accepted` of the feed came before them. O(n)."""
         n = len(ts)
         if not n:
             return self
+        places = None
+        if self.ts_place is not None or ts_place is not None:
+            new = np.zeros(n, np.int32) if ts_place is None else ts_place
+            places = np.concatenate([self.places, new])
         return Live(
             np.concatenate([self.stream, stream.astype(np.int32, copy=False)]),
             np.concatenate([self.ts, ts]),
             np.concatenate([self.values, values], axis=1),
             np.concatenate([self.place, np.arange(accepted, accepted + n)]),
             np.concatenate([self.registry, np.full(n, registry, np.int64)]),
+            places,
         )
 
     def take(self, rows: Int64s | Bools) -> "Live":
@@ -93,6 +112,7 @@ class Live:
             np.ascontiguousarray(self.values[:, rows]),
             self.place[rows],
             self.registry[rows],
+            None if self.ts_place is None else self.ts_place[rows],
         )
 
     def trimmed(self, reach: Reach, mark: int, accepted: int) -> "Live":

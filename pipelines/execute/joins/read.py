@@ -39,15 +39,7 @@ class Side:
         begin, end = np.searchsorted(self.batch.delivery, [first, beyond])
         some = slice(int(begin), int(end))
         batch = self.batch.take(some)
-        moved = TupleBatch(
-            batch.feed,
-            batch.axes,
-            batch.names,
-            batch.stream,
-            batch.ts,
-            batch.values,
-            batch.delivery - np.int32(first),
-        )
+        moved = replace(batch, delivery=batch.delivery - np.int32(first))
         return Side(moved, self.gone[some])
 
 

@@ -42,6 +42,7 @@ from tests.support.lakes.join_story_lake import (
     us,
     with_a_delivery,
 )
+from tests.support.stories.join_stories import rules_of
 
 BEGIN = 1_767_225_600 * SECOND  # 2026-01-01T00:00:00Z
 NOW = BEGIN + 86_400 * SECOND
@@ -140,7 +141,7 @@ def past(count: int = 14, rows: int = 9, seed: int = 2, whose: str = "bbaabaabab
 
 def reference(happened: Past, lateness: tuple[int, int] = (0, 0)) -> JoinRunResult:
     """Read a past as the reference does."""
-    return run_joins(AXES, with_a_delivery([*_script(happened)]), lateness)
+    return run_joins(AXES, with_a_delivery([*_script(happened)]), rules_of(lateness))
 
 
 def _script(happened: Past) -> Iterator[SideDelivery | JoinRegistration]:

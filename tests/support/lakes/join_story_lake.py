@@ -146,6 +146,7 @@ def told_changes(lake: Lake) -> list[Change]:
             row["right_value"],
             us(row["ts"]) if row["arrival"] in place else None,
             place.get(row["arrival"], -1),
+            0 if row["arrival"] in place else None,
         )
         for row in in_force(lake, "band_changes")
     ]

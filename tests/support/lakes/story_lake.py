@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.reference import FeedDelivery, JoinRegistration, Registration, RunResult
-from fencepost.reference.order import Arrival, Sighting
+from fencepost.reference.order import Arrival, Head, Sighting
 from fencepost.reference.transitions import PendingEvent
 from fencepost.times import to_microseconds
 from pipelines.epochs.drive import Lake, arrivals_of, chain_of
@@ -213,7 +213,7 @@ def gathered(lake: Lake, lane: str = FEED) -> RunResult:
     ]
     as_of = AsOf(tuple(chain.eras), chain.snapshot)
     rows.heads = {
-        row["stream_id"]: (_us(row["ts"]), tuple(row[axis] for axis in axes))
+        row["stream_id"]: Head(_us(row["ts"]), tuple(row[axis] for axis in axes))
         for row in log(lake, "stream_state", as_of)
     }
     rows.waiting = [

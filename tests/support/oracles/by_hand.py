@@ -4,6 +4,7 @@
 order and their differences count.
 """
 
+from fencepost.order import OrderRules, Ties
 from fencepost.queries import StandingQuery
 from fencepost.reference import (
     FeedDelivery,
@@ -39,9 +40,13 @@ def in_force(*queries: StandingQuery) -> Registration:
 
 
 def ran(
-    *script: FeedDelivery | Registration, axes: tuple[str, ...] = ("x",), lateness: int = 0
+    *script: FeedDelivery | Registration,
+    axes: tuple[str, ...] = ("x",),
+    lateness: int = 0,
+    idle: int | None = None,
+    ties: Ties = "first",
 ) -> RunResult:
-    return run("grid", axes, script, lateness)
+    return run("grid", axes, script, OrderRules(ties, lateness, idle))
 
 
 def told(query: StandingQuery, *deliveries: FeedDelivery, **more) -> RunResult:

@@ -12,7 +12,15 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.queries import CROSSING, MATCH, QuerySet
-from fencepost.reference import Event, FeedDelivery, Match, Registration, RunResult, Transition
+from fencepost.reference import (
+    Event,
+    FeedDelivery,
+    Match,
+    Registration,
+    RunResult,
+    Sighting,
+    Transition,
+)
 from fencepost.tuples import TupleBatch
 
 COMPARED = ("events", "transitions", "rejected")
@@ -62,7 +70,16 @@ def batch_of(feed: str, axes: Sequence[str], deliveries: Sequence[FeedDelivery])
         np.array([seen.ts for _, seen in rows], np.int64),
         np.array([seen.values for _, seen in rows], np.float64).reshape(-1, len(axes)).T,
         np.array([n for n, _ in rows], np.int32),
+        sequence=sequence_of([seen for _, seen in rows]),
     )
+
+
+def sequence_of(rows: Sequence[Sighting]) -> pa.Array | None:
+    """The sequences of tuples, of one type; None where none has one."""
+    given = [seen.sequence for seen in rows]
+    if all(each is None for each in given):
+        return None
+    return pa.array(given, pa.string() if isinstance(given[0], str) else pa.int64())
 
 
 def query_set_of(feed: str, axes: Sequence[str], registration: Registration) -> QuerySet:
@@ -98,6 +115,7 @@ def event_row(row: dict[str, Any], axes: Sequence[str], first: int) -> Event:
         row["prev_ts"],
         None if row["prev_ts"] is None and set(before) == {None} else before,
         row["delivery"] + first,
+        row.get("place", 0),
     )
 
 
@@ -113,6 +131,8 @@ def transition_rows(transitions: pa.Table, first: int = 0) -> list[Transition]:
             row["from_ts"],
             row["to_ts"],
             row["delivery"] + first,
+            row.get("from_place", 0),
+            row.get("to_place", None if row["to_ts"] is None else 0),
         )
         for row in transitions.to_pylist()
     ]
@@ -127,6 +147,7 @@ def match_rows(matches: pa.Table, first: int = 0) -> list[Match]:
             row["stream_id"],
             row["ts"],
             row["delivery"] + first,
+            row.get("place", 0),
         )
         for row in matches.to_pylist()
     ]

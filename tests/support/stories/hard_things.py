@@ -201,12 +201,12 @@ def of_registration(story: Story) -> Iterator[str]:
     for number, item in enumerate(story.script):
         if isinstance(item, FeedDelivery):
             continue
-        so_far = run(FEED, story.axes, story.script[:number], story.lateness)
-        after = run(FEED, story.axes, story.script[: number + 1], story.lateness)
+        so_far = run(FEED, story.axes, story.script[:number], story.rules)
+        after = run(FEED, story.axes, story.script[: number + 1], story.rules)
         if so_far.pending != after.pending:
             yield "a pending crossing forgotten with its query"
         now = {query.id: query for query in item.queries}
-        heads = [values for _, values in so_far.heads.values()]
+        heads = [head.values for head in so_far.heads.values()]
         for id in now.keys() - present.keys():
             if id in past:
                 yield "a query that came back"
@@ -286,12 +286,12 @@ def next_event(rows: RunResult, told: Transition) -> Event | None:
 def watermarks(story: Story) -> Iterator[int | None]:
     """The watermark after each delivery."""
     for number in range(1, len(story.script) + 1):
-        yield run(FEED, story.axes, story.script[:number], story.lateness).watermark
+        yield run(FEED, story.axes, story.script[:number], story.rules).watermark
 
 
 def found_in(story: Story) -> set[str]:
     """Every hard thing that a story has."""
-    rows = run(FEED, story.axes, story.script, story.lateness)
+    rows = run(FEED, story.axes, story.script, story.rules)
     return {
         *of_the_script(story, rows),
         *of_order(story, rows),

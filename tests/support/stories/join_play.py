@@ -14,7 +14,7 @@ import pyarrow as pa
 from fencepost.joins.engine import JoinOutcome, step
 from fencepost.joins.index import LaneIndex
 from fencepost.joins.state import LaneState
-from fencepost.order import NEVER
+from fencepost.order import NEVER, OrderRules
 from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, BandJoins, JoinQuery, WindowJoins
 from fencepost.reference import (
     Change,
@@ -25,6 +25,7 @@ from fencepost.reference import (
     Sighting,
 )
 from fencepost.tuples import TupleBatch
+from tests.support.oracles.oracles import sequence_of
 from tests.support.stories.join_stories import FEEDS, Axes, JoinStory
 
 
@@ -47,12 +48,12 @@ def played(
     *,
     most: int | None = None,
     reloaded: bool = False,
-    later: tuple[int, tuple[int, int]] | None = None,
+    later: tuple[int, tuple[OrderRules, OrderRules]] | None = None,
 ) -> Played:
     """Play a story, a step ending before every cut and every registration; at None, everywhere.
 
-    Results are found `most` at a time. `later` is a delivery from which on another lateness is
-    allowed; it is a cut.
+    Results are found `most` at a time. `later` is a delivery from which on other rules hold;
+    it is a cut.
     """
     state = LaneState.empty(FEEDS, story.axes)
     rows = Played([], [], [], [0, 0], ([], []), [], state)
@@ -72,7 +73,7 @@ def played(
             its[0],
             sides,
             index,
-            lateness=story.lateness if later is None or number < later[0] else later[1],
+            rules=story.rules if later is None or number < later[0] else later[1],
             registry=registry,
             newly=np.array(at, np.int32),
             gone=its[1],
@@ -136,6 +137,7 @@ def batches(axes: Axes, run: Sequence[SideDelivery]) -> tuple[Any, Any]:
             np.array([seen.ts for _, seen, _ in rows], np.int64),
             values.reshape(-1, len(axes[side])).T,
             np.array([n for n, _, _ in rows], np.int32),
+            sequence=sequence_of([seen for _, seen, _ in rows]),
         )
         found.append(batch)
         gone.append(np.array([is_gone for _, _, is_gone in rows], np.bool_))
@@ -163,10 +165,12 @@ def gather(
             for side, own in zip(("left", "right"), axes, strict=True)
         )
         name = row["query_id"], row["query_version"]
-        rows.pairs.append(Pair(*name, row["ts"], left, right, row["delivery"] + first))
+        places = row["left_place"], row["right_place"]
+        rows.pairs.append(Pair(*name, row["ts"], left, right, row["delivery"] + first, *places))
     for row in changes.to_pylist():
         number = row["delivery"] + (first if row["delivery"] >= 0 else 0)
-        rows.changes.append(Change(*list(row.values())[:-1], number))  # type: ignore[call-arg]
+        place = row.pop("place")
+        rows.changes.append(Change(*list(row.values())[:-1], number, place))  # type: ignore[call-arg]
     for row in affected.to_pylist():
         side = FEEDS.index(row["feed"])
         where = row["delivery"] + first, row["ts"], side, row["stream_id"]
@@ -197,16 +201,12 @@ def told(state: LaneState) -> list[Any]:
     found = []
     for side in state.sides:
         heads = sorted(map(str, side.heads_table().to_pylist()))
-        names = side.waiting.names.to_pylist()
+        names, waits = side.waiting.names.to_pylist(), side.waiting
+        nth = np.zeros(0, np.int32) if waits.nth is None else waits.nth
+        columns = waits.stream, waits.ts, nth, waits.values.T.tolist(), side.waiting_gone
         waiting = sorted(
-            (names[s], int(ts), tuple(v), bool(g))
-            for s, ts, v, g in zip(
-                side.waiting.stream,
-                side.waiting.ts,
-                side.waiting.values.T.tolist(),
-                side.waiting_gone,
-                strict=True,
-            )
+            (names[s], int(ts), int(n), tuple(v), bool(g))
+            for s, ts, n, v, g in zip(*columns, strict=True)
         )
         found.append((heads, waiting, side.live_table().to_pylist(), side.accepted, side.watermark))
     return found

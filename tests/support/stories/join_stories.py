@@ -12,6 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from fencepost.order import OrderRules, Ties
 from fencepost.queries.joins import (
     BAND_JOIN,
     WINDOW_JOIN,
@@ -39,11 +40,28 @@ Item = SideDelivery | JoinRegistration
 
 @dataclass(frozen=True)
 class JoinStory:
-    """The arguments of `run_joins(story.axes, story.script, story.lateness)`."""
+    """The arguments of `run_joins(story.axes, story.script, story.rules)`."""
 
     axes: Axes
     script: tuple[Item, ...]
     lateness: tuple[int, int]
+    ties: Ties = "first"
+    idle: tuple[int | None, int | None] = (None, None)
+
+    @property
+    def rules(self) -> tuple[OrderRules, OrderRules]:
+        """How the tuples of both feeds are ordered and judged."""
+        return rules_of(self.lateness, self.ties, self.idle)
+
+
+def rules_of(
+    lateness: tuple[int, int] = (0, 0),
+    ties: Ties = "first",
+    idle: tuple[int | None, int | None] = (None, None),
+) -> tuple[OrderRules, OrderRules]:
+    """The rules of both feeds, the left one first."""
+    left, right = zip(lateness, idle, strict=True)
+    return OrderRules(ties, *left), OrderRules(ties, *right)
 
 
 def window_join(id: str, axes: Axes, **more: Any) -> JoinQuery:

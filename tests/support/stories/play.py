@@ -18,7 +18,7 @@ from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.matches import Matcher
 from fencepost.queries import MATCH, QuerySet
 from fencepost.reference import RunResult
-from fencepost.reference.order import Arrival, Sighting
+from fencepost.reference.order import Arrival, Head, Sighting
 from fencepost.reference.transitions import PendingEvent
 from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch
@@ -33,6 +33,8 @@ from tests.support.oracles.oracles import (
     transition_rows,
 )
 from tests.support.stories.strategies import FEED, Story
+
+KEY = ("query_id", "query_version", "stream_id")
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def _play(story: Story, way: Way) -> RunResult:
             batch,
             index,
             deliveries=len(epoch.deliveries),
-            lateness=story.lateness,
+            rules=story.rules,
             matcher=matcher,
             method=way.method,
             fast=way.fast,
@@ -143,17 +145,21 @@ def settle(rows: RunResult, state: FeedState) -> None:
     """Add what is left at the end."""
     heads, waiting, pending = state.heads, state.waiting, state.pending
     values = heads.values.T.tolist()
+    numbers = heads.sequences.to_pylist()
+    columns = heads.names.to_pylist(), heads.ts, values, heads.ts_place, numbers
     rows.heads = {
-        name: (int(ts), tuple(at))
-        for name, ts, at in zip(heads.names.to_pylist(), heads.ts, values, strict=True)
+        name: Head(int(ts), tuple(at), int(place), number)
+        for name, ts, at, place, number in zip(*columns, strict=True)
     }
     names = waiting.names.to_pylist()
+    numbers = [None] * len(waiting) if waiting.sequence is None else waiting.sequence.to_pylist()
+    of = waiting.stream, waiting.ts, waiting.values.T.tolist(), numbers
     rows.waiting = [
-        Arrival(int(ts), 0, 0, Sighting(names[s], int(ts), tuple(at)))
-        for s, ts, at in zip(waiting.stream, waiting.ts, waiting.values.T.tolist(), strict=True)
+        Arrival(int(ts), 0, 0, Sighting(names[s], int(ts), tuple(at), number))
+        for s, ts, at, number in zip(*of, strict=True)
     ]
     rows.pending = [
-        PendingEvent(r["query_id"], r["query_version"], r["stream_id"], r["type"], r["ts"])
+        PendingEvent(*(r[name] for name in (*KEY, "type", "ts", "place")))
         for r in pending.to_table(heads.names).to_pylist()
     ]
     rows.watermark = state.watermark

@@ -102,7 +102,7 @@ def rows_in_words(
         )
 
     def sighting(s: Sighting) -> Sighting:
-        return Sighting(stream(s.stream), s.ts, values(s.values))
+        return replace(s, stream=stream(s.stream), values=values(s.values))
 
     return replace(
         rows,
@@ -117,7 +117,10 @@ def rows_in_words(
         pending=[
             p._replace(query_id=query(p.query_id), stream=stream(p.stream)) for p in rows.pending
         ],
-        heads={stream(name): (ts, values(at)) for name, (ts, at) in rows.heads.items()},
+        heads={
+            stream(name): head._replace(values=values(head.values))
+            for name, head in rows.heads.items()
+        },
         waiting=[a._replace(sighting=sighting(a.sighting)) for a in rows.waiting],
     )
 

@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar
 from hypothesis import strategies as st
 
 from fencepost.errors import QueryFault
+from fencepost.order import OrderRules, Ties
 from fencepost.queries import CROSSING, MATCH, StandingQuery, parse_match, parse_where
 from fencepost.reference import FeedDelivery, Registration, Sighting
 
@@ -42,11 +43,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Story:
-    """The arguments of a run: `run(FEED, story.axes, story.script, story.lateness)`."""
+    """The arguments of a run: `run(FEED, story.axes, story.script, story.rules)`."""
 
     axes: tuple[str, ...]
     script: tuple[FeedDelivery | Registration, ...]
     lateness: int
+    ties: Ties = "first"
+    idle: int | None = None
+
+    @property
+    def rules(self) -> OrderRules:
+        """How its tuples are ordered and judged."""
+        return OrderRules(self.ties, self.lateness, self.idle)
 
 
 def standing_query(
