@@ -1,6 +1,6 @@
 """The tables of the lake, one declaration each: columns with comments, constraints, layout."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from schemas.arrivals import ARRIVALS
 from schemas.dismissals import DISMISSALS
@@ -10,12 +10,23 @@ from schemas.joins import band_changes, live_windows, pairs, set_members
 from schemas.logs import pending, reorder, stream_state
 from schemas.quarantine import QUARANTINE
 from schemas.queries import QUERIES
-from schemas.table import Column, Owner, Table
+from schemas.table import Column, FeedColumns, Feeds, Owner, Table, axes_only
 from schemas.tuples import tuples
 
-__all__ = ["FORMAT", "RESERVED", "Column", "Table", "all_tables", "logs_of", "written_by"]
+__all__ = [
+    "FORMAT",
+    "RESERVED",
+    "Column",
+    "FeedColumns",
+    "Feeds",
+    "Table",
+    "all_tables",
+    "axes_only",
+    "logs_of",
+    "written_by",
+]
 
-FORMAT = 5
+FORMAT = 6
 """The version of this layout; a lake of a newer one is refused.
 
 2   matches: the table, the column `tests` of `queries`, `matched` and `choice` of `epochs`
@@ -23,10 +34,12 @@ FORMAT = 5
     `deleted` in the tables of tuples
 4   dismissals: refused deliveries that somebody dismissed
 5   band_changes: the column `side`
+6   several tuples of a stream at one instant: their places in all tables of results and logs, and
+    sequences; payload; `declared` in `arrivals` and `epochs`; `streams_like` of `queries`
 """
 
 
-def all_tables(axes: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
+def all_tables(feeds: Feeds) -> dict[str, Table]:
     """Declare every table of a lake with these feeds, by name."""
     declared = (
         ARRIVALS,
@@ -34,17 +47,17 @@ def all_tables(axes: Mapping[str, tuple[str, ...]]) -> dict[str, Table]:
         QUERIES,
         QUARANTINE,
         EPOCHS,
-        stream_state(axes),
-        reorder(axes),
+        stream_state(feeds),
+        reorder(feeds),
         pending(),
-        events(axes),
+        events(feeds),
         transitions(),
         matches(),
-        pairs(axes),
+        pairs(feeds),
         band_changes(),
-        set_members(axes),
-        live_windows(axes),
-        *(tuples(feed, own) for feed, own in axes.items()),
+        set_members(feeds),
+        live_windows(feeds),
+        *(tuples(feed, own) for feed, own in feeds.items()),
     )
     return {table.name: table for table in declared}
 

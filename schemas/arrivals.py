@@ -40,6 +40,13 @@ ARRIVALS = Table(
         Column("registry_version", "long", "of a registry commit: its version", nullable=True),
         Column("reason", "string", "why it was refused, in a word", nullable=True),
         Column("detail", "string", "why it was refused, in words", nullable=True),
+        Column(
+            "declared",
+            "string",
+            "of a delivery: how it was read and is judged, as declared when it was planned, JSON; "
+            "null: not recorded, and of tuples of one instant the first counts",
+            nullable=True,
+        ),
     ),
     role="ledger",
     owner="lake",

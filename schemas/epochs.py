@@ -59,6 +59,12 @@ EPOCHS = Table(
             "of two feeds that are joined: the watermark of each after it",
             nullable=True,
         ),
+        Column(
+            "declared",
+            "string",
+            "by feed: how its deliveries were judged, JSON; null: not recorded",
+            nullable=True,
+        ),
     ),
     role="ledger",
     owner="lake",

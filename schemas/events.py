@@ -1,7 +1,7 @@
 """The results of a feed: crossings, what became of them, and matches."""
 
-from schemas.logs import EPOCH, FEED, Axes
-from schemas.table import Column, Table, axis_columns
+from schemas.logs import EPOCH, FEED
+from schemas.table import Column, Feeds, Table, axis_columns, payload_columns
 from schemas.tuples import ARRIVAL
 
 RAW = (
@@ -17,10 +17,14 @@ BY = tuple(column.name for column in WHO)
 TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
 """The types of transitions."""
 DAY = Column("day", "date", "the day of ts, UTC")
+PLACE = Column(
+    "place", "integer", "of the tuple among its stream's accepted ones of that ts; null: 0", True
+)
+"""Stands behind what a table had without it, like all columns that came later."""
 
 
-def events(axes: Axes) -> Table:
-    """Declare the crossings: at most one in force for a query version, stream and ts."""
+def events(feeds: Feeds) -> Table:
+    """Declare the crossings: at most one in force for a query version and a stream's tuple."""
     return Table(
         "events",
         "Crossings: a stream entered (I) or left (O) a query." + RAW,
@@ -29,16 +33,18 @@ def events(axes: Axes) -> Table:
             Column("type", "string", "I: entered, O: left"),
             *WHO,
             Column("ts", "timestamp", "time of the crossing tuple"),
-            *axis_columns(axes),
+            *axis_columns(feeds),
             Column("prev_ts", "timestamp", "of the tuple before; null for a first one", True),
-            *axis_columns(axes, "prev_"),
+            *axis_columns(feeds, "prev_"),
             ARRIVAL,
             *EPOCH,
             DAY,
+            PLACE,
+            *payload_columns(feeds),
         ),
         role="found",
         owner="feed",
-        key=(*BY, "ts"),
+        key=(*BY, "ts", "place"),
         partitioned_by=("feed", "day"),
         sorted_by=("query_id", "stream_id", "ts"),
         clustered_by=("query_id", "stream_id"),
@@ -61,10 +67,12 @@ def transitions() -> Table:
             ARRIVAL,
             *EPOCH,
             DAY,
+            Column("from_place", "integer", "of the first crossing at from_ts; null: 0", True),
+            Column("to_place", "integer", "of the one that answered it, at to_ts", True),
         ),
         role="found",
         owner="feed",
-        key=(*BY, "from_ts"),
+        key=(*BY, "from_ts", "from_place"),
         partitioned_by=("feed", "day"),
         sorted_by=("query_id", "stream_id", "ts"),
         clustered_by=("query_id", "stream_id"),
@@ -73,7 +81,7 @@ def transitions() -> Table:
 
 
 def matches() -> Table:
-    """Declare the matches: at most one in force for a query version, stream and ts."""
+    """Declare the matches: at most one in force for a query version and a stream's tuple."""
     return Table(
         "matches",
         "Matches: a tuple satisfied a query of the kind `match`." + RAW,
@@ -84,10 +92,11 @@ def matches() -> Table:
             ARRIVAL,
             *EPOCH,
             DAY,
+            PLACE,
         ),
         role="found",
         owner="feed",
-        key=(*BY, "ts"),
+        key=(*BY, "ts", "place"),
         partitioned_by=("feed", "day"),
         sorted_by=("query_id", "stream_id", "ts"),
         clustered_by=("query_id", "stream_id"),

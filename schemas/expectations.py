@@ -14,7 +14,6 @@ from sys import float_info
 from typing import Any, Literal
 
 from fencepost.lanes import sides_of
-from schemas.logs import Axes
 from schemas.quarantine import REASONS
 
 Kind = Literal["in_set", "between", "unique"]
@@ -77,7 +76,7 @@ _ANSWER = {
 }
 
 
-def contracts(lane: str, axes: Axes) -> dict[str, Contract]:
+def contracts(lane: str, axes: Mapping[str, tuple[str, ...]]) -> dict[str, Contract]:
     """Return the contracts of the tables that users of a lane read; `axes` are all feeds'."""
     sides = sides_of(lane)
     declared = _of_feed(lane, axes[lane]) if sides is None else _of_joins(*(axes[s] for s in sides))

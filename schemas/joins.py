@@ -1,8 +1,8 @@
 """The results of joins, and their state between epochs: windows, and members of the sets."""
 
-from schemas.events import DAY
-from schemas.logs import EPOCH, SNAPSHOT, STREAM, Axes
-from schemas.table import Column, Table, axis_columns
+from schemas.events import DAY, PLACE
+from schemas.logs import EPOCH, NTH, SEQUENCE, SNAPSHOT, STREAM, TS_PLACE
+from schemas.table import Column, Feeds, Table, axis_columns
 from schemas.tuples import ARRIVAL
 
 LANE = Column("lane", "string", "the ordered pair of feeds: left~right")
@@ -25,10 +25,10 @@ SIDE = Column(
     "what changed it: a tuple of the left or the right feed, or a registration; null: not recorded",
     nullable=True,
 )
-"""Stands last, where a table that was made without it gets it."""
+"""Stands behind the columns that a table had without it."""
 
 
-def pairs(axes: Axes) -> Table:
+def pairs(feeds: Feeds) -> Table:
     """Declare the pairs of window joins: in force, at most one a query version and two tuples."""
     return Table(
         "pairs",
@@ -39,17 +39,27 @@ def pairs(axes: Axes) -> Table:
             Column("ts", "timestamp", "of the tuple that was processed later"),
             Column("left_stream_id", "string", "the stream of the left feed"),
             Column("left_ts", "timestamp", "time of its tuple"),
-            *axis_columns(axes, "left_"),
+            *axis_columns(feeds, "left_"),
             Column("right_stream_id", "string", "the stream of the right feed"),
             Column("right_ts", "timestamp", "time of its tuple"),
-            *axis_columns(axes, "right_"),
+            *axis_columns(feeds, "right_"),
             ARRIVAL,
             *EPOCH,
             DAY,
+            Column("left_place", "integer", "place of the left tuple at left_ts; null: 0", True),
+            Column("right_place", "integer", "place of the right one at right_ts; null: 0", True),
         ),
         role="found",
         owner="join",
-        key=(*BY, "left_stream_id", "left_ts", "right_stream_id", "right_ts"),
+        key=(
+            *BY,
+            "left_stream_id",
+            "left_ts",
+            "left_place",
+            "right_stream_id",
+            "right_ts",
+            "right_place",
+        ),
         partitioned_by=("day",),  # delta-rs finds no file below a folder named left~right
         sorted_by=("query_id", "ts"),
         clustered_by=CLUSTERED,
@@ -75,10 +85,11 @@ def band_changes() -> Table:
             *EPOCH,
             DAY,
             SIDE,
+            PLACE,
         ),
         role="found",
         owner="join",
-        key=(*BY, "left_stream_id", "right_stream_id", "ts", "arrival"),
+        key=(*BY, "left_stream_id", "right_stream_id", "ts", "arrival", "place"),
         partitioned_by=("day",),
         sorted_by=("query_id", "ts"),
         clustered_by=CLUSTERED,
@@ -86,7 +97,7 @@ def band_changes() -> Table:
     )
 
 
-def set_members(axes: Axes) -> Table:
+def set_members(feeds: Feeds) -> Table:
     """Declare the log of each stream's last tuple: the dynamic sets of band joins."""
     return Table(
         "set_members",
@@ -96,10 +107,12 @@ def set_members(axes: Axes) -> Table:
             FEED,
             STREAM,
             Column("ts", "timestamp", "time of its last tuple"),
-            *axis_columns(axes),
+            *axis_columns(feeds),
             Column("member", "boolean", "false: its last tuple removed it from the sets"),
             *EPOCH,
             SNAPSHOT,
+            TS_PLACE,
+            SEQUENCE,
         ),
         role="log",
         owner="join",
@@ -108,7 +121,7 @@ def set_members(axes: Axes) -> Table:
     )
 
 
-def live_windows(axes: Axes) -> Table:
+def live_windows(feeds: Feeds) -> Table:
     """Declare the log of tuples that later ones may still be joined with."""
     return Table(
         "live_windows",
@@ -118,7 +131,7 @@ def live_windows(axes: Axes) -> Table:
             FEED,
             STREAM,
             Column("ts", "timestamp", "time of the tuple"),
-            *axis_columns(axes),
+            *axis_columns(feeds),
             Column(
                 "place",
                 "long",
@@ -129,9 +142,12 @@ def live_windows(axes: Axes) -> Table:
             Column("deleted", "boolean", "true: it removes its stream from the sets", True),
             *EPOCH,
             SNAPSHOT,
+            TS_PLACE,
+            NTH,
+            SEQUENCE,
         ),
         role="log",
         owner="join",
-        key=("feed", "stream_id", "ts"),
+        key=("feed", "stream_id", "ts", "ts_place", "nth"),
         sorted_by=("epoch",),
     )

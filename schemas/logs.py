@@ -4,9 +4,7 @@ The newest row of a key counts. A row belongs to an epoch, so the state as of an
 `snapshot` rows hold all of it at once, so that a reader need not go back to the beginning.
 """
 
-from collections.abc import Mapping
-
-from schemas.table import Column, Table, axis_columns
+from schemas.table import Column, Feeds, Table, axis_columns, payload_columns
 from schemas.tuples import BUCKET
 
 FEED = Column("feed", "string", "the feed, its lane")
@@ -19,10 +17,13 @@ SNAPSHOT = Column("snapshot", "boolean", "true: a row of the whole state as of t
 GONE = Column("gone", "boolean", "true: from this epoch on it is no more")
 RAW = " A raw log, with rows of unfinished or superseded epochs; see the views."
 
-Axes = Mapping[str, tuple[str, ...]]
+TS_PLACE = Column("ts_place", "integer", "its place among those of its ts; null: 0", True)
+NTH = Column("nth", "integer", "order of arrival among those of its ts that wait; null: 0", True)
+SEQUENCE = Column("sequence", "string", "its sequence as text; null: none was declared", True)
+"""These stand last, where tables that were made without them get them."""
 
 
-def stream_state(axes: Axes) -> Table:
+def stream_state(feeds: Feeds) -> Table:
     """Declare the log of each stream's last tuple and its place among the posts."""
     return Table(
         "stream_state",
@@ -31,12 +32,14 @@ def stream_state(axes: Axes) -> Table:
             FEED,
             STREAM,
             Column("ts", "timestamp", "time of its last tuple"),
-            *axis_columns(axes),
+            *axis_columns(feeds),
             Column("place", "array<integer>", "per axis: begins and ends at or below the value"),
             Column("index", "string", "the index that `place` belongs to, by fingerprint"),
             *EPOCH,
             SNAPSHOT,
             BUCKET,
+            TS_PLACE,
+            SEQUENCE,
         ),
         role="log",
         owner="feed",
@@ -46,7 +49,7 @@ def stream_state(axes: Axes) -> Table:
     )
 
 
-def reorder(axes: Axes) -> Table:
+def reorder(feeds: Feeds) -> Table:
     """Declare the log of tuples that wait for the watermark."""
     return Table(
         "reorder",
@@ -55,15 +58,18 @@ def reorder(axes: Axes) -> Table:
             FEED,
             STREAM,
             Column("ts", "timestamp", "time of the tuple"),
-            *axis_columns(axes),
+            *axis_columns(feeds),
             GONE,
             *EPOCH,
             SNAPSHOT,
             BUCKET,
+            NTH,
+            SEQUENCE,
+            *payload_columns(feeds),
         ),
         role="log",
         owner="feed",
-        key=("stream_id", "ts"),
+        key=("stream_id", "ts", "nth"),
         partitioned_by=("feed", "bucket"),
         sorted_by=("epoch",),
     )
@@ -85,6 +91,7 @@ def pending() -> Table:
             *EPOCH,
             SNAPSHOT,
             BUCKET,
+            Column("place", "integer", "of the tuple that crossed, at its ts; null: 0", True),
         ),
         role="log",
         owner="feed",

@@ -48,6 +48,12 @@ QUERIES = Table(
         Column("right_axis", "string", "the axis of the right feed likewise", nullable=True),
         Column("at_least", "double", "the least left - right; null: an open end", nullable=True),
         Column("at_most", "double", "the largest left - right; null: an open end", nullable=True),
+        Column(
+            "streams_like",
+            "array<string>",
+            "shell patterns of the streams it watches, beside `streams`; null: none",
+            nullable=True,
+        ),
     ),
     role="ledger",
     owner="lake",

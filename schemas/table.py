@@ -7,11 +7,23 @@ the declaration. Every time is UTC in microseconds, every value a finite double.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 import pyarrow as pa
 
 TIME = pa.timestamp("us", "UTC")
+
+PAYLOAD_KINDS: Mapping[str, str] = {
+    "text": "string",
+    "long": "long",
+    "double": "double",
+    "boolean": "boolean",
+    "timestamp": "timestamp",
+}
+"""By the kind that a feed declares a payload column of, the kind of the tables' columns."""
+
+PAYLOAD_PREFIX = "payload_"
+"""Begins the names of payload columns in the tables."""
 
 Role = Literal["tuples", "found", "log", "ledger", "mart"]
 """What a table is for: the tuples of one feed; what epochs found; what they remember; what was
@@ -91,17 +103,74 @@ class Table:
         return pa.schema([f for f in self.arrow if f.name not in self.partitioned_by])
 
 
-def axis_columns(axes: Mapping[str, tuple[str, ...]], prefix: str = "") -> tuple[Column, ...]:
+@dataclass(frozen=True)
+class FeedColumns:
+    """The columns that a feed declares, and that the lake's tables have because of it.
+
+    axes      what queries are about, in their order
+    payload   what travels along: name and kind of each, a kind of `PAYLOAD_KINDS`
+    sequence  long or string: its tuples are ordered by a sequence column; None: by file and row
+    """
+
+    axes: tuple[str, ...]
+    payload: tuple[tuple[str, str], ...] = ()
+    sequence: str | None = None
+
+    @property
+    def payload_columns(self) -> tuple[str, ...]:
+        """The names that its payload columns have in the tables."""
+        return tuple(PAYLOAD_PREFIX + name for name, _ in self.payload)
+
+    def as_json(self) -> dict[str, Any]:
+        """Encode it for a task."""
+        return {"axes": self.axes, "payload": self.payload, "sequence": self.sequence}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> "FeedColumns":
+        """Decode it."""
+        payload = tuple((name, kind) for name, kind in fields["payload"])
+        return cls(tuple(fields["axes"]), payload, fields["sequence"])
+
+
+Feeds = Mapping[str, FeedColumns]
+"""The columns of every feed of a lake, by the feed's name."""
+
+
+def axes_only(axes: Mapping[str, tuple[str, ...]]) -> dict[str, FeedColumns]:
+    """Give feeds that declare these axes and nothing besides."""
+    return {feed: FeedColumns(own) for feed, own in axes.items()}
+
+
+def axis_columns(feeds: Feeds, prefix: str = "") -> tuple[Column, ...]:
     """Declare the axes of all feeds, each name once; null where an event's feed has no such axis.
 
-    `axes` are those of every feed, by its name.
+    `feeds` are all of the lake's.
     """
     feeds_of: dict[str, list[str]] = {}
-    for feed, own in axes.items():
-        for axis in own:
+    for feed, own in feeds.items():
+        for axis in own.axes:
             feeds_of.setdefault(axis, []).append(feed)
     before = {"": "", "prev_": "the tuple before: "}.get(prefix, f"the {prefix[:-1]} tuple: ")
     return tuple(
         Column(prefix + axis, "double", f"{before}axis of {', '.join(feeds)}", nullable=True)
         for axis, feeds in feeds_of.items()
+    )
+
+
+def payload_columns(feeds: Feeds) -> tuple[Column, ...]:
+    """Declare the payload columns of feeds, each name once: null where a row's feed has none.
+
+    Last in a table, where one that was made before a feed declared them gets them.
+    """
+    kinds: dict[str, str] = {}
+    feeds_of: dict[str, list[str]] = {}
+    for feed, own in feeds.items():
+        for name, kind in own.payload:
+            kinds[name] = PAYLOAD_KINDS[kind]
+            feeds_of.setdefault(name, []).append(feed)
+    return tuple(
+        Column(
+            PAYLOAD_PREFIX + name, kinds[name], f"payload of {', '.join(of)}: {name}", nullable=True
+        )
+        for name, of in feeds_of.items()
     )

@@ -11,7 +11,7 @@ Law: only the newest runs of a table are stored; the page of a run is deleted wi
 import fcntl
 import json
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -23,7 +23,6 @@ from pipelines.checks.scope import CheckScope
 from pipelines.disk.atomic import replace_text
 from pipelines.project.settings import Settings
 from schemas.expectations import Contract, contracts
-from schemas.logs import Axes
 
 KEPT = 5
 """Runs of a table that stay."""
@@ -84,7 +83,7 @@ PAGE = "rows"
 class Site:
     """The site of a project's checks."""
 
-    def __init__(self, root: Path, axes: Axes) -> None:
+    def __init__(self, root: Path, axes: Mapping[str, tuple[str, ...]]) -> None:
         """Note its folder and the axes of the feeds; nothing is created yet."""
         self.root = root
         self._axes = axes

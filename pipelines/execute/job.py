@@ -26,7 +26,7 @@ from pipelines.planning.chain import EPOCHS, Chain, Epoch
 from pipelines.planning.deliveries import Delivery
 from pipelines.project.settings import Settings
 from pipelines.spark.runner import Runner
-from schemas import Table, logs_of, written_by
+from schemas import Feeds, Table, logs_of, written_by
 from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
 from schemas.table import Owner
@@ -47,13 +47,14 @@ class Task(Protocol):
 class Job(ABC):
     """What a group needs beside its plan.
 
+    columns     those of every feed
     before      the chain of epochs that it continues
     deliveries  those of the lane, by number
     slots       how many tasks run at once
     """
 
     store: Store
-    axes: Mapping[str, tuple[str, ...]]
+    columns: Feeds
     before: Chain
     group: tuple[Epoch, ...]
     deliveries: Mapping[int, Delivery]
@@ -239,7 +240,7 @@ class FeedJob(Job):
         return Share(
             root=str(self.store.root),
             feed=self.lane,
-            axes=self.axes,
+            columns=self.columns,
             lateness=self.lateness,
             all_buckets=self.store.buckets,
             buckets=buckets,

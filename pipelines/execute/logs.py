@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from fencepost.arrow import codes_of
 from fencepost.tuples import Bools, Int64s
 from pipelines.lake.data_files import DataFile
+from schemas.logs import NTH
 
 Era = tuple[int, int, int]
 """A generation, and the first and last epoch for which it is in force."""
@@ -77,7 +78,7 @@ def newest(rows: pa.Table, keys: Sequence[str]) -> pa.Table:
     if rows.num_rows and pc.min_max(rows["epoch"]).as_py() != _one(rows):
         code = np.zeros(rows.num_rows, np.int64)
         for key in keys:
-            mine = codes_of(rows[key])
+            mine = codes_of(rows[key].fill_null(0) if key == NTH.name else rows[key])
             code = code * (int(mine.max(initial=0)) + 1) + mine
         order = np.argsort(rows["epoch"].to_numpy(), kind="stable")
         _, back = np.unique(code[order][::-1], return_index=True)

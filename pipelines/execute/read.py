@@ -25,7 +25,7 @@ from pipelines.execute.share import Share
 from pipelines.execute.tuples import ORIGIN, RowOrder, Tuples
 from pipelines.lake.buckets import buckets_of
 from pipelines.lake.data_files import lost_file, open_verified
-from schemas import Table, all_tables
+from schemas import FeedColumns, Table, all_tables
 from schemas.tuples import DELETED
 
 
@@ -45,8 +45,8 @@ class Reads(Protocol):
         """The lake."""
 
     @property
-    def axes(self) -> Mapping[str, tuple[str, ...]]:
-        """Those of every feed."""
+    def columns(self) -> Mapping[str, FeedColumns]:
+        """Those that every feed declares."""
 
     @property
     def files(self) -> Mapping[str, tuple[str, ...]]:
@@ -78,7 +78,7 @@ class ShareRows:
 def read(share: Share, seconds: dict[str, float]) -> ShareRows:
     """Read all that a share needs from its files; note how long that took, and the sorting."""
     started = time.perf_counter()
-    tables = all_tables(share.axes)
+    tables = all_tables(share.columns)
     tuples = tuples_of(share, tables[share.feed])
     reorder = _log(share, tables["reorder"])
     pending = _log(share, tables["pending"])
@@ -105,7 +105,7 @@ def tuples_of(share: Reads, table: Table, *, marked: bool = False) -> pa.Table:
 
     `marked`: with the column `deleted`, which only joins need.
     """
-    columns = ["stream_id", "ts", *share.axes[table.name], *ORIGIN]
+    columns = ["stream_id", "ts", *share.columns[table.name].axes, *ORIGIN]
     columns += [DELETED.name] if marked else []
     wanted = pa.array([n for step in share.steps for n in step.arrivals], pa.int64())
     parts = []

@@ -17,6 +17,7 @@ import numpy as np
 from fencepost.order import NEVER
 from fencepost.tuples import Int64s
 from pipelines.execute.logs import AsOf
+from schemas import FeedColumns, Feeds
 
 if TYPE_CHECKING:  # only tasks need the engine
     from fencepost.engine import FeedOutcome
@@ -51,7 +52,7 @@ class FeedStep:
 class Share:
     """A task. `buckets` are its shares; None: all of them.
 
-    axes      those of every feed, by name: the columns of the tables
+    columns   those of every feed, by name: the columns of the tables
     paths     by arrival: the names of its files, for the quarantine
     files     by table: the data files to read
     unordered the deliveries whose rows are unordered
@@ -59,7 +60,7 @@ class Share:
 
     root: str
     feed: str
-    axes: Mapping[str, tuple[str, ...]]
+    columns: Feeds
     lateness: int
     all_buckets: int
     buckets: tuple[int, ...] | None
@@ -71,9 +72,15 @@ class Share:
     snapshot: bool
     unordered: tuple[int, ...] = ()
 
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of every feed."""
+        return {feed: own.axes for feed, own in self.columns.items()}
+
     def to_json(self) -> str:
         """Encode it as one line of JSON."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        fields["columns"] = {feed: own.as_json() for feed, own in self.columns.items()}
         fields["steps"] = [vars(step) for step in self.steps]
         fields["as_of"] = self.as_of.as_json()
         return json.dumps(fields, separators=(",", ":"))
@@ -82,7 +89,7 @@ class Share:
     def from_json(cls, line: str) -> "Share":
         """Decode the line."""
         fields = json.loads(line)
-        fields["axes"] = {feed: tuple(axes) for feed, axes in fields["axes"].items()}
+        fields["columns"] = columns_of(fields["columns"])
         fields["buckets"] = None if fields["buckets"] is None else tuple(fields["buckets"])
         fields["steps"] = tuple(
             FeedStep(
@@ -100,6 +107,11 @@ class Share:
         fields["files"] = {name: tuple(paths) for name, paths in fields["files"].items()}
         fields["as_of"] = AsOf.from_json(fields["as_of"])
         return cls(**fields)
+
+
+def columns_of(fields: Mapping[str, Any]) -> dict[str, FeedColumns]:
+    """Decode the columns of every feed."""
+    return {feed: FeedColumns.from_json(own) for feed, own in fields.items()}
 
 
 @dataclass(frozen=True)

@@ -97,7 +97,7 @@ def _all_rows(spark: "SparkSession", share: Share) -> "DataFrame":
     """
     from pyspark.sql import functions as sql
 
-    tables = all_tables(share.axes)
+    tables = all_tables(share.columns)
     numbers = [n for step in share.steps for n in step.arrivals]
     near = sql.col("arrival").between(min(numbers), max(numbers))
     tuples = _table(spark, share, tables[share.feed]).where(near & sql.col("arrival").isin(numbers))
@@ -154,7 +154,7 @@ def _work(line: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 
 def _rows(share: Share, batches: list[pa.RecordBatch], seconds: dict[str, float]) -> ShareRows:
-    tables = all_tables(share.axes)
+    tables = all_tables(share.columns)
     columns = [*_shared(share), *ORIGIN]
     together = pa.Table.from_batches(batches) if batches else empty(tables[share.feed], columns)
     logs = {

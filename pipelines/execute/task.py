@@ -6,7 +6,7 @@ again gives the same rows.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,18 +23,24 @@ from fencepost.matches.matcher import Matcher
 from fencepost.order import OrderRules
 from fencepost.queries import QuerySet
 from fencepost.transitions import Pending
-from fencepost.tuples import TupleBatch
+from fencepost.tuples import Bools, TupleBatch
 from pipelines.execute import write as outputs
 from pipelines.execute.read import ShareRows, read
 from pipelines.execute.share import Choice, FeedStep, Share, TaskResult, choice_of
 from pipelines.lake.data_files import write_files
 from pipelines.registry.cache import load_queries
-from schemas import all_tables
+from schemas import Feeds, all_tables
 from schemas.epochs import COUNTS
+from schemas.logs import SEQUENCE
+from schemas.table import PAYLOAD_PREFIX
 
 NOT_HASHED = ("place", "index", "bucket", "side")
 """What depends on how the work was shared out, and what an older Fencepost did not write, though
 the other columns say it: so the same rows have the same hash."""
+
+PLACES = ("place", "from_place", "to_place", "left_place", "right_place", "ts_place", "nth")
+"""Where tuples stand among those of their ts. Where all are 0 a row is hashed as up to format 5,
+which had one tuple an instant: so what that began is finished."""
 
 HASHED_DETAILS = {
     "duplicate": "the stream has this tuple already: the same ts and the same values",
@@ -77,10 +83,10 @@ def evaluate(share: Share, rows: ShareRows, seconds: dict[str, float]) -> TaskRe
 class ShareFiles:
     """The data files of a share: by table, written as their rows arrive."""
 
-    def __init__(self, root: Path, axes: Mapping[str, tuple[str, ...]]) -> None:
-        """Write below a lake; `axes` are by feed, of all feeds."""
+    def __init__(self, root: Path, columns: Feeds) -> None:
+        """Write below a lake; `columns` are those of all its feeds."""
         self.root = root
-        self.declared = all_tables(axes)
+        self.declared = all_tables(columns)
         self.files: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self.rows: dict[str, int] = defaultdict(int)
         self.hashes: dict[str, int] = defaultdict(int)
@@ -102,7 +108,32 @@ def rows_hash(rows: pa.Table) -> int:
         code = pc.index_in(rows["reason"], value_set=pa.array(list(HASHED_DETAILS)))
         details = pa.array(list(HASHED_DETAILS.values())).take(code)
         rows = rows.set_column(rows.column_names.index("detail"), "detail", details)
-    return content_hash(rows, NOT_HASHED)
+    later = [field.name for field in rows.schema if _came_later(field)]
+    plain = _are_plain(rows.select(later))
+    if plain.all():
+        return content_hash(rows, (*NOT_HASHED, *later))
+    never = tuple(name for name in NOT_HASHED if name not in later)
+    old, new = rows.filter(pa.array(plain)), rows.filter(pa.array(~plain))
+    return added(content_hash(old, (*never, *later)), content_hash(new, never))
+
+
+def _came_later(field: pa.Field) -> bool:
+    """Say whether a column came with format 6; the place of an index or a window is another."""
+    place = field.name in PLACES and field.type == pa.int32()
+    return bool(place or field.name == SEQUENCE.name or field.name.startswith(PAYLOAD_PREFIX))
+
+
+def _are_plain(later: pa.Table) -> Bools:
+    """Say of each row whether it has nothing that an older format had no column for."""
+    plain = np.ones(later.num_rows, np.bool_)
+    for field, column in zip(later.schema, later.columns, strict=True):
+        if column.null_count == len(column):
+            continue
+        if field.name in PLACES:
+            plain &= column.fill_null(0).to_numpy() == 0
+        else:
+            plain &= column.is_null().to_numpy()
+    return plain
 
 
 class _ShareRun:
@@ -111,7 +142,7 @@ class _ShareRun:
     def __init__(self, share: Share, rows: ShareRows) -> None:
         self.share = share
         self.tuples = rows.tuples
-        self.files = ShareFiles(Path(share.root), share.axes)
+        self.files = ShareFiles(Path(share.root), share.columns)
         self.writer = outputs.FeedWriter(share, self.files.write)
         self.counts: dict[int, dict[str, int]] = {}
         self.choices: dict[int, Choice] = {}

@@ -24,7 +24,7 @@ from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
 from pipelines.execute.share import FeedStep, Share
 from pipelines.execute.tuples import Tuples
 from pipelines.lake.buckets import MIXED, buckets_of
-from schemas import Table, all_tables
+from schemas import Feeds, Table, all_tables
 
 FEW = 200_000
 """So many rows of a log may stand in one file of all buckets."""
@@ -51,13 +51,13 @@ class TableWriter:
     def __init__(
         self,
         lane: str,
-        axes: Mapping[str, tuple[str, ...]],
+        columns: Feeds,
         all_buckets: int,
         write: Callable[[str, pa.Table], None],
     ) -> None:
-        """Begin with nothing; `axes` are those of every feed."""
+        """Begin with nothing; `columns` are those of every feed."""
         self.lane = lane
-        self.declared = all_tables(axes)
+        self.declared = all_tables(columns)
         self._all_buckets = all_buckets
         self._write = write
         self._parts: dict[str, list[pa.Table]] = {}
@@ -159,7 +159,7 @@ class FeedWriter(TableWriter):
 
     def __init__(self, share: Share, write: Callable[[str, pa.Table], None]) -> None:
         """Begin without rows, for the streams of a share."""
-        super().__init__(share.feed, share.axes, share.all_buckets, write)
+        super().__init__(share.feed, share.columns, share.all_buckets, write)
         self.share = share
 
     def add(

@@ -101,7 +101,7 @@ class _UnitWriter:
 
     def __init__(self, unit: ReadUnit) -> None:
         self.unit = unit
-        self.table = tuples(unit.feed.name, unit.feed.axes)
+        self.table = tuples(unit.feed.name, unit.feed.in_tables)
         root = Path(unit.root)
         self.tuples = TupleFiles(root / self.table.name, self.table, unit.buckets)
         self.aside = GrowingFile(root / QUARANTINE.name, QUARANTINE, {"feed": unit.feed.name})

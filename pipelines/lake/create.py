@@ -51,14 +51,14 @@ def make_table(folder: Path, table: Table) -> str:
 def refuse_other_axes(delta: DeltaTable, table: Table) -> None:
     """Refuse a feed whose axes are not those of its table: boxes depend on their order.
 
-    Columns that came with a later format may be missing: `add_columns` puts them last.
+    What stands behind the axes may be missing, or be declared no more: `add_columns` puts it last.
     """
     if table.role != "tuples":
         return
     has = [field.name for field in delta.schema().fields]
-    declared = [c.name for c in table.columns if c.name in has or not c.nullable]
-    if has != declared:
-        of_lake, named = (_axes_among(names) for names in (has, declared))
+    declared = [column.name for column in table.columns]
+    of_lake, named = (_axes_among(names) for names in (has, declared))
+    if of_lake != named:
         raise LakeError(
             f"the feed '{table.name}' is declared with the axes {named}, and this lake was created "
             f"with {of_lake}. Its queries and tuples are stored by them: restore the declaration, "
@@ -72,7 +72,15 @@ def _axes_among(names: Sequence[str]) -> str:
 
 def add_columns(delta: DeltaTable, table: Table) -> None:
     """Add the columns that a table has not yet: of new feeds, of a new format; all nullable."""
-    has = {field.name for field in delta.schema().fields}
+    has = {field.name: field.type for field in delta.schema().fields}
+    for column in table.columns:
+        kind = _field(column).type
+        if column.name in has and has[column.name] != kind:
+            raise LakeError(
+                f"the column {column.name} of the table '{table.name}' has the type "
+                f"{has[column.name].type}, and is declared as {column.kind}. What the lake holds "
+                "cannot change its type: restore the declaration, or name the column otherwise"
+            )
     fresh = [column for column in table.columns if column.name not in has]
     if not fresh:
         return

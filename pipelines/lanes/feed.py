@@ -45,7 +45,7 @@ class FeedLane(Lane):
         versions = {epoch.registry_version for epoch in group}
         return FeedJob(
             store,
-            self.settings.axes,
+            self.settings.columns,
             chain.upto(group[0].epoch - 1),
             tuple(group),
             arrivals.by_number,

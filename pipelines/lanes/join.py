@@ -40,7 +40,7 @@ class JoinLane(Lane):
         versions = {epoch.registry_version for epoch in group}
         return JoinJob(
             store,
-            self.settings.axes,
+            self.settings.columns,
             before,
             tuple(group),
             arrivals.by_number,

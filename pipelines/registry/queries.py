@@ -105,6 +105,7 @@ def _rows_of_watching(queries: Sequence[StandingQuery]) -> pa.Table:
         "hi": pa.ListArray.from_arrays(offsets, pa.array(ends[:, 1])),
         "tests": pa.array([_tests_of(q) for q in queries], pa.list_(pa.int32())),
         "tags": pa.array([q.tags or None for q in queries], pa.list_(pa.string())),
+        "streams_like": pa.nulls(len(queries), pa.list_(pa.string())),
     }
     for field in DEFINITION:
         if field.name in OF_JOINS:
@@ -128,7 +129,7 @@ def rows_of_joins(queries: Sequence[JoinQuery]) -> pa.Table:
         "window_count": (q.last for q in queries),
         "at_least": (None if q.low == -inf else q.low for q in queries),
         "at_most": (None if q.high == inf else q.high for q in queries),
-        **{name: repeat(None, n) for name in ("tests", "streams", "within")},
+        **{name: repeat(None, n) for name in ("tests", "streams", "streams_like", "within")},
     }
     for name in DEFINITION.names:
         columns.setdefault(name, map(attrgetter(name), queries))

@@ -31,6 +31,8 @@ HASHED = re.compile(r"('kind': 'registry'.*)'content': '\w+'")
 """The hash of a registration is over all columns, and there were fewer."""
 DETAIL = re.compile(r"('reason': '(?:late|duplicate|conflict)', 'detail': )('[^']*'|\"[^\"]*\")")
 """Words for people; they may be put better in a newer version."""
+PLACE = re.compile(r"'((?:\w+_)?place|nth)': None")
+"""Not written before format 6: each tuple was the only one of its instant, 0."""
 SIDE = re.compile(r"'side': (None|'\w+')")
 """Not written before format 5; what it says, arrival and lane say too."""
 
@@ -76,7 +78,7 @@ def comparable(folder: Path) -> Tables:
     """Give all rows, without what older versions could not write."""
 
     def as_today(row: str) -> str:
-        row = DETAIL.sub(r"\1", row)
+        row = PLACE.sub(r"'\1': 0", DETAIL.sub(r"\1", row))
         return SIDE.sub("", HASHED.sub(r"\1", NOT_COUNTED.sub(r"'\1': 0", row)))
 
     return {name: sorted(map(as_today, rows)) for name, rows in rows_of(folder).items()}

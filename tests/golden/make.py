@@ -5,7 +5,7 @@
 
 writes `format-1.tar.xz` with two projects: `whole`, and `cut-off`, whose last run was killed
 between the commits of two tables. It only gives commands, as a user would. Format 2 was made by
-e2fe708, 3 by 45b94a9, 4 by 50ff5c6.
+e2fe708, 3 by 45b94a9, 4 by 50ff5c6, 5 by 1960fe5.
 """
 
 import os
@@ -20,8 +20,8 @@ from tests.golden import story
 
 CUT_OFF_AT = "epochs.transitions:1"
 KILLED = -9
-MAIN = "from pipelines.cli import main; main()"
-"""Where the command stood up to format 4."""
+MAIN = "from pipelines.cli.app import main; main()"
+"""Where the command stands since format 5; up to 4 it was `pipelines.cli`."""
 LEFT_OUT = ("/lake/_cache", "/lake/_lock", "/lake/_waiting")
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 Rules = dict[str, dict[str, Any]]
 
-FORMATS = (1, 2, 3, 4)
+FORMATS = (1, 2, 3, 4, 5)
 NOW = 1_767_916_800  # 2026-01-09, the files' time
 TOML = """\
 [lake]

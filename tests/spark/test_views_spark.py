@@ -17,7 +17,7 @@ from pipelines.project.settings import Feed, Settings
 from pipelines.serve.views import statements, views
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.serve.views.spark import from_spark, refuse_writing, spark_session_views
-from schemas import all_tables
+from schemas import all_tables, axes_only
 from tests.support.lakes.ledger import AXES, Ledger, at
 from tests.support.stories.histories import FEED, histories, laid_out
 
@@ -137,7 +137,7 @@ def test_words_of_sql_and_feeds_not_yet_in_the_lake_are_no_trouble(spark, tmp_pa
     ledger = Ledger({"select": ("order", "group")})
     ledger.add("select", stream_id="s", order=1.5, arrival=ledger.arrive("select"))
     ledger.written(tmp_path / "lake")
-    spark_session_views(spark, tmp_path / "lake", all_tables({**ledger.axes, **AXES}))
+    spark_session_views(spark, tmp_path / "lake", all_tables(axes_only({**ledger.axes, **AXES})))
     assert spark.sql("SELECT t.order FROM `select` t").collect() == [(1.5,)]
     assert spark.sql("SELECT count(*) FROM locations").collect() == [(0,)]
     assert spark.sql("SELECT price FROM events").collect() == []

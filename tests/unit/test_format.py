@@ -27,7 +27,7 @@ from pipelines.registry.queries import standing
 from pipelines.runs.watch import Watch
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
-from schemas import FORMAT, Table, all_tables
+from schemas import FORMAT, FeedColumns, Table, all_tables, axes_only
 from schemas.epochs import COUNTS
 from tests.support.commands.commands import fencepost
 from tests.support.commands.files import written
@@ -52,6 +52,21 @@ ADDED: dict[int, dict[str, set[str]]] = {
         "locations": {"deleted"},
     },
     5: {"band_changes": {"side"}},
+    6: {
+        "arrivals": {"declared"},
+        "epochs": {"declared"},
+        "queries": {"streams_like"},
+        "stream_state": {"ts_place", "sequence"},
+        "reorder": {"nth", "sequence"},
+        "pending": {"place"},
+        "events": {"place"},
+        "transitions": {"from_place", "to_place"},
+        "matches": {"place"},
+        "pairs": {"left_place", "right_place"},
+        "band_changes": {"place"},
+        "set_members": {"ts_place", "sequence"},
+        "live_windows": {"ts_place", "nth", "sequence"},
+    },
 }
 """Columns that each format added to tables that were there."""
 
@@ -60,6 +75,7 @@ MADE = {
     3: ("pairs", "band_changes", "live_windows", "set_members"),
     4: ("dismissals",),
     5: (),
+    6: (),
 }
 """Tables that each format added."""
 
@@ -92,7 +108,7 @@ READERS = [
 
 def tables_of(older: int) -> dict[str, Table]:
     """The tables as a format had them."""
-    tables = all_tables(AXES)
+    tables = all_tables(axes_only(AXES))
     for later in range(FORMAT, older, -1):
         for name, added in ADDED.get(later, {}).items():
             kept = tuple(c for c in tables[name].columns if c.name not in added)
@@ -135,7 +151,7 @@ def old(tmp_path):
     return lake_of(tmp_path, 1)
 
 
-@pytest.mark.parametrize("older", [1, 2, 3, 4])
+@pytest.mark.parametrize("older", [1, 2, 3, 4, 5])
 @pytest.mark.fault(31)
 def test_an_upgraded_lake_joins_what_it_held_with_what_comes(older, tmp_path):
     root = lake_of(tmp_path, older)
@@ -175,7 +191,7 @@ def test_an_upgraded_lake_joins_what_it_held_with_what_comes(older, tmp_path):
 
 @pytest.mark.fault(31)
 def test_a_lake_of_format_1_gets_what_it_lacks_and_keeps_its_rows(old):
-    store = Store.open(old, all_tables(AXES))
+    store = Store.open(old, all_tables(axes_only(AXES)))
     assert Note.read(old).format == FORMAT
     assert "matches" in Note.read(old).ids
     (row,) = standing(store).to_pylist()
@@ -189,7 +205,7 @@ def test_a_lake_of_format_1_gets_what_it_lacks_and_keeps_its_rows(old):
 
 @pytest.mark.fault(31)
 def test_an_upgraded_lake_takes_matches_beside_the_crossings_it_had(old):
-    Store.open(old, all_tables(AXES))
+    Store.open(old, all_tables(axes_only(AXES)))
     lake = Lake(old)
     assert said(lake.put(query("m", kind="match", where="price > volume"))) == {"added": 1}
     assert lake.set().ids.to_pylist() == ["q"]
@@ -197,7 +213,7 @@ def test_an_upgraded_lake_takes_matches_beside_the_crossings_it_had(old):
 
 
 def test_who_only_reads_a_lake_of_format_1_leaves_it_so(old):
-    with duckdb_session(old, all_tables(AXES)) as session:
+    with duckdb_session(old, all_tables(axes_only(AXES))) as session:
         assert session.execute("SELECT count(*) FROM raw_matches").fetchone() == (0,)
         assert session.execute("SELECT id, tests FROM raw_queries").fetchall() == [("q", None)]
         assert session.execute("SELECT matched FROM raw_epochs").fetchall() == [(None,)]
@@ -293,10 +309,10 @@ def test_of_writers_at_once_one_upgrades_and_the_others_find_it_done(settings):
 
 @pytest.mark.fault(31)
 def test_a_lake_cut_off_in_its_upgrade_is_upgraded_by_the_next_who_opens_it(old):
-    partly = all_tables(AXES) | {"epochs": tables_of(1)["epochs"]}
+    partly = all_tables(axes_only(AXES)) | {"epochs": tables_of(1)["epochs"]}
     Store.open(old, partly)
     Note(1, 4, Note.read(old).ids).write(old)
-    store = Store.open(old, all_tables(AXES))
+    store = Store.open(old, all_tables(axes_only(AXES)))
     assert store.rows("epochs")["matched"].to_pylist() == [None]
     assert Note.read(old).format == FORMAT
 
@@ -305,4 +321,38 @@ def test_a_lake_cut_off_in_its_upgrade_is_upgraded_by_the_next_who_opens_it(old)
 def test_a_lake_of_a_newer_format_is_refused_in_words(old):
     Note(FORMAT + 1, 4, Note.read(old).ids).write(old)
     with pytest.raises(LakeError, match=f"format {FORMAT + 1}, this Fencepost knows up to"):
-        Store.open(old, all_tables(AXES))
+        Store.open(old, all_tables(axes_only(AXES)))
+
+
+def test_a_feed_that_declares_more_gets_its_columns_behind_those_its_tables_have(tmp_path):
+    root, axes = tmp_path / "lake", ("price",)
+    Store.create(root, all_tables({"ticks": FeedColumns(axes)}), buckets=4)
+    declared = FeedColumns(axes, (("trip", "text"), ("size", "long")), "long")
+    store = Store.open(root, all_tables({"ticks": declared}))
+    turned = replace(declared, payload=declared.payload[::-1])
+    Store.open(root, all_tables({"ticks": turned}))
+    Store.open(root, all_tables({"ticks": FeedColumns(axes)}))
+    for name in ("ticks", "events", "reorder"):
+        has = [field.name for field in store.delta(name).schema().fields]
+        assert has[-2:] == ["payload_trip", "payload_size"]
+    assert "sequence" in [field.name for field in store.delta("ticks").schema().fields]
+
+
+def test_a_column_that_is_declared_of_another_kind_is_refused_in_words(tmp_path):
+    root, axes = tmp_path / "lake", ("price",)
+    tables = all_tables({"ticks": FeedColumns(axes, (("size", "long"),), "long")})
+    Store.create(root, tables, buckets=4)
+    for other in (FeedColumns(axes, (("size", "text"),), "long"), FeedColumns(axes, (), "string")):
+        with pytest.raises(LakeError, match="has the type long, and is declared as string"):
+            Store.open(root, all_tables({"ticks": other}))
+
+
+def test_the_tables_have_what_a_feed_declares_to_travel_along(settings):
+    declared = 'payload = {trip = "text", size = "long"}\nsequence_column = "seq"\n'
+    toml = TOML.replace('axes = ["price", "volume"]\n', f'axes = ["price", "volume"]\n{declared}')
+    again = load(written(settings.root.parent, "fencepost.toml", toml))
+    own = again.feeds["ticks"].in_tables
+    assert own == FeedColumns(("price", "volume"), (("trip", "text"), ("size", "long")), "long")
+    store = Store.open(again.root, again.tables)
+    rows = store.rows("ticks").select(["sequence", "payload_trip", "payload_size"])
+    assert rows.to_pylist() == [dict.fromkeys(rows.column_names)] * TUPLES

@@ -8,10 +8,10 @@ import pytest
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.project.settings import load
-from schemas import all_tables
+from schemas import all_tables, axes_only
 from tests.faults import story
 
-TABLES = all_tables({"ticks": ("price",)})
+TABLES = all_tables(axes_only({"ticks": ("price",)}))
 EVIDENCE = Evidence("test", "p", "ticks", 1, 1, 0, 1, 0)
 ROW = {
     "feed": "ticks",

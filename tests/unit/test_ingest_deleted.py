@@ -19,7 +19,7 @@ from pipelines.ingest import units, write
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.project.settings import Feed
-from schemas import all_tables
+from schemas import all_tables, axes_only
 from tests.support.crashes import Killed, killed_at
 from tests.support.lakes.landing_place import AT, T0, Place, as_json_lines
 
@@ -56,7 +56,7 @@ def share(place: Place, *buckets: int) -> Share:
     return Share(
         root=str(place.settings.root),
         feed="quotes",
-        axes=AXES,
+        columns=axes_only(AXES),
         lateness=0,
         all_buckets=place.store.buckets,
         buckets=buckets or None,
@@ -264,7 +264,7 @@ def test_versions_of_a_table_that_never_had_the_column_are_refused(delta):
 
 
 def test_a_table_made_without_marks_gets_them_last_and_keeps_its_rows(tmp_path):
-    tables = all_tables(AXES)
+    tables = all_tables(axes_only(AXES))
     quotes = tables["quotes"]
     kept = tuple(column for column in quotes.columns if column.name != "deleted")
     root = tmp_path / "lake"
@@ -284,4 +284,4 @@ def test_a_table_made_without_marks_gets_them_last_and_keeps_its_rows(tmp_path):
     marks = {row["line"]: row["deleted"] for row in store.rows("quotes").to_pylist()}
     assert marks == {1: None, 2: True}
     with pytest.raises(LakeError, match="is declared with the axes price, size, and this lake"):
-        Store.open(root, all_tables({"quotes": ("price", "size")}))
+        Store.open(root, all_tables(axes_only({"quotes": ("price", "size")})))

@@ -9,9 +9,9 @@ from pipelines.cli.commands.doctor import lake_lines
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.spark.environment.diagnosis import Mark
-from schemas import all_tables
+from schemas import all_tables, axes_only
 
-TABLES = all_tables({"ticks": ("price",)})
+TABLES = all_tables(axes_only({"ticks": ("price",)}))
 ROW = {"feed": "ticks", "arrival": 1, "file": 0, "path": "a.csv", "line": 2, "reason": "malformed"}
 ROW |= {"detail": "", "raw": ""}
 

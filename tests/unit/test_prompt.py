@@ -14,9 +14,9 @@ from pipelines.cli.prompt.statements import is_blank, is_whole, split
 from pipelines.cli.prompt.suggestions import suggestions
 from pipelines.project.settings import Settings
 from pipelines.serve.views import relations
-from schemas import all_tables
+from schemas import all_tables, axes_only
 
-TABLES = all_tables({"ticks": ("price", "volume"), "locations": ("x", "y")})
+TABLES = all_tables(axes_only({"ticks": ("price", "volume"), "locations": ("x", "y")}))
 COMMANDS = {".describe": relations(TABLES), ".format": ("table", "lines"), ".help": ()}
 
 

@@ -23,9 +23,9 @@ from pipelines.lake.data_files import GrowingFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.spark.runner import HereRunner, Work
-from schemas import Table, all_tables
+from schemas import Table, all_tables, axes_only
 
-TABLES = all_tables({"ticks": ("price",)})
+TABLES = all_tables(axes_only({"ticks": ("price",)}))
 FULL = "No space left on device"
 
 

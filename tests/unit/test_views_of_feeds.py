@@ -12,7 +12,7 @@ from pipelines.project.settings.loading import understood
 from pipelines.serve.views import views
 from pipelines.serve.views.duckdb import duckdb_session, from_duckdb
 from pipelines.serve.views.of_feeds import EACH, named_in
-from schemas import all_tables
+from schemas import all_tables, axes_only
 from tests.support.lakes.ledger import Ledger, at
 
 AXES = {"ticks": ("price", "volume"), "vans": ("x", "y", "price")}
@@ -57,7 +57,7 @@ def lake(tmp_path: Path) -> Path:
 
 
 def test_a_feeds_view_has_its_rows_and_no_axis_of_another(lake: Path) -> None:
-    tables = all_tables(AXES)
+    tables = all_tables(axes_only(AXES))
     session = duckdb_session(lake, tables, "SHOW TABLES")
     for feed, axes in AXES.items():
         others = {axis for other in AXES.values() for axis in other} - {*axes}
@@ -91,7 +91,7 @@ def test_a_statement_finds_the_views_that_it_names(lake: Path) -> None:
 
 
 def test_a_session_makes_none_that_is_not_asked_for(lake: Path) -> None:
-    session = duckdb_session(lake, all_tables(AXES), "select * from events")
+    session = duckdb_session(lake, all_tables(axes_only(AXES)), "select * from events")
     names = {name for (name,) in session.execute("SHOW TABLES").fetchall()}
     session.close()
     assert "events" in names
@@ -99,7 +99,7 @@ def test_a_session_makes_none_that_is_not_asked_for(lake: Path) -> None:
 
 
 def test_where_a_feed_has_the_name_it_is_the_feeds() -> None:
-    tables = all_tables({"ticks": ("price",), "ticks_events": ("price",)})
+    tables = all_tables(axes_only({"ticks": ("price",), "ticks_events": ("price",)}))
     names = [view.name for view in views(tables)]
     assert names.count("ticks_events") == 1
     assert {"ticks_matches", "ticks_events_events"} <= {*names}
@@ -108,6 +108,6 @@ def test_where_a_feed_has_the_name_it_is_the_feeds() -> None:
 
 
 def test_the_names_in_a_statement_are_whole_words() -> None:
-    declared = views(all_tables(AXES))
+    declared = views(all_tables(axes_only(AXES)))
     named = [view.name for view in named_in("from my_ticks_events, vans_matches", declared)]
     assert named == ["vans_matches"]

@@ -111,7 +111,7 @@ class JoinJob(Job):
             root=str(self.store.root),
             lane=self.lane,
             feeds=(left, right),
-            axes=self.axes,
+            columns=self.columns,
             lateness=(self.lateness[left], self.lateness[right]),
             watermarks=(self.marks[left], self.marks[right]),
             steps=steps,

@@ -54,7 +54,7 @@ class JoinShareRows:
 def read(share: JoinShare, seconds: dict[str, float]) -> JoinShareRows:
     """Read all that a share needs, both sides at a time; note how long that took."""
     started = time.perf_counter()
-    tables = all_tables(share.axes)
+    tables = all_tables(share.columns)
     with ThreadPoolExecutor(1) as pool:
         other = pool.submit(_side, share, tables, share.feeds[1])
         left = _side(share, tables, share.feeds[0])

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from pipelines.execute.logs import AsOf
+from pipelines.execute.share import columns_of
+from schemas import Feeds
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class JoinStep:
 class JoinShare:
     """A task.
 
-    feeds       left and right        axes    those of every feed, by name
+    feeds       left and right        columns  those of every feed, by name
     watermarks  of each side, before the first of its deliveries here
     part        which part of the joins, of how many
     registered  by registry version: the commit's number, and when it came (µs)
@@ -45,7 +47,7 @@ class JoinShare:
     root: str
     lane: str
     feeds: tuple[str, str]
-    axes: Mapping[str, tuple[str, ...]]
+    columns: Feeds
     lateness: tuple[int, int]
     watermarks: tuple[int | None, int | None]
     steps: tuple[JoinStep, ...]
@@ -72,9 +74,15 @@ class JoinShare:
         """Whether this task writes the state."""
         return self.part[0] == 0
 
+    @property
+    def axes(self) -> dict[str, tuple[str, ...]]:
+        """The axes of every feed."""
+        return {feed: own.axes for feed, own in self.columns.items()}
+
     def to_json(self) -> str:
         """Encode it as one line of JSON."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        fields["columns"] = {feed: own.as_json() for feed, own in self.columns.items()}
         fields["steps"] = [vars(step) for step in self.steps]
         fields["as_of"] = self.as_of.as_json()
         return json.dumps(fields, separators=(",", ":"))
@@ -85,7 +93,7 @@ class JoinShare:
         fields = json.loads(line)
         for name in ("feeds", "lateness", "watermarks", "part", "unordered"):
             fields[name] = tuple(fields[name])
-        fields["axes"] = {feed: tuple(axes) for feed, axes in fields["axes"].items()}
+        fields["columns"] = columns_of(fields["columns"])
         fields["steps"] = tuple(
             JoinStep(**{**step, "arrivals": tuple(step["arrivals"]), "sides": tuple(step["sides"])})
             for step in fields["steps"]

@@ -35,7 +35,7 @@ def work(line: str) -> str:
 def evaluate(share: JoinShare, rows: JoinShareRows, seconds: dict[str, float]) -> TaskResult:
     """Evaluate a share whose rows have been read; write the results."""
     started = time.perf_counter()
-    files = ShareFiles(Path(share.root), share.axes)
+    files = ShareFiles(Path(share.root), share.columns)
     writer = JoinWriter(share, files.write)
     counts: dict[int, dict[str, int]] = {}
     state, stood = rows.state, share.standing

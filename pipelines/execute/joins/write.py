@@ -31,7 +31,7 @@ class JoinWriter(TableWriter):
 
     def __init__(self, share: JoinShare, write: Callable[[str, pa.Table], None]) -> None:
         """Begin without rows, for the joins of a share."""
-        super().__init__(share.lane, share.axes, 1, write)
+        super().__init__(share.lane, share.columns, 1, write)
         self.share = share
 
     def add(self, now: JoinStep, outcome: JoinOutcome) -> dict[str, int]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pipelines.project.settings import feed_keys, keys, reading_keys
-from schemas import Table, all_tables
+from schemas import FeedColumns, Table, all_tables
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,12 @@ class Feed:
         """Whether a column says a tuple's stream: not its file, and not the column's own name."""
         return self.stream is None and self.stream_from_path is None and not self.wide
 
+    @property
+    def in_tables(self) -> FeedColumns:
+        """The columns that the lake's tables have because of it."""
+        kind = {"integer": "long", "text": "string"}[self.sequence_is]
+        return FeedColumns(self.axes, self.payload, kind if self.sequence_column else None)
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -133,6 +139,11 @@ class Settings:
         return {name: feed.axes for name, feed in self.feeds.items()}
 
     @cached_property
+    def columns(self) -> dict[str, FeedColumns]:
+        """The columns that each feed declares."""
+        return {name: feed.in_tables for name, feed in self.feeds.items()}
+
+    @cached_property
     def tables(self) -> dict[str, Table]:
         """The tables of a lake with these feeds."""
-        return all_tables(self.axes)
+        return all_tables(self.columns)

@@ -9,7 +9,7 @@ from pathlib import Path
 from fencepost.text import shortened
 from pipelines.lake.layout import READABLE
 from pipelines.project.settings.values import shown
-from schemas import RESERVED, all_tables
+from schemas import RESERVED, all_tables, axes_only
 
 VIEWS = (
     "visits",
@@ -89,6 +89,6 @@ def why_no_axis(name: str) -> str | None:
 
 def _tables_with_column(name: str) -> list[str]:
     """List the tables with axes among their columns that have a column of this name besides."""
-    tables = all_tables({"tuples": ("axis",)}).values()
+    tables = all_tables(axes_only({"tuples": ("axis",)})).values()
     columns = {table.name: {column.name for column in table.columns} for table in tables}
     return [table for table, has in columns.items() if "axis" in has and name in has - {"axis"}]

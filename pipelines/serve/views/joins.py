@@ -122,9 +122,9 @@ def _set_members(table: Table) -> View:
 SELECT {select_list("t", columns)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
         PARTITION BY r.lane, {", ".join(f"r.{name}" for name in table.key)} ORDER BY r.epoch DESC
-    ) AS nth
+    ) AS newest_first
     FROM raw_set_members r WHERE {IS_CURRENT.format("r", table.lane_column)}
-) t WHERE t.nth = 1 AND t.member"""
+) t WHERE t.newest_first = 1 AND t.member"""
     comment = "The current tuple of every stream that takes part in band joins."
     return View("set_members", comment, columns, sql)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from pipelines.serve.views.view import View, select_list, without
 from schemas import Table
+from schemas.logs import NTH
 
 IN_FORCE = """EXISTS (
     SELECT 1 FROM done_epochs d
@@ -84,6 +85,11 @@ UNION ALL
     return View("quarantine", comment, table.columns, sql)
 
 
+def _key_part(name: str) -> str:
+    """Read a column of a key; `nth` is null in rows from before it was written."""
+    return "COALESCE(r.nth, 0)" if name == NTH.name else f"r.{name}"
+
+
 def _current(table: Table, comment: str) -> View:
     """Read a log: the newest row of each key, from the last snapshot or the epochs after it.
 
@@ -96,9 +102,9 @@ def _current(table: Table, comment: str) -> View:
     sql = f"""WITH {CURRENT}
 SELECT {select_list("t", columns)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
-        PARTITION BY r.feed, {", ".join(f"r.{name}" for name in table.key)} ORDER BY {newest}
-    ) AS nth
+        PARTITION BY r.feed, {", ".join(map(_key_part, table.key))} ORDER BY {newest}
+    ) AS newest_first
     FROM raw_{table.name} r
     WHERE {IS_CURRENT.format("r", table.lane_column)}
-) t WHERE t.nth = 1{still}"""
+) t WHERE t.newest_first = 1{still}"""
     return View(table.name, comment, columns, sql)

@@ -36,7 +36,7 @@ from pipelines.registry.query_files import given_line
 from pipelines.runs.run import recover
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner, Runner
-from schemas import all_tables
+from schemas import all_tables, axes_only
 
 SECOND = 1_000_000
 BUCKETS = 4
@@ -70,7 +70,7 @@ def new_store(root: Path, axes: Axes, buckets: int = BUCKETS) -> Store:
     """Create an empty lake."""
     template = _template(tuple(axes.items()), buckets)
     shutil.copytree(template, root, dirs_exist_ok=True)
-    return Store.open(root, all_tables(dict(axes)))
+    return Store.open(root, all_tables(axes_only(dict(axes))))
 
 
 @cache
@@ -78,7 +78,7 @@ def _template(axes: tuple[tuple[str, tuple[str, ...]], ...], buckets: int) -> Pa
     folder = tempfile.mkdtemp(prefix="fencepost-")
     atexit.register(shutil.rmtree, folder)
     root = Path(folder) / "lake"
-    Store.create(root, all_tables(dict(axes)), buckets=buckets)
+    Store.create(root, all_tables(axes_only(dict(axes))), buckets=buckets)
     return root
 
 

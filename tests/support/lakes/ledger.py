@@ -16,7 +16,7 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.serve.views import views_for
 from pipelines.serve.views.duckdb import FUNCTIONS
-from schemas import Table, all_tables
+from schemas import Table, all_tables, axes_only
 from schemas.epochs import COUNTS
 from tests.support.lakes.builder import new_store
 
@@ -35,7 +35,7 @@ class Ledger:
 
     def __init__(self, axes: dict[str, tuple[str, ...]] = AXES) -> None:
         self.axes = axes
-        self.tables: dict[str, Table] = all_tables(axes)
+        self.tables: dict[str, Table] = all_tables(axes_only(axes))
         self.rows: dict[str, list[dict[str, Any]]] = defaultdict(list)
         self.n = 0
         self.registry = 0
