@@ -28,6 +28,7 @@ from fencepost.order import (
     AS_THEY_COME,
     NEVER,
     REASONS,
+    Advance,
     OrderRules,
     Past,
     Rejected,
@@ -36,7 +37,7 @@ from fencepost.order import (
     recoded,
 )
 from fencepost.queries import QuerySet
-from fencepost.transitions import KINDS, Crossed, Pending, Transitions, decide
+from fencepost.transitions import KINDS, Clocks, Crossed, Pending, Transitions, decide
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
 
 TYPES = ("O", "I")
@@ -221,7 +222,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
         _refuse_strangers(state, batch, matcher.queries, deliveries)
     _refuse_false_marks(state, batch, marks, deliveries, rules)
     names = _all_names(state, batch)
-    past = _past(state, len(names))
+    past = Past.of(state.heads, len(names), state.watermark)
     admission = admit(
         recoded(batch, names),
         recoded(_tagged(state.waiting, batch), names),
@@ -231,7 +232,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
         marks=marks,
     )
     released, waiting = admission.released, admission.waiting.compacted()
-    rejected, watermarks = admission.rejected, admission.watermarks
+    rejected, watermarks, advance = admission.rejected, admission.watermarks, admission.advance
     heads = state.heads.known_to(index.base)
     sequence = _last_sequences(released)
     path = Path.build(
@@ -263,7 +264,8 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
         path.nth_of(place),
     )
     marks = np.append(past.watermark, watermarks)
-    decided, pending = decide(state.pending.under(queries), crossed, marks, fast=fast)
+    clocks = _clocks(advance, path, len(heads), rules)
+    decided, pending = decide(state.pending.under(queries), crossed, marks, clocks, fast=fast)
     mark = int(watermarks[-1]) if deliveries else None
     watermark = state.watermark if mark is None or mark == NEVER else mark
     return FeedOutcome(
@@ -328,21 +330,6 @@ def _all_names(state: FeedState, batch: TupleBatch) -> pa.StringArray:
     return names
 
 
-def _past(state: FeedState, streams: int) -> Past:
-    heads = state.heads
-    ts = np.full(streams, NEVER)
-    ts[: len(heads)] = heads.ts
-    values = np.zeros((len(heads.axes), streams))
-    values[:, : len(heads)] = heads.values
-    place = np.zeros(streams, np.int32)
-    place[: len(heads)] = heads.ts_place
-    sequence = heads.sequence
-    if sequence is not None:
-        sequence = pa.concat_arrays([sequence, pa.nulls(streams - len(heads), pa.string())])
-    watermark = NEVER if state.watermark is None else state.watermark
-    return Past(ts, values, watermark, place, sequence)
-
-
 def _tagged(waiting: TupleBatch, batch: TupleBatch) -> TupleBatch:
     """Give what waits tags of its own, where the batch has some: -1, -2, … in its order."""
     if batch.tag is None:
@@ -386,6 +373,19 @@ def _timed(queries: QuerySet, found: Events) -> Int64s:
     """Pick the events that may become transitions."""
     wanted = queries.within >= 0
     return np.flatnonzero(wanted[found.query]) if wanted.any() else np.empty(0, np.int64)
+
+
+def _clocks(advance: Advance | None, path: Path, known: int, rules: OrderRules) -> Clocks | None:
+    """Give the streams' own watermarks, by their places among the heads after the step."""
+    if advance is None:
+        return None
+    place = np.arange(len(path.names), dtype=np.int32)
+    place[known:] = UNKNOWN  # those of which no tuple was ever accepted have no events
+    place[path.stream] = _places_among(path, known)
+    stream = place[advance.stream]
+    order = np.argsort(stream, kind="stable")
+    mark = advance.largest - rules.lateness
+    return Clocks(stream[order], advance.delivery[order], mark[order])
 
 
 def _places_among(path: Path, known: int) -> Int32s:

@@ -10,7 +10,7 @@ calls.
 """
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -34,6 +34,7 @@ __all__ = [
     "NEVER",
     "REASONS",
     "Admission",
+    "Advance",
     "OrderRules",
     "Past",
     "Rejected",
@@ -57,6 +58,26 @@ DETAILS = {
 """By reason: why a tuple was rejected, in words."""
 
 
+class LastTuples(Protocol):
+    """The last tuple of each stream, as a state has them."""
+
+    @property
+    def ts(self) -> Int64s:
+        """Their times."""
+
+    @property
+    def values(self) -> Doubles:
+        """Their values, one row an axis."""
+
+    @property
+    def ts_place(self) -> Int32s:
+        """Which of its instant each of them is."""
+
+    @property
+    def sequence(self) -> pa.StringArray | None:
+        """Their sequences as text; None where none has one."""
+
+
 class Past(NamedTuple):
     """What arrivals are judged by: each stream's last released tuple, and the watermark."""
 
@@ -65,6 +86,21 @@ class Past(NamedTuple):
     watermark: int
     last_place: Int32s | None = None  # [stream] which of its instant it was; None: the first
     sequence: pa.Array | None = None  # [stream] null where it had none; None: none had any
+
+    @classmethod
+    def of(cls, heads: LastTuples, streams: int, watermark: int | None) -> "Past":
+        """Make room for streams of which no tuple was accepted, behind the others."""
+        room = streams - len(heads.ts)
+        sequence = heads.sequence
+        if sequence is not None:
+            sequence = pa.concat_arrays([sequence, pa.nulls(room, pa.string())])
+        return cls(
+            np.append(heads.ts, np.full(room, NEVER)),
+            np.concatenate([heads.values, np.zeros((len(heads.values), room))], axis=1),
+            NEVER if watermark is None else watermark,
+            np.append(heads.ts_place, np.zeros(room, np.int32)),
+            sequence,
+        )
 
 
 class Advance(NamedTuple):

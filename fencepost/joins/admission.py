@@ -130,7 +130,7 @@ def accept(
     admission = admit(
         replace(arrived, tag=np.arange(len(arrived))),
         replace(waited, tag=-1 - np.arange(len(waited))),
-        _past(state, len(names), before),
+        Past.of(state, len(names), state.watermark),
         deliveries=len(own),
         rules=rules,
     )
@@ -152,21 +152,6 @@ def accept(
         watermark=None if mark == NEVER else mark,
     )
     return SideOutcome(accepted, admission.rejected, watermarks, moved, after)
-
-
-def _past(state: SideState, streams: int, watermark: int) -> Past:
-    """Say what arrivals are judged by, with room for the streams that are new."""
-    room = streams - len(state)
-    sequence = state.sequence
-    if sequence is not None:
-        sequence = pa.concat_arrays([sequence, pa.nulls(room, pa.string())])
-    return Past(
-        np.append(state.ts, np.full(room, NEVER)),
-        np.concatenate([state.values, np.zeros((len(state.axes), room))], axis=1),
-        watermark,
-        np.append(state.ts_place, np.zeros(room, np.int32)),
-        sequence,
-    )
 
 
 def _tagged_as_given(waits: TupleBatch, waited: TupleBatch, batch: TupleBatch) -> TupleBatch:

@@ -123,10 +123,18 @@ def answer(rows: RunResult, query: StandingQuery, f: Event) -> None:
         return
     for e in [e for e in rows.pending if transitions.is_of(e, query) and e.stream == f.stream]:
         rows.pending.remove(e)
-        rows.transitions.append(transitions.by_pair(e, f, query.within))
-    if not transitions.outlasts(f.ts + query.within, query):
-        later = PendingEvent(query.id, query.version, f.stream, f.type, f.ts, f.place)
-        rows.pending.append(later)
+        if transitions.answers(e, f, query.within):
+            rows.transitions.append(transitions.by_pair(e, f))
+        else:
+            run_out(rows, query, e, f.delivery)
+    later = PendingEvent(query.id, query.version, f.stream, f.type, f.ts, f.place)
+    rows.pending.append(later)
+
+
+def run_out(rows: RunResult, query: StandingQuery, e: PendingEvent, number: int) -> None:
+    """A crossing that nothing answered in time is decided by that, or dropped at `valid_to`."""
+    if query.within is not None and not transitions.outlasts(e.ts + query.within, query):
+        rows.transitions.append(transitions.by_time(e, query.within, number))
 
 
 def decide_the_overdue(
@@ -141,7 +149,7 @@ def decide_the_overdue(
             mark = marks[e.stream]
             if query.within is not None and transitions.is_overdue(e, query.within, mark):
                 rows.pending.remove(e)
-                rows.transitions.append(transitions.by_time(e, query.within, number))
+                run_out(rows, query, e, number)
 
 
 def forget_the_gone(rows: RunResult, queries: Sequence[StandingQuery]) -> None:

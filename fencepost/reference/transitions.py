@@ -1,7 +1,7 @@
 """What became of a crossing within the time t of its query?
 
-Law: each crossing of a query with `within` gets one transition, unless its time runs out at or
-after the query's `valid_to`, or the query goes first.
+Law: each crossing of a query with `within` gets one transition, unless nothing answers it and its
+time runs out at or after the query's `valid_to`, or the query goes first.
 """
 
 from typing import NamedTuple
@@ -45,14 +45,17 @@ def is_of(e: PendingEvent, query: StandingQuery) -> bool:
 
 
 def outlasts(deadline: int, query: StandingQuery) -> bool:
-    """A crossing whose time runs out at or after `valid_to` is dropped without a transition."""
+    """An unanswered crossing whose time runs out at or after `valid_to` has no transition."""
     return query.valid_to is not None and deadline >= query.valid_to
 
 
-def by_pair(e: PendingEvent, f: Event, within: int) -> Transition:
+def answers(e: PendingEvent, f: Event, within: int) -> bool:
     """The next crossing answers if it comes within t, the very end of t included."""
-    if f.ts - e.ts > within:
-        return by_time(e, within, f.delivery)
+    return f.ts - e.ts <= within
+
+
+def by_pair(e: PendingEvent, f: Event) -> Transition:
+    """An answered crossing carries the times of both."""
     when = (f.ts, e.ts, f.ts)
     return Transition(ANSWERED[e.type], *e[:3], *when, f.delivery, e.place, f.place)
 

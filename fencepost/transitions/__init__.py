@@ -5,8 +5,8 @@ neighbours, or about one event and the watermark. No windows, no linked lists: a
 at each event and the next.
 """
 
-from fencepost.transitions.columns import Crossed
+from fencepost.transitions.columns import Clocks, Crossed
 from fencepost.transitions.decide import KINDS, Transitions, decide
 from fencepost.transitions.state import Pending
 
-__all__ = ["KINDS", "Crossed", "Pending", "Transitions", "decide"]
+__all__ = ["KINDS", "Clocks", "Crossed", "Pending", "Transitions", "decide"]

@@ -31,6 +31,18 @@ class Sequences(NamedTuple):
     valid_to: Int64s
 
 
+class Clocks(NamedTuple):
+    """Where the streams' own watermarks moved: by stream, then delivery; -1 is before the first.
+
+    A stream's watermark after a delivery is the last of its `mark`s so far, or the feed's, if that
+    is further. Streams are numbered as the events' are.
+    """
+
+    stream: Int32s
+    delivery: Int32s
+    mark: Int64s
+
+
 class Fates(NamedTuple):
     """What became of each event, and in which delivery that was decided."""
 

@@ -15,6 +15,7 @@ from fencepost.transitions.columns import (
     BEFORE,
     TIMED_OUT,
     UNDECIDED,
+    Clocks,
     Crossed,
     Fates,
     Sequences,
@@ -52,11 +53,17 @@ class Transitions:
 
 
 def decide(
-    pending: Pending, crossed: Crossed, watermarks: Int64s, *, fast: bool | None = None
+    pending: Pending,
+    crossed: Crossed,
+    watermarks: Int64s,
+    clocks: Clocks | None = None,
+    *,
+    fast: bool | None = None,
 ) -> tuple[Transitions, Pending]:
     """Decide what can be decided; return the transitions and what is pending still.
 
-    `watermarks[d]` is that before delivery d, the last that after all. O(n log n).
+    `watermarks[d]` is the feed's before delivery d, the last that after all; `clocks` are the
+    streams' own, where they have any. O(n log n).
     """
     queries = pending.of
     columns = {
@@ -76,19 +83,47 @@ def decide(
     events = Sequences(
         columns["query"], columns["stream"], columns["ts"], columns["delivery"], within, valid_to
     )
+    own = np.empty(0, np.int32) if clocks is None else _passed(events, clocks, len(watermarks) - 1)
     fates = Fates(np.empty(len(within), np.int8), np.empty(len(within), np.int32))
     if len(within) >= COMPILE_FROM if fast is None else fast:
         from fencepost.transitions import kernels
 
-        kernels.decide(events, watermarks, fates)
+        kernels.decide(events, watermarks, own, fates)
     else:
-        twins.decide(events, watermarks, fates)
+        twins.decide(events, watermarks, own, fates)
     type_, place = columns["type"], columns["place"]
     kept = np.flatnonzero(fates.fate == UNDECIDED)
     left = Pending(
         queries, events.query[kept], events.stream[kept], type_[kept], events.ts[kept], place[kept]
     )
     return _decided(events, type_, place, fates), left
+
+
+def _passed(events: Sequences, clocks: Clocks, deliveries: int) -> Int32s:
+    """Find the first delivery after which an event's stream is past its due time by its own clock.
+
+    `deliveries` where none is. A stream's marks rise, so (stream, mark) is in order as it is:
+    O(n log m) for m moves, of which only those of these streams are looked at.
+    """
+    if not len(events.ts):
+        return np.empty(0, np.int32)
+    wanted_of = np.zeros(int(events.stream.max()) + 2, np.bool_)
+    wanted_of[events.stream] = True  # the place behind the last is that of all other streams
+    others = len(wanted_of) - 1
+    theirs = wanted_of[np.clip(clocks.stream, -1, others)]
+    stream, moved_in, mark = (clocks.stream[theirs], clocks.delivery[theirs], clocks.mark[theirs])
+    due = events.ts + events.within
+    marks = np.unique(mark)
+    width = len(marks) + 1
+    keys = stream.astype(np.int64) * width + np.searchsorted(marks, mark)
+    wanted = events.stream.astype(np.int64) * width + np.searchsorted(marks, due, side="right")
+    at = np.searchsorted(keys, wanted)
+    found = at < len(keys)
+    found[found] = stream[at[found]] == events.stream[found]
+    passed = np.full(len(due), deliveries, np.int32)
+    passed[found] = moved_in[at[found]]
+    later: Int32s = np.maximum(passed, np.maximum(events.delivery, BEFORE + 1)).astype(np.int32)
+    return later
 
 
 def _decided(events: Sequences, type_: Int8s, place: Int32s, fates: Fates) -> Transitions:

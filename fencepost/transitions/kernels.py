@@ -12,7 +12,7 @@ from fencepost.transitions.columns import (
     Fates,
     Sequences,
 )
-from fencepost.tuples import Int64s
+from fencepost.tuples import Int32s, Int64s
 
 
 @njit
@@ -29,32 +29,36 @@ def _passed(watermarks, first, due):
 
 
 @njit(nogil=True, cache=True)
-def decide(events: Sequences, watermarks: Int64s, fates: Fates) -> None:
-    """Decide each event by its next one, or by the watermark, whichever came first. O(n).
+def decide(events: Sequences, watermarks: Int64s, own: Int32s, fates: Fates) -> None:
+    """Decide each event by its next one, or by a watermark, whichever came first. O(n).
 
-    `watermarks[d]` is that before delivery d, the last that after all. An event that happens in a
-    delivery is looked at before the watermark of the same delivery moves; so only a later
-    delivery's event can come too late for it.
+    `watermarks[d]` is the feed's before delivery d, the last that after all; `own[k]` the first
+    delivery after which the stream's own is past the due time of event k, empty where streams have
+    none. An event that happens in a delivery is looked at before the watermark of the same delivery
+    moves; so only a later delivery's event can come too late for it.
     """
-    n = len(events.ts)
+    n, deliveries = len(events.ts), len(watermarks) - 1
     for k in range(n):
         due = events.ts[k] + events.within[k]
         mine = max(events.delivery[k], BEFORE + 1)
         fates.fate[k] = UNDECIDED
         fates.delivery[k] = BEFORE
-        if due >= events.valid_to[k]:
-            fates.fate[k] = DROPPED
-            continue
         paired = (
             k + 1 < n
             and events.query[k + 1] == events.query[k]
             and events.stream[k + 1] == events.stream[k]
         )
-        then = events.delivery[k + 1] if paired else np.int32(len(watermarks) - 1)
-        if then > events.delivery[k] and watermarks[then] > due:
+        then = events.delivery[k + 1] if paired else np.int32(deliveries)
+        by_feed = then > mine and watermarks[then] > due
+        by_stream = len(own) > 0 and own[k] < then
+        if by_feed or by_stream:
+            passed = _passed(watermarks, mine, due) if by_feed else then
             fates.fate[k] = TIMED_OUT
-            fates.delivery[k] = _passed(watermarks, mine, due)
+            fates.delivery[k] = min(passed, own[k]) if by_stream else passed
         elif paired:
             answered = events.ts[k + 1] - events.ts[k] <= events.within[k]
             fates.fate[k] = ANSWERED if answered else TIMED_OUT
             fates.delivery[k] = then
+        if fates.fate[k] == TIMED_OUT and due >= events.valid_to[k]:
+            fates.fate[k] = DROPPED
+            fates.delivery[k] = BEFORE

@@ -11,11 +11,11 @@ from fencepost.transitions.columns import (
     Fates,
     Sequences,
 )
-from fencepost.tuples import Int64s
+from fencepost.tuples import Int32s, Int64s
 
 
-def decide(events: Sequences, watermarks: Int64s, fates: Fates) -> None:
-    """Decide each event by its next one, or by the watermark, whichever came first."""
+def decide(events: Sequences, watermarks: Int64s, own: Int32s, fates: Fates) -> None:
+    """Decide each event by its next one, or by a watermark, whichever came first."""
     n, deliveries = len(events.ts), len(watermarks) - 1
     due = events.ts + events.within
     paired = np.zeros(n, np.bool_)
@@ -23,17 +23,18 @@ def decide(events: Sequences, watermarks: Int64s, fates: Fates) -> None:
     then = np.where(paired, np.roll(events.delivery, -1), deliveries)
     gap = np.roll(events.ts, -1) - events.ts
 
-    waited_for = (then > events.delivery) & (watermarks[then] > due)
+    # After which delivery was a watermark first past the due time? The feed's never falls, so it
+    # can be looked up; the stream's own was.
+    mine = np.maximum(events.delivery, BEFORE + 1)
+    passed = np.maximum(np.searchsorted(watermarks[1:], due, side="right"), mine)
+    if len(own):
+        passed = np.minimum(passed, own)
+    waited_for = passed < then
     in_time = paired & ~waited_for & (gap <= events.within)
     too_late = waited_for | (paired & ~in_time)
-    dropped = due >= events.valid_to
+    dropped = too_late & (due >= events.valid_to)
     fates.fate[:] = np.select(
         [dropped, in_time, too_late], [DROPPED, ANSWERED, TIMED_OUT], default=UNDECIDED
     )
-
-    # After which delivery was the watermark first past the due time? It never falls, so it can be
-    # looked up.
-    mine = np.maximum(events.delivery, BEFORE + 1)
-    passed = np.maximum(np.searchsorted(watermarks[1:], due, side="right"), mine)
     decided = np.where(waited_for, passed, then)
     fates.delivery[:] = np.where(dropped | (fates.fate == UNDECIDED), BEFORE, decided)

@@ -6,7 +6,7 @@ from hypothesis import given
 from fencepost.reference import run
 from tests.support.oracles.oracles import assert_same_rows
 from tests.support.stories.play import Way, play
-from tests.support.stories.strategies import FEED, Story, stories
+from tests.support.stories.strategies import FEED, Story, judged_stories
 
 ALL = ("events", "transitions", "matches", "rejected", "pending", "heads", "waiting", "watermark")
 
@@ -33,7 +33,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
-@given(story=stories())
+@given(story=judged_stories())
 @pytest.mark.fault(34, 40, 42)
 def test_oracle_engine_equals_reference(way: Way, story: Story) -> None:
     expected = run(FEED, story.axes, story.script, story.rules)

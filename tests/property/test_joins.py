@@ -20,19 +20,19 @@ from tests.support.stories.join_stories import (
     TICK,
     JoinStory,
     band_join,
-    join_stories,
+    judged_join_stories,
     long_story,
     rules_of,
 )
 
 
-@given(join_stories())
+@given(judged_join_stories())
 def test_oracle_joins_equal_brute_force(story: JoinStory) -> None:
     expected = run_joins(story.axes, story.script, story.rules)
     assert_told_by(expected, played(story))
 
 
-@given(join_stories(), st.sets(st.integers(0, 9)))
+@given(judged_join_stories(), st.sets(st.integers(0, 9)))
 def test_differential_any_cut_of_the_deliveries_gives_the_same_rows(
     story: JoinStory, cuts: set[int]
 ) -> None:
@@ -47,7 +47,7 @@ def test_differential_any_cut_of_the_deliveries_gives_the_same_rows(
         assert told(other.state) == told(whole.state)
 
 
-@given(join_stories(), st.sets(st.integers(0, 9)))
+@given(judged_join_stories(), st.sets(st.integers(0, 9)))
 def test_differential_a_state_read_back_from_its_columns_goes_on_as_it_was(
     story: JoinStory, cuts: set[int]
 ) -> None:
@@ -56,7 +56,7 @@ def test_differential_a_state_read_back_from_its_columns_goes_on_as_it_was(
     assert told(kept.state) == told(read.state)
 
 
-@given(join_stories(), st.integers(1, 3))
+@given(judged_join_stories(), st.integers(1, 3))
 def test_differential_found_in_pieces_the_rows_are_those_found_at_once(
     story: JoinStory, most: int
 ) -> None:
@@ -83,7 +83,7 @@ def test_oracle_a_long_history_equals_brute_force_however_it_is_cut(
     assert told(whole.state) == told(each.state)
 
 
-@given(join_stories(), st.integers(0, 9), st.sampled_from(((0, 0), (TICK, 0))))
+@given(judged_join_stories(), st.integers(0, 9), st.sampled_from(((0, 0), (TICK, 0))))
 def test_differential_any_cut_is_the_same_when_the_lateness_changes_on_the_way(
     story: JoinStory, first: int, lateness: tuple[int, int]
 ) -> None:
@@ -92,7 +92,7 @@ def test_differential_any_cut_is_the_same_when_the_lateness_changes_on_the_way(
     assert told(whole.state) == told(each.state)
 
 
-@given(join_stories())
+@given(judged_join_stories())
 def test_differential_planes_that_are_kept_find_what_those_laid_out_anew_do(
     story: JoinStory,
 ) -> None:

@@ -30,7 +30,7 @@ from tests.support.oracles.oracles import (
     transition_rows,
 )
 from tests.support.stories.play import Way, play, settle
-from tests.support.stories.strategies import FEED, STREAMS, TICK, Story, stories
+from tests.support.stories.strategies import FEED, STREAMS, TICK, Story, judged_stories
 
 PARTS = (
     "events",
@@ -46,7 +46,7 @@ PARTS = (
 shares = st.fixed_dictionaries({stream: st.integers(0, 2) for stream in STREAMS})
 
 
-@given(stories(), shares, st.sets(st.integers(1, 9)))
+@given(judged_stories(), shares, st.sets(st.integers(1, 9)))
 def test_shares_of_the_streams_give_together_what_one_step_gives(
     story: Story, share_of: Mapping[str, int], cuts: set[int]
 ) -> None:
@@ -59,7 +59,7 @@ def test_shares_of_the_streams_give_together_what_one_step_gives(
     assert_same_rows(whole, together(parts), PARTS, f"{share_of} {cuts}")
 
 
-@given(stories(), st.sets(st.integers(1, 9)))
+@given(judged_stories(), st.sets(st.integers(1, 9)))
 def test_the_planner_knows_the_watermarks_before_a_tuple_is_judged(
     story: Story, cuts: set[int]
 ) -> None:

@@ -123,11 +123,45 @@ def test_an_entry_at_first_sight_is_a_crossing_like_any_other():
     ]
 
 
-@pytest.mark.parametrize(("valid_to", "pairs"), [(6, []), (7, [("pass_through", 3, 2, 3)])])
-def test_a_crossing_whose_time_reaches_valid_to_is_dropped_even_if_answered(valid_to, pairs):
+@pytest.mark.parametrize("valid_to", [4, 6, 7])
+def test_a_pass_through_that_was_completed_before_valid_to_stands(valid_to):
     rows = told(q(within=4, valid_to=valid_to), *walk(OUT, IN, OUT))
-    assert became(rows) == pairs
-    assert rows.pending == []
+    assert became(rows) == [("pass_through", 3, 2, 3)]
+    assert rows.pending == [PendingEvent("q", 1, "s", "O", 3)]
+
+
+def test_a_crossing_is_answered_by_nothing_at_or_after_valid_to():
+    rows = told(q(within=4, valid_to=3), *walk(OUT, IN, OUT))
+    assert (became(rows), crossed(rows)) == ([], [("I", "q", 2)])
+
+
+@pytest.mark.parametrize(("other", "left"), [(6, 1), (7, 0)])
+def test_a_crossing_that_may_outlast_its_query_pends_until_its_time_is_over(other, left):
+    script = [*walk(OUT, IN), seen(("r", other, OUT))]
+    rows = told(q(within=4, valid_to=5), *script)
+    assert (became(rows), len(rows.pending)) == ([], left)
+    rows = told(q(within=4, valid_to=5), *script, seen(("s", 4, OUT)))
+    assert became(rows) == [("pass_through", 4, 2, 4)] * left
+
+
+# ── ties, and each stream's own clock ─────────────────────────────────────────────────────────────
+
+
+def test_crossings_of_one_instant_answer_each_other_in_their_places():
+    rows = told(q(within=0), seen(("s", 1, OUT), ("s", 2, IN), ("s", 2, OUT)), ties="all")
+    assert became(rows) == [("pass_through", 2, 2, 2)]
+    assert [(e.type, e.ts, e.place) for e in rows.events] == [("I", 2, 0), ("O", 2, 1)]
+    assert rows.transitions[0][-2:] == (0, 1)
+    assert rows.pending == [PendingEvent("q", 1, "s", "O", 2, 1)]
+
+
+def test_by_stream_a_stay_waits_for_its_own_streams_clock():
+    script = [seen(("s", 1, OUT)), seen(("s", 2, IN)), seen(("r", 20, OUT))]
+    assert became(told(q(within=4), *script, idle=14)) == []
+    assert became(told(q(within=4), *script, idle=13)) == [("stay", 6, 2, None)]
+    rows = told(q(within=4), *script, seen(("s", 7, IN)), idle=30)
+    assert became(rows) == [("stay", 6, 2, None)]
+    assert rows.transitions[0].delivery == 3
 
 
 @pytest.mark.parametrize(("valid_to", "fired"), [(6, []), (7, [("stay", 6, 2, None)])])

@@ -14,8 +14,16 @@ from fencepost.reference import (
     holds_by_text,
     run,
 )
-from tests.support.stories.hard_things import found_in
-from tests.support.stories.strategies import FEED, Story, axis_names, matches, queries, stories
+from tests.support.stories.hard_things import found_in, judged_in
+from tests.support.stories.strategies import (
+    FEED,
+    Story,
+    axis_names,
+    judged_stories,
+    matches,
+    queries,
+    stories,
+)
 
 DRAWS = 400
 OFTEN = 4  # of the draws, at the least
@@ -105,6 +113,47 @@ def test_what_is_hard_is_drawn_often(counted, thing):
     assert counted[thing] >= OFTEN
 
 
+@pytest.fixture(scope="module")
+def judged() -> Counter[str]:
+    """The same of stories under any rules."""
+    counts: Counter[str] = Counter()
+
+    @settings(
+        max_examples=DRAWS,
+        phases=[Phase.generate],
+        derandomize=True,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(judged_stories())
+    def draw(story: Story) -> None:
+        counts.update(judged_in(story))
+
+    draw()
+    return counts
+
+
+@pytest.mark.parametrize(
+    "thing",
+    [
+        "a crossing at a later place",
+        "a match at a later place",
+        "a pair within one instant",
+        "a time-out of a crossing at a later place",
+        "a pending crossing at a later place",
+        "tuples of one instant that wait",
+        "a lower sequence",
+        "a duplicate by sequence",
+        "a conflict by sequence",
+        "a release by a stream's own clock",
+        "a time-out by a stream's own clock",
+    ],
+)
+def test_what_is_hard_about_places_and_clocks_is_drawn_often(judged, thing):
+    assert judged[thing] >= OFTEN
+
+
 def test_nothing_is_found_that_is_not_asked_for(counted):
     assert set(counted) <= HARD
 
@@ -120,7 +169,7 @@ def test_oracle_a_drawn_query_holds_by_its_boxes_where_it_holds_by_its_text(draw
     assert holds(query, values) == holds_by_text(query, axes, values)
 
 
-@given(stories())
+@given(judged_stories())
 def test_every_row_of_a_story_is_accepted_or_waiting_or_rejected(story):
     rows = run(FEED, story.axes, story.script, story.rules)
     read = sum(len(item.tuples) for item in story.script if isinstance(item, FeedDelivery))

@@ -62,9 +62,9 @@ def followed(scope: CheckScope, _: Sequence[str]) -> str:
     LEFT JOIN deliveries b ON b.at = c.next_at - 1
     JOIN deliveries l ON l.at = c.last_at
 ), expected AS (
-    SELECT w.*, CASE WHEN w.is_dropped THEN NULL
-        WHEN w.next_ts IS NOT NULL AND NOT w.was_overdue AND w.in_time
+    SELECT w.*, CASE WHEN w.next_ts IS NOT NULL AND NOT w.was_overdue AND w.in_time
             THEN CASE WHEN w.type = 'I' THEN 'pass_through' ELSE 'short_absence' END
+        WHEN w.is_dropped THEN NULL
         WHEN w.next_ts IS NOT NULL OR w.is_overdue
             THEN CASE WHEN w.type = 'I' THEN 'stay' ELSE 'departure' END END AS became
     FROM weighed w

@@ -24,6 +24,7 @@ from fencepost.times import ALWAYS_TO
 from fencepost.transitions import kernels as deciding
 from fencepost.transitions import twins as decided
 from fencepost.transitions.columns import Fates, Sequences
+from fencepost.tuples import Int32s
 from tests.support.oracles.oracles import assert_same_rows, batch_of
 from tests.support.oracles.rank_checks import (
     Check,
@@ -219,11 +220,11 @@ def walk_checks() -> Iterator[tuple[str, Check]]:
 # ── transitions, and all of it ────────────────────────────────────────────────────────────────────
 
 
-def check_decisions(events: Sequences, watermarks: Numbers, expected: Fates) -> None:
+def check_decisions(events: Sequences, watermarks: Numbers, own: Int32s, expected: Fates) -> None:
     """Fates and deliveries are all written, whatever was there before."""
     n = len(events.ts)
     fates = Fates(np.full(n, 99, np.int8), np.full(n, 99, np.int32))
-    deciding.decide(events, watermarks, fates)
+    deciding.decide(events, watermarks, own, fates)
     assert np.array_equal(fates.fate, expected.fate)
     assert np.array_equal(fates.delivery, expected.delivery)
 
@@ -247,9 +248,13 @@ def decision_checks() -> Iterator[tuple[str, Check]]:
             valid_to[order],
         )
         watermarks = np.sort(chance.integers(-5, 50, deliveries + 1))
-        expected = Fates(np.empty(n, np.int8), np.empty(n, np.int32))
-        decided.decide(events, watermarks, expected)
-        yield f"decisions {seed}", partial(check_decisions, events, watermarks, expected)
+        first = np.maximum(events.delivery, 0)
+        by_stream = np.minimum(first + chance.integers(0, 4, n), deliveries).astype(np.int32)
+        for own in (by_stream[:0], np.maximum(by_stream, first).astype(np.int32)):
+            expected = Fates(np.empty(n, np.int8), np.empty(n, np.int32))
+            decided.decide(events, watermarks, own, expected)
+            check = partial(check_decisions, events, watermarks, own, expected)
+            yield f"decisions {seed}, {len(own)} clocks", check
 
 
 def check_story(people: Crowd, expected: RunResult, way: Way) -> None:

@@ -188,6 +188,11 @@ def listed(rows: RunResult, part: str) -> list[object]:
     content = getattr(rows, part)
     if part == "waiting":  # its place among the waiting is release order, not a number
         return [arrival.sighting for arrival in content]
+    if part == "heads":  # a log has sequences as text
+        return [
+            (stream, head._replace(sequence=head.sequence and str(head.sequence)))
+            for stream, head in content.items()
+        ]
     if isinstance(content, dict):
         return list(content.items())
     return content if isinstance(content, list) else [content]

@@ -6,7 +6,7 @@ strategies draw it at all.
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from fencepost.queries import CROSSING, MATCH, Box, StandingQuery
@@ -93,6 +93,47 @@ def of_order(story: Story, rows: RunResult) -> Iterator[str]:
         yield "a tuple released by a later delivery"
     if any(n == m and came > then for (n, came), (m, then) in pairwise(taken)):
         yield "two streams released out of the order of arrival"
+
+
+def judged_in(story: Story) -> set[str]:
+    """What is hard about several tuples of an instant, sequences and streams' own clocks."""
+    rows = run(FEED, story.axes, story.script, story.rules)
+    return {*_of_places(rows), *_of_sequences(story, rows), *_of_clocks(story, rows)}
+
+
+def _of_places(rows: RunResult) -> Iterator[str]:
+    if any(e.place > 0 for e in rows.events):
+        yield "a crossing at a later place"
+    if any(m.place > 0 for m in rows.matches):
+        yield "a match at a later place"
+    if any(t.from_ts == t.to_ts for t in rows.transitions):
+        yield "a pair within one instant"
+    if any(t.to_place is None and t.from_place > 0 for t in rows.transitions):
+        yield "a time-out of a crossing at a later place"
+    if any(p.place > 0 for p in rows.pending):
+        yield "a pending crossing at a later place"
+    waits = Counter((a.sighting.stream, a.ts) for a in rows.waiting)
+    if max(waits.values(), default=0) > 1:
+        yield "tuples of one instant that wait"
+
+
+def _of_sequences(story: Story, rows: RunResult) -> Iterator[str]:
+    arrived = [item.tuples for item in story.script if isinstance(item, FeedDelivery)]
+    taken = {(s.stream, s.ts) for _, s in rows.accepted}
+    for number, row, reason in rows.rejected:
+        seen = arrived[number][row]
+        if seen.sequence is not None:
+            is_own = reason == "late" and (seen.stream, seen.ts) in taken
+            yield "a lower sequence" if is_own else f"a {reason} by sequence"
+
+
+def _of_clocks(story: Story, rows: RunResult) -> Iterator[str]:
+    if story.idle is not None:
+        by_feed = run(FEED, story.axes, story.script, replace(story.rules, idle=None))
+        if by_feed.accepted != rows.accepted:
+            yield "a release by a stream's own clock"
+        if by_feed.transitions != rows.transitions:
+            yield "a time-out by a stream's own clock"
 
 
 def of_a_step(query: StandingQuery, step: Step) -> Iterator[str]:

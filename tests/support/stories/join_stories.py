@@ -26,6 +26,7 @@ from fencepost.reference import (
     SideDelivery,
     Sighting,
 )
+from tests.support.stories.strategies import FIRST, JUDGINGS, Judging
 
 FEEDS = ("bids", "asks")
 TICK = 1_000_000
@@ -138,9 +139,14 @@ def joins(draw: st.DrawFn, axes: Axes, id: str, version: int = 1) -> JoinQuery:
 
 @st.composite
 def side_deliveries(
-    draw: st.DrawFn, axes: Axes, side: int, tick: int, known: Sequence[Sighting]
+    draw: st.DrawFn,
+    axes: Axes,
+    side: int,
+    tick: int,
+    known: Sequence[Sighting],
+    numbers: tuple[int, ...] | tuple[str, ...] = (),
 ) -> SideDelivery:
-    """Up to six tuples round the tick, some repeated, some of them gone."""
+    """Up to six tuples round the tick, some repeated, some of them gone; with sequences, or not."""
     rows: list[Sighting] = []
     for _ in range(draw(st.sampled_from((4, 3, 5, 6, 0)))):
         before = [*known, *rows]
@@ -150,14 +156,30 @@ def side_deliveries(
             rows.append(replace(again, values=values) if draw(st.booleans()) else again)
         else:
             ts = ORIGIN + (tick + draw(st.sampled_from((1, 2, 0, 1, 2, -1)))) * TICK
-            rows.append(Sighting(draw(st.sampled_from(STREAMS[side])), ts, values))
+            number = numbers[draw(st.integers(0, len(numbers) - 1))] if numbers else None
+            rows.append(Sighting(draw(st.sampled_from(STREAMS[side])), ts, values, number))
     gone = frozenset(row for row in range(len(rows)) if draw(st.integers(0, 9)) == 9)
     return SideDelivery(side, FeedDelivery(tuple(rows)), gone)
 
 
-@st.composite
-def join_stories(draw: st.DrawFn) -> JoinStory:
+def join_stories() -> st.SearchStrategy[JoinStory]:
     """A registration, then deliveries of both sides, or of one alone, and more registrations."""
+    return told_joins(FIRST, FIRST, st.none())
+
+
+@st.composite
+def judged_join_stories(draw: st.DrawFn) -> JoinStory:
+    """The same under any rules: ties all or first, or sequences; each stream by its own clock."""
+    left = draw(JUDGINGS)
+    right = draw(st.sampled_from([(left[0], ()), left]))
+    return draw(told_joins(left, right, st.sampled_from((None, None, 0, 2 * TICK, 9 * TICK))))
+
+
+@st.composite
+def told_joins(
+    draw: st.DrawFn, left: Judging, right: Judging, idle: st.SearchStrategy[int | None]
+) -> JoinStory:
+    """A story of two feeds that are judged so."""
     d = draw(st.tuples(st.integers(1, 2), st.integers(1, 2)))
     axes = (("x", "y")[: d[0]], ("x", "w")[: d[1]])
 
@@ -183,12 +205,13 @@ def join_stories(draw: st.DrawFn) -> JoinStory:
             script.append(edited(queries, draw(st.integers(1, 2))))
             continue
         side = whose[n % len(whose)] if draw(st.booleans()) else draw(st.sampled_from(whose))
-        delivery = draw(side_deliveries(axes, side, tick, known[side]))
+        delivery = draw(side_deliveries(axes, side, tick, known[side], (left, right)[side][1]))
         known[side].extend(delivery.delivery.tuples)
         script.append(delivery)
         tick += draw(st.integers(0, 2))
     late = st.sampled_from((0, 0, TICK, 3 * TICK))
-    return JoinStory(axes, tuple(script), (draw(late), draw(late)))
+    lateness = draw(late), draw(late)
+    return JoinStory(axes, tuple(script), lateness, left[0], (draw(idle), draw(idle)))
 
 
 def long_story(seed: int, lateness: tuple[int, int] = (0, 0)) -> JoinStory:

@@ -38,6 +38,13 @@ TERMS = (
     "{axis} = {lo:g}",
 )
 
+Judging = tuple[Ties, tuple[int, ...] | tuple[str, ...]]
+"""What becomes of ties, and the sequences that tuples have, if they have any."""
+FIRST: Judging = ("first", ())
+JUDGINGS = st.sampled_from(
+    (FIRST, ("all", ()), ("all", ()), ("all", (2, 1, 3, 1, 2, -4)), ("all", ("9", "10", "ü", "9")))
+)
+
 T = TypeVar("T")
 
 
@@ -237,12 +244,13 @@ def query_sets(
 
 
 @cache
-def row_choices(d: int, most: int) -> st.SearchStrategy[tuple[tuple[Any, ...], ...]]:
+def row_choices(d: int, most: int, *, ties: bool) -> st.SearchStrategy[tuple[tuple[Any, ...], ...]]:
     """What makes the rows of a delivery: a stream, a time, a move on each axis, or a look back."""
     moves = st.tuples(*[st.sampled_from((*VALUES, None, None))] * d)
-    times = st.sampled_from((0, 1, 2, 0, 1, 2, 3, -1))
+    times = st.sampled_from((0, 0, 0, 1, 0, 1, 2, -1) if ties else (0, 1, 2, 0, 1, 2, 3, -1))
     is_new = st.sampled_from((True, True, True, True, True, False))
-    row = st.tuples(is_new, st.sampled_from((*STREAMS, "ü c")), times, moves, st.integers(0, 5))
+    names = (*STREAMS, "ü c", *(("a", "a") if ties else ()))
+    row = st.tuples(is_new, st.sampled_from(names), times, moves, st.integers(0, 5))
     return several(row, 0, most)
 
 
@@ -254,15 +262,22 @@ def deliveries(
     tick: int = 0,
     origin: int = 0,
     most: int = 8,
+    judging: Judging = FIRST,
 ) -> FeedDelivery:
-    """Up to `most` tuples round the tick, in any order; some repeat or contradict a known one."""
+    """Up to `most` tuples round the tick, in any order; some repeat or contradict a known one.
+
+    Where every tuple of an instant is a step, or they have sequences, many share one.
+    """
     rows: list[Sighting] = []
-    for is_new, stream, later, moves, back in draw(row_choices(len(axes), most)):
+    ties, numbers = judging
+    choices = row_choices(len(axes), most, ties=ties == "all")
+    for is_new, stream, later, moves, back in draw(choices):
         before = [*known, *rows]
         if is_new or not before:
             ts = origin + (tick + later - BEHIND[stream]) * TICK
             here = next((s.values for s in reversed(before) if s.stream == stream), moves)
-            rows.append(Sighting(stream, ts, moved(here, moves)))
+            number = numbers[back % len(numbers)] if numbers else None
+            rows.append(Sighting(stream, ts, moved(here, moves), number))
         else:
             again = before[-1 - back % len(before)]
             rows.append(replace(again, values=moved(again.values, moves if later > 1 else ())))
@@ -310,7 +325,7 @@ def registrations(
 
 @st.composite
 def scripts(
-    draw: st.DrawFn, axes: Sequence[str], most: int = 9
+    draw: st.DrawFn, axes: Sequence[str], most: int = 9, judging: Judging = FIRST
 ) -> tuple[FeedDelivery | Registration, ...]:
     """A registration, then up to `most` deliveries and further registrations in any order."""
     origin = draw(st.sampled_from(ORIGINS))
@@ -324,16 +339,30 @@ def scripts(
             registered = draw(registrations(axes, registered, versions, origin))
             script.append(registered)
         else:
-            delivery = draw(deliveries(axes, known, tick, origin))
+            delivery = draw(deliveries(axes, known, tick, origin, judging=judging))
             script.append(delivery)
             known += delivery.tuples
             tick += ticks
     return tuple(script)
 
 
+LATENESSES = st.sampled_from((0, 0, 1, 2, 3))
+
+
 @st.composite
 def stories(draw: st.DrawFn, most_axes: int = len(ALL_AXES)) -> Story:
     """A script over 1 to `most_axes` axes, and an allowed lateness of none to three ticks."""
     axes = draw(axis_names(most_axes))
-    lateness = draw(st.sampled_from((0, 0, 1, 2, 3))) * TICK
+    lateness = draw(LATENESSES) * TICK
     return Story(axes, draw(scripts(axes)), lateness)
+
+
+@st.composite
+def judged_stories(draw: st.DrawFn, most_axes: int = len(ALL_AXES)) -> Story:
+    """A script under any rules: ties all or first, or sequences; each stream by its own clock."""
+    axes = draw(axis_names(most_axes))
+    judging = draw(JUDGINGS)
+    idle = draw(st.sampled_from((None, None, 0, 2, 4, 30)))
+    idle = None if idle is None else idle * TICK
+    script = draw(scripts(axes, judging=judging))
+    return Story(axes, script, draw(LATENESSES) * TICK, judging[0], idle)
