@@ -4,6 +4,7 @@ Law: one step a delivery, the state handed on. By the engine's own law the rows 
 deliveries in one step, so nothing but the state has to be kept between two of them.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from fencepost.api.tables import ResultTables
 from fencepost.crossings.index import BorderIndex
 from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.matches import Matcher
-from fencepost.order import OrderRules
+from fencepost.order import AS_THEY_COME, OrderRules
 from fencepost.queries.files import StandingQueries
 from fencepost.queries.query_set import QuerySet
 from fencepost.tuples import TupleBatch
@@ -39,7 +40,7 @@ class FeedRun:
         state = state or FeedState.empty(crossings.feed, crossings.axes)
         return cls(BorderIndex.build(crossings), Matcher.build(matches, tuples=0), state)
 
-    def push(self, batch: TupleBatch, lateness: int) -> FeedOutcome:
+    def push(self, batch: TupleBatch, rules: OrderRules) -> FeedOutcome:
         """Take one delivery."""
         self.matcher = self.matcher.serving(self.accepted + len(batch))
         outcome = step(
@@ -47,7 +48,7 @@ class FeedRun:
             batch,
             self.index,
             deliveries=1,
-            rules=OrderRules("first", lateness),
+            rules=rules,
             matcher=self.matcher,
         )
         self.state = outcome.state
@@ -57,30 +58,38 @@ class FeedRun:
 
 @dataclass(eq=False)
 class Evaluation:
-    """All feeds and all joins of an evaluation; `lateness` is what each feed allows, in µs.
+    """All feeds and all joins of an evaluation.
+
+    `order` says how arrivals are ordered and judged, `by_feed` those of single feeds.
 
     push   a step of the batch's feed and of every join that has it: see engine.step
     """
 
     feeds: dict[str, FeedRun]
     joins: "dict[str, JoinRun]" = field(default_factory=dict)
-    lateness: int = 0
+    order: OrderRules = AS_THEY_COME
+    by_feed: Mapping[str, OrderRules] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, rules: StandingQueries, lateness: int = 0) -> "Evaluation":
+    def of(cls, rules: StandingQueries, by_feed: Mapping[str, OrderRules]) -> "Evaluation":
         """Begin with nothing seen."""
         sets = rules.sets.items()
         feeds = {feed: FeedRun.of(queries, rules.matches[feed]) for feed, queries in sets}
-        return cls(feeds, join_runs(rules), lateness)
+        return cls(feeds, join_runs(rules), by_feed=by_feed)
+
+    def order_of(self, feed: str) -> OrderRules:
+        """How a feed's arrivals are ordered and judged."""
+        return self.by_feed.get(feed, self.order)
 
     def push(self, batch: TupleBatch, results: ResultTables) -> pa.Table:
         """Take one delivery of a feed; give the rows that it rejected, and why."""
-        outcome = self.feeds[batch.feed].push(batch, self.lateness)
+        outcome = self.feeds[batch.feed].push(batch, self.order_of(batch.feed))
         results.add_events(batch.feed, outcome.events)
         results.add_transitions(batch.feed, outcome.transitions)
         results.add_matches(batch.feed, outcome.matches)
         for run in self.joins.values():
-            run.push(batch, self.lateness, results)
+            left, right = (self.order_of(feed) for feed in run.state.feeds)
+            run.push(batch, (left, right), results)
         return outcome.rejected
 
     @property

@@ -36,16 +36,23 @@ class TupleColumns:
     ts: str = "ts"
     ts_unit: str | None = None
     axes: Mapping[str | None, Axes] = field(default_factory=dict)
+    sequence: str | None = None
+
+    @property
+    def own(self) -> tuple[str, ...]:
+        """The columns that are no axes."""
+        named = (self.stream_id, self.ts, self.sequence)
+        return tuple(name for name in named if name is not None)
 
     def __post_init__(self) -> None:
         """Refuse names that cannot be meant."""
         if self.ts_unit not in (None, "s", "ms", "us", "ns"):
             raise InputError(f"ts_unit is {self.ts_unit!r}: 's', 'ms', 'us' or 'ns' was expected")
         for axes in self.axes.values():
-            if len(set(axes)) < len(axes) or {self.stream_id, self.ts} & set(axes):
+            if len(set(axes)) < len(axes) or set(self.own) & set(axes):
+                others = "' nor '".join(self.own)
                 raise InputError(
-                    f"axes are {', '.join(axes)}: expected each once, and neither "
-                    f"'{self.stream_id}' nor '{self.ts}'"
+                    f"axes are {', '.join(axes)}: expected each once, and neither '{others}'"
                 )
 
     def axes_of(self, feed: str, table: pa.Table) -> Axes:
@@ -53,7 +60,7 @@ class TupleColumns:
         declared = self.axes.get(feed, self.axes.get(None))
         if declared is not None:
             return declared
-        own = (self.stream_id, self.ts)
+        own = self.own
         names = [f.name for f in table.schema if f.name not in own and _is_number(f.type)]
         if not names:
             others = ", ".join(f"'{f.name}' ({f.type})" for f in table.schema if f.name not in own)
@@ -116,12 +123,33 @@ def read_tuples(
     for place, axis in enumerate(axes):
         values[place], no_number = cells.doubles(_cells(table, axis), axis)
         faults.append(no_number)
+    sequence = None
+    if columns.sequence is not None:
+        sequence = _sequence(_cells(table, columns.sequence))
+        missing = np.flatnonzero(sequence.is_null().to_numpy(zero_copy_only=False))
+        faults.append(CellFaults.alike(missing, f"{columns.sequence} is null"))
     bad = CellFaults.by_row(faults)
     if not len(bad):
-        return TupleBatch.from_columns(feed, axes, ids, ts, values), bad
+        return TupleBatch.from_columns(feed, axes, ids, ts, values, sequence=sequence), bad
     good = _rows_but(len(table), bad.rows)
-    batch = TupleBatch.from_columns(feed, axes, ids.take(pa.array(good)), ts[good], values[:, good])
+    at = pa.array(good)
+    batch = TupleBatch.from_columns(
+        feed,
+        axes,
+        ids.take(at),
+        ts[good],
+        values[:, good],
+        sequence=None if sequence is None else sequence.take(at),
+    )
     return batch, bad
+
+
+def _sequence(column: pa.Array) -> pa.Array:
+    """Take integers or texts as they are."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    is_number = pa.types.is_integer(column.type) or pa.types.is_null(column.type)
+    return column.cast(pa.int64() if is_number else pa.string())
 
 
 def rejected_rows(feed: str, rows: int, malformed: CellFaults, refused: pa.Table) -> pa.Table:
@@ -152,8 +180,8 @@ def _cells(table: pa.Table, name: str) -> pa.Array:
 def _refuse_columns(table: pa.Table, feed: str, columns: TupleColumns, axes: Axes) -> None:
     """Raise where a column is missing, or of a type that can hold no tuple's cells."""
     names = table.column_names
-    by = {columns.stream_id: "stream_id", columns.ts: "ts"}
-    for name in (columns.stream_id, columns.ts, *axes):
+    by = {columns.stream_id: "stream_id", columns.ts: "ts", columns.sequence: "sequence"}
+    for name in (*columns.own, *axes):
         if name not in names:
             near = did_you_mean(name, names)
             hint = f"  Name yours: {by[name]}='…'." if name in by and not near else near
@@ -164,6 +192,7 @@ def _refuse_columns(table: pa.Table, feed: str, columns: TupleColumns, axes: Axe
     for name, why in (
         (columns.stream_id, _why_no_ids(kinds[columns.stream_id])),
         (columns.ts, _why_no_times(kinds[columns.ts], columns)),
+        *((name, _why_no_sequence(kinds[name])) for name in columns.own[2:]),
         *((axis, _why_no_axis(kinds[axis])) for axis in axes),
     ):
         if why is not None:
@@ -179,6 +208,15 @@ def _why_no_ids(kind: pa.DataType) -> str | None:
     if is_text(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind):
         return None
     return "text or integers were expected"
+
+
+def _why_no_sequence(kind: pa.DataType) -> str | None:
+    kind = _plain(kind)
+    if is_text(kind) or pa.types.is_null(kind):
+        return None
+    if pa.types.is_integer(kind) and kind != pa.uint64():
+        return None
+    return "integers of up to 64 bits, or text, were expected"
 
 
 def _why_no_times(kind: pa.DataType, columns: TupleColumns) -> str | None:

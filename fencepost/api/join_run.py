@@ -44,8 +44,10 @@ class JoinRun:
         feeds = (windows.left, windows.right)
         return cls(LaneIndex.build(windows, bands), LaneState.empty(feeds, windows.axes))
 
-    def push(self, batch: TupleBatch, lateness: int, results: ResultTables) -> None:
-        """Take a delivery, if it is of one of the two feeds."""
+    def push(
+        self, batch: TupleBatch, rules: tuple[OrderRules, OrderRules], results: ResultTables
+    ) -> None:
+        """Take a delivery, if it is of one of the two feeds; `rules` are those of both."""
         if batch.feed not in self.state.feeds:
             return
         side = self.state.feeds.index(batch.feed)
@@ -55,7 +57,7 @@ class JoinRun:
             (batch, right) if side == 0 else (left, batch),
             np.array([side], np.int8),
             self.index,
-            rules=(OrderRules("first", lateness), OrderRules("first", lateness)),
+            rules=rules,
             registry=self.registry,
             newly=self.newly,
         )

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal, get_args
 
 import pyarrow as pa
 
@@ -22,11 +23,13 @@ from fencepost.api.state import Saved
 from fencepost.api.tables import ResultTables, event_columns
 from fencepost.errors import Faults, InputError
 from fencepost.lanes import lane_of
+from fencepost.order import OrderRules, Ties
 from fencepost.queries.conversions import is_text
 from fencepost.text import counted, did_you_mean
 from fencepost.times import parse_duration
 
 Duration = str | timedelta
+LatenessBy = Literal["feed", "stream"]
 AxesByFeed = Sequence[str] | Mapping[str, Sequence[str]]
 
 
@@ -38,7 +41,11 @@ def evaluate(  # noqa: PLR0913  tuples and rules, and how the tuples are read, b
     ts: str = "ts",
     ts_unit: str | None = None,
     axes: AxesByFeed | None = None,
+    sequence: str | None = None,
+    ties: Ties = "all",
     allowed_lateness: Duration = "0s",
+    lateness_by: LatenessBy = "feed",
+    idle: Duration = "24h",
 ) -> Result:
     """Find what entered, left, matched or paired in tuples that are all there.
 
@@ -49,9 +56,13 @@ def evaluate(  # noqa: PLR0913  tuples and rules, and how the tuples are read, b
     columns that rules may speak of, of one feed or as a dict by feed; without it, all columns of
     numbers.
 
+    Of several tuples of a stream at one instant, `ties="all"` takes each as a step, in the order of
+    their rows, and `"first"` the first alone. `sequence` names a column, integers or text, that
+    orders them instead: then the same number twice is a duplicate or a conflict.
+
     Law: the result is that of a new `Monitor`, pushed once; the rows of a table may stand in any
-    order. A table with a missing or an unfit column raises `InputError` and evaluates nothing; a
-    row that is no tuple is rejected, with its reason.
+    order, but for those of one stream and instant. A table with a missing or an unfit column raises
+    `InputError` and evaluates nothing; a row that is no tuple is rejected, with its reason.
 
     Cost: about 0.3 µs a tuple and as much an event (a million tuples, 1,000 rules, 2.2 million
     events: 0.9 s on a core), after 20 µs a rule. Joins and large inputs run compiled kernels: the
@@ -75,7 +86,11 @@ def evaluate(  # noqa: PLR0913  tuples and rules, and how the tuples are read, b
         ts=ts,
         ts_unit=ts_unit,
         axes=axes,
+        sequence=sequence,
+        ties=ties,
         allowed_lateness=allowed_lateness,
+        lateness_by=lateness_by,
+        idle=idle,
     )
     return monitor._push(tuples, whole=True)  # noqa: SLF001  its own
 
@@ -85,12 +100,14 @@ class Monitor:
 
     The parameters are those of `evaluate`. `allowed_lateness` is how long a tuple may wait for
     earlier ones of later batches: then a batch may come out of order, and gives what is certain.
+    By default all streams wait for the feed's clock; with `lateness_by="stream"` each waits for its
+    own, as trackers that were offline need it, until it is `idle` behind the feed's.
 
     push   O(tuples + events), and 3 ms however small the batch and however many the rules
     save   O(streams + what is undecided or waiting): no tuple is kept beyond the last of a stream
 
-    Law: how a sequence of tuples is cut into batches changes no row, as long as no instant of a
-    stream is cut; nor does saving between two of them, and loading in another process.
+    Law: how a sequence of tuples is cut into batches changes no row, as long as the tuples of a
+    stream come in order; nor does saving between two of them, and loading in another process.
 
     >>> import fencepost as fp
     >>> monitor = fp.Monitor({"id": "yard", "where": "x < 10 AND y < 10"})
@@ -102,7 +119,7 @@ class Monitor:
     [{'type': 'I', 'query_id': 'yard', 'x': 4.5, 'prev_x': 25.0}]
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  rules, and how the tuples are read, by name
         self,
         rules: object,
         *,
@@ -110,11 +127,20 @@ class Monitor:
         ts: str = "ts",
         ts_unit: str | None = None,
         axes: AxesByFeed | None = None,
+        sequence: str | None = None,
+        ties: Ties = "all",
         allowed_lateness: Duration = "0s",
+        lateness_by: LatenessBy = "feed",
+        idle: Duration = "24h",
     ) -> None:
         """Take the rules; Faults lists what is wrong with them."""
-        columns = TupleColumns(stream_id, ts, ts_unit, _by_feed(axes))
-        self._begin(as_rules(rules), columns, Evaluation({}, {}, _microseconds(allowed_lateness)))
+        columns = TupleColumns(stream_id, ts, ts_unit, _by_feed(axes), sequence)
+        if lateness_by not in get_args(LatenessBy):
+            raise InputError(f"lateness_by is {lateness_by!r}: 'feed' or 'stream' was expected")
+        behind = _microseconds("idle", idle) if lateness_by == "stream" else None
+        lateness = _microseconds("allowed_lateness", allowed_lateness)
+        order = OrderRules(ties, lateness, behind)
+        self._begin(as_rules(rules), columns, Evaluation({}, {}, order))
         self._settle({feed: named for feed, named in columns.axes.items() if feed is not None})
 
     def _begin(self, rules: Rules, columns: TupleColumns, evaluation: Evaluation) -> None:
@@ -248,7 +274,7 @@ class Monitor:
         self._evaluation.joins = joins | self._evaluation.joins
 
     def _notes(self, tables: Mapping[str, pa.Table], *, whole: bool) -> list[str]:
-        own = (self._columns.stream_id, self._columns.ts)
+        own = self._columns.own
         notes = []
         for feed, table in tables.items():
             used = {*own, *self.axes[feed]}
@@ -306,10 +332,10 @@ def _by_feed(axes: AxesByFeed | None) -> dict[str | None, Axes]:
     return {None: tuple(axes)}
 
 
-def _microseconds(duration: Duration) -> int:
+def _microseconds(name: str, duration: Duration) -> int:
     try:
         if isinstance(duration, timedelta):
             duration = f"{duration // timedelta(microseconds=1)}us"
         return parse_duration(duration)
     except ValueError as why:
-        raise InputError(f"allowed_lateness: {why}") from None
+        raise InputError(f"{name}: {why}") from None

@@ -12,18 +12,21 @@ from fencepost.text import counted
 class Result:
     """What was found in the tuples of one call, as Arrow tables; all are there, some are empty.
 
-    events        type (I: entered, O: left), feed, query_id, query_version, stream_id, ts, prev_ts,
-                  the axes, and the axes of the tuple before as prev_…
+    events        type (I: entered, O: left), feed, query_id, query_version, stream_id, ts, place,
+                  prev_ts, the axes, and the axes of the tuple before as prev_…
     transitions   type (pass_through, short_absence, stay, departure), feed, query_id,
-                  query_version, stream_id, ts, from_ts, to_ts: of rules with `within`
-    matches       feed, query_id, query_version, stream_id, ts: of rules of the kind `match`
+                  query_version, stream_id, ts, from_ts, from_place, to_ts, to_place: of rules with
+                  `within`
+    matches       feed, query_id, query_version, stream_id, ts, place: of rules of the kind `match`
     pairs         feeds, query_id, query_version, ts, and of both tuples, as left_… and right_…,
-                  stream_id, ts and the axes: of rules of the kind `window_join`
+                  stream_id, ts, place and the axes: of rules of the kind `window_join`
     band_changes  feeds, query_id, query_version, change (+1, -1), left_stream_id, right_stream_id,
-                  left_value, right_value, ts: of rules of the kind `band_join`; ts is null where a
-                  rule came into force
+                  left_value, right_value, ts, place: of rules of the kind `band_join`; ts and place
+                  are null where a rule came into force
     rejected      feed, row (from 0, in the table that was given), reason (malformed, duplicate,
                   conflict, late), detail
+
+    A place says which of the tuples of its stream and ts a tuple is, from 0.
 
     Law: rows read + tuples that waited before = accepted + waiting + rejected, exactly. `waiting`
     counts the tuples that wait for earlier ones after the call; `notes` are sentences on what a

@@ -20,10 +20,11 @@ import pyarrow.compute as pc
 from fencepost.api.evaluation import Evaluation, FeedRun
 from fencepost.api.inputs import TupleColumns
 from fencepost.arrow import codes_in
-from fencepost.crossings.state import Heads
+from fencepost.crossings.state import Heads, places_in
 from fencepost.engine import FeedState
 from fencepost.errors import StateError
 from fencepost.hashing import digest
+from fencepost.order import OrderRules
 from fencepost.queries.files import StandingQueries
 from fencepost.queries.fingerprint import hashes_of
 from fencepost.queries.joins import BandJoins, WindowJoins
@@ -35,7 +36,11 @@ if TYPE_CHECKING:
     from fencepost.api.join_run import JoinRun
     from fencepost.joins.state import SideState
 
-FORMAT = 1
+FORMAT = 2
+"""2: places, sequences and the order rules; axes are numbered, so that they may have any name."""
+READ = (1, FORMAT)
+NUMBERED = "numbered"
+"""Where this is said, the axes of the tables are named by their numbers."""
 ABOUT = "state.json"
 DAMAGED = (
     zipfile.BadZipFile,
@@ -63,8 +68,13 @@ class Saved:
         feeds, joins = self.evaluation.feeds, self.evaluation.joins
         about = {
             "format": FORMAT,
-            "lateness": self.evaluation.lateness,
-            "columns": [self.columns.stream_id, self.columns.ts, self.columns.ts_unit],
+            "order": dataclasses.astuple(self.evaluation.order),
+            "columns": [
+                self.columns.stream_id,
+                self.columns.ts,
+                self.columns.ts_unit,
+                self.columns.sequence,
+            ],
             "axes": list(self.columns.axes.items()),
             "feeds": [
                 _write_feed(run, f"feed{n}/", tables) for n, run in enumerate(feeds.values())
@@ -106,9 +116,10 @@ def _arrow_bytes(table: pa.Table) -> bytes:
 def _unpacked(content: bytes) -> tuple[dict[str, Any], Tables]:
     with zipfile.ZipFile(io.BytesIO(content)) as packed:
         about = json.loads(packed.read(ABOUT))
-        if about["format"] != FORMAT:
+        if about["format"] not in READ:
             raise StateError(
-                f"the state has the format {about['format']}, this Fencepost reads {FORMAT}"
+                f"the state has the format {about['format']}, this Fencepost reads "
+                f"{READ[0]} to {FORMAT}"
             )
         return about, {
             name.removesuffix(".arrow"): pa.ipc.open_file(packed.read(name)).read_all()
@@ -137,25 +148,38 @@ def _restored(
             if join is None
             else _read_join(join, f"join{n}/", tables, windows, bands)
         )
-    stream_id, ts, ts_unit = about["columns"]
+    stream_id, ts, ts_unit, *sequence = about["columns"]
     declared = {feed: tuple(own) for feed, own in about["axes"]}
-    columns = TupleColumns(stream_id, ts, ts_unit, declared)
-    return Saved(columns, Evaluation(feeds, joins, about["lateness"]))
+    columns = TupleColumns(stream_id, ts, ts_unit, declared, *sequence)
+    return Saved(columns, Evaluation(feeds, joins, _order_of(about)))
+
+
+def _order_of(about: Mapping[str, Any]) -> OrderRules:
+    """Before format 2 there was one way: the first tuple of an instant."""
+    if about["format"] == 1:
+        return OrderRules("first", about["lateness"])
+    return OrderRules(*about["order"])
 
 
 def _write_feed(run: FeedRun, prefix: str, tables: Tables) -> dict[str, Any]:
     state = run.state
     pending = state.pending.to_table(state.heads.names)
     hashes = _definitions(state.pending.of, state.pending.query.astype(np.int64))
-    tables[prefix + "heads"] = state.heads.to_table()
+    tables[prefix + "heads"] = replace(state.heads, axes=_numbered(state.heads.axes)).to_table()
     tables[prefix + "pending"] = pending.append_column("definition", hashes)
     tables[prefix + "waiting"] = _batch_table(state.waiting)
     return {
         "feed": state.feed,
         "axes": state.heads.axes,
+        NUMBERED: True,
         "watermark": state.watermark,
         "accepted": run.accepted,
     }
+
+
+def _numbered(axes: Sequence[str]) -> tuple[str, ...]:
+    """Name axes by their numbers: no column of a state may take their names."""
+    return tuple(f"axis{n}" for n in range(len(axes)))
 
 
 def _read_feed(
@@ -164,7 +188,9 @@ def _read_feed(
     feed, axes = about["feed"], tuple(about["axes"])
     crossings = rules.sets[feed]
     run = FeedRun.of(crossings, rules.matches[feed])
-    heads = Heads.from_table(axes, tables[prefix + "heads"], run.index.base)
+    heads = tables[prefix + "heads"]
+    written = _numbered(axes) if NUMBERED in about else axes
+    heads = replace(Heads.from_table(written, heads, run.index.base), axes=axes)
     table = _of_same_rules(tables[prefix + "pending"], crossings)
     pending = Pending.from_table(crossings, heads.names, table)
     waiting = _batch_of(feed, axes, tables[prefix + "waiting"])
@@ -192,20 +218,32 @@ def _of_same_rules(pending: pa.Table, queries: QuerySet) -> pa.Table:
 def _batch_table(batch: TupleBatch) -> pa.Table:
     columns = {"stream_id": batch.names.take(pa.array(batch.stream)), "ts": pa.array(batch.ts)}
     columns |= {f"axis{n}": pa.array(values) for n, values in enumerate(batch.values)}
+    columns["nth"] = pa.array(np.zeros(0, np.int32) if batch.nth is None else batch.nth)
+    if batch.sequence is not None:
+        columns["sequence"] = batch.sequence
     return pa.table(columns)
 
 
 def _batch_of(feed: str, axes: Sequence[str], table: pa.Table) -> TupleBatch:
     values = [table[f"axis{n}"].to_numpy() for n in range(len(axes))]
-    ids = table["stream_id"].combine_chunks()
-    return TupleBatch.from_columns(feed, axes, ids, table["ts"].to_numpy(), np.array(values))
+    sequence = table["sequence"].combine_chunks() if "sequence" in table.column_names else None
+    return TupleBatch.from_columns(
+        feed,
+        axes,
+        table["stream_id"].combine_chunks(),
+        table["ts"].to_numpy(),
+        np.array(values),
+        sequence=sequence,
+        nth=places_in(table, "nth"),
+    )
 
 
 def _write_join(run: "JoinRun", prefix: str, tables: Tables) -> dict[str, Any]:
     index = run.index
     for name, side in zip(("left", "right"), run.state.sides, strict=True):
-        tables[f"{prefix}{name}/heads"] = side.heads_table()
-        tables[f"{prefix}{name}/live"] = side.live_table()
+        plain = replace(side, axes=_numbered(side.axes))
+        tables[f"{prefix}{name}/heads"] = plain.heads_table()
+        tables[f"{prefix}{name}/live"] = plain.live_table()
         waiting = _batch_table(side.waiting)
         tables[f"{prefix}{name}/waiting"] = waiting.append_column(
             "gone", pa.array(side.waiting_gone)
@@ -214,6 +252,7 @@ def _write_join(run: "JoinRun", prefix: str, tables: Tables) -> dict[str, Any]:
     newly[run.newly] = True
     windows, bands = _join_definitions(index.windows), _join_definitions(index.bands)
     return {
+        NUMBERED: True,
         "feeds": run.state.feeds,
         "registry": run.registry,
         "sides": [[side.accepted, side.watermark] for side in run.state.sides],
@@ -242,7 +281,7 @@ def _read_join(
         SideState.empty(feed, axes) for feed, axes in zip(about["feeds"], windows.axes, strict=True)
     )
     left, right = (
-        _read_side(side, f"{prefix}{name}/", numbers, tables)
+        _read_side(side, f"{prefix}{name}/", numbers, tables, is_numbered=NUMBERED in about)
         for name, side, numbers in zip(("left", "right"), empty, about["sides"], strict=True)
     )
     index = LaneIndex.build(replace(windows, registered=registered), bands)
@@ -250,12 +289,19 @@ def _read_join(
 
 
 def _read_side(
-    side: "SideState", prefix: str, numbers: tuple[int, int | None], tables: Tables
+    side: "SideState",
+    prefix: str,
+    numbers: tuple[int, int | None],
+    tables: Tables,
+    *,
+    is_numbered: bool,
 ) -> "SideState":
-    waiting = tables[prefix + "waiting"]
-    side = side.with_heads(tables[prefix + "heads"]).with_live(tables[prefix + "live"])
+    waiting, heads = tables[prefix + "waiting"], tables[prefix + "heads"]
+    written = _numbered(side.axes) if is_numbered else side.axes
+    read = replace(side, axes=written).with_heads(heads).with_live(tables[prefix + "live"])
     return replace(
-        side,
+        read,
+        axes=side.axes,
         waiting=_batch_of(side.feed, side.axes, waiting),
         waiting_gone=waiting["gone"].to_numpy(),
         accepted=numbers[0],

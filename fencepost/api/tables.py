@@ -17,6 +17,8 @@ from fencepost.arrow import ordered
 Axes = tuple[str, ...]
 NAMES = ("events", "transitions", "matches", "pairs", "band_changes")
 TIME = pa.timestamp("us", "UTC")
+PLACE = pa.int32()
+"""Which of the accepted tuples of its stream and ts, from 0."""
 CODED = pa.dictionary(pa.int32(), pa.string())
 
 MATCH = pa.schema(
@@ -26,10 +28,19 @@ MATCH = pa.schema(
         "query_version": pa.int32(),
         "stream_id": CODED,
         "ts": TIME,
+        "place": PLACE,
     }
 )
 WHO = {"type": CODED, **{field.name: field.type for field in MATCH}}
-TRANSITION = pa.schema({**WHO, "from_ts": TIME, "to_ts": TIME})
+TRANSITION = pa.schema(
+    {
+        **{name: kind for name, kind in WHO.items() if name != "place"},
+        "from_ts": TIME,
+        "from_place": PLACE,
+        "to_ts": TIME,
+        "to_place": PLACE,
+    }
+)
 WHICH = {"feeds": CODED, "query_id": CODED, "query_version": pa.int32()}
 BAND_CHANGE = pa.schema(
     {
@@ -40,15 +51,19 @@ BAND_CHANGE = pa.schema(
         "left_value": pa.float64(),
         "right_value": pa.float64(),
         "ts": TIME,
+        "place": PLACE,
     }
 )
 SIDES = ("left", "right")
-EVENT_ORDER = ("ts", "feed", "stream_id", "query_id", "query_version")
-TRANSITION_ORDER = (*EVENT_ORDER, "from_ts", "type")
-MATCH_ORDER = ("feed", "stream_id", "ts", "query_id", "query_version")
+EVENT_ORDER = ("ts", "feed", "stream_id", "place", "query_id", "query_version")
+TRANSITION_ORDER = (
+    *("ts", "feed", "stream_id", "query_id", "query_version"),
+    *("from_ts", "from_place", "type"),
+)
+MATCH_ORDER = ("feed", "stream_id", "ts", "place", "query_id", "query_version")
 PAIR_ORDER = (
-    *("ts", "feeds", "left_stream_id", "left_ts", "right_stream_id", "right_ts"),
-    *("query_id", "query_version"),
+    *("ts", "feeds", "left_stream_id", "left_ts", "left_place"),
+    *("right_stream_id", "right_ts", "right_place", "query_id", "query_version"),
 )
 CHANGE_ORDER = ("feeds",)
 """Of a lane the changes stand as they came about: one may take back another of the same ts."""
@@ -64,7 +79,11 @@ def pair_schema(axes: Mapping[str, Axes], lanes: Sequence[tuple[str, str]]) -> p
     """Lay out the columns of the pairs, with the axes of all lanes on either side."""
     columns = {**WHICH, "ts": TIME}
     for place, side in enumerate(SIDES):
-        columns |= {f"{side}_stream_id": CODED, f"{side}_ts": TIME}
+        columns |= {
+            f"{side}_stream_id": CODED,
+            f"{side}_ts": TIME,
+            f"{side}_place": PLACE,
+        }
         columns |= {f"{side}_{axis}": pa.float64() for lane in lanes for axis in axes[lane[place]]}
     return pa.schema(columns)
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from fencepost.api.evaluation import Evaluation
 from fencepost.api.tables import ResultTables
 from fencepost.errors import Fault, refuse
-from fencepost.order import rejection_details
+from fencepost.order import OrderRules, rejection_details
 from fencepost.queries.files import collected
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s, TupleBatch
@@ -37,7 +37,10 @@ def run(request: EvalRequest, progress: Progress = no_progress) -> Summary:
     settled = plan(request)
     files = _FileEvaluation(
         request,
-        Evaluation.of(settled.standing, request.lateness),
+        Evaluation.of(
+            settled.standing,
+            dict.fromkeys(settled.standing.sets, OrderRules("first", request.lateness)),
+        ),
         ResultTables(settled.axes, settled.lanes),
         settled.notes(),
     )

@@ -39,18 +39,18 @@ def test_a_walk_through_a_band_is_told_whole(folder):
     said = evaluated(folder, "ticks=day.csv")
     assert said.code == 0
     assert (folder / "out" / "events.csv").read_text() == (
-        "type,feed,query_id,query_version,stream_id,ts,prev_ts,price,prev_price\n"
-        "I,ticks,band,1,a,2026-11-18T14:01:00.000000Z,2026-11-18T14:00:00.000000Z,3,1\n"
-        "O,ticks,band,1,a,2026-11-18T14:03:00.000000Z,2026-11-18T14:02:00.000000Z,9,4\n"
-        "I,ticks,band,1,a,2026-11-18T14:05:00.000000Z,2026-11-18T14:04:00.000000Z,3,9\n"
-        "O,ticks,band,1,a,2026-11-18T14:06:00.000000Z,2026-11-18T14:05:00.000000Z,1,3\n"
+        "type,feed,query_id,query_version,stream_id,ts,place,prev_ts,price,prev_price\n"
+        "I,ticks,band,1,a,2026-11-18T14:01:00.000000Z,0,2026-11-18T14:00:00.000000Z,3,1\n"
+        "O,ticks,band,1,a,2026-11-18T14:03:00.000000Z,0,2026-11-18T14:02:00.000000Z,9,4\n"
+        "I,ticks,band,1,a,2026-11-18T14:05:00.000000Z,0,2026-11-18T14:04:00.000000Z,3,9\n"
+        "O,ticks,band,1,a,2026-11-18T14:06:00.000000Z,0,2026-11-18T14:05:00.000000Z,1,3\n"
     )
     assert (folder / "out" / "transitions.csv").read_text() == (
-        "type,feed,query_id,query_version,stream_id,ts,from_ts,to_ts\n"
-        "stay,ticks,band,1,a,2026-11-18T14:02:00.000000Z,2026-11-18T14:01:00.000000Z,\n"
-        "departure,ticks,band,1,a,2026-11-18T14:04:00.000000Z,2026-11-18T14:03:00.000000Z,\n"
-        "pass_through,ticks,band,1,a,2026-11-18T14:06:00.000000Z,2026-11-18T14:05:00.000000Z,"
-        "2026-11-18T14:06:00.000000Z\n"
+        "type,feed,query_id,query_version,stream_id,ts,from_ts,from_place,to_ts,to_place\n"
+        "stay,ticks,band,1,a,2026-11-18T14:02:00.000000Z,2026-11-18T14:01:00.000000Z,0,,\n"
+        "departure,ticks,band,1,a,2026-11-18T14:04:00.000000Z,2026-11-18T14:03:00.000000Z,0,,\n"
+        "pass_through,ticks,band,1,a,2026-11-18T14:06:00.000000Z,2026-11-18T14:05:00.000000Z,0,"
+        "2026-11-18T14:06:00.000000Z,0\n"
     )
     assert (folder / "out" / "quarantine.csv").read_text() == "reason,detail,source,line,raw\n"
     assert "1 delivery, 7 rows = 7 accepted + 0 quarantined" in said.out
@@ -78,11 +78,11 @@ def test_a_tuple_is_told_of_every_match_query_that_holds_for_it(folder):
     written(folder, "day.csv", "stream_id,ts,price,volume\n" + body)
     said = evaluated(folder, "ticks=day.csv")
     assert (folder / "out" / "matches.csv").read_text() == (
-        "feed,query_id,query_version,stream_id,ts\n"
-        "ticks,three,1,a,2026-11-18T14:00:00.000000Z\n"
-        "ticks,thin,1,a,2026-11-18T14:01:00.000000Z\n"
-        "ticks,three,1,a,2026-11-18T14:01:00.000000Z\n"
-        "ticks,thin,1,b,2026-11-18T14:00:00.000000Z\n"
+        "feed,query_id,query_version,stream_id,ts,place\n"
+        "ticks,three,1,a,2026-11-18T14:00:00.000000Z,0\n"
+        "ticks,thin,1,a,2026-11-18T14:01:00.000000Z,0\n"
+        "ticks,three,1,a,2026-11-18T14:01:00.000000Z,0\n"
+        "ticks,thin,1,b,2026-11-18T14:00:00.000000Z,0\n"
     )
     assert "matches      4" in said.out
     summary = evaluated(folder, "ticks=day.csv", more=("--json",)).summary
@@ -126,7 +126,7 @@ def test_the_summary_is_one_json_object_whose_numbers_add_up(folder):
 def found_in(path: Path) -> list[dict[str, Any]]:
     """Read events of any format, their numbers as numbers and their times as text."""
     if path.suffix == ".csv":
-        numbers = {"price": float, "prev_price": float, "query_version": int}
+        numbers = {"price": float, "prev_price": float, "query_version": int, "place": int}
         return [{k: numbers.get(k, str)(v) for k, v in row.items()} for row in rows(path)]
     if path.suffix == ".jsonl":
         return [json.loads(line) for line in path.read_text().splitlines()]
@@ -149,8 +149,8 @@ def test_the_three_formats_hold_the_same_rows(folder, form):
     found = found_in(path)
     times = [T.format(n).replace("Z", ".000000Z") for n in (0, 1, 3)]
     assert [list(row.values()) for row in found] == [
-        ["I", "ticks", "band", 1, "a", times[1], times[0], 3.0, 1.0],
-        ["O", "ticks", "band", 1, "a", times[2], times[1], 9.0, 3.0],
+        ["I", "ticks", "band", 1, "a", times[1], 0, times[0], 3.0, 1.0],
+        ["O", "ticks", "band", 1, "a", times[2], 0, times[1], 9.0, 3.0],
     ]
 
 
@@ -182,7 +182,7 @@ def test_several_feeds_are_evaluated_each_on_its_own(folder):
     assert evaluated(folder, "ticks=day.csv", "vans=gps.jsonl", more=more).summary["events"] == 2
     first, second = rows(folder / "out" / "events.csv")
     assert list(first) == [
-        "type", "feed", "query_id", "query_version", "stream_id", "ts", "prev_ts",
+        "type", "feed", "query_id", "query_version", "stream_id", "ts", "place", "prev_ts",
         "price", "x", "y", "prev_price", "prev_x", "prev_y",
     ]  # fmt: skip
     assert [first["feed"], first["price"], first["x"], first["prev_x"]] == ["ticks", "3", "", ""]

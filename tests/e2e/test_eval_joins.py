@@ -33,16 +33,18 @@ LANES = (("bids", "asks"), ("asks", "bids"), ("asks", "quotes"))
 QUOTES = "stream_id,ts,price\n"
 PAIR = ",".join(
     (
-        *("feeds", "query_id", "query_version", "ts", "left_stream_id", "left_ts", "left_price"),
-        *("right_stream_id", "right_ts", "right_price"),
+        *("feeds", "query_id", "query_version", "ts", "left_stream_id", "left_ts", "left_place"),
+        *("left_price", "right_stream_id", "right_ts", "right_place", "right_price"),
     )
 )
 CHANGE = ",".join(
     (
         *("feeds", "query_id", "query_version", "change", "left_stream_id", "right_stream_id"),
-        *("left_value", "right_value", "ts"),
+        *("left_value", "right_value", "ts", "place"),
     )
 )
+
+OF_A_SIDE = ("stream_id", "ts", "place")
 
 Given = list[tuple[str, FeedDelivery]]
 
@@ -151,7 +153,7 @@ def told_pairs(feeds: tuple[str, str], found: JoinRunResult) -> list[tuple[Any, 
 def read_pair(row: dict[str, str]) -> tuple[Any, ...]:
     left, right = (
         tuple((n.removeprefix(side), float(v)) for n, v in row.items()
-              if n.startswith(side) and v and n.removeprefix(side) not in ("stream_id", "ts"))
+              if n.startswith(side) and v and n.removeprefix(side) not in OF_A_SIDE)
         for side in ("left_", "right_")
     )  # fmt: skip
     streams = row["left_stream_id"], parse_instant(row["left_ts"]), row["right_stream_id"]
@@ -236,12 +238,12 @@ def test_the_rows_of_a_pair_and_of_a_change(folder):
     out = folder / "out"
     assert (out / "pairs.csv").read_text().splitlines()[:2] == [
         PAIR,
-        f"bids~asks,w,1,{at(1)},a,{at(1)},5,z,{at(0)},4",
+        f"bids~asks,w,1,{at(1)},a,{at(1)},0,5,z,{at(0)},0,4",
     ]
     assert (out / "band_changes.csv").read_text().splitlines() == [
         CHANGE,
-        f"bids~asks,b,1,1,a,z,5,4.5,{at(1)}",
-        f"bids~asks,b,1,-1,a,z,5,4.5,{at(4)}",
+        f"bids~asks,b,1,1,a,z,5,4.5,{at(1)},0",
+        f"bids~asks,b,1,-1,a,z,5,4.5,{at(4)},0",
     ]
 
 

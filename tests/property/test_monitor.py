@@ -42,7 +42,15 @@ ROWS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 20), st.integers(0, 8), st.integers(0, 8)),
     min_size=1,
     max_size=40,
-    unique_by=lambda row: row[:2],
+)
+ORDERS = st.sampled_from(
+    [
+        {"ties": "first"},
+        {},
+        {"sequence": "n"},
+        {"lateness_by": "stream", "idle": "9s"},
+        {"ties": "first", "lateness_by": "stream", "idle": "0s"},
+    ]
 )
 
 
@@ -54,13 +62,14 @@ def table(rows: Sequence[tuple[int, ...]]) -> pa.Table:
             "ts": seconds,
             "v": v.astype(float),
             "w": w.astype(float),
+            "n": w,
         }
     )
 
 
-def monitor(rules: Sequence[dict[str, Any]], lateness: int = 0) -> fp.Monitor:
+def monitor(rules: Sequence[dict[str, Any]], lateness: int = 0, **order: Any) -> fp.Monitor:
     axes = {feed: ["v", "w"] for feed in ("a", "b")}
-    return fp.Monitor(rules, ts_unit="s", axes=axes, allowed_lateness=f"{lateness}s")
+    return fp.Monitor(rules, ts_unit="s", axes=axes, allowed_lateness=f"{lateness}s", **order)
 
 
 def rows_of(results: Sequence[fp.Result], name: str) -> list[str]:
@@ -68,10 +77,10 @@ def rows_of(results: Sequence[fp.Result], name: str) -> list[str]:
     return sorted(str(row) for result in results for row in getattr(result, name).to_pylist())
 
 
-@given(ROWS, st.lists(st.integers(0, 20), max_size=4), st.sampled_from([0, 2, 5]))
-def test_how_tuples_are_cut_into_batches_changes_no_row(rows, cuts, lateness):
-    whole = monitor(RULES, lateness).push({"a": table(rows)})
-    cut = monitor(RULES, lateness)
+@given(ROWS, st.lists(st.integers(0, 20), max_size=4), st.sampled_from([0, 2, 5]), ORDERS)
+def test_how_tuples_are_cut_into_batches_changes_no_row(rows, cuts, lateness, order):
+    whole = monitor(RULES, lateness, **order).push({"a": table(rows)})
+    cut = monitor(RULES, lateness, **order)
     edges = [-1, *sorted(cuts), 99]
     parts = [
         cut.push({"a": table([row for row in rows if begin < row[1] <= end])})
@@ -83,11 +92,15 @@ def test_how_tuples_are_cut_into_batches_changes_no_row(rows, cuts, lateness):
     assert parts[-1].waiting == whole.waiting
 
 
-@given(st.lists(st.tuples(st.booleans(), ROWS), min_size=2, max_size=5), st.sampled_from([0, 3]))
-def test_a_monitor_saved_and_loaded_between_batches_gives_the_same_rows(batches, lateness):
+@given(
+    st.lists(st.tuples(st.booleans(), ROWS), min_size=2, max_size=5),
+    st.sampled_from([0, 3]),
+    ORDERS,
+)
+def test_a_monitor_saved_and_loaded_between_batches_gives_the_same_rows(batches, lateness, order):
     rules = [*RULES, *JOINS]
-    whole = monitor(rules, lateness)
-    again = monitor(rules, lateness)
+    whole = monitor(rules, lateness, **order)
+    again = monitor(rules, lateness, **order)
     for is_right, rows in batches:
         pushed = {"b" if is_right else "a": table(rows)}
         expected = whole.push(pushed)

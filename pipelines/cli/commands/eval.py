@@ -92,16 +92,19 @@ def evaluate(  # noqa: PLR0913  options are many
 
     \b
     The files in DIR, each in a stable order:
-      events       type,feed,query_id,query_version,stream_id,ts,prev_ts, axes, prev_ axes
-      transitions  type,feed,query_id,query_version,stream_id,ts,from_ts,to_ts
-      matches      feed,query_id,query_version,stream_id,ts: the tuples that `match`
-                   queries matched
-      pairs        feeds,query_id,query_version,ts,left_stream_id,left_ts, left_ axes,
-                   right_stream_id,right_ts, right_ axes: both tuples of every pair that
-                   a `window_join` found, at the ts of the one evaluated later
+      events       type,feed,query_id,query_version,stream_id,ts,place,prev_ts, axes,
+                   prev_ axes
+      transitions  type,feed,query_id,query_version,stream_id,ts,from_ts,from_place,
+                   to_ts,to_place
+      matches      feed,query_id,query_version,stream_id,ts,place: the tuples that
+                   `match` queries matched
+      pairs        feeds,query_id,query_version,ts,left_stream_id,left_ts,left_place,
+                   left_ axes,right_stream_id,right_ts,right_place, right_ axes: both
+                   tuples of every pair that a `window_join` found, at the ts of the one
+                   evaluated later
       band_changes feeds,query_id,query_version,change,left_stream_id,right_stream_id,
-                   left_value,right_value,ts: the pairs of streams that enter (+1) or
-                   leave (-1) the result of a `band_join`
+                   left_value,right_value,ts,place: the pairs of streams that enter (+1)
+                   or leave (-1) the result of a `band_join`
       quarantine   reason,detail,source,line,raw: every rejected row, and why (malformed,
                    duplicate, conflict, late or future)
 
