@@ -1,7 +1,9 @@
-"""From the cells of a column to the engine's input: stream ids, doubles, microseconds, marks.
+"""From the cells of a column to the engine's input: stream ids, doubles, marks, sequences, payload.
+
+Times are in `time_cells.py`.
 
 Whole columns are converted at once where that is certain to be right. Every other cell goes
-through `parse_number` or `parse_instant`, each distinct text once: they decide and explain.
+through `parse_number`, each distinct text once: it decides and explains.
 
 Law: the fast path accepts a cell only where the slow path would, and reads the same value.
 """
@@ -16,31 +18,14 @@ import pyarrow.compute as pc
 
 from fencepost.doubles import EXACT_UP_TO, NUMBER, exactly, parse_number
 from fencepost.text import LONGEST_ID, cut, wrong_with_id
-from fencepost.times import EARLIEST, LATEST, PER_UNIT, instant_from_integer, parse_instant
 from fencepost.tuples import Bools, Doubles, Int64s
 
 NUMBER_WHOLE = f"^(?:{NUMBER.pattern})$"
-INTEGER_WHOLE = "^-?[0-9]{1,18}$"
-
-# Every text of this form is an instant, so that a cast of the whole column cannot fail: the days of
-# each month, and 29 February in leap years only. RE2 runs it as one automaton, whatever its length.
-_DAY = (
-    "(?:[0-9]{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12][0-9]|3[01])"
-    "|(?:0[469]|11)-(?:0[1-9]|[12][0-9]|30)|02-(?:0[1-9]|1[0-9]|2[0-8]))"
-    "|(?:[0-9]{2}(?:0[48]|[2468][048]|[13579][26])|2000)-02-29)"
-)
-_TIME = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]{1,6})?)?"
-INSTANT_WHOLE = f"^{_DAY}[T ]{_TIME}(?:Z|[+-](?:[01][0-9]|2[0-3]):[0-5][0-9])$"
-BEYOND_MICROSECONDS = r"(\.[0-9]{6})[0-9]+"
-
 MARKS = {
     **dict.fromkeys(("true", "t", "yes", "1"), True),
     **dict.fromkeys(("false", "f", "no", "0", ""), False),
 }
 """What a mark may be called, in letters of any size; nothing marks nothing."""
-
-UNIT_BY_OPTION = "--ts-unit s, ms or us"
-
 
 Column = TypeVar("Column", Doubles, Int64s)
 Coded = TypeVar("Coded", Int64s, Bools)
@@ -86,15 +71,15 @@ def stream_ids(cells: pa.Array, name: str) -> tuple[pa.DictionaryArray, CellFaul
     coded = _coded(cells)
     names = coded.dictionary
     length = pc.utf8_length(names)
-    odd = _flags(pc.match_substring_regex(names, r"\p{Cc}"))
-    odd |= _flags(pc.less(length, 1)) | _flags(pc.greater(length, LONGEST_ID))
+    odd = flags_of(pc.match_substring_regex(names, r"\p{Cc}"))
+    odd |= flags_of(pc.less(length, 1)) | flags_of(pc.greater(length, LONGEST_ID))
     if not coded.null_count and not odd.any():
         return coded, CellFaults.none()
     why = [
         _why_no_id(name, names[place].as_py()) if odd[place] else None for place in range(len(odd))
     ]
     details = pc.fill_null(pa.array([*why, f"{name} is null"]), "")
-    codes = _integers(pc.fill_null(coded.indices, len(odd)))
+    codes = integers_of(pc.fill_null(coded.indices, len(odd)))
     rows = np.flatnonzero(np.r_[odd, True][codes])
     return coded, CellFaults(rows, details.take(pa.array(codes[rows])))
 
@@ -114,16 +99,20 @@ def _why_no_id(name: str, given: str) -> str:
     return f"{name}: {cut(given)!r} {why}" if given else f"{name} {why}"
 
 
-def doubles(cells: pa.Array, name: str) -> tuple[Doubles, CellFaults]:
-    """Read an axis: text by the number grammar, whatever else a double holds exactly."""
+def doubles(cells: pa.Array, name: str, decimal: str = ".") -> tuple[Doubles, CellFaults]:
+    """Read an axis: text by the number grammar, whatever else a double holds exactly.
+
+    `decimal` is what stands before the decimals of a text.
+    """
     kind = cells.type
     if pa.types.is_floating(kind):
         return _doubles_of_floats(cells, name)
     if pa.types.is_integer(kind):
-        return _doubles_of_integers(cells, name)
+        return _doubles_ofintegers_of(cells, name)
     if pa.types.is_null(kind):
         return np.zeros(len(cells)), CellFaults.alike(np.arange(len(cells)), f"{name} is null")
-    return _doubles_of_text(pc.cast(cells, pa.string()), name)  # decimals too: their text is exact
+    text = pc.cast(cells, pa.string())  # decimals too: their text is exact
+    return _doubles_of_text(text, name) if decimal == "." else _doubles_with(decimal, text, name)
 
 
 def _doubles_of_text(text: pa.StringArray, name: str) -> tuple[Doubles, CellFaults]:
@@ -132,11 +121,33 @@ def _doubles_of_text(text: pa.StringArray, name: str) -> tuple[Doubles, CellFaul
         # casts needs no match: 0.03 s a million cells, where matching the pattern takes 0.11 s.
         values: Doubles = pc.cast(text, pa.float64()).to_numpy(zero_copy_only=False) + 0.0
     except pa.ArrowInvalid:
-        plain = _flags(pc.match_substring_regex(text, NUMBER_WHOLE))
+        plain = flags_of(pc.match_substring_regex(text, NUMBER_WHOLE))
         values = np.full(len(text), np.nan)
-        values[plain] = _some(text, plain, pa.float64()).to_numpy() + 0.0
+        values[plain] = some_of(text, plain, pa.float64()).to_numpy() + 0.0
     doubtful = np.flatnonzero(~(np.abs(values) < EXACT_UP_TO))
-    return _one_by_one(values, text, doubtful, name, parse_number)
+    return one_by_one(values, text, doubtful, name, parse_number)
+
+
+def _doubles_with(decimal: str, text: pa.StringArray, name: str) -> tuple[Doubles, CellFaults]:
+    """Read numbers with another mark than a point; a point is none of a number then."""
+    pointed = flags_of(pc.match_substring(text, "."))
+    plain = text.take(pa.array(np.arange(len(text)), mask=pointed)) if pointed.any() else text
+    plain = pc.replace_substring(plain, decimal, ".", max_replacements=1)
+    values, wrong = _doubles_of_text(plain, name)
+    if not len(wrong):
+        return values, wrong
+    missing = flags_of(pc.is_null(text))[wrong.rows]
+    said = [
+        f"{name} is null"
+        if gone
+        else f"{name} is empty"
+        if not cell
+        else f"{name}: {cut(cell)!r} is not a number with the decimal {decimal!r}"
+        for gone, cell in zip(
+            missing.tolist(), text.take(pa.array(wrong.rows)).to_pylist(), strict=True
+        )
+    ]
+    return values, CellFaults(wrong.rows, pa.array(said, pa.string()))
 
 
 def _doubles_of_floats(cells: pa.Array, name: str) -> tuple[Doubles, CellFaults]:
@@ -144,7 +155,7 @@ def _doubles_of_floats(cells: pa.Array, name: str) -> tuple[Doubles, CellFaults]
     odd = np.flatnonzero(~np.isfinite(values))
     if not odd.size:
         return values, CellFaults.none()
-    missing = _flags(pc.is_null(cells))[odd]
+    missing = flags_of(pc.is_null(cells))[odd]
     words = [
         f"{name} is null" if gone else f"{name}: {value} is not a finite number"
         for gone, value in zip(missing.tolist(), values[odd].tolist(), strict=True)
@@ -152,87 +163,25 @@ def _doubles_of_floats(cells: pa.Array, name: str) -> tuple[Doubles, CellFaults]
     return values, CellFaults(odd, pa.array(words, pa.string()))
 
 
-def _doubles_of_integers(cells: pa.Array, name: str) -> tuple[Doubles, CellFaults]:
+def _doubles_ofintegers_of(cells: pa.Array, name: str) -> tuple[Doubles, CellFaults]:
     whole = pc.fill_null(cells, 0).to_numpy(zero_copy_only=False)
     values: Doubles = whole.astype(np.float64)
-    doubtful = np.flatnonzero((np.abs(values) >= EXACT_UP_TO) | _flags(pc.is_null(cells)))
-    return _one_by_one(
+    doubtful = np.flatnonzero((np.abs(values) >= EXACT_UP_TO) | flags_of(pc.is_null(cells)))
+    return one_by_one(
         values, pc.cast(cells, pa.string()), doubtful, name, lambda text: exactly(int(text))
     )
-
-
-def instants(
-    cells: pa.Array, name: str, unit: str | None, unit_by: str = UNIT_BY_OPTION
-) -> tuple[Int64s, CellFaults]:
-    """Read times: ISO 8601 text, integers in the declared unit, or timestamps in UTC."""
-    kind = cells.type
-    if pa.types.is_dictionary(kind):
-        us, wrong = instants(cells.dictionary, name, unit, unit_by)
-        return _by_code(cells, us, wrong, f"{name} is null")
-    if pa.types.is_timestamp(kind):
-        return _instants_of_integers(cells.view(pa.int64()), name, kind.unit)
-    if pa.types.is_integer(kind) and unit is not None and kind != pa.uint64():
-        return _instants_of_integers(pc.cast(cells, pa.int64()), name, unit)
-    return _instants_of_text(pc.cast(cells, pa.string()), name, unit, unit_by)
-
-
-def _instants_of_text(
-    text: pa.StringArray, name: str, unit: str | None, unit_by: str
-) -> tuple[Int64s, CellFaults]:
-    given = text
-    certain = _flags(pc.match_substring_regex(text, INSTANT_WHOLE))
-    if not certain.all():
-        text = pc.replace_substring_regex(text, BEYOND_MICROSECONDS, r"\1")
-        certain = _flags(pc.match_substring_regex(text, INSTANT_WHOLE))
-    us = np.zeros(len(text), np.int64)
-    us[certain] = _some(text, certain, pa.timestamp("us", "UTC")).view(pa.int64()).to_numpy()
-    if unit is not None and not certain.all():
-        counted = _flags(pc.match_substring_regex(text, INTEGER_WHOLE))
-        counts, fits = _scaled(_some(text, counted, pa.int64()).to_numpy(), unit)
-        us[counted] = counts
-        certain[counted] = fits
-    doubtful = np.flatnonzero(~certain | (us < EARLIEST) | (us >= LATEST))
-    return _one_by_one(us, given, doubtful, name, lambda cell: _instant(cell, unit, unit_by))
-
-
-def _instants_of_integers(counts: pa.Int64Array, name: str, unit: str) -> tuple[Int64s, CellFaults]:
-    us, fits = _scaled(_integers(counts), unit)
-    doubtful = np.flatnonzero(~fits | _flags(pc.is_null(counts)))
-    text = pc.cast(counts, pa.string())
-    return _one_by_one(us, text, doubtful, name, lambda cell: _instant(cell, unit))
-
-
-def _scaled(counts: Int64s, unit: str) -> tuple[Int64s, Bools]:
-    """Count microseconds, rounded towards the past, and mark those in the years 1900–2200."""
-    times, per = PER_UNIT[unit]
-    first, beyond = EARLIEST * per // times, LATEST * per // times
-    fits = (counts >= first) & (counts < beyond)
-    return np.where(fits, counts, 0) * times // per, fits
-
-
-def _instant(text: str, unit: str | None, unit_by: str = "") -> int:
-    """Read one time in full, with a message for what is wrong."""
-    try:
-        count = int(text) if text.lstrip("+-").isdecimal() and text.isascii() else None
-    except ValueError:  # more signs or digits than Python reads
-        count = None
-    if count is None:
-        return parse_instant(text)
-    if unit is None:
-        raise ValueError(f"{cut(text)!r} is an integer, and no unit is declared ({unit_by})")
-    return instant_from_integer(count, unit)
 
 
 def marks(cells: pa.Array, name: str) -> tuple[Bools, CellFaults]:
     """Read marks: true and false, or the words of `MARKS`; a null marks nothing."""
     if pa.types.is_dictionary(cells.type):
-        return _by_code(cells, *marks(cells.dictionary, name), None)
+        return by_code(cells, *marks(cells.dictionary, name), None)
     if pa.types.is_boolean(cells.type):
-        return _flags(cells), CellFaults.none()
+        return flags_of(cells), CellFaults.none()
     coded = pc.dictionary_encode(pc.cast(cells, pa.string()))
     given = coded.dictionary.to_pylist()
     read = [MARKS.get(text.lower()) for text in given]
-    codes = _integers(pc.fill_null(coded.indices, len(read)))
+    codes = integers_of(pc.fill_null(coded.indices, len(read)))
     flags = np.array([*map(bool, read), False])[codes]
     if None not in read:
         return flags, CellFaults.none()
@@ -242,11 +191,11 @@ def marks(cells: pa.Array, name: str) -> tuple[Bools, CellFaults]:
     return flags, CellFaults(rows, pa.array(details, pa.string()).take(pa.array(codes[rows])))
 
 
-def _by_code(
+def by_code(
     cells: pa.DictionaryArray, values: Coded, wrong: CellFaults, of_null: str | None
 ) -> tuple[Coded, CellFaults]:
     """Spread what was read of each text over its cells; `of_null` is the fault of a null."""
-    codes = _integers(pc.fill_null(cells.indices, len(values)))
+    codes = integers_of(pc.fill_null(cells.indices, len(values)))
     place = np.full(len(values) + 1, -1)  # of each code: that of its detail
     place[wrong.rows] = np.arange(len(wrong))
     place[-1] = len(wrong) if of_null is not None else -1
@@ -256,7 +205,7 @@ def _by_code(
     return np.append(values, values.dtype.type(0))[codes], faults
 
 
-def _one_by_one(
+def one_by_one(
     values: Column, text: pa.StringArray, rows: Int64s, name: str, parse: Callable[[str], float]
 ) -> tuple[Column, CellFaults]:
     """Read the cells of some rows again, each distinct text once; what cannot be read stays 0."""
@@ -272,24 +221,26 @@ def _one_by_one(
         except ValueError as refusal:
             read.append(0)
             why.append(f"{name}: {refusal}" if given else f"{name} is empty")
-    codes = _integers(pc.fill_null(coded.indices, len(read)))
+    codes = integers_of(pc.fill_null(coded.indices, len(read)))
     values = values.copy()
     values[rows] = np.array([*read, 0], values.dtype)[codes]
     details = pa.array([*why, f"{name} is null"], pa.string()).take(pa.array(codes))
     refused = pc.is_valid(details)
-    return values, CellFaults(rows[_flags(refused)], details.filter(refused))
+    return values, CellFaults(rows[flags_of(refused)], details.filter(refused))
 
 
-def _some(text: pa.StringArray, rows: Bools, kind: pa.DataType) -> pa.Array:
+def some_of(text: pa.StringArray, rows: Bools, kind: pa.DataType) -> pa.Array:
     """Cast some of the cells. Arrow's `if_else` misreads a column that is part of a longer one."""
     return pc.cast(text.filter(pa.array(rows)), kind)
 
 
-def _flags(cells: pa.BooleanArray) -> Bools:
+def flags_of(cells: pa.BooleanArray) -> Bools:
+    """Give booleans; a null is none."""
     flags: Bools = pc.fill_null(cells, fill_value=False).to_numpy(zero_copy_only=False)
     return flags
 
 
-def _integers(cells: pa.Array) -> Int64s:
+def integers_of(cells: pa.Array) -> Int64s:
+    """Give integers; a null is 0."""
     integers: Int64s = pc.fill_null(cells, 0).to_numpy(zero_copy_only=False).astype(np.int64)
     return integers

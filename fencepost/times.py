@@ -83,11 +83,47 @@ def parse_instant(text: str) -> int:
     parts = _INSTANT.fullmatch(text)
     if parts is None:
         raise ValueError(f"{text[:40]!r} is not an instant like '2026-11-18T14:02:11Z'")
-    year, month, day, hour, minute, second, fraction, zulu, sign, off_hour, off_minute = (
-        parts.groups()
-    )
+    zulu, sign, off_hour, off_minute = parts.groups()[7:]
     if zulu is None and sign is None:
         raise ValueError(f"{text[:40]!r} has no offset: end it with Z or one like +01:00")
+    us = _local(text, parts)
+    if sign is not None:
+        us -= _offset(text, sign, off_hour, off_minute or "00") * 60 * SECOND
+    return in_range(us, text[:40])
+
+
+def local_time(text: str) -> int | None:
+    """Read ISO 8601 without an offset, or a date alone as its midnight; None where it has one.
+
+    The µs are those since 1970 that a clock would count that shows this time.
+    """
+    parts = _INSTANT.fullmatch(text)
+    if parts is not None:
+        has_offset = parts[8] is not None or parts[9] is not None
+        return None if has_offset else _local(text, parts)
+    if _DATE.fullmatch(text) is None or "-" not in text:
+        raise ValueError(f"{text[:40]!r} is not an instant like '2026-11-18T14:02:11Z'")
+    return _midnight(text)
+
+
+def names_no_offset(text: str) -> bool:
+    """Say whether a text has the form of a time without an offset, or of a date alone."""
+    parts = _INSTANT.fullmatch(text)
+    if parts is None:
+        return "-" in text and _DATE.fullmatch(text) is not None
+    return parts[8] is None and parts[9] is None
+
+
+def time_of_day(text: str) -> int:
+    """Read `HH:MM`, `HH:MM:SS` or one with a fraction as µs since midnight."""
+    parts = _INSTANT.fullmatch(f"1970-01-01T{text}")
+    if parts is None or parts[8] is not None or parts[9] is not None:
+        raise ValueError(f"{text[:40]!r} is not a time of day like '09:30:00'")
+    return _local(text, parts)
+
+
+def _local(text: str, parts: re.Match[str]) -> int:
+    year, month, day, hour, minute, second, fraction = parts.groups()[:7]
     if second == "60":
         raise ValueError(f"{text[:40]!r} is a leap second, which is not supported")
     if hour > "23" or minute > "59" or (second or "0") > "59":
@@ -96,11 +132,8 @@ def parse_instant(text: str) -> int:
         days = date(int(year), int(month), int(day)).toordinal() - _EPOCH_DAY
     except ValueError:
         raise ValueError(f"{text[:40]!r} is not a calendar date") from None
-    minutes = int(hour) * 60 + int(minute)
-    if sign is not None:
-        minutes -= _offset(text, sign, off_hour, off_minute or "00")
-    us = days * DAY + (minutes * 60 + int(second or "0")) * SECOND
-    return _in_range(us + int((fraction or "0")[:6].ljust(6, "0")), text[:40])
+    us = days * DAY + ((int(hour) * 60 + int(minute)) * 60 + int(second or "0")) * SECOND
+    return us + int((fraction or "0")[:6].ljust(6, "0"))
 
 
 _DATE = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})")
@@ -108,6 +141,10 @@ _DATE = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})")
 
 def parse_day(text: str) -> int:
     """Read a day, `2013-10-07` or `20131007`, as its midnight in µs; ValueError says why not."""
+    return in_range(_midnight(text), text[:40])
+
+
+def _midnight(text: str) -> int:
     parts = _DATE.fullmatch(text)
     if parts is None or text.count("-") == 1:
         raise ValueError(f"{text[:40]!r} is not a day like '2013-10-07' or '20131007'")
@@ -115,7 +152,7 @@ def parse_day(text: str) -> int:
         days = date(int(parts[1]), int(parts[2]), int(parts[3])).toordinal() - _EPOCH_DAY
     except ValueError:
         raise ValueError(f"{text[:40]!r} is not a calendar date") from None
-    return _in_range(days * DAY, text[:40])
+    return days * DAY
 
 
 def _offset(text: str, sign: str, hours: str, minutes: str) -> int:
@@ -130,10 +167,11 @@ def instant_from_integer(n: int, unit: str) -> int:
     if unit not in PER_UNIT:
         raise ValueError(f"unknown unit {unit!r}: one of {', '.join(PER_UNIT)} was expected")
     times, per = PER_UNIT[unit]
-    return _in_range(n * times // per, f"{n if abs(n) < 10**30 else 'the count'} {unit}")
+    return in_range(n * times // per, f"{n if abs(n) < 10**30 else 'the count'} {unit}")
 
 
-def _in_range(us: int, given: str) -> int:
+def in_range(us: int, given: str) -> int:
+    """Give an instant back; ValueError where it is out of the years supported."""
     if not EARLIEST <= us < LATEST:
         raise ValueError(f"{given!r} is out of range: the years 1900 to 2200 (UTC) are supported")
     return us

@@ -18,6 +18,8 @@ from fencepost.errors import InputError
 from fencepost.order import rejection_details
 from fencepost.queries.conversions import is_text
 from fencepost.text import did_you_mean
+from fencepost.time_cells import instants
+from fencepost.time_forms import TimeForm
 from fencepost.tuples import Int64s, TupleBatch
 
 Axes = tuple[str, ...]
@@ -117,7 +119,8 @@ def read_tuples(
     _refuse_columns(table, feed, columns, axes)
     ids, no_id = cells.stream_ids(_cells(table, columns.stream_id), columns.stream_id)
     unit_by = f"ts_unit='s', 'ms', 'us' or 'ns' says what '{columns.ts}' counts"
-    ts, no_time = cells.instants(_cells(table, columns.ts), columns.ts, columns.ts_unit, unit_by)
+    form = TimeForm(columns.ts_unit, unit_by=unit_by)
+    ts, no_time = instants(_cells(table, columns.ts), columns.ts, form)
     values = np.empty((len(axes), len(table)))
     faults = [no_id, no_time]
     for place, axis in enumerate(axes):
@@ -229,7 +232,7 @@ def _why_no_times(kind: pa.DataType, columns: TupleColumns) -> str | None:
             f"df['{columns.ts}'].dt.tz_localize('UTC'); in Polars: "
             f"pl.col('{columns.ts}').dt.replace_time_zone('UTC')"
         )
-    if pa.types.is_integer(kind):
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return None if columns.ts_unit else "say what it counts: ts_unit='s', 'ms', 'us' or 'ns'"
     if is_text(kind) or pa.types.is_null(kind):
         return None

@@ -24,10 +24,10 @@ from fencepost.hashing import content_hash
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s
 from pipelines.disk.errors import refuse_failing
-from pipelines.files.read.content import Form
 from pipelines.files.read.delivery import look_at, pieces
 from pipelines.files.read.rows import Declared, Malformed, TuplePiece
 from pipelines.ingest.deliveries import REWRITTEN, UNREADABLE, VANISHED, Outcome, Rejection, Runs
+from pipelines.ingest.form import declared_by
 from pipelines.ingest.units import DeliveryPart, FilePart, ReadUnit
 from pipelines.ingest.write import TupleFiles
 from pipelines.lake.data_files import DataFile, GrowingFile
@@ -37,9 +37,6 @@ from schemas.quarantine import QUARANTINE
 from schemas.table import TIME
 from schemas.tuples import DELETED, tuples
 
-FORMS = {"csv": Form.CSV, "json": Form.JSON, "parquet": Form.PARQUET, "delta": Form.PARQUET}
-UNIT_BY_KEY = 'ts_unit = "s", "ms", "us" or "ns" in fencepost.toml'
-AXES_BY_KEY = 'axes = ["price", "volume"] in fencepost.toml'
 MOST_ROWS = 2_000_000
 MOST_BYTES = 1 << 28
 """Rows, and their bytes, that are kept until a delivery has proved readable; one of more is read
@@ -186,11 +183,11 @@ class _PartReader:
             Outcome(self.part.n, ignored=looked.ignored),
         )
         groups = None if file.groups is None else range(*file.groups)
-        for rows in pieces(looked, declared, groups):
-            piece = TuplePiece.of(rows, declared)
+        for piece in pieces(looked, declared, groups):
             if file.lines is not None:
-                piece = _only(piece, file.lines)
-            yield self._parted(file, piece)
+                yield self._parted(file, _only(piece, file.lines))
+            else:
+                yield self._parted(file, piece)
 
     def _declared(self, file: FilePart, path: str) -> Declared:
         feed = self.feed
@@ -201,18 +198,7 @@ class _PartReader:
             with Path(path).open("rb") as opened:
                 has = set(open_file(path, opened).schema_arrow.names)
             fixed |= {name: None for name in file.columns if name not in has | fixed.keys()}
-        return Declared(
-            feed.axes,
-            feed.clock_column,
-            feed.ts_unit,
-            feed.stream_column,
-            feed.ts_column,
-            FORMS.get(feed.form or ""),
-            fixed,
-            feed.deleted,
-            unit_by=UNIT_BY_KEY,
-            axes_by=AXES_BY_KEY,
-        )
+        return declared_by(feed, file.path, fixed)
 
     def _parted(self, file: FilePart, piece: TuplePiece) -> _Piece:
         """Divide tuples from what is too far ahead of the clock, and both from malformed rows."""

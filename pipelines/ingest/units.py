@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import pyarrow as pa
 from pyarrow import parquet as pq
 
-from pipelines.files.read.content import plain_parquet
+from pipelines.files.read.packed import plain_parquet
 from pipelines.ingest.deliveries import Planned, Runs
 from pipelines.project.settings import Feed
 

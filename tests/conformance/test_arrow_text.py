@@ -19,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fencepost.cells import BEYOND_MICROSECONDS, INSTANT_WHOLE
+from fencepost.time_cells import BEYOND_MICROSECONDS, INSTANT_WHOLE
 from pipelines.files.write.text import NOTHING, QUOTE
 
 ROOT = Path(__file__).parents[2]
@@ -249,6 +249,7 @@ KERNELS = {
     "list_value_length": Kernel(
         lambda c: pc.list_value_length(as_lists(c)), lambda t: [len(x) for x in lists_of_two(t)]
     ),
+    "match_substring": Kernel(lambda c: pc.match_substring(c, "."), each(lambda text: "." in text)),
     "match_substring_regex": Kernel(
         lambda c: pc.match_substring_regex(c, INSTANT_WHOLE),
         each(lambda text: re.search(INSTANT_WHOLE, text) is not None),
@@ -285,6 +286,11 @@ KERNELS = {
     ),
     "unique": Kernel(pc.unique, lambda t: list(dict.fromkeys(t))),
     "utf8_length": Kernel(pc.utf8_length, each(len)),
+    "utf8_lower": Kernel(pc.utf8_lower, each(str.lower)),
+    "utf8_rpad": Kernel(lambda c: pc.utf8_rpad(c, 6, "0"), each(lambda text: text.ljust(6, "0"))),
+    "utf8_slice_codeunits": Kernel(
+        lambda c: pc.utf8_slice_codeunits(c, 1, 5), each(lambda text: text[1:5])
+    ),
     "utf8_rtrim": Kernel(
         lambda c: pc.utf8_rtrim(c, "\r\n"), each(lambda text: text.rstrip("\r\n"))
     ),
@@ -294,7 +300,7 @@ KERNELS = {
 
 NOT_OVER_TEXT = {
     *("abs", "all", "and_", "any", "field", "greater", "greater_equal", "indices_nonzero"),
-    *("invert", "less", "less_equal", "min_max", "or_"),
+    *("invert", "less", "less_equal", "min_max", "or_", "assume_timezone", "is_nan"),
 }
 """Kernels that are called over numbers, flags and times only."""
 

@@ -75,7 +75,11 @@ def in_words(text: str, why: ValueError) -> object:
     """Give the words for a text that is no time: of an integer, what a declaration would mend."""
     if re.fullmatch("[+-]?[0-9]+", text):
         return f"{text!r} is an integer, and no unit is declared (--ts-unit s, ms or us)"
-    return why
+    if re.fullmatch(r"[+-]?[0-9]+(\.[0-9]*)?", text):
+        return f"{text!r} is a number, and no unit is declared (--ts-unit s, ms or us)"
+    if re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2}", text):
+        return f'{text!r} has no offset: declare timezone = "…"'
+    return str(why).replace("end it with Z or one like +01:00", 'declare timezone = "…"')
 
 
 def holds(name: str, content: bytes, cells: Cells, first: int = 1) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from fencepost.errors import Faults
 from pipelines.files.read import content as file_content
 from pipelines.files.read import csv_rows, delivery, json_rows, parquet_rows
-from pipelines.files.read import rows as raw_rows
+from pipelines.files.read import records as raw_rows
 from pipelines.files.read.content import LongLine, Window, bounded_lines
 from pipelines.ingest import task
 from tests.support.commands.files import faulty, lines_of, raws, rows_of, taken, written

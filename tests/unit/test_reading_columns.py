@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fencepost.cells import doubles, instants, stream_ids
+from fencepost.cells import doubles, stream_ids
 from fencepost.doubles import parse_number
+from fencepost.time_cells import instants
+from fencepost.time_forms import TimeForm
 from fencepost.times import EARLIEST, LATEST, parse_instant
 
 NUMBER_LIKE = st.text("0123456789+-.eE ", min_size=1, max_size=12) | st.floats().map(repr)
@@ -61,7 +63,7 @@ def test_differential_a_column_of_numbers_is_read_as_each_number_is(texts):
 @example(["1899-12-31T23:59:59.999999Z", "1900-01-01T00:00:00Z", "2200-12-31T23:59:59.9999999Z"])
 @example(["2201-01-01T00:00:00+00:01", "2201-01-01T00:00:00Z", "1900-01-01T00:00:00+01:00"])
 def test_differential_a_column_of_times_is_read_as_each_time_is(texts):
-    us, faults = instants(pa.array(texts, pa.string()), "x", None)
+    us, faults = instants(pa.array(texts, pa.string()), "x", TimeForm())
     expected, refused = one_by_one(texts, parse_instant)
     assert told(faults) == refused
     assert kept(us, faults) == expected
@@ -79,20 +81,25 @@ def test_an_integer_counts_the_declared_unit(unit, factor, kind):
         EARLIEST // factor - 1,
         LATEST // factor,
     ]
-    us, faults = instants(pa.array(counts, pa.int64()).cast(kind), "ts", unit)
+    us, faults = instants(pa.array(counts, pa.int64()).cast(kind), "ts", TimeForm(unit))
     assert faults.rows.tolist() == [4, 5]
     assert us[:4].tolist() == [count * factor for count in counts[:4]]
 
 
 def test_text_may_be_a_time_or_an_integer_where_a_unit_is_declared():
     cells = pa.array(["1700000000", "+5", "2026-11-18T00:00:00Z", "1.5", "-", "9" * 5000, "--1"])
-    us, faults = instants(cells, "ts", "s")
-    assert us[:3].tolist() == [1_700_000_000_000_000, 5_000_000, 1_794_960_000_000_000]
-    assert faults.rows.tolist() == [3, 4, 5, 6]
+    us, faults = instants(cells, "ts", TimeForm("s"))
+    assert us[:4].tolist() == [
+        1_700_000_000_000_000,
+        5_000_000,
+        1_794_960_000_000_000,
+        1_500_000,
+    ]
+    assert faults.rows.tolist() == [4, 5, 6]
 
 
 def test_an_integer_without_a_unit_is_told_how_to_declare_one():
-    _, faults = instants(pa.array(["1700000000"]), "ts", None)
+    _, faults = instants(pa.array(["1700000000"]), "ts", TimeForm())
     assert told(faults) == [
         (0, "ts: '1700000000' is an integer, and no unit is declared (--ts-unit s, ms or us)")
     ]
@@ -101,7 +108,7 @@ def test_an_integer_without_a_unit_is_told_how_to_declare_one():
 @pytest.mark.fault(37)
 def test_nanoseconds_are_cut_towards_the_past():
     cells = pa.array([1999, -1, None], pa.timestamp("ns", "Europe/Paris"))
-    us, faults = instants(cells, "ts", None)
+    us, faults = instants(cells, "ts", TimeForm())
     assert us[:2].tolist() == [1, -1]
     assert told(faults) == [(2, "ts is null")]
 
@@ -109,7 +116,7 @@ def test_nanoseconds_are_cut_towards_the_past():
 @pytest.mark.fault(37)
 def test_a_timestamp_outside_the_years_taken_is_refused():
     cells = pa.array([EARLIEST - 1, LATEST, 2**62], pa.timestamp("us", "UTC"))
-    _, faults = instants(cells, "ts", None)
+    _, faults = instants(cells, "ts", TimeForm())
     assert faults.rows.tolist() == [0, 1, 2]
     assert "1900 to 2200" in faults.details[0].as_py()
 

@@ -66,7 +66,7 @@ def test_rows_are_read_with_their_lines(tmp_path):
         (row("1", r'"\ud800"'), "stream_id holds half a surrogate pair, U+D800, as character 1"),
         (row("1", r'"a\n"'), r"stream_id: 'a\n' holds a control character, U+000A, as character 2"),
         (row("1", ts="{}"), "ts: {} is an object, where a time was expected"),
-        (row("1", ts="1.5"), "ts: '1.5' is not an instant like '2026-11-18T14:02:11Z'"),
+        (row("1", ts="1.5"), f"ts: '1.5' is a number, {NO_UNIT.partition(', ')[2]}"),
         (row("1", ts="[]"), "ts: [] is a list, where a time was expected"),
         (row("1", '""', "0"), f"stream_id is empty; ts: {NO_UNIT}"),
     ],

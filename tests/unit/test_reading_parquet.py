@@ -72,8 +72,9 @@ def test_times_may_be_text_or_integers_of_a_declared_unit(tmp_path):
             pa.array([1, 2]),
             "no unit is declared\n    Say what it counts: --ts-unit s, ms or us.",
         ),
-        ("ts", pa.array([1.0, 2.0]), "where a timestamp with a time zone was expected"),
-        ("ts", pa.array([1, 2], pa.date32()), "where a timestamp with a time zone was expected"),
+        ("ts", pa.array([1.0, 2.0]), "no unit is declared\n    Say what it counts: --ts-unit s"),
+        ("ts", pa.array([1, 2], pa.date32()), "a date is no instant\n    Say where it was read"),
+        ("ts", pa.array([True, False]), "a timestamp with a time zone was expected"),
         (
             "price",
             pa.array(["1", "2"]),

@@ -3,21 +3,19 @@
 A window has whole lines, and behind them enough of the file to finish a record that continues. Of a
 line that is too long the beginning and the length are kept, and the rest is read past.
 
-Law: gzip, Parquet and a first object of JSON are known by their first bytes, whatever the file is
-called; where these say nothing its name's ending does, and where that says nothing it is CSV. The
-windows and the long lines together are all the lines of a file, each once, numbered; memory is
-bounded, whatever the file holds.
+Law: Parquet and a first object of JSON are known by their first bytes, whatever the file is called;
+where these say nothing its name's ending does, and where that says nothing it is CSV. The windows
+and the long lines together are all the lines of a file, each once, numbered; memory is bounded,
+whatever the file holds.
 """
 
 import gzip
 import io
-import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path, PurePath
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +23,6 @@ import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults
 from fencepost.tuples import Bools, Int64s
-from pipelines.disk.errors import refuse_failing
 
 PIECE = 1 << 23
 """Bytes of a window, those to look ahead aside."""
@@ -69,23 +66,23 @@ class LongLine:
 class Lines:
     """The lines of an opened file, read forward once. Holds PIECE + AHEAD bytes."""
 
-    def __init__(self, plain: io.BufferedReader, size: int = 0) -> None:
-        """Begin at the beginning; `size` is that of the file as it is stored."""
+    def __init__(self, plain: io.BufferedReader, size: int = 0, skipped: int = 0) -> None:
+        """Begin behind the lines skipped; `size` is that of the file as it is stored."""
         self._plain = plain
         self._size = size
         self._ahead = b""
         self._begin = 0
         self._ended = False
-        self._line = 1
+        self._line = 1 + skipped
 
     @property
     def done(self) -> float:
         """How much of the file has been read, from 0 to 1."""
         if self._ended and self._begin == len(self._ahead):
             return 1.0
-        raw = self._plain.raw
-        stored: Any = raw.fileobj if isinstance(raw, gzip.GzipFile) else self._plain
-        return min(1.0, float(stored.tell()) / max(self._size, 1))
+        raw: Any = self._plain.raw
+        stored: Any = getattr(raw, "fileobj" if isinstance(raw, gzip.GzipFile) else "stored", None)
+        return min(1.0, float((stored or self._plain).tell()) / max(self._size, 1))
 
     def next(self) -> Window | LongLine | None:
         """Give what comes next; None at the end. `past` says how much of a window was used."""
@@ -167,9 +164,8 @@ def _of_few_lines(content: bytes, begin: int, stop: int) -> int:
     return stop
 
 
-GZIP = b"\x1f\x8b"
 PARQUET = b"PAR1"
-BOM = b"\xef\xbb\xbf"
+PACKED_ENDINGS = (".gz", ".gzip", ".zst", ".zstd")
 
 
 class Form(StrEnum):
@@ -204,67 +200,13 @@ def comes_once(source: str) -> bool:
     return path.exists() and not path.is_dir() and not path.is_file()
 
 
-@contextmanager
-def opened(source: str, kept: bytes | None = None) -> Iterator[io.BufferedReader]:
-    """Open a file unpacked and past its byte order mark; whatever fails in it names the file."""
-    try:
-        with Path(source).open("rb") if kept is None else _reader(io.BytesIO(kept)) as packed:
-            is_packed = packed.peek(2)[:2] == GZIP
-            plain = _reader(gzip.GzipFile(fileobj=packed)) if is_packed else packed
-            if plain.peek(3)[:3] == BOM:
-                plain.read(3)
-            yield plain
-    except FileNotFoundError:
-        raise refusal(source, "there is no such file") from None
-    except IsADirectoryError:
-        message = "is a folder, where a file was expected: give the files in it one by one"
-        raise refusal(source, message) from None
-    except (EOFError, zlib.error, gzip.BadGzipFile) as broken:
-        raise refusal(source, f"is packed with gzip, but cut off or damaged: {broken}") from None
-    except OSError as failure:
-        refuse_failing(failure, source)
-        raise refusal(source, f"cannot be read: {failure.strerror or failure}") from None
-
-
-@contextmanager
-def opened_lines(source: str, size: int, kept: bytes | None = None) -> Iterator[Lines]:
-    """Open a file of lines, stored in this many bytes."""
-    with opened(source, kept) as plain:
-        yield Lines(plain, size)
-
-
-def whole(source: str, kept: bytes | None = None, most: int | None = None) -> bytes:
-    """Read all of a file, unpacked and without its byte order mark; refuse it beyond `most`."""
-    with opened(source, kept) as plain:
-        if most is None:
-            return plain.read()
-        content = plain.read(most + 1)
-        if len(content) > most:
-            message = f"unpacks to more than {most:,} bytes, which would be in memory at once"
-            raise refusal(source, message, hint="Deliver it unpacked.")
-        return content
-
-
-def plain_parquet(source: str) -> pa.NativeFile | None:
-    """Open a Parquet file that is not packed, to be read in part; None where it is."""
-    try:
-        file = pa.OSFile(source)
-        if file.read(len(PARQUET)) == PARQUET:
-            file.seek(0)
-            return file
-    except OSError:
-        return None  # the words are those of `opened`
-    file.close()
-    return None
-
-
 def form_of(source: str, plain: io.BufferedReader) -> Form:
     """Look at the first bytes, without reading on, and at the name."""
     head = plain.peek(64)
     if head.startswith(PARQUET):
         return Form.PARQUET
-    name = PurePath(source.lower().removesuffix(".gz").removesuffix(".gzip"))
-    named = ENDINGS.get(name.suffix)
+    name = PurePath(source.lower())
+    named = ENDINGS.get((name.with_suffix("") if name.suffix in PACKED_ENDINGS else name).suffix)
     if named is Form.PARQUET:
         raise refusal(source, "is called Parquet, but does not begin as Parquet does, with PAR1")
     return Form.JSON if head.lstrip().startswith(b"{") else named or Form.CSV
@@ -305,7 +247,3 @@ def _decodes(part: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-def _reader(raw: io.BytesIO | gzip.GzipFile) -> io.BufferedReader:
-    return io.BufferedReader(cast("io.RawIOBase", raw), 1 << 18)

@@ -1,9 +1,9 @@
 """Rows of a CSV file: where each record begins and ends, then its cells, a column at a time.
 
-RFC 4180, UTF-8, a header: fields parted by commas, records by line breaks (LF or CRLF); a field in
-quotation marks may hold commas, line breaks and doubled quotation marks. Lines without a quotation
-mark are records as they are, which NumPy finds; only those that hold one are matched against the
-grammar one by one.
+RFC 4180, UTF-8, a header: fields parted by a delimiter, records by line breaks (LF or CRLF); a
+field in quotation marks may hold delimiters, line breaks and doubled quotation marks. Lines without
+a quotation mark are records as they are, which NumPy finds; only those that hold one are matched
+against the grammar one by one.
 
 Law: a record is accepted iff the grammar reads exactly as many fields as the header has. One that
 does not match is malformed to the end of its line and reading resumes on the next, so that a stray
@@ -15,8 +15,8 @@ import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +38,16 @@ from pipelines.files.read.content import (
     stretches,
     why_long,
 )
-from pipelines.files.read.rows import (
-    Declared,
+from pipelines.files.read.declaration import Declared
+from pipelines.files.read.grammar import (
+    FIRST_ROWS,
+    Grammar,
+    delimiter_of,
+    first_record,
+    grammar_of,
+    unquoted,
+)
+from pipelines.files.read.records import (
     Malformed,
     RawRows,
     missing_columns,
@@ -49,13 +57,10 @@ from pipelines.files.read.rows import (
 LONGEST_QUOTED = 1 << 20
 """Bytes of the longest record with quotation marks: how far an open one is followed."""
 
-FIELD = rb'(?:"(?:[^"]++|"")*+"|[^",\r\n]*+)'
-FIELD_IN_LINE = r'(?:"(?:[^"\n]|"")*"|[^",\r\n]*)'
-ANY_RECORD = re.compile(rb"%b(?:,%b)*+" % (FIELD, FIELD))
-NEXT_FIELD = re.compile(rb"(?:\A|,)(%b)" % FIELD)
 MOST_AT_ONCE = 50
 """Fields up to which one automaton matches whole lines; beyond it would be too large."""
-LF, CR, COMMA, QUOTE = b'\n\r,"'
+LF, CR, QUOTE = b'\n\r"'
+COMMA = grammar_of(",")
 
 Faulty = tuple[int, str, int, int]
 """Line, detail, begin and end of a malformed record."""
@@ -89,30 +94,27 @@ class _Lines:
         return flags
 
 
-@lru_cache(maxsize=8)
-def record_of(fields: int) -> re.Pattern[bytes]:
-    """Give the grammar of a record of exactly this many fields, and of its line break."""
-    return re.compile(rb"(%b(?:,%b){%d})(?:\r?\n|\Z)" % (FIELD, FIELD, fields - 1))
-
-
-def split(window: Window, fields: int) -> Records:
+def split(
+    window: Window, fields: int, grammar: Grammar = COMMA, named_by: str = "the header has"
+) -> Records:
     """Split a window: O(bytes), 1 µs a record of many lines."""
     content, stop, line = window.content, window.stop, window.line
     piece = np.frombuffer(content, np.uint8, stop)
     lines = _lines(content, piece, stop)
-    commas = np.flatnonzero(piece == COMMA)
-    counts = np.searchsorted(commas, lines.ends) - np.searchsorted(commas, lines.begins)
+    parted = np.flatnonzero(piece == grammar.byte)
+    counts = np.searchsorted(parted, lines.ends) - np.searchsorted(parted, lines.begins)
     too_long = lines.ends - lines.begins > LONGEST_LINE
     accepted = (counts == fields - 1) & ~lines.strays & ~too_long
     left = ~accepted & (lines.ends > lines.begins)
     next_begin = stop
+    whole = _Whole(fields, grammar, named_by)
     if content.find(b'"', 0, stop) >= 0:
         quoted = lines.marked(np.flatnonzero(piece == QUOTE)) & ~too_long
-        next_begin = max(stop, _accept_quoted(lines, quoted, accepted, left, fields))
+        next_begin = max(stop, _accept_quoted(lines, quoted, accepted, left, whole))
     faulty = [
         (line + row, detail, int(lines.begins[row]), int(lines.ends[row]))
         for row in np.flatnonzero(left).tolist()
-        if (detail := _why(lines, row, fields)) is not None
+        if (detail := _why(lines, row, whole)) is not None
     ]
     rows = np.flatnonzero(accepted)
     return Records(lines.begins[rows], lines.ends[rows], rows + line, faulty, next_begin)
@@ -132,11 +134,21 @@ def _lines(content: bytes, piece: npt.NDArray[np.uint8], stop: int) -> _Lines:
     return lines
 
 
-def _accept_quoted(lines: _Lines, quoted: Bools, accepted: Bools, left: Bools, fields: int) -> int:
+class _Whole(NamedTuple):
+    """What a record is: so many fields of a grammar, and by whom they are named."""
+
+    fields: int
+    grammar: Grammar
+    named_by: str
+
+
+def _accept_quoted(
+    lines: _Lines, quoted: Bools, accepted: Bools, left: Bools, whole: _Whole
+) -> int:
     """Match the records that begin in lines with quotation marks; say where the last one ends."""
-    match = record_of(fields).match
+    match = whole.grammar.record_of(whole.fields).match
     content, begins = lines.content, lines.begins
-    alone = _alone(lines, np.flatnonzero(quoted), fields)
+    alone = _alone(lines, np.flatnonzero(quoted), whole)
     accepted[alone], left[alone], quoted[alone] = True, False, False
     resume = 0
     for row, begin in zip(np.flatnonzero(quoted).tolist(), begins[quoted].tolist(), strict=True):
@@ -157,9 +169,9 @@ def _accept_quoted(lines: _Lines, quoted: Bools, accepted: Bools, left: Bools, f
     return resume
 
 
-def _alone(lines: _Lines, rows: Int64s, fields: int) -> Int64s:
+def _alone(lines: _Lines, rows: Int64s, whole: _Whole) -> Int64s:
     """Say which of these lines are records by themselves, vectorised (0.3 µs a line)."""
-    if fields > MOST_AT_ONCE:
+    if whole.fields > MOST_AT_ONCE:
         return rows[:0]
     offsets = np.r_[lines.begins, min(int(lines.breaks[-1]) + 1, len(lines.content))]
     every = pa.LargeBinaryArray.from_buffers(
@@ -167,7 +179,7 @@ def _alone(lines: _Lines, rows: Int64s, fields: int) -> Int64s:
         len(lines.begins),
         [None, pa.py_buffer(offsets), pa.py_buffer(lines.content)],
     )
-    pattern = f"^{FIELD_IN_LINE}(?:,{FIELD_IN_LINE}){{{fields - 1}}}(?:\r?\n)?$"
+    pattern = whole.grammar.line_of(whole.fields)
     found = pc.match_substring_regex(every.take(pa.array(rows)), pattern)
     alone: Int64s = rows[found.to_numpy(zero_copy_only=False)]
     return alone
@@ -178,7 +190,7 @@ def _is_whole(content: bytes, end: int, limit: int) -> bool:
     return end < limit or end == len(content) or content[end - 1] == LF
 
 
-def _why(lines: _Lines, row: int, fields: int) -> str | None:
+def _why(lines: _Lines, row: int, whole: _Whole) -> str | None:
     """Say why a line is no record; None where it is blank, and so no row."""
     record = lines.content[lines.begins[row] : lines.ends[row]]
     if not record.strip():
@@ -187,31 +199,43 @@ def _why(lines: _Lines, row: int, fields: int) -> str | None:
         return why_long(len(record))
     if b"\r" in record and b'"' not in record:
         return "a carriage return without a line feed"
-    if ANY_RECORD.fullmatch(record) is None:
+    if whole.grammar.any_record.fullmatch(record) is None:
         return "a quotation mark out of place, or one that is never closed"
-    count = len(NEXT_FIELD.findall(record))
-    return f"{counted(count, 'field')}, where the header has {fields}"
+    count = len(whole.grammar.fields_of(record))
+    return f"{counted(count, 'field')}, where {whole.named_by} {whole.fields}"
 
 
-BLANK_LINES = re.compile(rb"(?:[ \t]*\r?\n)*")
-HEADER = re.compile(rb"(%b)(?:\r?\n|\Z)" % ANY_RECORD.pattern)
 BLOCK = 1 << 22
+INDEX = "index"
+NOTHING = Declared()
 HEAD = LONGEST_LINE + 2
 """Bytes in which a header must stand, its line break too."""
 
 
 class Header:
-    """The names of a CSV file's columns, and where its rows begin."""
+    """The names of a CSV file's columns, what parts them, and where its rows begin.
 
-    def __init__(self, source: str, head: bytes) -> None:
-        """Find the first record; blank lines before it are skipped. `head` is up to HEAD bytes."""
-        begin = _first_record(head)
+    A first column without a name is the index that pandas writes: it is called so, if nothing is.
+    """
+
+    def __init__(self, source: str, head: bytes, declared: Declared, line: int = 1) -> None:
+        """Find the first record; blank lines before it are skipped.
+
+        `head` is up to HEAD bytes, the first of them in `line`. Where the columns are declared
+        there is no header.
+        """
+        begin = first_record(head)
         self.source = source
-        self.line = 1 + head.count(b"\n", 0, begin)
+        self.line = line + head.count(b"\n", 0, begin)
+        self.grammar = grammar_of(delimiter_of(head, declared))
+        self.is_declared = bool(declared.columns)
         is_cut = len(head) >= HEAD
+        if self.is_declared:
+            self.text, self.names, self.rows_begin = "", declared.columns, 0
+            return
         if not head[begin:].strip() and not is_cut:
             raise refusal(source, "is empty; a header with stream_id, ts and axes was expected")
-        found = HEADER.match(head, begin)
+        found = self.grammar.header.match(head, begin)
         if is_cut and (found is None or found.end() == len(head)):
             message = f"has no header in its first {LONGEST_LINE:,} bytes: is it CSV?"
             raise refusal(source, message, line=self.line)
@@ -222,9 +246,24 @@ class Header:
         try:
             self.text = found[1].decode()
         except UnicodeDecodeError:
-            raise refusal(source, "the header is not UTF-8", line=self.line) from None
-        self.names = tuple(_unquoted(field.decode()) for field in NEXT_FIELD.findall(found[1]))
+            hint = 'If it is Latin-1, declare encoding = "latin-1".'
+            raise refusal(source, "the header is not UTF-8", line=self.line, hint=hint) from None
+        fields = [unquoted(field.decode()) for field in self.grammar.fields_of(found[1])]
+        self.has_index = fields[0] == "" and INDEX not in fields and len(fields) > 1
+        self.names = (INDEX, *fields[1:]) if self.has_index else tuple(fields)
         self.rows_begin = found.end()
+
+    has_index = False
+
+    @property
+    def named_by(self) -> str:
+        """Who says how many fields a record has."""
+        return "`columns` names" if self.is_declared else "the header has"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names that may be axes: not that of an index, unless a key names it."""
+        return self.names[1:] if self.has_index else self.names
 
     def faults(self, declared: Declared) -> list[Fault]:
         """List what is wrong with the names."""
@@ -241,36 +280,34 @@ class Header:
         return faults + missing_columns(self.source, self.names, declared, self.line)
 
     def _fault(self, message: str, place: int) -> Fault:
-        fields = list(re.finditer(NEXT_FIELD.pattern.decode(), self.text))
+        if self.is_declared:
+            return Fault(self.source, message)
+        fields = list(re.finditer(self.grammar.next_field.pattern.decode(), self.text))
         begin, end = fields[place].span(1)
         return Fault(self.source, message, self.line, begin + 1, self.text, end - begin)
 
 
-def read_header(source: str, plain: io.BufferedReader) -> Header:
-    """Read as much of a file as its header needs."""
+def read_header(
+    source: str, plain: io.BufferedReader, declared: Declared = NOTHING, line: int = 1
+) -> Header:
+    """Read as much of a file as its header needs, and the first rows, which must agree with it."""
     head = b""
     while len(head) < HEAD:
         more = plain.read(min(1 << 16, HEAD - len(head)))
         head += more
-        found = HEADER.match(head, _first_record(head))
-        if not more or (found is not None and found.end() < len(head)):
+        if not more or head.count(b"\n", first_record(head)) > FIRST_ROWS:
             break
-    return Header(source, head)
-
-
-def _unquoted(field: str) -> str:
-    return field[1:-1].replace('""', '"') if field.startswith('"') else field
-
-
-def _first_record(head: bytes) -> int:
-    blank = BLANK_LINES.match(head)
-    return 0 if blank is None else blank.end()
+        found = COMMA.header.match(head, first_record(head))
+        if found is not None and found.end() < len(head) and declared.delimiter is not None:
+            break
+    return Header(source, head, declared, line)
 
 
 def rows(source: str, lines: Lines, axes: tuple[str, ...], declared: Declared) -> Iterator[RawRows]:
     """Read a file piece by piece; the wanted columns, each as text."""
     first = lines.next()
-    header = Header(source, _head(first))
+    line = first.line if first is not None else 1
+    header = Header(source, _head(first), replace(declared, axes=axes), line)
     declared = replace(declared, axes=axes)
     refuse(header.faults(declared))
     places = {name: header.names.index(name) for name in declared.wanted}
@@ -280,10 +317,11 @@ def rows(source: str, lines: Lines, axes: tuple[str, ...], declared: Declared) -
         if isinstance(found, LongLine):
             yield RawRows.none(declared, found.malformed, lines.done)
             continue
-        records = split(found, len(header.names))
+        records = split(found, len(header.names), header.grammar, header.named_by)
         lines.past(found, records.next_begin)
         content = found.content[: records.next_begin]
-        yield _piece(content, records, len(header.names), places, lines.done)
+        rows = _piece(content, records, header, places)
+        yield replace(rows, done=lines.done, decimal=declared.decimal)
 
 
 def _head(first: Window | LongLine | None) -> bytes:
@@ -292,9 +330,7 @@ def _head(first: Window | LongLine | None) -> bytes:
     return b"" if first is None else first.head.ljust(HEAD, b"\0")
 
 
-def _piece(
-    content: bytes, records: Records, fields: int, places: Mapping[str, int], done: float
-) -> RawRows:
+def _piece(content: bytes, records: Records, header: Header, places: Mapping[str, int]) -> RawRows:
     wrong = not_utf8(content, records.begin, records.end)
     faulty = [*records.faulty, *_undecodable(records, wrong)]
     malformed = [(line, why, raw_text(content[begin:end])) for line, why, begin, end in faulty]
@@ -304,12 +340,12 @@ def _piece(
         return stretches(content, begins[rows], ends[rows])
 
     longest = int((ends - begins).max(initial=0))
-    cells = _cells(_body(content, begins, ends), longest, fields, places)
+    cells = _cells(_body(content, begins, ends), longest, header, places)
     read = min(map(len, cells.values()))
     if read != len(begins):
         raise BrokenIndex(f"{len(begins)} CSV records became {read} rows")
     by_line = sorted(malformed, key=itemgetter(0))
-    return RawRows(records.line[~wrong], cells, Malformed.of(by_line), raw_of, done)
+    return RawRows(records.line[~wrong], cells, Malformed.of(by_line), raw_of)
 
 
 def _undecodable(records: Records, wrong: Bools) -> Iterator[Faulty]:
@@ -334,17 +370,19 @@ def _body(content: bytes, begins: Int64s, ends: Int64s) -> pa.Buffer:
 
 
 def _cells(
-    body: pa.Buffer, longest: int, fields: int, places: Mapping[str, int]
+    body: pa.Buffer, longest: int, header: Header, places: Mapping[str, int]
 ) -> dict[str, pa.Array]:
     """Let Arrow undo the quotation marks; every cell stays text."""
     if not body.size:
         return {name: pa.array([], pa.string()) for name in places}
-    names = [str(place) for place in range(fields)]
+    names = [str(place) for place in range(len(header.names))]
     wanted = [names[place] for place in places.values()]
     table = csv.read_csv(
         pa.BufferReader(body),
         read_options=csv.ReadOptions(column_names=names, block_size=max(BLOCK, longest + 2)),
-        parse_options=csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        parse_options=csv.ParseOptions(
+            delimiter=header.grammar.delimiter, newlines_in_values=True, ignore_empty_lines=False
+        ),
         convert_options=csv.ConvertOptions(
             check_utf8=False,
             column_types=dict.fromkeys(names, pa.string()),

@@ -33,7 +33,8 @@ from pipelines.files.read.content import (
     why_long,
 )
 from pipelines.files.read.csv_rows import LF
-from pipelines.files.read.rows import Declared, Malformed, RawRows
+from pipelines.files.read.declaration import Declared
+from pipelines.files.read.records import Malformed, RawRows
 
 JsonObject = dict[str, Any]
 
@@ -93,9 +94,10 @@ def read_object(line: bytes) -> JsonObject:
 def text_of(found: JsonObject, name: str, declared: Declared) -> str | None:
     """Give the text of a cell; ValueError says why it can be none. A null has no text.
 
-    A mark may be left out, which is how most programs write that there is none: it is empty then.
+    A mark, and what travels along, may be left out, which is how most programs write that there is
+    none: it is empty then.
     """
-    is_mark = name == declared.deleted
+    is_mark = name in declared.may_lack
     if name not in found and not is_mark:
         raise ValueError(f"{name} is missing")
     value = found.get(name)
@@ -107,15 +109,16 @@ def text_of(found: JsonObject, name: str, declared: Declared) -> str | None:
         if name == declared.stream_id and not value.lstrip("-").isdecimal():
             raise ValueError(f"{name}: {shown(value)} is a number, but not an integer")
         return str(value)
-    if isinstance(value, str) and (is_mark or name in declared.needed):
+    if isinstance(value, str) and name not in declared.numbers:
         half = None if value.isascii() else HALF_PAIR.search(value)
         if half is not None:
             what = f"U+{ord(half[0]):04X}, as character {half.start() + 1}"
             raise ValueError(f"{name} holds half a surrogate pair, {what}")
         return value
-    times = dict.fromkeys((*declared.times, declared.clock), "a time")
-    others = {declared.stream_id: "a string", declared.deleted: "true or false"}
-    expected = {**others, **times}.get(name, "a number")
+    known: dict[str | None, str] = {each: "a plain value" for each, _ in declared.payload}
+    known |= {declared.stream_id: "a string", declared.deleted: "true or false"}
+    known |= dict.fromkeys((*declared.times, declared.clock), "a time")
+    expected = known.get(name, "a number")
     kind = "a string" if isinstance(value, str) else _KINDS[type(value)]
     raise ValueError(f"{name}: {shown(value)} is {kind}, where {expected} was expected")
 
@@ -149,7 +152,7 @@ def named_columns(plain: io.BufferedReader, declared: Declared) -> tuple[str, ..
         found = _object(line)
         if found is not None and all(name in found for name in declared.needed):
             columns = tuple(found)
-            if declared.axes_among(columns):
+            if declared.over(columns).numbers:
                 return columns
     return None
 
@@ -218,7 +221,7 @@ def _by_pattern(
     """Read the lines that are like the first good one: which they are, and their cells."""
     count = len(bounds) - 1
     first = (_object(content[bounds[row] : bounds[row + 1]]) for row in range(min(count, _TRIED)))
-    must = set(wanted) - {declared.deleted}
+    must = set(wanted) - declared.may_lack
     like = next((found for found in first if found and found.keys() >= must), None)
     pattern = None if like is None else _pattern(like, wanted, declared)
     if pattern is None:
@@ -232,18 +235,21 @@ def _by_pattern(
 
 def _pattern(example: JsonObject, wanted: tuple[str, ...], declared: Declared) -> str | None:
     """Make the pattern of lines with the keys of the example, in its order and with its kinds."""
-    if len(example) > MOST_KEYS:
+    lacking = {*wanted} - {*example} - {declared.deleted}
+    if len(example) > MOST_KEYS or lacking:
         return None
     parts = []
     for key, value in example.items():
         cell = _ANY
         if key == declared.deleted:
             continue  # it may be left out, so its comma goes with it
-        if key in wanted:
+        if key in declared.may_lack and key not in declared.numbers:
+            cell = _mark(value, f"c{wanted.index(key)}", _NUMBER)
+        elif key in wanted:
             if isinstance(value, Literal):
-                number = _NUMBER if key not in declared.needed else _INTEGER
+                number = _INTEGER if key == declared.stream_id else _NUMBER
                 cell = f"(?P<c{wanted.index(key)}>{number})"
-            elif isinstance(value, str) and key in declared.needed:
+            elif isinstance(value, str) and key not in declared.numbers:
                 cell = f'"(?P<c{wanted.index(key)}>{_CHARACTERS})"'
             else:
                 return None
@@ -264,10 +270,10 @@ def _keyed(key: str, cell: str) -> str:
     return f"{_SPACE}{name}{_SPACE}:{_SPACE}{cell}{_SPACE}"
 
 
-def _mark(example: object, group: str) -> str:
+def _mark(example: object, group: str, number: str = _INTEGER) -> str:
     """Make the pattern of a mark like the example; of a null, as of no mark, the text is empty."""
     if isinstance(example, Literal):
-        return f"(?:null|(?P<{group}>{_INTEGER}))"
+        return f"(?:null|(?P<{group}>{number}))"
     if isinstance(example, str):
         return f'(?:null|"(?P<{group}>{_CHARACTERS})")'
     return f"(?:null|(?P<{group}>true|false))"

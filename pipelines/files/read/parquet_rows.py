@@ -1,14 +1,14 @@
 """Rows of a Parquet file: its types say what its cells are; a row's line is its number, from 1.
 
 Law: a type that can hold no tuple's cell is a fault of the file, a bad value one of its row. A
-timestamp without a time zone is no instant, but INT96 is one: its writers mean UTC.
+timestamp without a time zone is no instant unless a zone is declared, but INT96 is one: its writers
+mean UTC.
 """
 
 import json
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from itertools import repeat
 from typing import BinaryIO
@@ -24,8 +24,8 @@ from fencepost.times import EARLIEST, LATEST, PER_UNIT, format_instant
 from fencepost.tuples import Int64s
 from pipelines.disk.errors import refuse_failing
 from pipelines.files.read.content import LONGEST_LINE, refusal
-from pipelines.files.read.rows import (
-    Declared,
+from pipelines.files.read.declaration import Declared
+from pipelines.files.read.records import (
     Malformed,
     RawOf,
     RawRows,
@@ -103,11 +103,11 @@ def faults(source: str, file: pq.ParquetFile, declared: Declared) -> list[Fault]
     int96 = _int96(file)
     checks = [
         _fault(source, name, schema.field(name).type, declared, is_int96=name in int96)
-        for name in replace(declared, axes=declared.axes_among(names)).wanted
+        for name in declared.over(names).wanted
         if name not in declared.fixed
     ]
     found = [fault for fault in checks if fault is not None]
-    return found + _too_much_text(source, file, {*declared.wanted} - {*declared.fixed})
+    return found + _too_much_text(source, file, {*declared.over(names).wanted} - {*declared.fixed})
 
 
 def _too_much_text(source: str, file: pq.ParquetFile, names: Collection[str]) -> list[Fault]:
@@ -141,7 +141,7 @@ def _text_sizes(file: pq.ParquetFile, group: int) -> dict[str, int]:
 def _fault(
     source: str, name: str, kind: pa.DataType, declared: Declared, *, is_int96: bool
 ) -> Fault | None:
-    if name == declared.stream_id:
+    if declared.has_stream_column and name == declared.stream_id:
         return _id_fault(source, name, kind)
     if name == declared.deleted:
         return _mark_fault(source, name, kind)
@@ -149,6 +149,8 @@ def _fault(
         if is_int96:
             return None
         return _time_fault(source, name, kind, declared)
+    if name in declared.own:
+        return _plain_fault(source, name, kind)
     return _axis_fault(source, name, kind, declared.axes_by)
 
 
@@ -166,23 +168,24 @@ def _id_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
 
 def _time_fault(source: str, name: str, kind: pa.DataType, declared: Declared) -> Fault | None:
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if pa.types.is_timestamp(kind):
-        if kind.tz is not None:
-            return None
-        message = (
-            f"column '{name}' is of type {kind}: a timestamp without a time zone is no instant"
-        )
-        hint = "Write it with the time zone UTC, or as text that ends with Z or an offset."
-        return Fault(source, message, hint=hint)
-    if pa.types.is_integer(kind):
-        if declared.ts_unit is not None:
-            return None
-        message = f"column '{name}' is of type {kind}, and no unit is declared"
-        return Fault(source, message, hint=f"Say what it counts: {declared.unit_by}.")
-    if is_text(kind) or pa.types.is_null(kind):
+    types = pa.types
+    if not isinstance(declared.ts, str) and name in declared.ts:
+        return _plain_fault(source, name, kind)
+    if is_text(kind) or types.is_null(kind) or (types.is_time(kind) and declared.date is not None):
         return None
-    message = f"column '{name}' is of type {kind}, where a timestamp with a time zone was expected"
-    return Fault(source, message)
+    if types.is_timestamp(kind) or types.is_date(kind):
+        if declared.timezone is not None or (types.is_timestamp(kind) and kind.tz is not None):
+            return None
+        what = "a timestamp without a time zone" if types.is_timestamp(kind) else "a date"
+        message = f"{what} is no instant"
+        hint = f"Say where it was read off: {declared.zone_by}."
+    elif types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
+        if declared.ts_unit is not None or declared.ts_format is not None:
+            return None
+        message, hint = "no unit is declared", f"Say what it counts: {declared.unit_by}."
+    else:
+        message, hint = "a timestamp with a time zone was expected", None
+    return Fault(source, f"column '{name}' is of type {kind}: {message}", hint=hint)
 
 
 def _mark_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
@@ -191,6 +194,13 @@ def _mark_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
     if is_flag or is_text(kind):
         return None
     return Fault(source, f"column '{name}' is of type {kind}, where true and false were expected")
+
+
+def _plain_fault(source: str, name: str, kind: pa.DataType) -> Fault | None:
+    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if is_text(kind) or not (pa.types.is_nested(kind) or pa.types.is_interval(kind)):
+        return None
+    return Fault(source, f"column '{name}' is of type {kind}, where a plain one was expected")
 
 
 def _axis_fault(source: str, name: str, kind: pa.DataType, axes_by: str) -> Fault | None:
@@ -238,11 +248,14 @@ def _piece(
     source: str, file: pq.ParquetFile, batch: pa.RecordBatch, begin: int, declared: Declared
 ) -> RawRows:
     cells, refused = {}, {}
+    utc = _int96(file)
     for name in declared.wanted:
         if name in declared.fixed:
-            cells[name] = pa.repeat(pa.scalar(declared.fixed[name], pa.string()), len(batch))
-        else:
-            cells[name], refused[name] = _text_checked(batch.column(name), name)
+            cells[name] = _same(declared.fixed[name], len(batch))
+            continue
+        cells[name], refused[name] = _text_checked(batch.column(name), name)
+        if name in utc:
+            cells[name] = pc.assume_timezone(cells[name], "UTC")
     line = np.arange(begin + 1, begin + len(batch) + 1)
     done = (begin + len(batch)) / file.metadata.num_rows
     return RawRows(
@@ -253,6 +266,14 @@ def _piece(
         done,
         refused,
     )
+
+
+def _same(text: str | None, count: int) -> pa.Array:
+    """Give a column with the same text in every row: it is kept once."""
+    if text is None:
+        return pa.nulls(count, pa.string())
+    codes = pa.array(np.zeros(count, np.int32))
+    return pa.DictionaryArray.from_arrays(codes, pa.array([text], pa.string()))
 
 
 def _text_checked(cells: pa.Array, name: str) -> tuple[pa.Array, CellFaults]:

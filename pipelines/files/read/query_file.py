@@ -1,7 +1,8 @@
 """A file of standing queries, opened: JSON lines or Parquet, plain or gzip."""
 
 from fencepost.queries.files import QueryFile
-from pipelines.files.read.content import PARQUET, whole
+from pipelines.files.read.content import PARQUET
+from pipelines.files.read.packed import whole
 
 
 def open_queries(source: str) -> QueryFile:

@@ -4,243 +4,41 @@ Law: each row is either a tuple or malformed as a whole, with its line. All that
 in a row's cells is in one detail, beside the raw record.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, pairwise
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost import cells
-from fencepost.cells import UNIT_BY_OPTION, CellFaults
-from fencepost.errors import Fault
-from fencepost.text import did_you_mean
+from fencepost.cells import CellFaults
+from fencepost.payload import PAYLOAD_KINDS, payload, sequences
+from fencepost.time_cells import instants
 from fencepost.tuples import Bools, Doubles, Int64s
-from pipelines.files.read.content import Form
+from pipelines.files.read.declaration import STREAM_ID, TS, Declared
+from pipelines.files.read.records import (
+    Malformed,
+    RawOf,
+    RawRows,
+    by_piece,
+    missing_columns,
+    too_many_columns,
+)
 
-RawOf = Callable[[Int64s], pa.StringArray]
-"""Gives the records of some rows, numbers from 0 that ascend, as they stood in the file."""
-
-
-@dataclass(frozen=True, eq=False)
-class Malformed:
-    """The rows of a file that hold no tuple, by line."""
-
-    line: Int64s
-    detail: pa.StringArray
-    raw: pa.StringArray
-
-    @classmethod
-    def of(cls, rows: Iterable[tuple[int, str, str]]) -> "Malformed":
-        """Take (line, detail, raw) row by row."""
-        listed = list(rows)
-        return cls(
-            np.array([line for line, _, _ in listed], np.int64),
-            pa.array([detail for _, detail, _ in listed], pa.string()),
-            pa.array([raw for _, _, raw in listed], pa.string()),
-        )
-
-    def __len__(self) -> int:
-        """How many rows."""
-        return len(self.line)
-
-    def at(self, places: Int64s) -> "Malformed":
-        """Keep those at some places, which ascend."""
-        kept = pa.array(places)
-        return Malformed(self.line[places], self.detail.take(kept), self.raw.take(kept))
-
-    @classmethod
-    def merged(cls, parts: Sequence["Malformed"]) -> "Malformed":
-        """Merge parts in the order of the lines."""
-        parts = [part for part in parts if len(part)]
-        if len(parts) < 2:
-            return parts[0] if parts else cls.of([])
-        line = np.concatenate([part.line for part in parts])
-        order = np.argsort(line, kind="stable")
-        return cls(
-            line[order],
-            pa.concat_arrays([part.detail for part in parts]).take(pa.array(order)),
-            pa.concat_arrays([part.raw for part in parts]).take(pa.array(order)),
-        )
-
-
-def by_piece(lengths: Sequence[int], parts: Sequence[RawOf]) -> RawOf:
-    """Make one RawOf of those of consecutive pieces."""
-    if len(parts) == 1:
-        return parts[0]
-    bounds = np.cumsum([0, *lengths])
-
-    def raw_of(rows: Int64s) -> pa.StringArray:
-        edges = np.searchsorted(rows, bounds)
-        records = [
-            part(rows[first:beyond] - begin)
-            for part, begin, (first, beyond) in zip(parts, bounds, pairwise(edges), strict=False)
-            if first < beyond
-        ]
-        return pa.concat_arrays(records) if records else pa.array([], pa.string())
-
-    return raw_of
-
-
-MOST_COLUMNS = 10_000
-MOST_NAMED = 50
-"""Columns that a file may have, and that are named where one is missing."""
-STREAM_ID = "stream_id"
-TS = "ts"
-
-
-@dataclass(frozen=True)
-class Declared:
-    """The part of a feed's declaration about its files.
-
-    axes       their columns; None: all columns beside stream_id, ts, the clock and `deleted`
-    clock      the column of the feed's clock, where it has one
-    ts_unit    what an integer time counts: s, ms, us or ns; None: integers are no times
-    stream_id  the column with the tuple's stream
-    ts         the column with the tuple's time
-    form       the format of its files; None: detected by content
-    deleted    the column that marks rows that remove their streams from sets, if any
-    fixed      columns with the same text, or null, in every row, stored outside the file
-    unit_by, axes_by  how a user declares a unit and the axes, for messages: by option or by key
-
-    Of times: `ts` may be two columns, a date and a time of day; `ts_format` has codes of strptime;
-    `timezone` is where times without an offset are read; `date` is the day of every time.
-    Of text: `columns` names those of a file without a header, `skip_lines` stand before it, the
-    `delimiter` is found where it is None. `stream` is that of every row; `wide`: every column that
-    nothing names is a stream. `payload` are columns that travel along, and their kinds;
-    `sequence` is the column that orders tuples of one instant, an integer or a text.
-    …_from_path are regular expressions that find `date` and `stream` in the path of a file.
-    """
-
-    axes: tuple[str, ...] | None = None
-    clock: str | None = None
-    ts_unit: str | None = None
-    stream_id: str = STREAM_ID
-    ts: str | tuple[str, str] = TS
-    form: Form | None = None
-    fixed: Mapping[str, str | None] = field(default_factory=dict)
-    deleted: str | None = None
-    unit_by: str = UNIT_BY_OPTION
-    axes_by: str = "--axes price,volume"
-    timezone: str | None = None
-    ts_format: str | None = None
-    date: str | None = None
-    date_from_path: str | None = None
-    columns: tuple[str, ...] = ()
-    skip_lines: int = 0
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str = "utf-8"
-    stream: str | None = None
-    stream_from_path: str | None = None
-    wide: bool = False
-    payload: tuple[tuple[str, str], ...] = ()
-    sequence: str | None = None
-    sequence_is: str = "integer"
-
-    @property
-    def times(self) -> tuple[str, ...]:
-        """The columns that say when a tuple was: one, or a date and a time of day."""
-        return (self.ts,) if isinstance(self.ts, str) else self.ts
-
-    @property
-    def needed(self) -> tuple[str, ...]:
-        """The columns that every tuple needs, besides the axes."""
-        own = (self.stream_id, *self.times)
-        return own if self.clock is None else (*own, self.clock)
-
-    @property
-    def wanted(self) -> tuple[str, ...]:
-        """All columns that are read: those needed, the axes that are known, and the mark."""
-        marks = () if self.deleted is None else (self.deleted,)
-        return (*self.needed, *(self.axes or ()), *marks)
-
-    def axes_among(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Say which of a file's columns are axes: the declared ones, or all that remain."""
-        if self.axes is not None:
-            return self.axes
-        own = (*self.needed, self.deleted)
-        return tuple(column for column in columns if column not in own)
-
-    def ignored_among(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """Name the columns of a file that are not used."""
-        wanted = {*self.wanted, *self.axes_among(columns)}
-        return tuple(column for column in columns if column not in wanted)
-
-
-@dataclass(frozen=True, eq=False)
-class RawRows:
-    """A piece of a file: m cells of each wanted column, and the rows that have no cells.
-
-    cells      by column: text, or what Parquet holds; null where there is nothing
-    refused    by column: cells that the form itself refuses, null among `cells`
-    raw_of     the records of some of the m rows, verbatim
-    done       how much of the file has been read with this piece, from 0 to 1
-    """
-
-    line: Int64s
-    cells: Mapping[str, pa.Array]
-    malformed: Malformed
-    raw_of: RawOf
-    done: float = 1.0
-    refused: Mapping[str, CellFaults] = field(default_factory=dict)
-
-    @classmethod
-    def none(
-        cls, declared: Declared, malformed: Iterable[tuple[int, str, str]] = (), done: float = 1.0
-    ) -> "RawRows":
-        """No row that has cells."""
-        empty = pa.array([], pa.string())
-        cells = dict.fromkeys(declared.wanted, empty)
-        return cls(np.empty(0, np.int64), cells, Malformed.of(malformed), lambda _: empty, done)
-
-    def merged(self, name: str, found: CellFaults) -> CellFaults:
-        """Merge faults found in a column's cells with the form's own refusals, which say more."""
-        refused = self.refused.get(name)
-        if refused is None or not len(refused):
-            return found
-        news = ~np.isin(found.rows, refused.rows)
-        rows = np.concatenate([refused.rows, found.rows[news]])
-        details = pa.concat_arrays([refused.details, found.details.filter(pa.array(news))])
-        order = np.argsort(rows, kind="stable")
-        return CellFaults(rows[order], details.take(pa.array(order)))
-
-
-def missing_columns(
-    source: str, columns: Collection[str], declared: Declared, line: int | None = None
-) -> list[Fault]:
-    """List the required columns that a file lacks."""
-    wanted = dict.fromkeys(declared.wanted)
-    has = _listed(columns)
-    faults = [
-        Fault(
-            source,
-            f"no column '{name}'",
-            line=line,
-            hint=f"the columns are: {has}.{did_you_mean(name, columns)}",
-        )
-        for name in wanted
-        if name not in columns
-    ]
-    if not faults and not declared.axes_among(list(columns)):
-        message = f"no axis: beside {', '.join(declared.needed)} a column of numbers was expected"
-        faults.append(Fault(source, message, line=line))
-    return faults
-
-
-def too_many_columns(source: str, columns: Sequence[str], line: int | None = None) -> list[Fault]:
-    """Report a file with more columns than are read."""
-    if len(columns) <= MOST_COLUMNS:
-        return []
-    message = f"has {len(columns):,} columns, where up to {MOST_COLUMNS:,} are read"
-    return [Fault(source, message, line=line)]
-
-
-def _listed(columns: Collection[str]) -> str:
-    """Name the columns, or the first of many."""
-    names = [name if len(name) <= 60 else f"{name[:59]}…" for name in islice(columns, MOST_NAMED)]
-    more = len(columns) - len(names)
-    return ", ".join([*names, *([f"and {more:,} more"] if more else [])]) or "none"
+__all__ = [
+    "STREAM_ID",
+    "TS",
+    "Declared",
+    "Malformed",
+    "RawOf",
+    "RawRows",
+    "ReadDelivery",
+    "TuplePiece",
+    "by_piece",
+    "missing_columns",
+    "too_many_columns",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +47,7 @@ class TuplePiece:
 
     times   those of ts, and of the clock where there is one
     deleted whether a tuple removes its stream from sets; None without such a column
+    sequence, payload  what orders tuples of an instant, where declared; what travels along
     spoilt  by axis: how many of the piece's `cells_in_each` cells are no numbers
     """
 
@@ -261,41 +60,34 @@ class TuplePiece:
     cells_in_each: int
     raw_of: RawOf
     deleted: Bools | None = None
+    sequence: pa.Array | None = None
+    payload: Mapping[str, pa.Array] = field(default_factory=dict)
+    done: float = 1.0
 
     @classmethod
     def of(cls, rows: RawRows, declared: Declared) -> "TuplePiece":
         """Read the cells, and separate tuples from malformed rows."""
-        axes = declared.axes or ()
-        stream_id = declared.stream_id
-        ids, no_id = cells.stream_ids(rows.cells[stream_id], stream_id)
-        faults = [rows.merged(stream_id, no_id)]
-        times = []
-        for name in declared.needed[1:]:
-            us, no_time = cells.instants(rows.cells[name], name, declared.ts_unit, declared.unit_by)
-            times.append(us)
-            faults.append(rows.merged(name, no_time))
-        values = np.empty((len(axes), len(rows.line)))
-        for place, name in enumerate(axes):
-            values[place], no_number = cells.doubles(rows.cells[name], name)
-            faults.append(rows.merged(name, no_number))
-        spoilt = np.array([len(found) for found in faults[len(declared.needed) :]], np.int64)
-        deleted = None
-        if declared.deleted is not None:
-            deleted, no_mark = cells.marks(rows.cells[declared.deleted], declared.deleted)
-            faults.append(rows.merged(declared.deleted, no_mark))
-        bad = CellFaults.by_row(faults)
-        count = len(rows.line)
+        reading = _Cells(rows, declared)
+        ids = reading.ids()
+        times = reading.times()
+        spoilt_from = len(reading.faults)
+        values = reading.values()
+        spoilt = np.array([len(found) for found in reading.faults[spoilt_from:]], np.int64)
         piece = cls(
             ids,
-            tuple(times),
+            times,
             values,
             rows.line,
             rows.malformed,
             spoilt,
-            count,
+            len(rows.line),
             rows.raw_of,
-            deleted,
+            reading.marks(),
+            reading.sequence(),
+            reading.payload(),
+            rows.done,
         )
+        bad = CellFaults.by_row(reading.faults)
         piece = piece.without(bad) if len(bad) else piece
         return piece if len(piece.line) else replace(piece, raw_of=_no_records)
 
@@ -315,8 +107,89 @@ class TuplePiece:
             values=self.values[:, rows],
             line=self.line[rows],
             deleted=None if self.deleted is None else self.deleted[rows],
+            sequence=None if self.sequence is None else self.sequence.take(pa.array(rows)),
+            payload={name: kept.take(pa.array(rows)) for name, kept in self.payload.items()},
             raw_of=lambda some: raw_of(rows[some]),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of a piece being read, column by column; `faults` gathers what is wrong."""
+
+    rows: RawRows
+    declared: Declared
+    faults: list[CellFaults] = field(default_factory=list)
+
+    def ids(self) -> pa.DictionaryArray:
+        name, declared = self.declared.stream_id, self.declared
+        if declared.has_stream_column:
+            ids, no_id = cells.stream_ids(self.rows.cells[name], name)
+            self.faults.append(self.rows.merged(name, no_id))
+            return ids
+        codes = pa.array(np.zeros(len(self.rows.line), np.int32))
+        return pa.DictionaryArray.from_arrays(codes, pa.array([declared.stream], pa.string()))
+
+    def times(self) -> tuple[Int64s, ...]:
+        declared, given = self.declared, self.rows.cells
+        if isinstance(declared.ts, str):
+            times = [self._time(declared.ts, given[declared.ts])]
+        else:
+            times = [self._of_two(*declared.ts)]
+        if declared.clock is not None:
+            us, no_time = instants(given[declared.clock], declared.clock, declared.clock_form)
+            self.faults.append(self.rows.merged(declared.clock, no_time))
+            times.append(us)
+        return tuple(times)
+
+    def _time(self, name: str, given: pa.Array) -> Int64s:
+        us, no_time = instants(given, name, self.declared.time_form)
+        self.faults.append(self.rows.merged(name, no_time))
+        return us
+
+    def _of_two(self, date: str, time: str) -> Int64s:
+        """Read a date and a time of day, which are one text with a blank between."""
+        parts = [pc.cast(self.rows.cells[name], pa.string()) for name in (date, time)]
+        joined = pc.binary_join_element_wise(*parts, " ")
+        us, no_time = instants(joined, f"{date} and {time}", self.declared.time_form)
+        refused = CellFaults.by_row([self.rows.merged(n, CellFaults.none()) for n in (date, time)])
+        news = ~np.isin(no_time.rows, refused.rows)
+        self.faults.append(refused)
+        self.faults.append(CellFaults(no_time.rows[news], no_time.details.filter(pa.array(news))))
+        return us
+
+    def values(self) -> Doubles:
+        axes = self.declared.axes or ()
+        values = np.empty((len(axes), len(self.rows.line)))
+        for place, name in enumerate(axes):
+            values[place], no_number = cells.doubles(self.rows.cells[name], name, self.rows.decimal)
+            self.faults.append(self.rows.merged(name, no_number))
+        return values
+
+    def marks(self) -> Bools | None:
+        name = self.declared.deleted
+        if name is None:
+            return None
+        deleted, no_mark = cells.marks(self.rows.cells[name], name)
+        self.faults.append(self.rows.merged(name, no_mark))
+        return deleted
+
+    def sequence(self) -> pa.Array | None:
+        name, declared = self.declared.sequence, self.declared
+        if name is None:
+            return None
+        found, no_number = sequences(self.rows.cells[name], name, declared.sequence_is)
+        self.faults.append(self.rows.merged(name, no_number))
+        return found
+
+    def payload(self) -> dict[str, pa.Array]:
+        found = {}
+        for name, kind in self.declared.payload:
+            given = self.rows.cells[name]
+            form = self.declared.clock_form
+            found[name], wrong = payload(given, name, kind, form, self.rows.decimal)
+            self.faults.append(self.rows.merged(name, wrong))
+        return found
 
 
 def _no_records(_: Int64s) -> pa.StringArray:
@@ -334,6 +207,8 @@ class ReadDelivery:
     line        int64[n], from 1
     numberless  the axes without a number in any row of the file
     deleted     bool[n]: which remove their streams from sets; only with such a column
+    sequence    what orders the tuples of an instant, int64 or text; only with such a column
+    payload     the columns that travel along, n rows; None where none is declared
     raw_of      gives the verbatim records of some of the n tuples
     """
 
@@ -348,6 +223,8 @@ class ReadDelivery:
     numberless: tuple[str, ...]
     raw_of: RawOf
     deleted: Bools | None = None
+    sequence: pa.Array | None = None
+    payload: pa.Table | None = None
 
     @property
     def rows(self) -> int:
@@ -360,12 +237,15 @@ class ReadDelivery:
     ) -> "ReadDelivery":
         """Concatenate the pieces of a file."""
         axes = declared.axes or ()
-        pieces = pieces or [TuplePiece.of(RawRows.none(declared), declared)]
+        if not pieces:
+            narrow = replace(declared, wide=False)
+            pieces = [TuplePiece.of(RawRows.none(narrow), narrow)]
         ids = pa.chunked_array([piece.ids for piece in pieces]).unify_dictionaries()
         times = [np.concatenate(column) for column in zip(*(p.times for p in pieces), strict=True)]
         spoilt = np.sum([piece.spoilt for piece in pieces], axis=0)
         cells = sum(piece.cells_in_each for piece in pieces)
         marks = [piece.deleted for piece in pieces if piece.deleted is not None]
+        sequences = [piece.sequence for piece in pieces if piece.sequence is not None]
         return cls(
             source,
             axes,
@@ -378,4 +258,16 @@ class ReadDelivery:
             tuple(axis for axis, lost in zip(axes, spoilt, strict=True) if cells and lost == cells),
             by_piece([len(piece.line) for piece in pieces], [piece.raw_of for piece in pieces]),
             np.concatenate(marks) if marks else None,
+            pa.concat_arrays(sequences) if sequences else None,
+            _payload_of(declared, pieces),
         )
+
+
+def _payload_of(declared: Declared, pieces: Sequence[TuplePiece]) -> pa.Table | None:
+    if not declared.payload:
+        return None
+    parts = {
+        name: pa.chunked_array([piece.payload[name] for piece in pieces], PAYLOAD_KINDS[kind])
+        for name, kind in declared.payload
+    }
+    return pa.table(parts)
