@@ -34,8 +34,8 @@ from pipelines.lake.data_files import DataFile, GrowingFile
 from pipelines.project.settings import Feed
 from schemas import Table
 from schemas.quarantine import QUARANTINE
-from schemas.table import TIME
-from schemas.tuples import DELETED, tuples
+from schemas.table import PAYLOAD_PREFIX, TIME
+from schemas.tuples import DELETED, SEQUENCE, tuples
 
 MOST_ROWS = 2_000_000
 MOST_BYTES = 1 << 28
@@ -231,7 +231,10 @@ class _PartReader:
             **dict(zip(self.feed.axes, map(pa.array, piece.values), strict=True)),
             **self._place(file, pa.array(piece.line)),
             DELETED.name: _marks(piece),
+            **{PAYLOAD_PREFIX + name: column for name, column in piece.payload.items()},
         }
+        if piece.sequence is not None:
+            columns[SEQUENCE] = piece.sequence
         return pa.table(columns)
 
     def _not_hashed(self) -> tuple[str, ...]:
