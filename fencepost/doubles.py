@@ -1,8 +1,9 @@
 """Which double does a number mean, and which double comes next?
 
-Law: text is a number iff NUMBER matches all of it. Up to 2**53 it means the nearest double; beyond,
-only what a double holds exactly is accepted: otherwise two neighbours would silently become
-one. There is one zero: -0.0 is 0.0, here and in next_double().
+Law: text is a number iff NUMBER matches all of it, and it means the nearest double. Of integers
+beyond 2**53, written without an exponent, only those are accepted that a double holds exactly:
+otherwise two neighbours, two ids say, would silently become one. Whatever a program prints of a
+double reads back. There is one zero: -0.0 is 0.0, here and in next_double().
 """
 
 import math
@@ -30,10 +31,13 @@ def parse_number(text: str) -> float:
         return value + 0.0
     if math.isinf(value):
         raise ValueError(f"{cut(text)!r} overflows: the largest double is {LARGEST!r}")
-    given = Decimal(text)
-    if abs(given) > EXACT_UP_TO and given != int(value):
+    if "e" not in text and "E" not in text and _is_other(Decimal(text), int(value)):
         raise ValueError(_inexact(repr(cut(text)), value))
     return value
+
+
+def _is_other(given: Decimal, value: int) -> bool:
+    return given != value and given == given.to_integral_value()
 
 
 def exactly(value: int) -> float:

@@ -1,7 +1,7 @@
 """Columns as the text of a CSV or JSON lines file, whole columns at once.
 
 Law: what is written reads back as the same value. A double's text is its shortest, except beyond
-2**53, where only an exact one is a number to Fencepost; a time is ISO 8601 in UTC with six digits.
+2**53, where it is exact, for who reads it as an integer; a time is ISO 8601 in UTC with six digits.
 """
 
 import json
