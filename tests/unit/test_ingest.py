@@ -259,13 +259,13 @@ def test_times_and_numbers_beyond_what_is_taken_are_set_aside_with_words(place):
         "s,,1,1", "s,9999-01-01T00:00:00Z,1,1", "s,1899-12-31T23:59:59Z,1,1", "s,1795003200,1,1",
         f"s,{AT.format(0)},NaN,1", f"s,{AT.format(0)},inf,1", f"s,{AT.format(0)},1e309,1",
         f"s,{AT.format(0)},9007199254740993,1", f"s,{AT.format(0)},,1", "s,2026-11-18,1,1",
-        f"s,{AT.format(0)},1e308,1",
+        f"s,{AT.format(0)},-1e999,1",
     ]  # fmt: skip
-    place.land("a.csv", HEAD + "\n".join([*lines, f"s,{AT.format(0)},-1e15,5e-324"]))
+    place.land("a.csv", HEAD + "\n".join([*lines, f"s,{AT.format(0)},-1e308,5e-324"]))
     place.ingest()
     assert [reason for _, reason, _ in place.reasons()] == ["malformed"] * len(lines)
     assert [raw["raw"] for raw in place.aside()] == lines
-    assert [(row["price"], row["volume"]) for row in place.tuples()] == [(-1e15, 5e-324)]
+    assert [(row["price"], row["volume"]) for row in place.tuples()] == [(-1e308, 5e-324)]
 
 
 @pytest.mark.fault(44)
