@@ -24,6 +24,7 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.planning.chain import EPOCHS, Chain, Epoch
 from pipelines.planning.deliveries import Delivery
+from pipelines.planning.rules import unrecorded
 from pipelines.project.settings import Settings
 from pipelines.spark.runner import Runner
 from schemas import Feeds, Table, logs_of, written_by
@@ -162,6 +163,7 @@ class Job(ABC):
 class FeedJob(Job):
     """The job of a feed's own lane.
 
+    lateness of epochs whose rules were not recorded
     queries  by registry version: the file with the query set; None if no query is active
     matches  the same, of the `match` queries
     """
@@ -233,6 +235,7 @@ class FeedJob(Job):
                 e.watermarks,
                 self.queries[e.registry_version],
                 self.matches[e.registry_version],
+                e.rules.get(self.lane, unrecorded(self.lateness)),
             )
             for e in self.group
         )
@@ -241,7 +244,6 @@ class FeedJob(Job):
             root=str(self.store.root),
             feed=self.lane,
             columns=self.columns,
-            lateness=self.lateness,
             all_buckets=self.store.buckets,
             buckets=buckets,
             watermark=self.group[0].watermark_before,

@@ -22,7 +22,7 @@ import pyarrow.compute as pc
 from fencepost.arrow import texts_of
 from pipelines.execute.logs import newest
 from pipelines.execute.share import Share
-from pipelines.execute.tuples import ORIGIN, RowOrder, Tuples
+from pipelines.execute.tuples import ORIGIN, RowOrder, Tuples, sequence_of
 from pipelines.lake.buckets import buckets_of
 from pipelines.lake.data_files import lost_file, open_verified
 from schemas import FeedColumns, Table, all_tables
@@ -94,7 +94,7 @@ def in_order(share: Share, rows: pa.Table, seconds: dict[str, float]) -> Tuples:
     """Sort tuples as the engine takes them, and note how long that took."""
     started = time.perf_counter()
     numbers = np.array([n for step in share.steps for n in step.arrivals], np.int64)
-    order = RowOrder(share.axes[share.feed], share.unordered)
+    order = RowOrder(share.columns[share.feed], share.unordered)
     tuples = Tuples.of(order, share.feed, rows, numbers)
     seconds["sort"] = time.perf_counter() - started
     return tuples
@@ -105,7 +105,8 @@ def tuples_of(share: Reads, table: Table, *, marked: bool = False) -> pa.Table:
 
     `marked`: with the column `deleted`, which only joins need.
     """
-    columns = ["stream_id", "ts", *share.columns[table.name].axes, *ORIGIN]
+    own = share.columns[table.name]
+    columns = ["stream_id", "ts", *own.axes, *ORIGIN, *sequence_of(own), *own.payload_columns]
     columns += [DELETED.name] if marked else []
     wanted = pa.array([n for step in share.steps for n in step.arrivals], pa.int64())
     parts = []

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fencepost.order import NEVER
+from fencepost.order import NEVER, OrderRules
 from fencepost.tuples import Int64s
 from pipelines.execute.logs import AsOf
+from pipelines.planning.rules import as_json, of_json
 from schemas import FeedColumns, Feeds
 
 if TYPE_CHECKING:  # only tasks need the engine
@@ -33,6 +34,7 @@ class FeedStep:
 
     queries  the file with the query set, below the lake; None: no query is active
     matches  the same, of the `match` queries
+    rules    how its deliveries are ordered and judged
     """
 
     epoch: int
@@ -41,6 +43,7 @@ class FeedStep:
     watermarks: tuple[int | None, ...]
     queries: str | None
     matches: str | None
+    rules: OrderRules
 
     @property
     def marks(self) -> Int64s:
@@ -61,7 +64,6 @@ class Share:
     root: str
     feed: str
     columns: Feeds
-    lateness: int
     all_buckets: int
     buckets: tuple[int, ...] | None
     watermark: int | None
@@ -81,7 +83,7 @@ class Share:
         """Encode it as one line of JSON."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         fields["columns"] = {feed: own.as_json() for feed, own in self.columns.items()}
-        fields["steps"] = [vars(step) for step in self.steps]
+        fields["steps"] = [{**vars(step), "rules": as_json(step.rules)} for step in self.steps]
         fields["as_of"] = self.as_of.as_json()
         return json.dumps(fields, separators=(",", ":"))
 
@@ -99,6 +101,7 @@ class Share:
                 tuple(step["watermarks"]),
                 step["queries"],
                 step["matches"],
+                of_json(step["rules"]),
             )
             for step in fields["steps"]
         )

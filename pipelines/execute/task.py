@@ -14,18 +14,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrow import codes_in, texts_of
+from fencepost.arrow import codes_in
 from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.state import Heads
 from fencepost.engine import FeedOutcome, FeedState, step
 from fencepost.hashing import added, content_hash
 from fencepost.matches.matcher import Matcher
-from fencepost.order import OrderRules
 from fencepost.queries import QuerySet
 from fencepost.transitions import Pending
 from fencepost.tuples import Bools, TupleBatch
 from pipelines.execute import write as outputs
+from pipelines.execute.payload import Payload, tags_of_waiting
 from pipelines.execute.read import ShareRows, read
+from pipelines.execute.reorder import waiting_tuples
 from pipelines.execute.share import Choice, FeedStep, Share, TaskResult, choice_of
 from pipelines.lake.data_files import write_files
 from pipelines.registry.cache import load_queries
@@ -143,7 +144,9 @@ class _ShareRun:
         self.share = share
         self.tuples = rows.tuples
         self.files = ShareFiles(Path(share.root), share.columns)
-        self.writer = outputs.FeedWriter(share, self.files.write)
+        names = share.columns[share.feed].payload_columns
+        payload = Payload(names, rows.tuples.rows, rows.reorder)
+        self.writer = outputs.FeedWriter(share, payload, self.files.write)
         self.counts: dict[int, dict[str, int]] = {}
         self.choices: dict[int, Choice] = {}
         self.index = _index(share, share.steps[0])
@@ -162,7 +165,7 @@ class _ShareRun:
             mine.batch,
             self.index,
             deliveries=len(now.arrivals),
-            rules=OrderRules("first", share.lateness),
+            rules=now.rules,
             marks=now.marks,
             matcher=_matcher(share, now, len(mine)),
         )
@@ -219,7 +222,7 @@ def _state(share: Share, rows: ShareRows, index: BorderIndex) -> FeedState:
     """Build from the logs the state that the engine continues from."""
     axes = share.axes[share.feed]
     heads = Heads.from_table(axes, _as_integers(rows.stream_state), index.base)
-    waiting = _waiting(share.feed, axes, rows.reorder)
+    waiting = _waiting(share, rows.reorder)
     pending = _as_integers(rows.pending)
     undecided = Pending.from_table(index.queries, heads.names, pending)
     return FeedState(share.feed, heads, waiting, undecided, share.watermark)
@@ -239,14 +242,11 @@ def _as_integers(table: pa.Table) -> pa.Table:
     return table.set_column(place, "stream_id", table["stream_id"].cast(pa.string()))
 
 
-def _waiting(feed: str, axes: tuple[str, ...], rows: pa.Table) -> TupleBatch:
+def _waiting(share: Share, rows: pa.Table) -> TupleBatch:
     """Load the waiting tuples, in the order in which the engine keeps them."""
-    if rows.num_rows == 0:
-        return TupleBatch.empty(feed, axes)
-    values = np.stack([rows[axis].to_numpy() for axis in axes])
-    ts = rows["ts"].cast(pa.int64()).to_numpy()
-    batch = TupleBatch.from_columns(feed, axes, texts_of(rows["stream_id"]), ts, values)
-    return batch.take(np.lexsort((batch.ts, batch.stream)))
+    own = share.columns[share.feed]
+    tags = tags_of_waiting(rows.num_rows) if own.payload else None
+    return waiting_tuples(share.feed, own.axes, rows, tags)
 
 
 def _counts(outcome: FeedOutcome) -> dict[str, int]:

@@ -12,25 +12,29 @@ rows.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from fencepost.arrow import ranks_of, texts_of
 from fencepost.instants import deal
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
-from schemas.tuples import DELETED
+from schemas import FeedColumns
+from schemas.tuples import DELETED, SEQUENCE
 
 
 @dataclass(frozen=True)
 class RowOrder:
     """How the rows of a share are ordered within a delivery.
 
+    own          the columns of the feed
     unordered    the deliveries whose rows are unordered
     each_stream  only the rows of one stream are compared, so that most are never compared in full
     """
 
-    axes: Sequence[str]
+    own: FeedColumns
     unordered: Sequence[int] = ()
     each_stream: bool = True
 
@@ -51,7 +55,7 @@ class RowOrder:
         return file, line
 
     def _ranks(self, rows: pa.Table, streams: pa.DictionaryArray) -> Int64s:
-        """Number rows by (ts, axis values, mark, stream id); equal ones by origin."""
+        """Number rows by (ts, axis values, mark, payload, stream id); equal ones by origin."""
         ts = rows["ts"].cast(pa.int64()).to_numpy()
         stream = ranks_of(streams)
         whose = stream if self.each_stream else np.zeros(len(ts), np.int64)
@@ -60,9 +64,11 @@ class RowOrder:
         tied: Bools = np.r_[False, same] | np.r_[same, False]
         if tied.any():
             few = order[tied]
-            content = [rows[axis].to_numpy()[few] for axis in self.axes]
+            content = [rows[axis].to_numpy()[few] for axis in self.own.axes]
             if DELETED.name in rows.column_names:
                 content.append(rows[DELETED.name].fill_null(False).to_numpy()[few])
+            for name in self.own.payload_columns:
+                content += _sortable(rows[name].take(pa.array(few)))
             origin = (rows[name].to_numpy()[few] for name in ("file", "line"))
             keys = [whose[few], ts[few], *content, stream[few], *origin]
             order[tied] = few[np.lexsort(keys[::-1])]
@@ -99,13 +105,21 @@ class Tuples:
         codes = column.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         place = _places(rows["arrival"], arrivals)
         order = _order(codes, place, *order_of.keys(rows, column))
-        axes = order_of.axes
+        axes = order_of.own.axes
         values = np.empty((len(axes), rows.num_rows))
         for line, axis in zip(values, axes, strict=True):
             np.take(rows[axis].to_numpy(), order, out=line)
         ids = pa.DictionaryArray.from_arrays(codes[order], column.dictionary)
         ts = rows["ts"].cast(pa.int64()).to_numpy()[order]
-        batch = TupleBatch.from_columns(feed, axes, ids, ts, values, place[order])
+        batch = TupleBatch.from_columns(
+            feed,
+            axes,
+            ids,
+            ts,
+            values,
+            place[order],
+            tag=order if order_of.own.payload else None,
+        )
         return cls(batch, rows, order, _marks(rows, order))
 
     def __len__(self) -> int:
@@ -116,7 +130,7 @@ class Tuples:
         """Give those of some deliveries, renumbered from 0."""
         begin, end = np.searchsorted(self.batch.delivery, [first, beyond])
         some = slice(int(begin), int(end))
-        batch = self.batch
+        batch, order = self.batch, self.order[some]
         mine = TupleBatch(
             batch.feed,
             batch.axes,
@@ -125,13 +139,37 @@ class Tuples:
             batch.ts[some],
             batch.values[:, some],
             batch.delivery[some] - np.int32(first),
+            sequences_of(self.rows, order),
+            None if batch.tag is None else batch.tag[some],
         )
         marks = None if self.deleted is None else self.deleted[some]
-        return Tuples(mine, self.rows, self.order[some], marks)
+        return Tuples(mine, self.rows, order, marks)
 
     def origin(self, chosen: Int64s) -> pa.Table:
         """Give the rows that some of the tuples were read from."""
         return self.rows.take(pa.array(self.order[chosen]))
+
+
+def sequence_of(own: FeedColumns) -> list[str]:
+    """Name the column of the sequence, if the feed has one."""
+    return [] if own.sequence is None else [SEQUENCE]
+
+
+def sequences_of(rows: pa.Table, order: Int64s) -> pa.Array | None:
+    """Give the sequences of some rows; None where they were loaded without."""
+    if SEQUENCE not in rows.column_names or not len(order):
+        return None
+    sequence = rows[SEQUENCE].take(pa.array(order)).combine_chunks()
+    return None if sequence.null_count == len(sequence) else sequence
+
+
+def _sortable(column: pa.ChunkedArray) -> list[npt.NDArray[Any]]:
+    """Give what a column is sorted by: whether there is a value, and the value."""
+    there = column.is_valid().to_numpy()
+    if column.type == pa.string():
+        return [there, ranks_of(column.fill_null(""))]
+    kind = column.type if column.type == pa.float64() else pa.int64()
+    return [there, column.cast(kind).fill_null(0).to_numpy()]
 
 
 def _marks(rows: pa.Table, order: Int64s) -> Bools | None:

@@ -8,7 +8,7 @@ table declares.
 """
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
@@ -21,6 +21,8 @@ from fencepost.queries import QuerySet
 from fencepost.times import DAY, format_instant
 from fencepost.transitions import KINDS, Pending
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
+from pipelines.execute.payload import Payload
+from pipelines.execute.reorder import waiting_changes, waiting_columns
 from pipelines.execute.share import FeedStep, Share
 from pipelines.execute.tuples import Tuples
 from pipelines.lake.buckets import MIXED, buckets_of
@@ -157,10 +159,13 @@ def kinds(outcome: FeedOutcome) -> dict[str, int]:
 class FeedWriter(TableWriter):
     """The rows of a feed's lane."""
 
-    def __init__(self, share: Share, write: Callable[[str, pa.Table], None]) -> None:
+    def __init__(
+        self, share: Share, payload: Payload, write: Callable[[str, pa.Table], None]
+    ) -> None:
         """Begin without rows, for the streams of a share."""
         super().__init__(share.feed, share.columns, share.all_buckets, write)
         self.share = share
+        self.payload = payload
 
     def add(
         self,
@@ -173,7 +178,7 @@ class FeedWriter(TableWriter):
         waited, pended = before
         arrivals = np.array(now.arrivals, np.int64)
         if len(outcome.found.type):
-            self.put("events", now, _of_deliveries(outcome.events, arrivals))
+            self.put("events", now, self._with_payload(_of_deliveries(outcome.events, arrivals)))
         if len(outcome.decided.kind):
             self.put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
         if len(outcome.turned.row):
@@ -181,8 +186,8 @@ class FeedWriter(TableWriter):
         if len(outcome.changed):
             self.put("stream_state", now, outcome.changed.to_table(), snapshot=False)
         state = outcome.state
-        for gone, rows in _waiting_changes(waited, state.waiting):
-            self.put("reorder", now, _waiting_table(rows, gone=gone), snapshot=False)
+        for gone, rows in waiting_changes(waited, state.waiting):
+            self.put("reorder", now, self._waiting_table(rows, gone=gone), snapshot=False)
         for gone, some in _pending_changes(pended, state.pending):
             table = some.to_table(state.heads.names).append_column("gone", every(gone, len(some)))
             self.put("pending", now, table, snapshot=False)
@@ -210,10 +215,24 @@ class FeedWriter(TableWriter):
     def snapshot(self, state: FeedState, now: FeedStep) -> None:
         """Add the whole state as of an epoch."""
         self.put("stream_state", now, state.heads.to_table(), snapshot=True)
-        self.put("reorder", now, _waiting_table(state.waiting, gone=False), snapshot=True)
+        self.put("reorder", now, self._waiting_table(state.waiting, gone=False), snapshot=True)
         pending = state.pending.to_table(state.heads.names)
         pending = pending.append_column("gone", every(False, pending.num_rows))
         self.put("pending", now, pending, snapshot=True)
+
+    def _with_payload(self, rows: pa.Table) -> pa.Table:
+        """Give events the payload of their tuples."""
+        if "tag" not in rows.column_names:
+            return rows
+        for name, column in self.payload.of(rows["tag"].to_numpy()).items():
+            rows = rows.append_column(name, column)
+        return rows
+
+    def _waiting_table(self, waiting: TupleBatch, *, gone: bool) -> pa.Table:
+        columns = {**waiting_columns(waiting), "gone": every(gone, len(waiting))}
+        if waiting.tag is not None:
+            columns |= self.payload.of(waiting.tag)
+        return pa.table(columns)
 
     def _quarantined(self, outcome: FeedOutcome, tuples: Tuples) -> pa.Table:
         rejected = outcome.rejected
@@ -255,49 +274,23 @@ def _as_json(rows: pa.Table, axes: tuple[str, ...]) -> list[str]:
     ]
 
 
-def _waiting_table(waiting: TupleBatch, *, gone: bool) -> pa.Table:
-    columns: Mapping[str, pa.Array] = {
-        "stream_id": waiting.names.take(pa.array(waiting.stream)),
-        "ts": pa.array(waiting.ts),
-        **{a: pa.array(v) for a, v in zip(waiting.axes, waiting.values, strict=True)},
-        "gone": every(gone, len(waiting)),
-    }
-    return pa.table(columns)
-
-
-def _waiting_changes(before: TupleBatch, after: TupleBatch) -> list[tuple[bool, TupleBatch]]:
-    """Give the tuples that no longer wait, and those that began to."""
-    if len(before) == 0 or len(after) == 0:
-        return [(True, before), (False, after)]
-    known = codes_in(after.names, before.names)
-    _, rank = np.unique(np.concatenate([before.ts, after.ts]), return_inverse=True)
-    many = len(rank)
-    mine = before.stream.astype(np.int64) * many + rank[: len(before)]
-    theirs = known[after.stream].astype(np.int64) * many + rank[len(before) :]
-    theirs[known[after.stream] < 0] = -1
-    return [
-        (True, before.take(~np.isin(mine, theirs))),
-        (False, after.take(~np.isin(theirs, mine))),
-    ]
-
-
 def _pending_changes(before: Pending, after: Pending) -> list[tuple[bool, Pending]]:
     """Give the events that are no longer pending, and those that became so.
 
     If a pair's pending event is followed by another, the new row is enough.
     """
     dropped = ~in_force(before, after.of)
-    changes = [(True, some_of(before, dropped))] if dropped.any() else []
+    changes = [(True, before.take(dropped))] if dropped.any() else []
     kept = before.under(after.of)
     mine, theirs = _pairs(kept), _pairs(after)
-    changes.append((True, some_of(kept, ~np.isin(mine, theirs))))
+    changes.append((True, kept.take(~np.isin(mine, theirs))))
     order = np.argsort(mine)
     at = np.searchsorted(mine, theirs, sorter=order)
     at = order[np.minimum(at, max(len(order) - 1, 0))] if len(order) else np.zeros(len(theirs), int)
     same = np.zeros(len(theirs), np.bool_)
     if len(mine):
-        same = (mine[at] == theirs) & (kept.ts[at] == after.ts)
-    changes.append((False, some_of(after, ~same)))
+        same = (mine[at] == theirs) & (kept.ts[at] == after.ts) & (kept.place[at] == after.place)
+    changes.append((False, after.take(~same)))
     return changes
 
 
@@ -309,11 +302,6 @@ def in_force(pending: Pending, queries: QuerySet) -> Bools:
     stands: Bools = row >= 0
     stands[stands] = queries.versions[row[stands]] == pending.of.versions[pending.query[stands]]
     return stands
-
-
-def some_of(pending: Pending, chosen: Bools) -> Pending:
-    """Give some of the pending events."""
-    return pending.take(chosen)
 
 
 def _pairs(pending: Pending) -> Int64s:

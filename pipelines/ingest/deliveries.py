@@ -176,9 +176,13 @@ def first_row(
     plan: str,
     found_at: int,
     bases: str,
+    declared: str,
     lines: Sequence[Runs] | None = None,
 ) -> dict[str, Any]:
-    """Give a delivery's first row in the ledger, without its number: planned, or refused."""
+    """Give a delivery's first row in the ledger, without its number: planned, or refused.
+
+    `declared` records how it is to be read and judged.
+    """
     row = {
         "lane": delivery.feed,
         "kind": DELIVERY,
@@ -194,6 +198,7 @@ def first_row(
         "partition_key": delivery.partition_key,
         "found_at": instant(found_at),
         "bases": bases,
+        "declared": declared,
     }
     if isinstance(delivery, Refusal):
         row |= {"state": REFUSED, "reason": delivery.reason, "detail": delivery.detail}

@@ -21,6 +21,7 @@ from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
 from pipelines.ingest.deliveries import REWRITTEN, VANISHED, Outcome, Planned, Rejection
 from pipelines.ingest.landing.folder import File, hash_of
+from pipelines.ingest.record import as_recorded
 from pipelines.ingest.recount import QUARANTINE, counted
 from pipelines.ingest.task import UnitResult, work
 from pipelines.ingest.units import FilePart, ReadJob, ReadUnit, cut
@@ -59,19 +60,20 @@ def carry_out(
     """Read, write, commit and conclude one plan. `again`: its files are hashed before."""
     outcomes: dict[int, Outcome] = {}
     jobs: dict[str, list[ReadJob]] = {}
+    feeds: dict[str, Feed] = {}
     for delivery in planned:
-        feed = declared(settings, delivery)
+        feed = feeds.setdefault(delivery.feed, declared(settings, delivery))
         try:
             jobs.setdefault(feed.name, []).append(ReadJob(delivery, _files(feed, delivery, again)))
         except Rejection as why:
             outcomes[delivery.n] = Outcome.refused(delivery.n, why)
-    written = _written(store, settings, runner, jobs, outcomes)
+    written = _written(store, feeds, runner, jobs, outcomes)
     concluded = _Committing(store, planned, outcomes, written).all()
     return [(delivery, concluded[delivery.n]) for delivery in planned]
 
 
 def declared(settings: Settings, delivery: Planned) -> Feed:
-    """Give the feed of a planned delivery."""
+    """Give the feed of a planned delivery as it was declared then, as all of one plan are."""
     feed = settings.feeds.get(delivery.feed)
     if feed is None:
         raise InputError(
@@ -79,7 +81,7 @@ def declared(settings: Settings, delivery: Planned) -> Feed:
             f"'{delivery.feed}', which {settings.file or 'the settings'} does not declare: declare "
             "it again, and take it out when its deliveries are done"
         )
-    return feed
+    return as_recorded(feed, delivery.row.get("declared"))
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ class _Written:
 
 def _written(
     store: Store,
-    settings: Settings,
+    feeds: Mapping[str, Feed],
     runner: Runner,
     jobs: Mapping[str, Sequence[ReadJob]],
     outcomes: dict[int, Outcome],
@@ -101,7 +103,7 @@ def _written(
     units = [
         unit
         for feed, own in jobs.items()
-        for unit in cut(store.root, settings.feeds[feed], store.buckets, own, runner.slots)
+        for unit in cut(store.root, feeds[feed], store.buckets, own, runner.slots)
     ]
     read, deadly = answered(runner, units)
     for n, why in deadly.items():

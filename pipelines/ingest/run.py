@@ -32,6 +32,7 @@ from pipelines.ingest.deliveries import (
 from pipelines.ingest.execute import carry_out
 from pipelines.ingest.landing import KnownFiles, LandedDelivery, Looked, Refusal, look
 from pipelines.ingest.landing.news import Outside, outside
+from pipelines.ingest.record import record_of
 from pipelines.lake.crash_points import point
 from pipelines.lake.sequence import ARRIVALS, take_numbers
 from pipelines.lake.store import Store
@@ -127,7 +128,7 @@ def take_all(
     ordered = sorted(wanted, key=lambda each: (each.delivery.path.encode(), each.delivery.feed))
     total, done = sum(each.size for each in wanted), 0
     for some in _bounded(ordered):
-        rows = _number(store, some, now)
+        rows = _number(store, settings, some, now)
         point("ingest.planned")
         report.add_all(_refused(rows))
         planned = [row for row in rows if row.row["state"] == PLANNED]
@@ -158,12 +159,23 @@ def _bounded(wanted: Sequence[Candidate]) -> Iterator[list[Candidate]]:
         yield some
 
 
-def _number(store: Store, wanted: Sequence[Candidate], now: int) -> list[Planned]:
+def _number(
+    store: Store, settings: Settings, wanted: Sequence[Candidate], now: int
+) -> list[Planned]:
     plan = uuid.uuid4().hex
     feeds = sorted({each.delivery.feed for each in wanted})
     bases = json.dumps({name: store.version(name) for name in (ARRIVALS, "quarantine", *feeds)})
+    arrivals = store.fold(ARRIVALS, Arrivals)
+    records = {feed: record_of(settings.feeds[feed], arrivals.ties_of_last(feed)) for feed in feeds}
     rows = [
-        first_row(each.delivery, plan=plan, found_at=now, bases=bases, lines=each.lines)
+        first_row(
+            each.delivery,
+            plan=plan,
+            found_at=now,
+            bases=bases,
+            declared=records[each.delivery.feed],
+            lines=each.lines,
+        )
         for each in wanted
     ]
 

@@ -18,6 +18,7 @@ from pyarrow import parquet as pq
 
 from pipelines.files.read.packed import plain_parquet
 from pipelines.ingest.deliveries import Planned, Runs
+from pipelines.ingest.record import feed_of
 from pipelines.project.settings import Feed
 
 SMALL = 32 << 20
@@ -79,19 +80,9 @@ class ReadUnit:
     def from_json(cls, text: str) -> "ReadUnit":
         """Decode it."""
         fields = json.loads(text)
-        feed = fields["feed"]
-        fields["feed"] = Feed(**{name: _value(name, value) for name, value in feed.items()})
+        fields["feed"] = feed_of(fields["feed"])
         fields["parts"] = tuple(_part(part) for part in fields["parts"])
         return cls(**fields)
-
-
-def _value(name: str, value: Any) -> Any:  # noqa: ANN401  any of a feed's
-    """Give a feed's value as it was before it was JSON, which has lists for tuples."""
-    if name == "source":
-        return Path(value)
-    if name == "payload":
-        return tuple((column, kind) for column, kind in value)
-    return tuple(value) if isinstance(value, list) else value
 
 
 def _part(fields: Mapping[str, Any]) -> DeliveryPart:

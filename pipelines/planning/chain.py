@@ -17,8 +17,10 @@ import numpy as np
 
 from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of
+from fencepost.order import OrderRules
 from fencepost.times import to_microseconds
 from fencepost.tuples import Int64s
+from pipelines.planning import rules as order_rules
 from pipelines.planning.ledger import LedgerRows, NumberColumn, Row, plain_rows
 from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
@@ -50,6 +52,7 @@ class Epoch:
     horizon: bool = False  # not an epoch, but a note that older states are deleted
     choice: str | None = None  # how crossings and matches were found, JSON
     feed_watermarks: tuple[int | None, ...] = ()  # of two feeds that are joined: after it
+    rules: Mapping[str, OrderRules] = field(default_factory=dict)  # by feed; empty: not recorded
 
     @property
     def watermark(self) -> int | None:
@@ -81,6 +84,7 @@ class Epoch:
             "seconds": None if seconds is None else json.dumps(dict(seconds)),
             "choice": self.choice,
             "feed_watermarks": list(self.feed_watermarks) or None,
+            "declared": order_rules.by_feed(self.rules) if self.rules else None,
         }
 
     @classmethod
@@ -107,6 +111,7 @@ class Epoch:
             row["state"] == HORIZON,
             row["choice"],
             tuple(to_microseconds(mark) for mark in row["feed_watermarks"] or ()),
+            order_rules.of_feeds(row.get("declared")),
         )
 
 

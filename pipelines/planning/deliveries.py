@@ -14,9 +14,11 @@ from typing import overload
 import numpy as np
 
 from fencepost.lanes import feeds_of
+from fencepost.order import OrderRules, Ties
 from fencepost.times import to_microseconds
 from fencepost.tuples import Int64s
 from pipelines.planning.ledger import LedgerRows, NumberColumn, Row, plain_rows
+from pipelines.planning.rules import Record
 from schemas.arrivals import DELIVERY, DONE, OF_DELTA, PLANNED, REGISTRY
 
 
@@ -26,6 +28,8 @@ class Delivery:
 
     max_ts     in µs; None where it brought no tuple
     unordered  its rows are unordered, as in a Delta table
+    rules      how it is judged, as declared when it was planned; None: not recorded
+    sequenced  its tuples have a sequence
     """
 
     n: int
@@ -38,6 +42,8 @@ class Delivery:
     max_ts: int | None
     files: tuple[str, ...]
     unordered: bool = False
+    rules: OrderRules | None = None
+    sequenced: bool = False
 
 
 class InOrder(Sequence[Delivery]):
@@ -102,6 +108,7 @@ class Arrivals:
         self.by_number: dict[int, Delivery] = {}
         self.newest_planned_version = 0
         self._concluded: set[int] = set()
+        self._last: dict[str, tuple[int, Ties]] = {}
         self._lanes: dict[str, InOrder] = {}
         self._commits: list[tuple[int, int, int]] = []
 
@@ -123,6 +130,8 @@ class Arrivals:
         n = row["n"]
         version = row.get("registry_version") or 0
         self.newest_planned_version = max(self.newest_planned_version, version)
+        if row["kind"] == DELIVERY and n > self._last.get(row["lane"], (0,))[0]:
+            self._last[row["lane"]] = n, Record.of(row.get("declared")).ties
         if row["state"] == PLANNED:
             if n not in self._concluded:
                 self.planned[n] = row
@@ -148,6 +157,10 @@ class Arrivals:
                     mine.put(each)
             self._lanes[lane] = mine
         return self._lanes[lane]
+
+    def ties_of_last(self, feed: str) -> Ties | None:
+        """Give the `ties` that a feed's last delivery was planned with; None: it has none yet."""
+        return self._last[feed][1] if feed in self._last else None
 
     @property
     def registry_version(self) -> int:
@@ -201,6 +214,7 @@ def _place(delivery: Delivery) -> tuple[str, int]:
 
 
 def _delivery(row: Row) -> Delivery:
+    record = Record.of(row.get("declared"))
     return Delivery(
         row["n"],
         row["lane"],
@@ -212,4 +226,6 @@ def _delivery(row: Row) -> Delivery:
         to_microseconds(row["max_ts"]),
         tuple(row["files"] or (row["path"],)),
         row["path"].startswith(OF_DELTA),
+        record.rules,
+        record.sequenced,
     )

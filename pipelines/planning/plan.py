@@ -1,9 +1,10 @@
 """The next group of epochs of a lane.
 
-An epoch is a run of whole deliveries of one partition, between two registry commits; a group is up
-to a limit of epochs that are committed together. If the deliveries are no longer those that the
-chain has (an old partition got another one), the plan goes back to the first epoch that differs,
-under the next generation: everything behind it is stale, and nothing advances over it.
+An epoch is a run of whole deliveries of one partition, between two registry commits, that are
+judged alike; a group is up to a limit of epochs that are committed together. If the deliveries are
+no longer those that the chain has (an old partition got another one), the plan goes back to the
+first epoch that differs, under the next generation: everything behind it is stale, and nothing
+advances over it.
 
 Law: the same ledgers give the same plan; and the rows that all plans together lead to depend on the
 deliveries and the registry alone, not on the limits.
@@ -16,6 +17,8 @@ from itertools import groupby
 import numpy as np
 
 from fencepost.errors import LakeError
+from fencepost.order import OrderRules
+from pipelines.planning import rules as order_rules
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Delivery, numbers_of
 
@@ -38,7 +41,10 @@ class Limits:
 
 @dataclass(frozen=True)
 class Context:
-    """The inputs of a plan besides the chain and the deliveries; `lateness` is by feed."""
+    """The inputs of a plan besides the chain and the deliveries.
+
+    lateness  by feed: of deliveries whose own is not recorded
+    """
 
     lateness: Mapping[str, int]
     registry_version_at: Callable[[int], int]
@@ -46,6 +52,10 @@ class Context:
     bases: Mapping[str, int]
     code: str
     plan: str
+
+    def rules_of(self, delivery: Delivery) -> OrderRules:
+        """Give the rules that a delivery is judged by."""
+        return delivery.rules or order_rules.unrecorded(self.lateness[delivery.feed])
 
 
 def first_difference(chain: Chain, deliveries: Sequence[Delivery]) -> int:
@@ -86,27 +96,32 @@ def next_group(
     if not waiting:
         return []
     generation = chain.generation + (kept < len(chain))
-    cuts = _cut(waiting, context.registry_version_at, limits)
+    cuts = _cut(waiting, context, limits)
     return _epochs(base, generation, cuts, context, limits)
 
 
-def _cut(
-    waiting: Sequence[Delivery], version_at: Callable[[int], int], limits: Limits
-) -> list[list[Delivery]]:
-    """Divide the deliveries into the epochs of one group."""
+def _cut(waiting: Sequence[Delivery], context: Context, limits: Limits) -> list[list[Delivery]]:
+    """Divide the deliveries into the epochs of one group.
+
+    Those of a feed in one epoch are judged alike, and have all a sequence or none.
+    """
     cuts: list[list[Delivery]] = []
     rows = 0
-    for (_, _), run in groupby(waiting, key=lambda d: (d.key, version_at(d.n))):
+    for (_, _), run in groupby(waiting, key=lambda d: (d.key, context.registry_version_at(d.n))):
         mine: list[Delivery] = []
         in_epoch = 0
+        judged: dict[str, tuple[OrderRules, bool]] = {}
         for delivery in run:
+            how = context.rules_of(delivery), delivery.sequenced
             full = in_epoch + delivery.tuples > limits.epoch_rows
-            if mine and (full or len(mine) == limits.epoch_deliveries):
+            otherwise = judged.get(delivery.feed, how) != how
+            if mine and (full or otherwise or len(mine) == limits.epoch_deliveries):
                 cuts.append(mine)
-                mine, in_epoch = [], 0
+                mine, in_epoch, judged = [], 0, {}
             if cuts and (len(cuts) == limits.group or rows + delivery.tuples > limits.epoch_rows):
                 return cuts
             mine.append(delivery)
+            judged[delivery.feed] = how
             in_epoch += delivery.tuples
             rows += delivery.tuples
         if mine:
@@ -128,9 +143,10 @@ def _epochs(
     epochs = []
     for number, cut in enumerate(cuts, first):
         marks = []
+        rules = {delivery.feed: context.rules_of(delivery) for delivery in cut}
         for delivery in cut:
             feed = delivery.feed
-            stands[feed] = moved(stands[feed], delivery.max_ts, context.lateness[feed])
+            stands[feed] = moved(stands[feed], delivery.max_ts, rules[feed].behind)
             marks.append(of_lane(stands))
         version = context.registry_version_at(cut[0].n)
         epochs.append(
@@ -151,21 +167,23 @@ def _epochs(
                 context.bases,
                 context.code,
                 feed_watermarks=tuple(stands.values()) if len(stands) > 1 else (),
+                rules=rules,
             )
         )
         before = marks[-1]
     return epochs
 
 
-def moved(before: int | None, latest: int | None, lateness: int) -> int | None:
+def moved(before: int | None, latest: int | None, behind: int) -> int | None:
     """Give a feed's watermark after a delivery, by the latest ts in it.
 
-    Rejected tuples cannot move it: a late tuple is older than an accepted one, a
-    duplicate or a conflict as old.
+    `behind` is how far it is behind that: by the allowed lateness, or where each stream has a
+    watermark of its own, by what a stream may be idle. Rejected tuples cannot move it: a late
+    tuple is older than an accepted one, a duplicate or a conflict as old.
     """
     if latest is None:
         return before
-    return latest - lateness if before is None else max(before, latest - lateness)
+    return latest - behind if before is None else max(before, latest - behind)
 
 
 def of_lane(marks: Mapping[str, int | None]) -> int | None:

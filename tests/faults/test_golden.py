@@ -35,6 +35,8 @@ PLACE = re.compile(r"'((?:\w+_)?place|nth)': None")
 """Not written before format 6: each tuple was the only one of its instant, 0."""
 SIDE = re.compile(r"'side': (None|'\w+')")
 """Not written before format 5; what it says, arrival and lane say too."""
+DECLARED = re.compile(r"'declared': (None|'[^']*')")
+"""Not recorded before format 6."""
 
 
 def unpacked(folder: Path, number: int, end: str) -> Path:
@@ -79,6 +81,7 @@ def comparable(folder: Path) -> Tables:
 
     def as_today(row: str) -> str:
         row = PLACE.sub(r"'\1': 0", DETAIL.sub(r"\1", row))
+        row = DECLARED.sub("", row)
         return SIDE.sub("", HASHED.sub(r"\1", NOT_COUNTED.sub(r"'\1': 0", row)))
 
     return {name: sorted(map(as_today, rows)) for name, rows in rows_of(folder).items()}

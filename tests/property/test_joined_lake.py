@@ -27,6 +27,7 @@ from tests.support.lakes.join_story_lake import (
     JoinWay,
     Script,
     lake_of,
+    of_tables,
     play,
     shared_out,
     told_changes,
@@ -40,7 +41,7 @@ from tests.support.stories.join_stories import (
     TICK,
     JoinStory,
     band_join,
-    join_stories,
+    judged_join_stories,
     rules_of,
     window_join,
 )
@@ -61,14 +62,14 @@ ways = st.builds(
 
 
 @settings(max_examples=FEW)
-@given(join_stories(), ways)
+@given(judged_join_stories(), ways)
 def test_a_lake_joins_as_the_reference_does(story: JoinStory, way: JoinWay) -> None:
     joins_as_the_reference_does(story, way)
 
 
 @pytest.mark.slow
 @settings(max_examples=MANY)
-@given(join_stories(), ways)
+@given(judged_join_stories(), ways)
 def test_a_lake_joins_as_the_reference_does_in_many_stories(story: JoinStory, way: JoinWay) -> None:
     joins_as_the_reference_does(story, way)
 
@@ -78,10 +79,10 @@ def joins_as_the_reference_does(story: JoinStory, way: JoinWay) -> None:
     script = written(with_a_delivery(story.script), story.axes)
     expected = run_joins(story.axes, script, story.rules)
     with tempfile.TemporaryDirectory() as folder:
-        lake = lake_of(Path(folder), story.lateness, way, axes=story.axes)
-        play(lake, script, way)
+        lake = lake_of(Path(folder), story.lateness, way, axes=story.axes, script=script)
+        play(lake, script, way, story.rules)
         for name, wanted, found in (
-            ("pairs", expected.pairs, told_pairs(lake)),
+            ("pairs", of_tables(expected.pairs), told_pairs(lake)),
             ("changes", expected.changes, told_changes(lake)),
         ):
             missing, extra = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
@@ -95,7 +96,7 @@ days_drawn = st.lists(st.sampled_from(DAYS), min_size=12, max_size=12)
 
 
 @settings(max_examples=FEW)
-@given(join_stories(), ways, days_drawn)
+@given(judged_join_stories(), ways, days_drawn)
 def test_whatever_day_deliveries_belong_to_they_are_joined_in_its_order(
     story: JoinStory, way: JoinWay, days: list[str]
 ) -> None:
@@ -104,7 +105,7 @@ def test_whatever_day_deliveries_belong_to_they_are_joined_in_its_order(
 
 @pytest.mark.slow
 @settings(max_examples=MANY)
-@given(join_stories(), ways, days_drawn)
+@given(judged_join_stories(), ways, days_drawn)
 def test_in_many_stories_deliveries_are_joined_in_the_order_of_their_days(
     story: JoinStory, way: JoinWay, days: list[str]
 ) -> None:
@@ -116,7 +117,7 @@ def joins_in_the_order_of_days(story: JoinStory, way: JoinWay, days: list[str]) 
     script = written(with_a_delivery(story.script), story.axes)
     expected = run_joins(story.axes, in_order_of_days(script, days), story.rules)
     with tempfile.TemporaryDirectory() as folder:
-        lake = lake_of(Path(folder), story.lateness, way, axes=story.axes)
+        lake = lake_of(Path(folder), story.lateness, way, axes=story.axes, script=script)
         arrived = 0
         with shared_out(way):
             for item in script:
@@ -124,12 +125,13 @@ def joins_in_the_order_of_days(story: JoinStory, way: JoinWay, days: list[str]) 
                     register(lake, item)
                     continue
                 feed = FEEDS[item.side]
-                deliver(lake, item.delivery, days[arrived], feed, item.gone)
+                rules = story.rules[item.side]
+                deliver(lake, item.delivery, days[arrived], feed, item.gone, rules)
                 arrived += 1
                 if way.at_once is not None and arrived % way.at_once == 0:
                     list(advance(lake, lake.lane(LANE)))
             list(advance(lake, lake.lane(LANE)))
-        assert Counter(told_pairs(lake)) == Counter(expected.pairs), way
+        assert Counter(told_pairs(lake)) == Counter(of_tables(expected.pairs)), way
         assert Counter(told_changes(lake)) == Counter(expected.changes), way
         if lake.lane(LANE) in lake.lanes():
             again = partitions(lake, lake.lane(LANE), keys_of(lake, lake.lane(LANE)), again=True)

@@ -12,7 +12,7 @@ from pipelines.planning.plan import Limits
 from tests.support.examples import FEW, MANY
 from tests.support.lakes.story_lake import LakeWay, lake_of, play
 from tests.support.oracles.oracles import assert_same_rows
-from tests.support.stories.strategies import FEED, Story, stories
+from tests.support.stories.strategies import FEED, Story, judged_stories
 
 PARTS = (
     "events",
@@ -41,7 +41,7 @@ ways = st.builds(
 
 
 @settings(max_examples=FEW)
-@given(stories(), ways)
+@given(judged_stories(), ways)
 @pytest.mark.fault(32, 35)
 def test_a_lake_gives_the_rows_of_the_reference(story: Story, way: LakeWay) -> None:
     gives_the_rows_of_the_reference(story, way)
@@ -49,7 +49,7 @@ def test_a_lake_gives_the_rows_of_the_reference(story: Story, way: LakeWay) -> N
 
 @pytest.mark.slow
 @settings(max_examples=MANY)
-@given(stories(), ways)
+@given(judged_stories(), ways)
 @pytest.mark.fault(32, 35)
 def test_a_lake_gives_the_rows_of_the_reference_in_many_stories(story: Story, way: LakeWay) -> None:
     gives_the_rows_of_the_reference(story, way)
@@ -61,3 +61,23 @@ def gives_the_rows_of_the_reference(story: Story, way: LakeWay) -> None:
         lake = lake_of(Path(folder), story, way)
         expected = run(FEED, story.axes, story.script, story.rules)
         assert_same_rows(expected, play(lake, story, way), PARTS, str(way))
+
+
+@settings(max_examples=FEW)
+@given(judged_stories(), ways)
+def test_an_event_has_the_payload_of_the_tuple_that_crossed(story: Story, way: LakeWay) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        lake = lake_of(Path(folder), story, way, payload=(("row", "text"),))
+        found = play(lake, story, way)
+        names = ("arrival", "line", "stream_id", "ts", *story.axes)
+        came = {
+            f"{row['arrival']}, {row['line']}": [row[name] for name in names[2:]]
+            for row in lake.store.rows(FEED).select(names).to_pylist()
+        }
+        turned = lake.store.rows("quarantine").select(["arrival", "line"]).to_pylist()
+        rejected = {f"{row['arrival']}, {row['line']}" for row in turned}
+        events = lake.store.rows("events").to_pylist()
+        assert len(events) == len(found.events)
+        for event in events:
+            assert event["payload_row"] not in rejected
+            assert came[event["payload_row"]] == [event[name] for name in names[2:]]

@@ -12,6 +12,7 @@ from deltalake import write_deltalake
 
 from fencepost.errors import LakeError
 from fencepost.hashing import content_hash
+from fencepost.order import OrderRules
 from pipelines.execute.logs import AsOf
 from pipelines.execute.read import in_order, tuples_of
 from pipelines.execute.share import FeedStep, Share
@@ -57,11 +58,10 @@ def share(place: Place, *buckets: int) -> Share:
         root=str(place.settings.root),
         feed="quotes",
         columns=axes_only(AXES),
-        lateness=0,
         all_buckets=place.store.buckets,
         buckets=buckets or None,
         watermark=None,
-        steps=(FeedStep(1, 1, n, (None,) * len(n), None, None),),
+        steps=(FeedStep(1, 1, n, (None,) * len(n), None, None, OrderRules()),),
         paths={},
         files={"quotes": paths},
         as_of=AsOf((), 0),

@@ -8,8 +8,9 @@ import pytest
 
 from pipelines.execute import read as reading
 from pipelines.execute.tuples import RowOrder, Tuples
+from schemas import FeedColumns
 
-ORDER = RowOrder(("price",))
+ORDER = RowOrder(FeedColumns(("price",)))
 ARRIVALS = np.array([7, 4])
 """In the order of the feed, which need not be that of the numbers."""
 

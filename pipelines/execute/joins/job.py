@@ -4,10 +4,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fencepost.lanes import pair_of
+from fencepost.order import OrderRules
 from pipelines.execute.job import Job
 from pipelines.execute.joins.share import JoinShare, JoinStep
 from pipelines.execute.logs import AsOf
 from pipelines.lake.data_files import DataFile
+from pipelines.planning.chain import Epoch
+from pipelines.planning.rules import unrecorded
 from schemas import logs_of
 
 ONE_TASK = 200_000
@@ -24,7 +27,8 @@ RESULTS = ("paired", "came_in", "went_out")
 class JoinJob(Job):
     """What a group of join epochs needs beside its plan.
 
-    lateness    by feed                    marks  by feed: its watermark before the group
+    lateness    by feed, of epochs whose rules were not recorded
+    marks  by feed: its watermark before the group
     joins       by registry version: the file with the active joins; None if there are none
     standing    the registry version of the epoch before
     registered  by registry version: the commit's number, and when it came (µs)
@@ -92,6 +96,10 @@ class JoinJob(Job):
     def _as_of(self) -> AsOf:
         return AsOf(tuple(self.before.eras), self.before.snapshot)
 
+    def _rules(self, epoch: Epoch, feed: str) -> OrderRules:
+        """Give what an epoch's deliveries of a feed are judged by; any, where it has none."""
+        return epoch.rules.get(feed, unrecorded(self.lateness[feed]))
+
     def _share(
         self, files: Mapping[str, Sequence[DataFile]], part: tuple[int, int], snapshot: bool
     ) -> JoinShare:
@@ -104,6 +112,7 @@ class JoinJob(Job):
                 tuple(int(self.deliveries[n].feed == right) for n in epoch.arrivals),
                 epoch.registry_version,
                 self.joins[epoch.registry_version],
+                (self._rules(epoch, left), self._rules(epoch, right)),
             )
             for epoch in self.group
         )
@@ -112,7 +121,6 @@ class JoinJob(Job):
             lane=self.lane,
             feeds=(left, right),
             columns=self.columns,
-            lateness=(self.lateness[left], self.lateness[right]),
             watermarks=(self.marks[left], self.marks[right]),
             steps=steps,
             part=part,

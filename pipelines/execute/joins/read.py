@@ -19,7 +19,8 @@ from fencepost.tuples import Bools, TupleBatch
 from pipelines.execute.joins.share import JoinShare
 from pipelines.execute.logs import newest
 from pipelines.execute.read import cached_columns, empty, tuples_of
-from pipelines.execute.tuples import RowOrder
+from pipelines.execute.reorder import waiting_tuples
+from pipelines.execute.tuples import RowOrder, sequences_of
 from schemas import Table, all_tables
 from schemas.tuples import DELETED
 
@@ -39,7 +40,10 @@ class Side:
         begin, end = np.searchsorted(self.batch.delivery, [first, beyond])
         some = slice(int(begin), int(end))
         batch = self.batch.take(some)
-        moved = replace(batch, delivery=batch.delivery - np.int32(first))
+        sequence = batch.sequence
+        if sequence is not None and sequence.null_count == len(sequence):
+            sequence = None  # these were loaded without
+        moved = replace(batch, delivery=batch.delivery - np.int32(first), sequence=sequence)
         return Side(moved, self.gone[some])
 
 
@@ -79,15 +83,18 @@ def _side(share: JoinShare, tables: Mapping[str, Table], feed: str) -> Side:
     numbers = np.array([n for step in share.steps for n in step.arrivals], np.int64)
     by_number = np.argsort(numbers, kind="stable")
     place = by_number[np.searchsorted(numbers[by_number], rows["arrival"].to_numpy())]
-    axes = share.axes[feed]
-    row_order = RowOrder(axes, share.unordered, each_stream=False)
+    own = share.columns[feed]
+    axes = own.axes
+    row_order = RowOrder(own, share.unordered, each_stream=False)
     file, line = row_order.keys(rows, texts_of(rows["stream_id"]))
     order = np.lexsort((line, file, place))
     rows = rows.take(pa.array(order)) if (np.diff(order) != 1).any() else rows
     values = np.stack([rows[axis].to_numpy() for axis in axes])
     ts = rows["ts"].cast(pa.int64()).to_numpy()
     ids = texts_of(rows["stream_id"])
-    batch = TupleBatch.from_columns(feed, axes, ids, ts, values, place[order].astype(np.int32))
+    delivery = place[order].astype(np.int32)
+    sequence = sequences_of(rows, np.arange(rows.num_rows))
+    batch = TupleBatch.from_columns(feed, axes, ids, ts, values, delivery, sequence=sequence)
     return Side(batch, _flags(rows[DELETED.name]))
 
 
@@ -130,14 +137,10 @@ def _side_state(
 
 
 def _waiting(feed: str, axes: tuple[str, ...], rows: pa.Table) -> tuple[TupleBatch, Bools]:
-    """Load the waiting tuples, in the order in which the engine keeps them."""
+    """Load the waiting tuples, and which of them are marked."""
     if rows.num_rows == 0:
         return TupleBatch.empty(feed, axes), np.empty(0, np.bool_)
-    values = np.stack([rows[axis].to_numpy() for axis in axes])
-    ts = rows["ts"].to_numpy()
-    batch = TupleBatch.from_columns(feed, axes, texts_of(rows["stream_id"]), ts, values)
-    order = np.lexsort((batch.ts, batch.stream))
-    return batch.take(order), _flags(rows[DELETED.name])[order]
+    return waiting_tuples(feed, axes, rows), _flags(rows[DELETED.name])
 
 
 def _of_feed(rows: pa.Table, feed: str) -> pa.Table:

@@ -9,8 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fencepost.order import OrderRules
 from pipelines.execute.logs import AsOf
 from pipelines.execute.share import columns_of
+from pipelines.planning.rules import as_json, of_json
 from schemas import Feeds
 
 
@@ -21,6 +23,7 @@ class JoinStep:
     sides     of each delivery: 0 the left feed's, 1 the right feed's
     registry  the version in force
     joins     the file with the joins active then, below the lake; None: there are none
+    rules     of each side: how its deliveries are ordered and judged
     """
 
     epoch: int
@@ -29,6 +32,7 @@ class JoinStep:
     sides: tuple[int, ...]
     registry: int
     joins: str | None
+    rules: tuple[OrderRules, OrderRules]
 
 
 @dataclass(frozen=True)
@@ -48,7 +52,6 @@ class JoinShare:
     lane: str
     feeds: tuple[str, str]
     columns: Feeds
-    lateness: tuple[int, int]
     watermarks: tuple[int | None, int | None]
     steps: tuple[JoinStep, ...]
     part: tuple[int, int]
@@ -83,7 +86,9 @@ class JoinShare:
         """Encode it as one line of JSON."""
         fields: dict[str, Any] = {name: getattr(self, name) for name in self.__dataclass_fields__}
         fields["columns"] = {feed: own.as_json() for feed, own in self.columns.items()}
-        fields["steps"] = [vars(step) for step in self.steps]
+        fields["steps"] = [
+            {**vars(step), "rules": [as_json(rules) for rules in step.rules]} for step in self.steps
+        ]
         fields["as_of"] = self.as_of.as_json()
         return json.dumps(fields, separators=(",", ":"))
 
@@ -91,14 +96,17 @@ class JoinShare:
     def from_json(cls, line: str) -> "JoinShare":
         """Decode the line."""
         fields = json.loads(line)
-        for name in ("feeds", "lateness", "watermarks", "part", "unordered"):
+        for name in ("feeds", "watermarks", "part", "unordered"):
             fields[name] = tuple(fields[name])
         fields["columns"] = columns_of(fields["columns"])
-        fields["steps"] = tuple(
-            JoinStep(**{**step, "arrivals": tuple(step["arrivals"]), "sides": tuple(step["sides"])})
-            for step in fields["steps"]
-        )
+        fields["steps"] = tuple(map(_step, fields["steps"]))
         fields["registered"] = {int(v): (n, at) for v, (n, at) in fields["registered"].items()}
         fields["files"] = {name: tuple(paths) for name, paths in fields["files"].items()}
         fields["as_of"] = AsOf.from_json(fields["as_of"])
         return cls(**fields)
+
+
+def _step(fields: Mapping[str, Any]) -> JoinStep:
+    left, right = (of_json(rules) for rules in fields["rules"])
+    arrivals, sides = tuple(fields["arrivals"]), tuple(fields["sides"])
+    return JoinStep(**{**fields, "arrivals": arrivals, "sides": sides, "rules": (left, right)})

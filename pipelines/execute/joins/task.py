@@ -12,7 +12,7 @@ import numpy as np
 
 from fencepost.joins.engine import JoinOutcome, step
 from fencepost.joins.index import LaneIndex
-from fencepost.order import REASONS, OrderRules
+from fencepost.order import REASONS
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.tuples import Int64s
 from pipelines.execute.joins.read import JoinShareRows, read
@@ -39,7 +39,6 @@ def evaluate(share: JoinShare, rows: JoinShareRows, seconds: dict[str, float]) -
     writer = JoinWriter(share, files.write)
     counts: dict[int, dict[str, int]] = {}
     state, stood = rows.state, share.standing
-    left_late, right_late = share.lateness
     begin = 0
     for now in share.steps:
         index = _index(share, now.joins)
@@ -50,7 +49,7 @@ def evaluate(share: JoinShare, rows: JoinShareRows, seconds: dict[str, float]) -
             (left.batch, right.batch),
             np.array(now.sides, np.int8),
             index,
-            rules=(OrderRules("first", left_late), OrderRules("first", right_late)),
+            rules=now.rules,
             registry=now.registry,
             newly=_newly(share, stood, now.joins, index.bands),
             gone=(left.gone, right.gone),

@@ -15,6 +15,7 @@ from fencepost.joins.state import LaneState, SideState
 from fencepost.queries.joins import BandJoins
 from fencepost.tuples import Int64s
 from pipelines.execute.joins.share import JoinShare, JoinStep
+from pipelines.execute.reorder import waiting_columns
 from pipelines.execute.write import TableWriter
 from schemas.joins import LEFT, REGISTRATION, RIGHT, SIDE
 from schemas.table import TIME
@@ -99,12 +100,9 @@ def _of(side: SideState, rows: pa.Table) -> pa.Table:
 
 def _waiting(side: SideState) -> pa.Table:
     """Arrange what waits for the watermark: it has no place yet."""
-    waiting = side.waiting
     columns = {
-        "stream_id": waiting.names.take(pa.array(waiting.stream)),
-        "ts": pa.array(waiting.ts),
-        **{axis: pa.array(v) for axis, v in zip(side.axes, waiting.values, strict=True)},
-        "registry": pa.array(np.zeros(len(waiting), np.int64)),
+        **waiting_columns(side.waiting),
+        "registry": pa.array(np.zeros(len(side.waiting), np.int64)),
         "deleted": pa.array(side.waiting_gone),
     }
     return pa.table(columns)

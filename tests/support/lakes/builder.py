@@ -36,7 +36,7 @@ from pipelines.registry.query_files import given_line
 from pipelines.runs.run import recover
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner, Runner
-from schemas import all_tables, axes_only
+from schemas import FeedColumns, Feeds, all_tables, axes_only
 
 SECOND = 1_000_000
 BUCKETS = 4
@@ -67,18 +67,23 @@ def settings_of(
 
 
 def new_store(root: Path, axes: Axes, buckets: int = BUCKETS) -> Store:
+    """Create an empty lake of feeds that declare axes only."""
+    return new_store_of(root, axes_only(dict(axes)), buckets)
+
+
+def new_store_of(root: Path, feeds: Feeds, buckets: int = BUCKETS) -> Store:
     """Create an empty lake."""
-    template = _template(tuple(axes.items()), buckets)
+    template = _template(tuple(feeds.items()), buckets)
     shutil.copytree(template, root, dirs_exist_ok=True)
-    return Store.open(root, all_tables(axes_only(dict(axes))))
+    return Store.open(root, all_tables(feeds))
 
 
 @cache
-def _template(axes: tuple[tuple[str, tuple[str, ...]], ...], buckets: int) -> Path:
+def _template(feeds: tuple[tuple[str, FeedColumns], ...], buckets: int) -> Path:
     folder = tempfile.mkdtemp(prefix="fencepost-")
     atexit.register(shutil.rmtree, folder)
     root = Path(folder) / "lake"
-    Store.create(root, all_tables(axes_only(dict(axes))), buckets=buckets)
+    Store.create(root, all_tables(dict(feeds)), buckets=buckets)
     return root
 
 
@@ -88,7 +93,7 @@ def new_lake(
     """Create what settings declare: an empty lake, and the folders where files land."""
     for feed in settings.feeds.values():
         feed.source.mkdir(parents=True, exist_ok=True)
-    store = new_store(settings.root, settings.axes, settings.buckets)
+    store = new_store_of(settings.root, settings.columns, settings.buckets)
     lake = Lake.of(store, settings, runner or HereRunner())
     return replace(lake, limits=limits) if limits else lake
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from fencepost.errors import QueryFault
 from fencepost.lanes import lane_of
+from fencepost.order import OrderRules
 from fencepost.queries.joins import WINDOW_JOIN, JoinQuery
 from fencepost.queries.joins.on import parse_join
 from fencepost.reference import Change, JoinRegistration, Pair, SideDelivery, Sighting
@@ -27,7 +28,7 @@ from pipelines.planning.chain import Chain
 from pipelines.planning.plan import Limits
 from pipelines.spark.runner import Runner
 from tests.support.lakes.builder import evaluate, new_lake, settings_of
-from tests.support.lakes.story_lake import KEY, deliver, register
+from tests.support.lakes.story_lake import KEY, deliver, register, sequence_options
 
 FEEDS = ("bids", "asks")
 LANE = lane_of(*FEEDS)
@@ -57,18 +58,33 @@ def lake_of(
     way: JoinWay = JoinWay(),
     runner: Runner | None = None,
     axes: Axes = AXES,
+    script: Script = (),
 ) -> Lake:
-    """Make a lake of two feeds, with nothing in it."""
+    """Make a lake of two feeds, with nothing in it; their tuples have the script's sequences."""
     options = {
-        name: {"allowed_lateness": late, "deleted": "deleted"}
-        for name, late in zip(FEEDS, lateness, strict=True)
+        name: {
+            "allowed_lateness": late,
+            "deleted": "deleted",
+            **sequence_options(_seen(script, side)),
+        }
+        for side, (name, late) in enumerate(zip(FEEDS, lateness, strict=True))
     }
     settings = settings_of(root, dict(zip(FEEDS, axes, strict=True)), options, buckets=2)
     return new_lake(settings, runner, way.limits)
 
 
-def play(lake: Lake, script: Script, way: JoinWay = JoinWay()) -> None:
-    """Let a story happen on a lake; keys of deliveries rise or not as the story's items say."""
+def _seen(script: Script, side: int) -> list[Sighting]:
+    mine = (each for each in script if isinstance(each, SideDelivery) and each.side == side)
+    return [seen for each in mine for seen in each.delivery.tuples]
+
+
+def play(
+    lake: Lake,
+    script: Script,
+    way: JoinWay = JoinWay(),
+    rules: tuple[OrderRules, OrderRules] | tuple[None, None] = (None, None),
+) -> None:
+    """Let a story happen on a lake; `rules` are recorded with each delivery, by its side."""
     arrived = 0
     with shared_out(way):
         for item in script:
@@ -76,7 +92,7 @@ def play(lake: Lake, script: Script, way: JoinWay = JoinWay()) -> None:
                 register(lake, item)
                 continue
             feed = FEEDS[item.side]
-            deliver(lake, item.delivery, KEY, feed, item.gone)
+            deliver(lake, item.delivery, KEY, feed, item.gone, rules[item.side])
             arrived += 1
             if way.at_once is not None and arrived % way.at_once == 0:
                 evaluate(lake, LANE)
@@ -128,7 +144,8 @@ def told_pairs(lake: Lake) -> list[Pair]:
             for side, own in zip(("left", "right"), axes, strict=True)
         )
         name = row["query_id"], row["query_version"]
-        found.append(Pair(*name, us(row["ts"]), left, right, place[row["arrival"]]))
+        theirs = row["left_place"], row["right_place"]
+        found.append(Pair(*name, us(row["ts"]), left, right, place[row["arrival"]], *theirs))
     return found
 
 
@@ -146,9 +163,19 @@ def told_changes(lake: Lake) -> list[Change]:
             row["right_value"],
             us(row["ts"]) if row["arrival"] in place else None,
             place.get(row["arrival"], -1),
-            0 if row["arrival"] in place else None,
+            row["place"],
         )
         for row in in_force(lake, "band_changes")
+    ]
+
+
+def of_tables(pairs: Sequence[Pair]) -> list[Pair]:
+    """Give the reference's pairs as tables have them: without sequences."""
+    return [
+        pair._replace(
+            left=replace(pair.left, sequence=None), right=replace(pair.right, sequence=None)
+        )
+        for pair in pairs
     ]
 
 
