@@ -86,13 +86,22 @@ class Walk:
         else:
             found = self._twin_events()
         row_of = self.index.row_of
-        if row_of is None:
+        if row_of is not None:
+            row = row_of[found.query]
+            kept = row != REMOVED
+            found = Events(found.place, row, found.type)
+            if not kept.all():
+                found = Events(*(column[kept] for column in found))
+        return self._watched(found)
+
+    def _watched(self, found: Events) -> Events:
+        """Keep the events of streams that their queries watch, where these have patterns."""
+        patterns, path = self.index.queries.patterns, self.path
+        if patterns is None:
             return found
-        row = row_of[found.query]
-        kept = row != REMOVED
-        if kept.all():
-            return Events(found.place, row, found.type)
-        return Events(found.place[kept], row[kept], found.type[kept])
+        run = np.searchsorted(path.starts, found.place, side="right") - 1
+        kept = patterns.kept(found.query, path.stream[run], path.names)
+        return found if kept is None else Events(*(column[kept] for column in found))  # type: ignore[arg-type]
 
     def _twin_events(self) -> Events:
         steps = self.path.steps

@@ -254,6 +254,10 @@ class MatcherPart:
         here = ProbeResult.beside(found) if found else ProbeResult.nothing(count)
         if self.timed is not None and probes.ts is not None:
             here = self._in_time(here, probes.ts)
+        patterns = self.queries.patterns
+        if patterns is not None:
+            kept = patterns.kept(here.ids, probes.stream[here.points], probes.names)
+            here = here if kept is None else chosen(here, kept)
         return ProbeResult(here.ptr, here.ids + np.int32(self.slot)) if self.slot else here
 
     def _named(self, probes: ProbeInput) -> ProbeResult:

@@ -33,6 +33,7 @@ _TYPES = {
     "valid_to": np.int64,
     "test_ptr": np.int64,
     "tests": np.int32,
+    "like_query": np.int64,
 }
 
 
@@ -53,11 +54,18 @@ class QueryColumns(NamedTuple):
     valid_to: Int64s
     test_ptr: Int64s
     tests: Int32s
+    like_query: Int64s
+    likes: pa.StringArray
 
 
 def no_tests(boxes: int) -> tuple[Int64s, Int32s]:
     """Give the columns `test_ptr` and `tests` of boxes that have no tests."""
     return np.zeros(boxes + 1, np.int64), np.empty((0, 3), np.int32)
+
+
+def no_likes() -> tuple[Int64s, pa.StringArray]:
+    """Give the columns `like_query` and `likes` of queries without patterns."""
+    return np.empty(0, np.int64), pa.array([], pa.string())
 
 
 def check_columns(axes: tuple[str, ...], columns: QueryColumns, kind: str = CROSSING) -> None:
@@ -72,6 +80,7 @@ def check_columns(axes: tuple[str, ...], columns: QueryColumns, kind: str = CROS
 def _shapes(axes: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
     n, d, b = len(columns.ids), len(axes), columns.lo.shape[-1]
     shapes = {"box_ptr": (n + 1,), "stream_ptr": (n + 1,), "lo": (d, b), "hi": (d, b)}
+    shapes["like_query"] = (len(columns.likes),)
     shapes |= {"test_ptr": (b + 1,), "tests": (len(columns.tests), 3)}
     for name, kind in _TYPES.items():
         column: npt.NDArray[np.generic] = getattr(columns, name)
@@ -81,7 +90,7 @@ def _shapes(axes: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
             yield f"{name} is {column.dtype}{list(column.shape)}, {wanted} was expected"
         if not column.flags.c_contiguous:
             yield f"{name} is not contiguous"
-    for name in ("ids", "streams"):
+    for name in ("ids", "streams", "likes"):
         strings = getattr(columns, name)
         if strings.type != pa.string() or strings.null_count:
             yield f"{name} is {strings.type} with {strings.null_count} nulls, strings were expected"
@@ -102,7 +111,13 @@ def _pointers(_: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
     for q in np.flatnonzero(np.diff(columns.box_ptr) == 0)[:1]:
         yield f"query {q} ('{columns.ids[int(q)]}') has no box"
     named = np.diff(columns.stream_ptr)
-    for q in np.flatnonzero(columns.everywhere == (named > 0))[:1]:
+    owners = columns.like_query
+    if (np.diff(owners, prepend=0, append=len(named) - 1) < 0).any() and len(owners):
+        ends = f"{owners[0]} to {owners[-1]}"
+        yield f"like_query runs from {ends}, it rises from 0 to {len(named) - 1} at most"
+        return
+    by_pattern = np.bincount(owners, minlength=len(named)) > 0  # indexed like those of all streams
+    for q in np.flatnonzero(columns.everywhere == ((named > 0) & ~by_pattern))[:1]:
         watches = "watches everywhere" if columns.everywhere[q] else "watches no stream"
         yield f"query {q} ('{columns.ids[int(q)]}') {watches}, and names {named[q]}"
 
@@ -144,7 +159,11 @@ def _rows(_: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
 
 
 def _names(_: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
-    for name, strings in (("ids", columns.ids), ("streams", columns.streams)):
+    for name, strings in (
+        ("ids", columns.ids),
+        ("streams", columns.streams),
+        ("likes", columns.likes),
+    ):
         for row in no_ids(strings)[:1]:
             yield f"{name} holds {strings[int(row)].as_py()!r:.80} in row {row}, which is no id"
     for row, first in zip(*(rows[:1] for rows in repeated(columns.ids)), strict=True):

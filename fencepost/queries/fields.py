@@ -5,6 +5,7 @@ others: all faults of an object are reported at once.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from typing import Final
 
 from fencepost.doubles import exactly, parse_number
@@ -20,7 +21,7 @@ NO_EVENTS = "it matches each tuple alone, so there is no I and no O to time or t
 _FREE = ("owner", "tags", "note")
 _VALIDITY = ("valid_from", "valid_to")
 _OF_CROSSINGS = (
-    *("id", "feed", "kind", "where", "streams", "within", "on_first"),
+    *("id", "feed", "kind", "where", "streams", "streams_like", "within", "on_first"),
     *(*_VALIDITY, *_FREE),
 )
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
@@ -41,7 +42,9 @@ _BY_SIDES = "a join names its feeds by `left` and `right`"
 _WHY_NOT: Mapping[tuple[str, str], str] = {
     **dict.fromkeys(((MATCH, "within"), (MATCH, "on_first")), NO_EVENTS),
     **{(kind, "feed"): _BY_SIDES for kind in JOINS},
-    **{(kind, "streams"): "a join takes all streams of its feeds" for kind in JOINS},
+    **dict.fromkeys(
+        product(JOINS, ("streams", "streams_like")), "a join takes all streams of its feeds"
+    ),
     **{(kind, name): _NO_EVENTS_OF_PAIRS for kind in JOINS for name in ("within", "on_first")},
     (WINDOW_JOIN, "between"): "BETWEEN stands in `on`; a `band_join` has `between`",
     **dict.fromkeys(((BAND_JOIN, "on"), (BAND_JOIN, "where")), _NO_CONDITION),
@@ -189,6 +192,25 @@ class Fields:
             elif wrong := wrong_with_id(stream):
                 self.note(f"stream {place} of `streams` {wrong}")
         return tuple(dict.fromkeys(s for s in value if isinstance(s, str)))
+
+    def patterns(self) -> tuple[str, ...] | None:
+        """Read the pattern of the streams, or the list of them; what occurs twice counts once."""
+        value = self.obj.get("streams_like")
+        if value is None:
+            return None
+        if not isinstance(value, str | list):
+            given = kind_of(value)
+            self.note(f"`streams_like` must be a pattern or a list of patterns, not {given}")
+            return None
+        if not value and isinstance(value, list):
+            self.note("`streams_like` is an empty list", "leave it out to watch all streams")
+        patterns = [value] if isinstance(value, str) else value
+        for place, pattern in enumerate(patterns, 1):
+            if not isinstance(pattern, str):
+                self.note(f"pattern {place} of `streams_like` must be text, not {kind_of(pattern)}")
+            elif wrong := wrong_with_id(pattern):
+                self.note(f"pattern {place} of `streams_like` {wrong}")
+        return tuple(dict.fromkeys(p for p in patterns if isinstance(p, str)))
 
     def parsed(
         self, field: str, parse: Callable[[str], int], hint: str | None = None

@@ -5,8 +5,8 @@ up modulo 2**64. A sum has no order, and it can be carried along: adding queries
 removing them subtracts.
 
 Law: the fingerprint depends on nothing but the feed, the axes, the kind and the set of queries,
-each query being its id, version, set of boxes with the tests of each, set of streams, times and
-on_first. (Measured) a million one-axis queries: 0.07 s.
+each query being its id, version, set of boxes with the tests of each, sets of streams and of
+patterns, times and on_first. (Measured) a million one-axis queries: 0.07 s.
 """
 
 from collections.abc import Iterator
@@ -83,6 +83,11 @@ def _hashes(queries: QueryColumns, begin: int, end: int) -> UInt64s:
         streams = seeded(int(ptr[-1] - ptr[0]))
         mix_strings(streams, queries.streams[int(ptr[0]) : int(ptr[-1])])
         _mix_some(hashes, streams, ptr)
+    if len(queries.likes):
+        ptr = np.searchsorted(queries.like_query, np.arange(begin, end + 1))
+        patterns = seeded(int(ptr[-1] - ptr[0]))
+        mix_strings(patterns, queries.likes[int(ptr[0]) : int(ptr[-1])])
+        _mix_some(hashes, patterns, ptr)
     finish(hashes)
     return hashes
 

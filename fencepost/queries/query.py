@@ -49,6 +49,7 @@ class StandingQuery:
     boxes: tuple[Box, ...]
     tests: tuple[Tests, ...] = ()
     streams: tuple[str, ...] | None = None
+    streams_like: tuple[str, ...] | None = None
     within: int | None = None
     on_first: OnFirst = "silent"
     valid_from: int | None = None
@@ -132,6 +133,7 @@ def _watching(
         boxes=boxes,
         tests=tests,
         streams=fields.streams(),
+        streams_like=fields.patterns(),
         within=fields.parsed("within", parse_duration) if kind == CROSSING else None,
         on_first=_on_first(fields) if kind == CROSSING else "silent",
         valid_from=valid_from,

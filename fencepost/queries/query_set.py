@@ -18,11 +18,19 @@ import pyarrow.compute as pc
 from fencepost.arrays import Bools, Doubles, Int32s, Int64s
 from fencepost.doubles import LARGEST
 from fencepost.errors import Fault, Faults, InputError
-from fencepost.queries.columns import CROSSING, MATCH, QueryColumns, check_columns, no_tests
+from fencepost.queries.columns import (
+    CROSSING,
+    MATCH,
+    QueryColumns,
+    check_columns,
+    no_likes,
+    no_tests,
+)
 from fencepost.queries.condition import OPS
 from fencepost.queries.conversions import or_absent
 from fencepost.queries.fingerprint import Sums, fingerprint_of, minus, plus, sums_of
 from fencepost.queries.ids import repeated
+from fencepost.queries.patterns import Patterns
 from fencepost.queries.query import StandingQuery
 from fencepost.queries.table import columns_of
 from fencepost.ragged import members, ptr_of
@@ -39,7 +47,9 @@ class QuerySet:
     fingerprint    O(n), 0.1 µs, once        take           O(rows + their boxes)
 
     Query q has the boxes lo[:, box_ptr[q]:box_ptr[q+1]] and hi likewise. Where it does not watch
-    everywhere, its streams are streams[stream_ptr[q]:stream_ptr[q+1]]. `within` is -1 where there
+    everywhere, its streams are streams[stream_ptr[q]:stream_ptr[q+1]]; where it has the patterns
+    likes[k], those with like_query[k] = q, it is `everywhere` for an index, and filtered: see
+    patterns.py. `within` is -1 where there
     is none. Box b of a match has the tests[test_ptr[b]:test_ptr[b+1]], each (left axis, place of
     the op in OPS, right axis). `sums` is what the fingerprint is made of, where it is known.
     """
@@ -60,6 +70,8 @@ class QuerySet:
     valid_to: Int64s
     test_ptr: Int64s
     tests: Int32s
+    like_query: Int64s
+    likes: pa.StringArray
     kind: str = CROSSING
     sums: Sums | None = field(default=None, repr=False)
 
@@ -99,6 +111,7 @@ class QuerySet:
         lo, hi = np.ascontiguousarray(ends.transpose(2, 1, 0)) + 0.0  # -0.0 becomes 0.0
         box_ptr = ptr_of([len(q.boxes) for q in listed])
         named = [q.streams or () for q in listed]
+        likes = [q.streams_like or () for q in listed]
         for box in np.flatnonzero(~((lo < hi) & (hi > -LARGEST)).all(axis=0))[:1]:
             query = listed[int(np.searchsorted(box_ptr, box, side="right")) - 1]
             raise InputError(f"{the_query(query.id)} has an empty box: {query.boxes}")
@@ -110,7 +123,7 @@ class QuerySet:
             box_ptr,
             lo,
             hi,
-            np.fromiter((q.streams is None for q in listed), np.bool_, n),
+            np.fromiter((q.streams is None or bool(q.streams_like) for q in listed), np.bool_, n),
             ptr_of([len(streams) for streams in named]),
             pa.array(list(chain.from_iterable(named)), pa.string()),
             or_absent([q.within for q in listed], -1),
@@ -118,6 +131,8 @@ class QuerySet:
             or_absent([q.valid_from for q in listed], ALWAYS_FROM),
             or_absent([q.valid_to for q in listed], ALWAYS_TO),
             *_tests_of(listed, int(box_ptr[-1])),
+            np.repeat(np.arange(n), [len(patterns) for patterns in likes]),
+            pa.array(list(chain.from_iterable(likes)), pa.string()),
             kind,
         )
 
@@ -168,6 +183,14 @@ class QuerySet:
             vars(self)["sums"] = sums_of(self.columns())
         return fingerprint_of(self.feed, self.axes, len(self), self.sums or (0, 0), self.kind)
 
+    @cached_property
+    def patterns(self) -> Patterns | None:
+        """Which queries have patterns of streams; None: none has."""
+        if not len(self.likes):
+            return None
+        ptr = ptr_of(np.bincount(self.like_query, minlength=len(self)))
+        return Patterns(np.diff(ptr) > 0, ptr, self.likes, self.stream_ptr, self.streams)
+
     def with_added(self, more: "QuerySet") -> "QuerySet":
         """Return the set with more queries appended. An id that exists already is refused."""
         if (more.feed, more.axes) != (self.feed, self.axes):
@@ -204,6 +227,8 @@ class QuerySet:
             np.concatenate([mine.valid_to, theirs.valid_to]),
             np.concatenate([mine.test_ptr, theirs.test_ptr[1:] + mine.test_ptr[-1]]),
             np.concatenate([mine.tests, theirs.tests]),
+            np.concatenate([mine.like_query, theirs.like_query + len(self)]),
+            pa.concat_arrays([mine.likes, theirs.likes]),
             self.kind,
             sums,
         )
@@ -246,6 +271,11 @@ class QuerySet:
             raise InputError("a row was requested twice: ids are distinct")
         box_ptr, boxes = members(self.box_ptr, rows)
         stream_ptr, streams = members(self.stream_ptr, rows)
+        like_query, likes = no_likes()
+        if self.patterns is not None:
+            like_ptr, patterns = members(self.patterns.like_ptr, rows)
+            like_query = np.repeat(np.arange(len(rows)), np.diff(like_ptr))
+            likes = self.likes.take(pa.array(patterns))
         test_ptr, tests = no_tests(len(boxes))
         if len(self.tests):
             test_ptr, tested = members(self.test_ptr, boxes)
@@ -267,6 +297,8 @@ class QuerySet:
             self.valid_to[rows],
             test_ptr,
             tests,
+            like_query,
+            likes,
             self.kind,
         )
 
@@ -295,6 +327,8 @@ def _refuse_strangers(feed: str, d: int, kind: str, queries: Sequence[StandingQu
         if any(len(box) != d for box in query.boxes):
             axes = len(query.boxes[0])
             raise InputError(f"{the_query(query.id)} has boxes over {axes} axes, '{feed}' has {d}")
+        if query.streams_like == ():
+            raise InputError(f"{the_query(query.id)} has no pattern: None watches all streams")
         if query.streams == ():
             raise InputError(f"{the_query(query.id)} names no stream: None watches all of them")
         if query.tests:

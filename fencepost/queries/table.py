@@ -7,6 +7,7 @@
     on_first               `silent` or `enter`; null: `silent`
     within                 µs, a duration type, or text like `3m`; null: absent
     streams                a list of texts; null: all streams
+    streams_like           a pattern, or a list of them; null: none
     valid_from, valid_to   µs, a timestamp with a zone, or ISO 8601 text; null: always
 
 A `match` has neither `on_first` nor `within`. Joins are no rows: they are read from JSON lines.
@@ -47,7 +48,8 @@ from fencepost.times import (
 
 LISTED = 100
 OF_A_ROW = (CROSSING, MATCH)
-_OPTIONAL = ("kind", "version", "within", "streams", "on_first", "valid_from", "valid_to")
+_LISTS = ("streams", "streams_like")
+_OPTIONAL = ("kind", "version", "within", *_LISTS, "on_first", "valid_from", "valid_to")
 
 
 def columns_of(
@@ -61,7 +63,8 @@ def columns_of(
     reader.refuse_unknown(axes)
     ids = reader.ids()
     lo, hi = reader.bounds(axes)
-    everywhere, stream_ptr, streams = reader.streams()
+    everywhere, stream_ptr, streams = reader.lists("streams", "stream")
+    patternless, like_ptr, likes = reader.lists("streams_like", "pattern")
     valid_from, valid_to = reader.validity()
     matches = reader.matches(kind)
     reader.refuse_events(matches)
@@ -72,7 +75,7 @@ def columns_of(
         box_ptr=np.arange(len(ids) + 1),
         lo=lo,
         hi=hi,
-        everywhere=everywhere,
+        everywhere=everywhere | ~patternless,
         stream_ptr=stream_ptr,
         streams=streams,
         within=reader.within(),
@@ -81,6 +84,8 @@ def columns_of(
         valid_to=valid_to,
         test_ptr=test_ptr,
         tests=tests,
+        like_query=np.repeat(np.arange(len(ids)), np.diff(like_ptr)),
+        likes=likes,
     )
     reader.raise_faults()
     return columns, matches
@@ -235,26 +240,29 @@ class _TableReader:
         whole: npt.NDArray[np.int32] = versions.astype(np.int32)
         return whole
 
-    def streams(self) -> tuple[Bools, Int64s, pa.StringArray]:
-        """Read the lists of streams; what occurs twice in one counts once."""
-        everywhere = np.ones(self.n, np.bool_)
-        none = everywhere, np.zeros(self.n + 1, np.int64), pa.array([], pa.string())
-        column = self.column("streams")
+    def lists(self, name: str, one: str) -> tuple[Bools, Int64s, pa.StringArray]:
+        """Read lists of names: who has none, and the names; what occurs twice counts once."""
+        absent = np.ones(self.n, np.bool_)
+        none = absent, np.zeros(self.n + 1, np.int64), pa.array([], pa.string())
+        column = self.column(name)
         if column is None:
             return none
+        if one == "pattern" and is_text(column.type):  # one needs no list
+            each = pa.array(np.arange(self.n + 1, dtype=np.int32))
+            column = pa.ListArray.from_arrays(each, column, mask=column.is_null())
         if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
-            self.refuse(f"`streams` holds {column.type}, lists of texts were expected")
+            self.refuse(f"`{name}` holds {column.type}, lists of texts were expected")
             return none
-        everywhere = nulls_of(column)
+        absent = nulls_of(column)
         lengths = column.value_lengths().fill_null(0).to_numpy(zero_copy_only=False)
         self.note(
-            ~everywhere & (lengths == 0),
-            lambda _: "`streams` is an empty list: null watches all streams",
+            ~absent & (lengths == 0),
+            lambda _: f"`{name}` is an empty list: null watches all streams",
         )
         members = column.flatten()
         if pa.types.is_dictionary(members.type):
             members = members.cast(members.type.value_type)
-        text = self.text("streams", members) if len(members) else members.cast(pa.string())
+        text = self.text(name, members) if len(members) else members.cast(pa.string())
         if text is None:
             return none
         rows = np.repeat(np.arange(self.n), lengths)
@@ -262,9 +270,9 @@ class _TableReader:
         wrong = no_ids(names)
         place = dict(zip(rows[wrong].tolist(), wrong.tolist(), strict=True))
         self.note(
-            np.unique(rows[wrong]), lambda row: f"a stream of `streams` {_wrong(text[place[row]])}"
+            np.unique(rows[wrong]), lambda row: f"a {one} of `{name}` {_wrong(text[place[row]])}"
         )
-        return everywhere, *distinct_members(rows, names, self.n)
+        return absent, *distinct_members(rows, names, self.n)
 
     def within(self) -> Int64s:
         column = self.column("within")

@@ -5,6 +5,7 @@ and holds no more; a match iff it holds at the current one, whatever was before.
 """
 
 from collections.abc import Callable, Sequence
+from fnmatch import fnmatchcase
 from operator import eq, ge, gt, le, lt
 from typing import NamedTuple
 
@@ -58,8 +59,11 @@ def holds(query: StandingQuery, values: Sequence[float]) -> bool:
 
 
 def covers(query: StandingQuery, stream: str) -> bool:
-    """A query watches the streams that it names, or all."""
-    return query.streams is None or stream in query.streams
+    """A query watches the streams that it names, those that a pattern of it fits, or all."""
+    if query.streams is None and query.streams_like is None:
+        return True
+    named = stream in (query.streams or ())
+    return named or any(fnmatchcase(stream, pattern) for pattern in query.streams_like or ())
 
 
 def is_valid(query: StandingQuery, ts: int) -> bool:

@@ -46,7 +46,7 @@ _CRC = 4
 _TORN = (OSError, pa.ArrowException, ValueError, LookupError, TypeError, AttributeError)
 """What a file raises that is not the one that was written."""
 
-_TEXTS = ("ids", "streams")
+_TEXTS = ("ids", "streams", "likes")
 _FLAGS = ("everywhere", "enters_on_first")
 _SHAPES: Mapping[str, tuple[int, ...]] = {"tests": (-1, 3), "plus": (-1, 2)}
 _FIELDS = {

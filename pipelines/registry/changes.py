@@ -1,10 +1,10 @@
 """What a file of definitions changes among the active queries.
 
-Law: a query whose feed, kind, boxes with their tests, streams, within, on_first or validity
-differ, boxes and streams as sets, is a new version, one above the last version of its id; so is
-a join whose feeds, conjuncts, window, axes or band differ. Where only owner, tags, note or the
-spelling of a condition differ it is edited: a row of the same version. Otherwise no row is
-written. Queries that are not named stay.
+Law: a query whose feed, kind, boxes with their tests, streams, patterns of them, within, on_first
+or validity differ, boxes, streams and patterns as sets, is a new version, one above the last
+version of its id; so is a join whose feeds, conjuncts, window, axes or band differ. Where only
+owner, tags, note or the spelling of a condition differ it is edited: a row of the same version.
+Otherwise no row is written. Queries that are not named stay.
 """
 
 from dataclasses import dataclass, field

@@ -36,6 +36,7 @@ from pipelines.registry.text import (
     json_line,
     json_lines,
     number_text,
+    streams_text,
     tests_by_box,
     window_text,
 )
@@ -177,14 +178,14 @@ def _as_table(rows: Sequence[Row], axes_of: Axes) -> Iterator[str]:
 
 
 def _cells(row: Row, axes_of: Axes) -> list[str]:
-    streams, within = row["streams"], row["within"]
+    within = row["within"]
     return [
         escaped(row["id"], WIDEST),
         str(row["version"]),
         row["kind"],
         row["feed"],
         escaped(condition_text(row, axes_of), WIDEST),
-        "all" if streams is None else escaped(", ".join(streams), WIDEST // 2),
+        escaped(streams_text(row), WIDEST // 2),
         "" if within is None else duration_text(within),
         escaped(row["owner"] or "", WIDEST // 2),
         escaped(", ".join(row["tags"] or ()), WIDEST // 2),
@@ -192,12 +193,12 @@ def _cells(row: Row, axes_of: Axes) -> list[str]:
 
 
 def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
-    streams, within, join = row["streams"], row["within"], row["kind"] in JOINS
+    within, join = row["within"], row["kind"] in JOINS
     words = {
         "kind": row["kind"],
         "lane" if join else "feed": row["feed"],
         **_condition(row, axes_of),
-        "streams": None if join else "all" if streams is None else ", ".join(streams),
+        "streams": None if join else streams_text(row),
         "within": None if within is None else duration_text(within),
         "on_first": row["on_first"] if row["kind"] == CROSSING else None,
         "valid_from": instant_text(row["valid_from"]),

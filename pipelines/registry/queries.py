@@ -62,7 +62,7 @@ def rows_of(queries: QuerySet, more: Mapping[str, Any]) -> pa.Table:
     streams = pa.ListArray.from_arrays(
         pa.array(queries.stream_ptr.astype(np.int32)),
         queries.streams,
-        mask=pa.array(queries.everywhere),
+        mask=pa.array(np.diff(queries.stream_ptr) == 0),
     )
     first = pa.DictionaryArray.from_arrays(
         queries.enters_on_first.astype(np.int8), pa.array([SILENT, ENTER])
@@ -75,6 +75,7 @@ def rows_of(queries: QuerySet, more: Mapping[str, Any]) -> pa.Table:
         "hi": pa.ListArray.from_arrays(offsets, pa.array(queries.hi.T.ravel())),
         "tests": _tests_listed(queries),
         "streams": streams,
+        "streams_like": _patterns_listed(queries),
         "within": pa.array(queries.within, mask=queries.within < 0),
         "on_first": first.cast(pa.string()),
         "valid_from": _instants(queries.valid_from, ALWAYS_FROM),
@@ -105,7 +106,6 @@ def _rows_of_watching(queries: Sequence[StandingQuery]) -> pa.Table:
         "hi": pa.ListArray.from_arrays(offsets, pa.array(ends[:, 1])),
         "tests": pa.array([_tests_of(q) for q in queries], pa.list_(pa.int32())),
         "tags": pa.array([q.tags or None for q in queries], pa.list_(pa.string())),
-        "streams_like": pa.nulls(len(queries), pa.list_(pa.string())),
     }
     for field in DEFINITION:
         if field.name in OF_JOINS:
@@ -152,8 +152,10 @@ def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CRO
             f"the boxes of the queries on '{feed}' are not over its {d} axes, {', '.join(axes)}: "
             "they were registered for others. Give the feed its axes back in fencepost.toml."
         )
-    streams = rows["streams"].combine_chunks()
-    everywhere = streams.is_null().to_numpy(zero_copy_only=False)
+    streams, likes = (rows[name].combine_chunks() for name in ("streams", "streams_like"))
+    nameless, patternless = (
+        each.is_null().to_numpy(zero_copy_only=False) for each in (streams, likes)
+    )
     versions = np.ones(n, np.int32)
     if "version" in rows.column_names:
         versions = rows["version"].to_numpy().astype(np.int32)
@@ -165,7 +167,7 @@ def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CRO
         lo_ptr // d,
         np.ascontiguousarray(lo.reshape(-1, d).T),
         np.ascontiguousarray(hi.reshape(-1, d).T),
-        everywhere,
+        nameless | ~patternless,
         _ptr(streams),
         streams.flatten(),
         rows["within"].fill_null(-1).to_numpy(),
@@ -173,6 +175,8 @@ def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CRO
         rows["valid_from"].cast(pa.int64()).fill_null(ALWAYS_FROM).to_numpy(),
         rows["valid_to"].cast(pa.int64()).fill_null(ALWAYS_TO).to_numpy(),
         *_tests_flat(rows["tests"], lo_ptr // d),
+        np.repeat(np.arange(n), np.diff(_ptr(likes))),
+        likes.flatten(),
         kind,
     )
 
@@ -197,6 +201,14 @@ def _tests_listed(queries: QuerySet) -> pa.Array:
     offsets = queries.test_ptr[queries.box_ptr] * 4
     none = offsets[1:] == offsets[:-1]
     return pa.ListArray.from_arrays(offsets.astype(np.int32), flat, mask=pa.array(none))
+
+
+def _patterns_listed(queries: QuerySet) -> pa.Array:
+    """Give the patterns of each query."""
+    if queries.patterns is None:
+        return pa.nulls(len(queries), pa.list_(pa.string()))
+    has, ptr, likes, *_ = queries.patterns
+    return pa.ListArray.from_arrays(pa.array(ptr.astype(np.int32)), likes, mask=pa.array(~has))
 
 
 def _tests_flat(lists: pa.ChunkedArray, box_ptr: Int64s) -> tuple[Int64s, Int32s]:

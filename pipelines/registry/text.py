@@ -82,10 +82,23 @@ def _of_watching(row: Row, axes_of: Axes) -> dict[str, Any]:
         "kind": None if row["kind"] == CROSSING else row["kind"],
         "where": where,
         "streams": row["streams"],
+        "streams_like": _one_or_more(row["streams_like"]),
         "within": None if row["within"] is None else duration_text(row["within"]),
         "on_first": None if row["on_first"] == SILENT else row["on_first"],
         **_of_all(row),
     }
+
+
+def _one_or_more(patterns: list[str] | None) -> list[str] | str | None:
+    """Write one pattern as such, as most people do."""
+    return patterns[0] if patterns and len(patterns) == 1 else patterns
+
+
+def streams_text(row: Row) -> str:
+    """Describe which streams a query watches; a pattern is one that has signs of one, or `like`."""
+    named, patterns = row["streams"] or (), row["streams_like"] or ()
+    like = (each if any(sign in each for sign in "*?[") else f"like {each}" for each in patterns)
+    return ", ".join((*named, *like)) or "all"
 
 
 def _of_join(row: Row) -> dict[str, Any]:

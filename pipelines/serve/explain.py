@@ -26,6 +26,7 @@ from pipelines.lanes import Lane, declared_lanes, lane_named, lanes_of
 from pipelines.project.settings import Settings
 from pipelines.registry import joins
 from pipelines.registry.queries import newest_version, query_set
+from pipelines.serve.unseen import Unseen, unseen
 from schemas.arrivals import DONE
 
 LAST = 3
@@ -60,6 +61,7 @@ class FeedPlan:
     crossings  how many queries, and the size of their index
     matches    how many, and the indexes chosen for them
     epochs     how the last ones were evaluated
+    unseen     rules that name streams which never came, or patterns that fit none
     """
 
     feed: str
@@ -71,6 +73,7 @@ class FeedPlan:
     match_bytes: int
     parts: tuple[MatchIndexPlan, ...] = ()
     epochs: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+    unseen: Unseen = field(default_factory=lambda: Unseen(0))
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,7 @@ def explain(
 
     None: every feed, and every pair of feeds that has joins.
     """
-    plan_of = partial(_feed_plan, batch=batch, index=index)
+    plan_of = partial(_feed_plan, settings, batch=batch, index=index)
     if files:
         standing = _given(files, settings, lanes)
         every = (lane_named(settings, name) for name in (*settings.feeds, *standing.joins))
@@ -149,6 +152,7 @@ def _given(
 
 
 def _feed_plan(
+    settings: Settings,
     crossing: QuerySet,
     match: QuerySet,
     epochs: tuple[Mapping[str, Any], ...],
@@ -169,6 +173,7 @@ def _feed_plan(
         match_bytes=0 if matcher is None else matcher.nbytes,
         parts=() if matcher is None else tuple(_match_plans(matcher)),
         epochs=epochs,
+        unseen=unseen(settings, crossing.feed, (crossing, match)),
     )
 
 

@@ -18,6 +18,7 @@ from pipelines.ingest.landing.news import Outside
 from pipelines.ingest.run import left_outside
 from pipelines.lake.lock import holder
 from pipelines.project.settings import Feed, Settings
+from pipelines.serve.unseen import SEEN, unfitting
 from pipelines.serve.views.cells import as_json
 from pipelines.serve.views.duckdb import duckdb_session
 
@@ -98,6 +99,11 @@ QUERIES = {
         FROM ({_UNSEEN}) u""",
     "first unseen": f"""SELECT u.id, u.feed, u.stream FROM ({_UNSEEN}) u
         ORDER BY u.feed, u.id, u.stream LIMIT {FIRST}""",
+    "patterns": """SELECT n.id, n.feed, n.pattern FROM (
+            SELECT q.id, q.feed, EXPLODE(q.streams_like) AS pattern FROM queries q
+            WHERE q.streams_like IS NOT NULL
+                AND q.feed IN (SELECT DISTINCT s.feed FROM stream_state s)
+        ) n ORDER BY n.feed, n.id, n.pattern""",
     "unanswered": """SELECT r.n, r.feed, r.path, r.reason, r.detail, r.found_at
         FROM refused_deliveries r WHERE r.answer IS NULL ORDER BY r.n""",
 }
@@ -140,7 +146,8 @@ class Status:
 
     refused     how many deliveries were refused so far
     unanswered  the refused deliveries without an answer
-    unseen      how many queries name streams without tuples, how many streams, the first few
+    unseen      how many queries name streams without tuples, how many streams, the first few;
+                and how many have a pattern that no stream fits, the first few
     """
 
     lake: str
@@ -165,6 +172,7 @@ def status_of(settings: Settings) -> Status:
     try:
         rows = {name: _rows(session, sql) for name, sql in QUERIES.items()}
         ledger = session.execute(LEDGER).to_arrow_table()
+        unfit = _unfit(session, rows["patterns"])
     finally:
         session.close()
     feeds = settings.feeds.items()
@@ -181,8 +189,23 @@ def status_of(settings: Settings) -> Status:
         quarantine={row["reason"]: row["many"] for row in rows["reasons"]},
         refused=rows["refused"][0]["refused"],
         unanswered=rows["unanswered"],
-        unseen={**rows["unseen"][0], "first": rows["first unseen"]},
+        unseen={
+            **rows["unseen"][0],
+            "first": rows["first unseen"],
+            "patterns": len({row["id"] for row in unfit}),
+            "first_patterns": unfit[:FIRST],
+        },
     )
+
+
+def _unfit(session: "duckdb.DuckDBPyConnection", rows: Sequence[Row]) -> list[Row]:
+    """Keep the patterns that no stream of their feed fits."""
+    unfit: set[tuple[str, str]] = set()
+    for feed in {row["feed"] for row in rows}:
+        patterns = {row["pattern"]: None for row in rows if row["feed"] == feed}
+        seen = [stream for (stream,) in session.execute(SEEN.format(feed)).fetchall()]
+        unfit.update((feed, pattern) for pattern in unfitting(patterns, seen))
+    return [row for row in rows if (row["feed"], row["pattern"]) in unfit]
 
 
 def _rows(session: "duckdb.DuckDBPyConnection", sql: str) -> list[Row]:

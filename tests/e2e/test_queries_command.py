@@ -146,6 +146,30 @@ def test_a_query_is_added_by_json_or_by_options(folder):
     }
 
 
+def test_streams_by_pattern_are_added_listed_shown_and_exported(folder):
+    plain = ("--feed", "ticks", "--where", "price > 1")
+    one = ("--id", "one", *plain, "--streams", "A", "--streams-like", "00*")
+    two = ("--id", "two", *plain, "--streams-like", "B", "--streams-like", "[!0]?")
+    for options in (one, two):
+        assert queries(folder, "add", *options, "--json").summary["added"] == 1
+    lines = [json.loads(line) for line in queries(folder, "export").out.splitlines()]
+    assert [line.get("streams_like") for line in lines] == ["00*", ["B", "[!0]?"]]
+    assert [line.get("streams") for line in lines] == [["A"], None]
+    queries(folder, "export", "--out", "all.jsonl")
+    assert queries(folder, "import", "all.jsonl", "--json").summary["unchanged"] == 2
+    listed = queries(folder, "list").out
+    assert "A, 00*" in listed
+    assert "like B, [!0]?" in listed
+    changed = queries(folder, "add", *one, "--streams-like", "01*", "--json").summary["changed"]
+    assert changed == 1
+    shown = queries(folder, "show", "one").out
+    assert "streams     A, 00*, 01*" in shown
+    assert "changed: streams_like" in shown
+    join = ("--id", "j", "--kind", "band_join", "--left", "ticks.price", "--right", "locations.x")
+    refused = queries(folder, "add", *join, "--between", "0,1", "--streams-like", "A*")
+    assert (refused.code, "a `band_join` has no `streams_like`" in refused.err) == (2, True)
+
+
 def test_a_match_is_registered_listed_by_its_kind_shown_and_exported(folder):
     assert queries(folder, "import", "rules.jsonl").code == 0
     match = ("--id", "dear", "--feed", "ticks", "--kind", "match", "--where", "price > volume")

@@ -30,6 +30,11 @@ def status(project: Path) -> Any:
     return json.loads(said(project, "status", "--json").out)
 
 
+def answered(project: Path, statement: str) -> list[Any]:
+    """What `sql --json` says, row by row."""
+    return [json.loads(line) for line in said(project, "sql", statement, "--json").out.splitlines()]
+
+
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty lake of two feeds."""
@@ -91,6 +96,69 @@ def test_status_names_rules_whose_streams_no_tuple_came_of(project: Path) -> Non
     assert "unseen      10 rules name 2 streams without any tuple:\n" in words
     assert "            old0: 'GONE' of ticks\n" in words
     assert words.count("GONE") == 5
+
+
+def test_status_and_explain_name_patterns_that_no_stream_fits(project: Path) -> None:
+    register(
+        project,
+        {"id": "trams", "streams_like": "tram-*"},
+        {"id": "buses", "streams_like": ["bus-*", "coach-?"]},
+        {"id": "typo", "streams": ["bus-l"], "kind": "match"},
+        {"id": "elsewhere", "feed": "locations", "where": "x > 0", "streams_like": "*"},
+    )
+    assert status(project)["unseen"]["patterns"] == 0
+    assert "unseen" not in said(project, "explain", "ticks").out
+    land(project, "a.csv", HEAD + ROW.format("bus-1", 1) + ROW.format("tram 7", 1))
+    said(project, "run")
+    unseen = status(project)["unseen"]
+    assert (unseen["queries"], unseen["patterns"]) == (1, 2)
+    words = said(project, "status").out
+    assert (
+        "unseen      1 rule names 1 stream without any tuple:\n"
+        "            typo: 'bus-l' of ticks\n"
+        "unseen      2 rules name a pattern that no stream fits:\n"
+        "            buses: 'coach-?' of ticks\n"
+        "            trams: 'tram-*' of ticks\n"
+    ) in words
+    assert (
+        "  unseen      3 rules name a stream without any tuple, or a pattern that fits none:\n"
+        "                buses: 'coach-?'\n"
+        "                trams: 'tram-*'\n"
+        "                typo: 'bus-l'\n"
+    ) in said(project, "explain", "ticks").out
+    plan = json.loads(said(project, "explain", "ticks", "--json").out)["lanes"][0]
+    assert plan["unseen"]["rules"] == 3
+
+
+def test_a_pattern_watches_streams_as_they_appear_and_those_that_are_named(project: Path) -> None:
+    over = {"where": "price > 1", "within": "10s"}
+    register(
+        project,
+        {"id": "zeros", "streams_like": "00*", **over},
+        {"id": "either", "streams": ["a"], "streams_like": ["[1-9]*"], **over},
+        {"id": "first", "streams_like": "00?", "on_first": "enter", "where": "ALL"},
+        {"id": "seen", "streams_like": "0*", "kind": "match", "where": "price > 1"},
+    )
+    line = "{},2026-11-18T00:00:0{}Z,{},1\n"
+    streams = ("001", "a", "9", "b")
+    land(project, "a.csv", HEAD + "".join(line.format(s, 1, 1) for s in streams))
+    said(project, "run")
+    moves = [*((s, 2, 5) for s in streams), ("002", 2, 1), ("002", 3, 5), ("0", 3, 5)]
+    land(project, "b.csv", HEAD + "".join(line.format(*move) for move in moves))
+    said(project, "run")
+    events = answered(project, "SELECT query_id, stream_id FROM events")
+    assert sorted((row["query_id"], row["stream_id"]) for row in events) == [
+        ("either", "9"),
+        ("either", "a"),
+        ("first", "001"),
+        ("first", "002"),
+        ("zeros", "001"),
+        ("zeros", "002"),
+    ]
+    matches = answered(project, "SELECT stream_id FROM matches")
+    assert sorted(row["stream_id"] for row in matches) == ["0", "001", "002"]
+    checked = said(project, "check", "--json")
+    assert checked.code == 0, checked.out
 
 
 def test_status_counts_what_lies_in_the_landing_folder(project: Path) -> None:

@@ -10,6 +10,7 @@ from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches import KINDS, Matcher, ProbeInput, matcher
 from fencepost.queries import QuerySet, StandingQuery, query_from_json
 from fencepost.reference import holds_by_text
+from fencepost.reference.crossings import covers
 from fencepost.tuples import Doubles
 
 AXES = ("x", "y")
@@ -63,7 +64,7 @@ def expected(queries: list[StandingQuery], points: Doubles, ts: int = 0) -> list
             {
                 q.id
                 for q in queries
-                if (q.streams is None or stream in q.streams)
+                if covers(q, stream)
                 and (q.valid_from is None or q.valid_from <= ts)
                 and (q.valid_to is None or ts < q.valid_to)
                 and holds_by_text(q, AXES, point)

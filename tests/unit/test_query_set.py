@@ -47,6 +47,7 @@ def standing(draw, id):
         where="",
         boxes=tuple(draw(boxes)),
         streams=draw(st.none() | names.map(tuple)),
+        streams_like=draw(st.none() | st.just(("a*",)) | names.map(tuple)),
         within=draw(st.none() | st.integers(0, 3)),
         on_first=draw(st.sampled_from(("silent", "enter"))),
         valid_from=begin,
@@ -200,6 +201,7 @@ def test_a_fingerprint_has_no_order(queries, random):
             q,
             boxes=tuple(random.sample(q.boxes, len(q.boxes))),
             streams=q.streams and tuple(random.sample(q.streams, len(q.streams))),
+            streams_like=q.streams_like and tuple(reversed(q.streams_like)),
         )
         for q in random.sample(queries, len(queries))
     ]
@@ -221,6 +223,10 @@ def test_every_field_counts_in_the_fingerprint():
         replace(base, streams=("a",)),
         replace(base, streams=("ab",)),
         replace(base, streams=("a", "b", "")),
+        replace(base, streams_like=("a",)),
+        replace(base, streams=None, streams_like=("a",)),
+        replace(base, streams=None, streams_like=("b",)),
+        replace(base, streams=None, streams_like=("a", "b")),
         replace(base, within=None),
         replace(base, within=0),
         replace(base, on_first="enter"),

@@ -125,6 +125,9 @@ def covered(queries: QuerySet, step: SampledStep) -> Bools:
     named = np.flatnonzero(pc.equal(queries.streams, step.stream).to_numpy(zero_copy_only=False))
     covers: Bools = queries.everywhere.copy()
     covers[np.searchsorted(queries.stream_ptr, named, side="right") - 1] = True
+    if queries.patterns is not None:
+        for query in np.flatnonzero(queries.patterns.has).tolist():
+            covers[query] = queries.patterns.watches(query, step.stream)
     return covers & (queries.valid_from <= step.ts) & (step.ts < queries.valid_to)
 
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fencepost.errors import refuse_unknown
-from fencepost.text import counted, size_in_words
+from fencepost.text import counted, escaped, size_in_words
 from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # Arrow and the engine are imported where they are needed
     from pipelines.serve.explain import FeedPlan, JoinPlan, MatchIndexPlan
+    from pipelines.serve.unseen import Unseen
 
 
 def explain(  # noqa: PLR0913  options are many
@@ -112,6 +113,19 @@ def lines(explained: "FeedPlan") -> Iterator[str]:
     )
     for part in explained.parts:
         yield from _index(part)
+    yield from _unseen(explained.unseen)
+
+
+def _unseen(unseen: "Unseen") -> Iterator[str]:
+    """Name the rules that watch what never came."""
+    if not unseen.rules:
+        return
+    rules = "1 rule names" if unseen.rules == 1 else f"{unseen.rules:,} rules name"
+    yield _line("unseen", f"{rules} a stream without any tuple, or a pattern that fits none:")
+    for rule, stream in unseen.first:
+        yield _line("", f"  {escaped(rule, 60)}: '{escaped(stream, 60)}'")
+    if unseen.rules > len({rule for rule, _ in unseen.first}):
+        yield _line("", "  …")
 
 
 def joins(explained: "JoinPlan") -> Iterator[str]:

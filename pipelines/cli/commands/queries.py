@@ -89,6 +89,9 @@ def add(  # noqa: PLR0913
         list[str] | None,
         _text("Only these streams; default: all. Repeatable.", "--streams", "A,B"),
     ] = None,
+    streams_like: Annotated[
+        list[str] | None, _text("And those of this pattern: '00*'. Repeatable.", "--streams-like")
+    ] = None,
     within: Annotated[
         str | None, _text("How long before a crossing is decided: 90s, 3m.", "--within", "DURATION")
     ] = None,
@@ -127,6 +130,7 @@ def add(  # noqa: PLR0913
         "window": window,
         "between": between,
         "streams": [name for names in streams or () for name in names.split(",")] or None,
+        "streams_like": streams_like or None,
         "within": within,
         "on_first": on_first,
         "valid_from": valid_from,
@@ -182,9 +186,9 @@ def import_files(  # noqa: PLR0913  options are many
     """Register the queries of files, all of them or none.
 
     Without --replace, queries that are not in the files stay active. An active query gets a new
-    version if its meaning changes (feed, kind, where, streams, within, on_first, validity; for a
-    join its feeds, on, window, band), but not if only owner, tags, note or spelling do. --replace
-    with --feed keeps joins, which are of two feeds.
+    version if its meaning changes (feed, kind, where, streams, streams_like, within, on_first,
+    validity; for a join its feeds, on, window, band), but not if only owner, tags, note or spelling
+    do. --replace with --feed keeps joins, which are of two feeds.
 
     \b
     Examples:

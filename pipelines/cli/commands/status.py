@@ -63,8 +63,7 @@ def lines(settings: "Settings", status: "Status") -> Iterator[str]:
         noun = lane_named(settings, each.lane).noun
         yield _line(noun, f"{each.lane:<{names}}  {_lane(each)}")
     yield _line("queries", _queries(status))
-    if status.unseen["queries"]:
-        yield from _unseen(status.unseen)
+    yield from _unseen(status.unseen)
     if status.last_run is not None:
         joins = lane_named(settings, status.last_run["lane"]).joins
         yield _line("last run", _last_run(status.last_run, joins=joins))
@@ -161,14 +160,20 @@ def _unseen(unseen: Mapping[str, Any]) -> Iterator[str]:
     from fencepost.text import escaped
 
     streams = counted(unseen["streams"], "stream")
-    rules = "1 rule names" if unseen["queries"] == 1 else f"{unseen['queries']:,} rules name"
-    yield _line("unseen", f"{rules} {streams} without any tuple:")
-    for row in unseen["first"]:
-        yield _line(
-            "", f"{escaped(row['id'], 60)}: '{escaped(row['stream'], 60)}' of {row['feed']}"
-        )
-    if unseen["queries"] > len({row["id"] for row in unseen["first"]}):
-        yield _line("", "…")
+    for rules, named, first, name in (
+        (unseen["queries"], f"{streams} without any tuple", unseen["first"], "stream"),
+        (unseen["patterns"], "a pattern that no stream fits", unseen["first_patterns"], "pattern"),
+    ):
+        if not rules:
+            continue
+        which = "1 rule names" if rules == 1 else f"{rules:,} rules name"
+        yield _line("unseen", f"{which} {named}:")
+        for row in first:
+            yield _line(
+                "", f"{escaped(row['id'], 60)}: '{escaped(row[name], 60)}' of {row['feed']}"
+            )
+        if rules > len({row["id"] for row in first}):
+            yield _line("", "…")
 
 
 def _refused(status: "Status") -> Iterator[str]:

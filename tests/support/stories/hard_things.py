@@ -199,12 +199,15 @@ def of_crossings(story: Story, rows: RunResult) -> Iterator[str]:
             if query.kind == CROSSING and covers(query, step.current.stream):
                 yield from of_a_step(query, step)
     named = {q.id for queries in force.values() for q in queries if q.streams is not None}
+    like = {q.id for queries in force.values() for q in queries if q.streams_like is not None}
     for event in rows.events:
         yield {"I": "an entry", "O": "an exit"}[event.type]
         if event.prev_ts is None:
             yield "an entry at first sight"
         if event.query_id in named:
             yield "a crossing of a query for named streams"
+        if event.query_id in like:
+            yield "a crossing of a query for streams of a pattern"
 
 
 def of_matches(story: Story, rows: RunResult) -> Iterator[str]:
@@ -215,10 +218,13 @@ def of_matches(story: Story, rows: RunResult) -> Iterator[str]:
         for query in matching:
             yield from of_a_tuple(query, seen)
     named = {q.id for queries in force.values() for q in queries if q.streams is not None}
+    like = {q.id for queries in force.values() for q in queries if q.streams_like is not None}
     for match in rows.matches:
         yield "a match"
         if match.query_id in named:
             yield "a match of a query for named streams"
+        if match.query_id in like:
+            yield "a match of a query for streams of a pattern"
     if max(Counter((m.stream, m.ts) for m in rows.matches).values(), default=0) > 1:
         yield "a tuple that several queries match"
 

@@ -24,6 +24,9 @@ ORIGINS = (0, -5 * TICK, 1_790_000_000 * TICK)
 STREAMS = ("a", "b", "ü c")
 BEHIND = {"a": 0, "b": 0, "ü c": 5}  # ticks: what the slow stream answers may have timed out before
 NAMED = (("a",), ("ü c", "b"))
+LIKE = ((None, ("?",)), (("a",), ("ü*", "x[!b]")), (None, ("[!a]*",)), (None, ("[b-z]", "A")))
+WATCHED = (*((None, None),) * 3, *((names, None) for names in NAMED), *LIKE)
+"""What queries watch: named streams, and those of patterns."""
 GRID = (-2.0, -1.0, 0.0, 1.0, 2.0, 3.0)  # 0 is inside: a border may be 0.0 and a value -0.0
 ALL_AXES = ("x", "y", "z", "u", "v", "w")
 VALUES = (*GRID, -0.0)
@@ -72,6 +75,7 @@ def standing_query(
     feed: str = FEED,
     kind: str = CROSSING,
     streams: tuple[str, ...] | None = None,
+    streams_like: tuple[str, ...] | None = None,
     within: int | None = None,
     on_first: Literal["silent", "enter"] = "silent",
     valid_from: int | None = None,
@@ -90,6 +94,7 @@ def standing_query(
         boxes=boxes,
         tests=tests,
         streams=streams,
+        streams_like=streams_like,
         within=within,
         on_first=on_first,
         valid_from=valid_from,
@@ -178,7 +183,7 @@ def query_choices(axes: tuple[str, ...]) -> st.SearchStrategy[tuple[Any, ...]]:
     """What makes a query beside its name: most are valid always, watch all, and have a t."""
     return st.tuples(
         wheres(axes),
-        st.sampled_from((None, None, None, *NAMED)),
+        st.sampled_from(WATCHED),
         st.sampled_from((2, None, 0, 1, 2, 3, 4)),
         st.sampled_from(("silent", "enter")),
         st.sampled_from((None, None, None, 0, 2, 4, 6)),
@@ -191,13 +196,14 @@ def queries(
     draw: st.DrawFn, axes: Sequence[str], id: str = "q", version: int = 1, origin: int = 0
 ) -> StandingQuery:
     """Any crossing query over the axes."""
-    where, streams, within, on_first, begin, length = draw(query_choices(tuple(axes)))
+    where, (streams, like), within, on_first, begin, length = draw(query_choices(tuple(axes)))
     end = None if length is None else (begin or 0) + length
     return standing_query(
         id,
         where,
         axes,
         streams=streams,
+        streams_like=like,
         within=None if within is None else within * TICK,
         on_first=on_first,
         valid_from=None if begin is None else origin + begin * TICK,
@@ -211,7 +217,7 @@ def matches(
     draw: st.DrawFn, axes: Sequence[str], id: str = "m", version: int = 1, origin: int = 0
 ) -> StandingQuery:
     """Any match query over the axes."""
-    _, streams, _, _, begin, length = draw(query_choices(tuple(axes)))
+    _, (streams, like), _, _, begin, length = draw(query_choices(tuple(axes)))
     end = None if length is None else (begin or 0) + length
     return standing_query(
         id,
@@ -219,6 +225,7 @@ def matches(
         axes,
         kind=MATCH,
         streams=streams,
+        streams_like=like,
         valid_from=None if begin is None else origin + begin * TICK,
         valid_to=None if end is None else origin + end * TICK,
         version=version,
