@@ -261,7 +261,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
         found.type[timed],
         path.delivery[place],
         place,
-        path.nth_of(place),
+        None if path.nth is None else path.nth[place],
     )
     marks = np.append(past.watermark, watermarks)
     clocks = _clocks(advance, path, len(heads), rules)

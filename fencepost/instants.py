@@ -96,8 +96,11 @@ def merged(waiting: TupleBatch, arrived: TupleBatch) -> TupleBatch:
         rank=_both(waiting.rank, arrived.rank),
     )
     order = np.lexsort((both.ts, both.stream))
+    stream, ts = both.stream[order], both.ts[order]
+    if not is_same(stream, ts).any():  # as nearly always: nothing is told apart by its number
+        return replace(both.take(order), nth=np.zeros(len(both), np.int32))
     place = np.empty(len(both), np.int32)
-    place[order] = _places(both.stream[order], both.ts[order])
+    place[order] = _places(stream, ts)
     if waiting.nth is not None:
         place[: len(waiting)] = waiting.nth
     both = replace(both, nth=place)
@@ -140,9 +143,10 @@ def placed(stream: Int32s, ts: Int64s, last_ts: Int64s, last_place: Int32s | Non
 
     O(n); None where none ties, which costs two looks at each tuple.
     """
-    first = np.flatnonzero(np.diff(stream, prepend=-1))
+    is_same_stream = stream[1:] == stream[:-1]
+    first = np.append(0, np.flatnonzero(~is_same_stream) + 1)[: len(stream)]
     goes_on = last_ts[stream[first]] == ts[first]
-    if not (is_same(stream, ts).any() or goes_on.any()):
+    if not ((is_same_stream & (ts[1:] == ts[:-1])).any() or goes_on.any()):
         return None
     place = _places(stream, ts)
     if goes_on.any():

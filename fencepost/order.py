@@ -233,7 +233,7 @@ def admit(
         out, waiting = (
             (waiting, waiting.take(slice(0, 0)))
             if ready.all()
-            else (waiting.take(ready), numbered(waiting).take(~ready))
+            else (waiting.take(ready), numbered(waiting.take(~ready)))
         )
         if len(out):
             released.append(out.with_delivery(delivery))

@@ -17,7 +17,7 @@ class Crossed(NamedTuple):
     type: Int8s
     delivery: Int32s
     order: Int32s  # which of a stream's events came first; greater than -1
-    place: Int32s  # which of its stream and ts
+    place: Int32s | None = None  # which of its stream and ts; None: each is the first
 
 
 class Sequences(NamedTuple):

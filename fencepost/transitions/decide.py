@@ -72,8 +72,10 @@ def decide(
         "ts": np.concatenate([pending.ts, crossed.ts]),
         "type": np.concatenate([pending.type, crossed.type]),
         "delivery": np.concatenate([np.full(len(pending), BEFORE, np.int32), crossed.delivery]),
-        "place": np.concatenate([pending.place, crossed.place]),
     }
+    if crossed.place is not None or pending.place.any():
+        new = np.zeros(len(crossed.ts), np.int32) if crossed.place is None else crossed.place
+        columns["place"] = np.concatenate([pending.place, new])
     came = np.concatenate([np.full(len(pending), -1), crossed.order])
     by_pair = np.lexsort((came, columns["stream"], columns["query"]))
     columns = {name: column[by_pair] for name, column in columns.items()}
@@ -91,7 +93,8 @@ def decide(
         kernels.decide(events, watermarks, own, fates)
     else:
         twins.decide(events, watermarks, own, fates)
-    type_, place = columns["type"], columns["place"]
+    type_ = columns["type"]
+    place = columns.get("place", np.zeros(len(type_), np.int32))  # taking room costs nothing
     kept = np.flatnonzero(fates.fate == UNDECIDED)
     left = Pending(
         queries, events.query[kept], events.stream[kept], type_[kept], events.ts[kept], place[kept]

@@ -27,7 +27,17 @@ from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch
 from tests.support.oracles.oracles import assert_same_rows, batch_of, query_set_of
 from tests.support.stories.play import gather, settle, stripes_for_few
-from tests.support.stories.strategies import FEED, GRID, STREAMS, TICK, deliveries, queries
+from tests.support.stories.strategies import (
+    FEED,
+    FIRST,
+    GRID,
+    JUDGINGS,
+    STREAMS,
+    TICK,
+    Judging,
+    deliveries,
+    queries,
+)
 
 AXES = ("x", "y")
 ALL = ("events", "transitions", "rejected", "pending", "heads", "waiting", "watermark")
@@ -56,6 +66,7 @@ class LivingFeed(RuleBasedStateMachine):
         self.known: list[Sighting] = []
         self.tick = self.released = 0
         self.order = OrderRules("first")
+        self.judging: Judging = FIRST
         self.state = FeedState.empty(FEED, AXES)
         self.index = BorderIndex.build(QuerySet.empty(FEED, AXES))
         self.rows = RunResult()
@@ -63,14 +74,24 @@ class LivingFeed(RuleBasedStateMachine):
 
     @initialize(
         lateness=st.sampled_from((0, 1, 3)),
+        idle=st.sampled_from((None, None, 1, 6)),
+        judging=JUDGINGS,
         floor=st.sampled_from((0, 2, 4096)),
         many_stripes=st.booleans(),
         first=st.tuples(*[queries(AXES)] * 4),
     )
     def begin(
-        self, lateness: int, floor: int, many_stripes: bool, first: tuple[StandingQuery, ...]
+        self,
+        lateness: int,
+        idle: int | None,
+        judging: Judging,
+        floor: int,
+        many_stripes: bool,
+        first: tuple[StandingQuery, ...],
     ) -> None:
-        self.order = OrderRules("first", lateness * TICK)
+        self.judging = judging
+        behind = None if idle is None else idle * TICK
+        self.order = OrderRules(judging[0], lateness * TICK, behind)
         self.house.enter_context(mock.patch.multiple(index, REBUILD_FLOOR=floor, MOST_LAYERS=3))
         if many_stripes:
             self.house.enter_context(stripes_for_few())
@@ -139,13 +160,14 @@ class LivingFeed(RuleBasedStateMachine):
 
     @rule(data=st.data(), ticks=st.integers(0, 3), ends=st.booleans())
     def ingest(self, data: Any, ticks: int, ends: bool) -> None:
-        delivery = data.draw(deliveries(AXES, tuple(self.known), self.tick))
+        delivery = data.draw(deliveries(AXES, tuple(self.known), self.tick, judging=self.judging))
         self.arrive(delivery, ticks, ends)
 
     @rule(stream=st.sampled_from(STREAMS), walk=WALKS, ends=st.booleans())
     def ingest_a_walk(self, stream: str, walk: list[tuple[float, ...]], ends: bool) -> None:
         """A tuple a tick, of one stream alone."""
-        rows = [Sighting(stream, (self.tick + t) * TICK, at) for t, at in enumerate(walk)]
+        number = self.judging[1][0] if self.judging[1] else None
+        rows = [Sighting(stream, (self.tick + t) * TICK, at, number) for t, at in enumerate(walk)]
         self.arrive(FeedDelivery(tuple(rows)), len(walk), ends)
 
     @precondition(lambda self: self.arrived)
@@ -185,6 +207,9 @@ class LivingFeed(RuleBasedStateMachine):
         table = through_bytes(heads.to_table().take(pa.array(order, pa.int64())))
         again = Heads.from_table(AXES, table, self.index.base)
         rows = {"stream_id": waiting.names.take(pa.array(waiting.stream)), "ts": waiting.ts}
+        rows["nth"] = np.empty(0, np.int32) if waiting.nth is None else waiting.nth
+        if waiting.sequence is not None:
+            rows["sequence"] = waiting.sequence
         left = pa.table({**rows, **dict(zip(AXES, waiting.values, strict=True))})
         order = data.draw(st.permutations(range(len(waiting))))
         left = through_bytes(left.take(pa.array(order, pa.int64())))
@@ -193,7 +218,13 @@ class LivingFeed(RuleBasedStateMachine):
             self.state,
             heads=again,
             waiting=TupleBatch.from_columns(
-                FEED, AXES, left["stream_id"], left["ts"].to_numpy(), values
+                FEED,
+                AXES,
+                left["stream_id"],
+                left["ts"].to_numpy(),
+                values,
+                sequence=left["sequence"].combine_chunks() if "sequence" in rows else None,
+                nth=left["nth"].to_numpy(),
             ),
             pending=Pending.from_table(self.index.queries, again.names, pending),
         )
@@ -239,7 +270,7 @@ class LivingFeed(RuleBasedStateMachine):
     def crossings(self) -> dict[tuple[str, int, str], str]:
         """The types of the events of each version of each query and each stream, in their order."""
         types: dict[tuple[str, int, str], str] = defaultdict(str)
-        for e in sorted(self.rows.events, key=lambda e: e.ts):
+        for e in sorted(self.rows.events, key=lambda e: (e.ts, e.place)):
             types[e.query_id, e.version, e.stream] += e.type
         return types
 

@@ -4,7 +4,7 @@ import pytest
 
 from fencepost.errors import InputError
 from fencepost.order import OrderRules
-from fencepost.reference import FeedDelivery
+from fencepost.reference import FeedDelivery, Sighting
 from fencepost.reference.order import Head
 from tests.support.oracles.by_hand import IN, OUT, crossed, q, ran, seen, told, walk
 
@@ -131,3 +131,64 @@ def test_rules_that_cannot_be_meant_are_refused(rules, fault):
 def test_a_tuple_with_the_wrong_number_of_values_is_refused():
     with pytest.raises(InputError, match="expected 1 values"):
         ran(seen(("s", 1, 0, 0)))
+
+
+# ── several tuples of an instant, sequences, each stream's own clock ──────────────────────────────
+
+
+def numbered(*rows: tuple[str, int, float, int | str]) -> FeedDelivery:
+    """One delivery of (stream, ts, value, sequence) rows."""
+    return FeedDelivery(tuple(Sighting(s, ts, (float(v),), n) for s, ts, v, n in rows))
+
+
+def test_every_tuple_of_an_instant_is_a_step_in_the_order_of_its_rows():
+    rows = told(q(), seen(("s", 2, IN), ("s", 1, OUT), ("s", 2, OUT), ("s", 2, OUT)), ties="all")
+    assert [(e.type, e.ts, e.place) for e in rows.events] == [("I", 2, 0), ("O", 2, 1)]
+    assert (rows.rejected, rows.heads) == ([], {"s": Head(2, (OUT,), place=2)})
+
+
+def test_a_later_deliverys_tuples_of_an_instant_come_after_an_earlier_ones():
+    script = [seen(("s", 2, OUT), ("s", 2, IN)), seen(("s", 2, OUT), ("s", 1, IN))]
+    rows = told(q(), *script, ties="all")
+    assert [(e.type, e.place, e.delivery) for e in rows.events] == [("I", 1, 0), ("O", 2, 1)]
+    assert rows.rejected == [(1, 1, "late")]
+
+
+def test_what_waits_of_an_instant_is_released_together_in_the_order_it_came():
+    script = [seen(("s", 2, OUT)), seen(("s", 2, IN)), seen(("s", 9, IN)), seen(("s", 2, OUT))]
+    rows = told(q(), *script, ties="all", lateness=3)
+    assert [(e.type, e.place, e.delivery) for e in rows.events] == [("I", 1, 2), ("O", 2, 3)]
+
+
+def test_a_sequence_orders_an_instant_whatever_the_rows():
+    rows = told(q(), numbered(("s", 1, OUT, 10), ("s", 1, IN, 9), ("s", 1, IN, 11)), ties="all")
+    assert [(e.type, e.place) for e in rows.events] == [("O", 1), ("I", 2)]
+    assert rows.heads == {"s": Head(1, (IN,), 2, 11)}
+    rows = told(q(), numbered(("s", 1, OUT, "10"), ("s", 1, IN, "9")), ties="all")
+    assert [(e.type, e.place) for e in rows.events] == [("I", 1)]
+
+
+def test_a_sequence_tells_a_repeat_a_contradiction_and_what_is_late():
+    first = numbered(("s", 5, OUT, 1), ("s", 5, IN, 3))
+    again = numbered(("s", 5, IN, 3), ("s", 5, OUT, 3), ("s", 5, OUT, 2), ("s", 5, OUT, 4))
+    rows = ran(first, again, ties="all")
+    assert sorted(rows.rejected) == [(1, 0, "duplicate"), (1, 1, "conflict"), (1, 2, "late")]
+    waits = ran(first, again, ties="all", lateness=9)
+    assert sorted(waits.rejected) == [(1, 0, "duplicate"), (1, 1, "conflict")]
+    assert len(waits.waiting) == 4
+
+
+def test_a_last_tuple_without_a_sequence_is_lower_than_any():
+    rows = ran(seen(("s", 5, OUT)), numbered(("s", 5, OUT, -9)), ties="all")
+    assert (rows.rejected, rows.heads["s"].place) == ([], 1)
+
+
+def test_by_stream_each_waits_for_its_own_clock_until_it_is_idle():
+    script = [seen(("near", 100, 0), ("far", 10, 0), ("far", 14, 0))]
+    rows = ran(*script, lateness=3, idle=50)
+    assert [(s.stream, s.ts) for _, s in rows.accepted] == [("far", 10), ("far", 14)]
+    rows = ran(*script, lateness=3, idle=88)
+    assert [(s.stream, s.ts) for _, s in rows.accepted] == [("far", 10)]
+    assert rows.watermark == 12
+    rows = ran(*script, seen(("far", 17, 0)), lateness=3, idle=88)
+    assert [(n, s.ts) for n, s in rows.accepted] == [(0, 10), (1, 14)]

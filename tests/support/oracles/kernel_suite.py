@@ -247,7 +247,10 @@ def decision_checks() -> Iterator[tuple[str, Check]]:
             chance.integers(0, 6, n),
             valid_to[order],
         )
-        watermarks = np.sort(chance.integers(-5, 50, deliveries + 1))
+        met = chance.choice(events.ts + events.within, deliveries + 1)  # to the microsecond
+        watermarks = np.sort(
+            np.where(chance.random(deliveries + 1) < 0.5, met, chance.integers(-5, 50, len(met)))
+        )
         first = np.maximum(events.delivery, 0)
         by_stream = np.minimum(first + chance.integers(0, 4, n), deliveries).astype(np.int32)
         for own in (by_stream[:0], np.maximum(by_stream, first).astype(np.int32)):
