@@ -18,10 +18,21 @@ PAIR = (
 MEMBER = ("query_id", "query_version", "stream_id")
 AS_OF = " As of the last refresh: its commit says at which epoch that was."
 
+
+def _place(name: str, of: str) -> Column:
+    """Declare which of the stream's tuples at one instant; last, where older marts get it."""
+    means = f"place of {of} among the stream's tuples at that instant; null: there is none"
+    return Column(name, "integer", means, nullable=True)
+
+
 INSIDE_NOW = Table(
     "inside_now",
     "Which stream is inside which query at the lane's watermark, of those that were seen entering.",
-    (*PAIR, Column("since", "timestamp", "when it entered")),
+    (
+        *PAIR,
+        Column("since", "timestamp", "when it entered"),
+        _place("since_place", "the I at `since`"),
+    ),
     role="mart",
     owner="lake",
     key=MEMBER,
@@ -43,12 +54,14 @@ VISITS = Table(
         Column("left_ts", "timestamp", "when it ended; null: it is inside", nullable=True),
         Column("ended_by", "string", "crossing, removal, valid_to; null: inside", nullable=True),
         Column("duration", "double", "seconds; null: either end is not known", nullable=True),
+        _place("entered_place", "the I"),
+        _place("left_place", "the O that ended it"),
     ),
     role="mart",
     owner="lake",
-    key=(*MEMBER, "entered_ts", "left_ts"),
+    key=(*MEMBER, "entered_ts", "entered_place", "left_ts", "left_place"),
     partitioned_by=("feed",),
-    sorted_by=("query_id", "query_version", "stream_id", "entered_ts", "left_ts"),
+    sorted_by=(*MEMBER, "entered_ts", "entered_place", "left_ts", "left_place"),
 )
 
 DAILY_SUMMARY = Table(

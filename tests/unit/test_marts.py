@@ -4,6 +4,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -11,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import typer
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 from typer.testing import CliRunner
 
 from fencepost.errors import InputError, LakeError
@@ -151,6 +152,21 @@ def test_what_is_not_there_is_refused_in_words_and_nothing_is_made(town, tmp_pat
     with pytest.raises(LakeError, match="there is no lake"):
         refresh(nowhere, TICKS)
     assert not nowhere.root.exists()
+
+
+def test_a_mart_of_an_older_version_gets_the_columns_that_it_lacks(town):
+    now = MARTS["visits"]
+    older = replace(now, columns=tuple(c for c in now.columns if not c.name.endswith("_place")))
+    folder = folder_of(town.settings.root, "visits")
+    refreshed(town)
+    rows = DeltaTable(str(folder)).to_pyarrow_table().select(older.arrow.names)
+    shutil.rmtree(folder)
+    make_table(folder, older)
+    write_deltalake(str(folder), rows, mode="append")
+    assert len(DeltaTable(str(folder)).schema().fields) == len(now.columns) - 2
+    reports = [r for r in refreshed(town) if r.name == "visits"]
+    assert [r.changed for r in reports] == [True, True]
+    assert town.agree()
 
 
 def test_a_folder_that_is_somebody_else_s_is_left_alone(town):

@@ -28,12 +28,12 @@ def seconds(instant: Any) -> int | None:
 def test_oracle_visits_are_those_of_a_walk_through_the_history(history):
     connection = laid_out(history).in_memory(SHARED)
     found = connection.execute(
-        "SELECT query_id, query_version, stream_id, entered_ts, left_ts, ended_by, duration "
-        "FROM visits"
+        "SELECT query_id, query_version, stream_id, entered_ts, left_ts, ended_by, "
+        "entered_place, left_place, duration FROM visits"
     ).fetchall()
-    plain = [(*row[:3], seconds(row[3]), seconds(row[4]), row[5]) for row in found]
+    plain = [(*row[:3], seconds(row[3]), seconds(row[4]), *row[5:8]) for row in found]
     assert sorted(plain, key=repr) == sorted(visits_of(history), key=repr)
-    for (*_, entered, left, _), (*_, duration) in zip(plain, found, strict=True):
+    for (_, _, _, entered, left, *_), (*_, duration) in zip(plain, found, strict=True):
         assert duration == (None if entered is None or left is None else left - entered)
 
 
@@ -41,10 +41,10 @@ def test_oracle_visits_are_those_of_a_walk_through_the_history(history):
 def test_oracle_inside_now_are_the_visits_that_go_on(history):
     connection = laid_out(history).in_memory(SHARED)
     found = connection.execute(
-        "SELECT query_id, query_version, stream_id, since FROM inside_now"
+        "SELECT query_id, query_version, stream_id, since, since_place FROM inside_now"
     ).fetchall()
-    expected = [visit[:4] for visit in visits_of(history) if visit[5] is None]
-    assert sorted((*row[:3], seconds(row[3])) for row in found) == sorted(expected)
+    expected = [(*visit[:4], visit[6]) for visit in visits_of(history) if visit[5] is None]
+    assert sorted((*row[:3], seconds(row[3]), row[4]) for row in found) == sorted(expected)
 
 
 def counted(pairs: dict[Any, list[Crossing]], inside: Counter[Any]) -> list[tuple[Any, ...]]:
@@ -111,10 +111,12 @@ def test_oracle_versions_stand_from_their_first_row_to_their_end(history):
 def test_oracle_the_events_of_done_epochs_in_force_are_all_there_is(history):
     connection = laid_out(history).in_memory(SHARED)
     found = connection.execute(
-        "SELECT type, query_id, query_version, stream_id, ts, prev_ts FROM events"
+        "SELECT type, query_id, query_version, stream_id, ts, place, prev_ts FROM events"
     ).fetchall()
-    plain = [(*row[:4], seconds(row[4]), seconds(row[5])) for row in found]
-    expected = [(c.type, c.query, c.version, c.stream, c.ts, c.prev_ts) for c in history.in_force]
+    plain = [(*row[:4], seconds(row[4]), row[5], seconds(row[6])) for row in found]
+    expected = [
+        (c.type, c.query, c.version, c.stream, c.ts, c.place, c.prev_ts) for c in history.in_force
+    ]
     assert sorted(plain) == sorted(expected)
     in_force = answered(connection, "SELECT epoch, generation FROM epochs WHERE in_force")
     assert in_force == answered(connection, "SELECT epoch, generation FROM done_epochs")

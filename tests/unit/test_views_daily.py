@@ -71,7 +71,7 @@ def summed(history: History, transitions: list[Any]) -> list[tuple[Any, ...]]:
             told[moment(second).date(), query, 1][type_] += 1
     ended: dict[Key, list[float | None]] = defaultdict(list)
     visits = visits_of(history)
-    for query, version, _, entered, left, _ in visits:
+    for query, version, _, entered, left, *_ in visits:
         if entered is not None:
             told[moment(entered).date(), query, version]["begun"] += 1
         if left is not None:

@@ -13,7 +13,7 @@ from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
 from pipelines.disk.errors import refuse_failing
-from pipelines.lake.create import add_action, make_table
+from pipelines.lake.create import add_action, add_columns, make_table
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import commit_path, open_table, refuse_torn, user_metadata
@@ -41,7 +41,10 @@ def folder_of(root: Path, name: str) -> Path:
 
 
 def opened(root: Path, table: Table) -> DeltaTable:
-    """Open a mart; create it if missing, or finish a creation that was interrupted."""
+    """Open a mart; create it if missing, or finish a creation that was interrupted.
+
+    One of an older version gets the columns that it lacks.
+    """
     if (root / FOLDER / "_delta_log").is_dir():
         raise LakeError(
             f"the lake {root} has a feed '{FOLDER}' in the place of its marts: declare the feed "
@@ -54,6 +57,10 @@ def opened(root: Path, table: Table) -> DeltaTable:
             open_table(folder).alter.set_table_properties(PROPERTIES)
     refuse_torn(folder)
     delta = open_table(folder)
+    if _is_older(delta, table):
+        with suppress(DeltaError):  # another did it first
+            add_columns(delta, table)
+        delta = open_table(folder)
     has = [field.name for field in delta.schema().fields]
     if has != table.arrow.names:
         expected = ", ".join(table.arrow.names)
@@ -69,6 +76,13 @@ def _is_made(folder: Path) -> bool:
         return False
     has = open_table(folder).metadata().configuration
     return all(has.get(key) == value for key, value in PROPERTIES.items())
+
+
+def _is_older(delta: DeltaTable, table: Table) -> bool:
+    """Say whether a mart has the first columns, and those that came later may be null."""
+    has = [field.name for field in delta.schema().fields]
+    fresh = table.columns[len(has) :]
+    return has == table.arrow.names[: len(has)] and all(column.nullable for column in fresh)
 
 
 def put(

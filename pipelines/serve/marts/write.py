@@ -61,7 +61,8 @@ class MartRows:
             return False
         try:
             return self._hash_of(files) == self.hash
-        except (OSError, pa.ArrowException):  # lost or damaged: it is written again
+        except (OSError, ValueError, pa.ArrowException):
+            # Lost, damaged, or of an older version without a column: it is written again.
             return False
 
     def _hash_of(self, files: Sequence[DataFile]) -> int:

@@ -1,8 +1,8 @@
 """What a SQL user sees: views over the raw tables, one text for DuckDB and for Spark.
 
 In a session a table of the lake is named `raw_<table>`, and views have plain names. The texts use
-only what both engines understand alike; two functions of Spark's that DuckDB lacks, `explode` and
-`unix_micros`, are defined in its session (duckdb.FUNCTIONS).
+only what both engines understand alike; three functions of Spark's that DuckDB lacks, `explode`,
+`unix_micros` and `timestamp_micros`, are defined in its session (duckdb.FUNCTIONS).
 
 Law: a view shows what is committed and in force, and nothing else; so all views agree on one epoch
 of each lane, in any engine, whatever is being written meanwhile.
@@ -11,13 +11,13 @@ of each lane, in any engine, whatever is being written meanwhile.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from pipelines.serve.views.activity import EPOCH_ACCOUNTING, QUERY_ACTIVITY, STREAM_ACTIVITY
+from pipelines.serve.views.activity import EPOCH_ACCOUNTING, query_activity, stream_activity
 from pipelines.serve.views.daily import DAILY_SUMMARY
 from pipelines.serve.views.joins import joined
 from pipelines.serve.views.ledgers import ARRIVALS, DONE_EPOCHS, EPOCHS, REFUSED_DELIVERIES
 from pipelines.serve.views.of_feeds import named_in, of_feeds
 from pipelines.serve.views.partitions import PARTITION_STATUS
-from pipelines.serve.views.presence import INSIDE_NOW, VISITS
+from pipelines.serve.views.presence import inside_now, visits
 from pipelines.serve.views.registry import QUERIES, QUERY_VERSIONS
 from pipelines.serve.views.tables import published
 from pipelines.serve.views.view import View
@@ -60,11 +60,11 @@ def _general(tables: Mapping[str, Table]) -> tuple[View, ...]:
         QUERY_VERSIONS,
         *published(tables),
         *joined(tables),
-        VISITS,
-        INSIDE_NOW,
+        visits(tables),
+        inside_now(tables),
         DAILY_SUMMARY,
-        QUERY_ACTIVITY,
-        STREAM_ACTIVITY,
+        query_activity(tables),
+        stream_activity(tables),
         EPOCH_ACCOUNTING,
         PARTITION_STATUS,
     )

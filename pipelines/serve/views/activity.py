@@ -6,10 +6,12 @@ reason, exactly; `balanced` says whether the ledger agrees.
 
 # ruff: noqa: S608  a view's text is built from declared names alone
 
+from collections.abc import Mapping
+
 import schemas
-from pipelines.serve.views.presence import EFFECT_ON, ENDS, IS_INSIDE, PAIRS
+from pipelines.serve.views.presence import EFFECTS, IS_INSIDE, PAIRS, ends
 from pipelines.serve.views.view import View, chosen, count, select_list
-from schemas import Column
+from schemas import Column, Table
 from schemas.events import TRANSITIONS
 from schemas.marts import PAIR
 
@@ -35,9 +37,9 @@ def _activity(by: tuple[str, ...], other: str) -> str:
     transitions = ", ".join(f"COALESCE(b.{kind}, 0) AS {kind}" for kind in TRANSITIONS)
     plural = {"query_id": "queries", "stream_id": "streams"}[other]
     pair = ", ".join(f"p.{column.name}" for column in PAIR)
-    return f"""WITH {ENDS}, {PAIRS}, seen AS (
+    return f"""WITH {{}}, {PAIRS}, seen AS (
     SELECT {pair}, p.times_entered, p.times_left, 0 AS matches, p.first_ts, p.last_ts,
-        p.entered_ts, p.left_ts
+        p.entered_at, p.left_at
     FROM pairs p
     UNION ALL
     SELECT {pair}, 0, 0, COUNT(*), MIN(p.ts), MAX(p.ts), NULL, NULL
@@ -50,7 +52,7 @@ def _activity(by: tuple[str, ...], other: str) -> str:
         COUNT(DISTINCT p.{other}) AS {plural},
         COUNT(CASE WHEN {IS_INSIDE} THEN 1 END) AS inside_now,
         MIN(p.first_ts) AS first_ts, MAX(p.last_ts) AS last_ts
-    FROM seen p LEFT JOIN effects f ON {EFFECT_ON.format("p")}
+    FROM seen p {EFFECTS.format("p")}
     GROUP BY {keys}
 ), became AS (
     SELECT {keys},
@@ -66,31 +68,38 @@ FROM crossed a LEFT JOIN became b ON {same}"""
 _BY_QUERY = ("feed", "query_id", "query_version")
 _BY_STREAM = ("feed", "stream_id")
 
-QUERY_ACTIVITY = View(
-    "query_activity",
-    "What each version of a query found; versions that found nothing are left out.",
-    (
-        *chosen(PAIR, *_BY_QUERY),
-        *COUNTS,
-        count("streams", "streams that crossed or matched it"),
-        count("inside_now", "streams inside now"),
-        *SPAN,
-    ),
-    _activity(_BY_QUERY, "stream_id"),
-)
 
-STREAM_ACTIVITY = View(
-    "stream_activity",
-    "What each stream crossed and matched; streams that did neither are left out.",
-    (
-        *chosen(PAIR, *_BY_STREAM),
-        *COUNTS,
-        count("queries", "queries that it crossed or matched"),
-        count("inside_now", "queries that it is inside now"),
-        *SPAN,
-    ),
-    _activity(_BY_STREAM, "query_id"),
-)
+def query_activity(tables: Mapping[str, Table]) -> View:
+    """Declare what each version of a query found, in a lake with these tables."""
+    return View(
+        "query_activity",
+        "What each version of a query found; versions that found nothing are left out.",
+        (
+            *chosen(PAIR, *_BY_QUERY),
+            *COUNTS,
+            count("streams", "streams that crossed or matched it"),
+            count("inside_now", "streams inside now"),
+            *SPAN,
+        ),
+        _activity(_BY_QUERY, "stream_id").format(ends(tables)),
+    )
+
+
+def stream_activity(tables: Mapping[str, Table]) -> View:
+    """Declare what each stream crossed and matched, in a lake with these tables."""
+    return View(
+        "stream_activity",
+        "What each stream crossed and matched; streams that did neither are left out.",
+        (
+            *chosen(PAIR, *_BY_STREAM),
+            *COUNTS,
+            count("queries", "queries that it crossed or matched"),
+            count("inside_now", "queries that it is inside now"),
+            *SPAN,
+        ),
+        _activity(_BY_STREAM, "query_id").format(ends(tables)),
+    )
+
 
 _EPOCHS = schemas.all_tables({})["epochs"].columns
 _WHICH = chosen(_EPOCHS, "lane", "epoch", "generation", "partition_key", "rows")

@@ -31,6 +31,7 @@ LEDGERS = ("epochs", "arrivals")
 FUNCTIONS = (
     "CREATE MACRO explode(list) AS unnest(list)",
     "CREATE MACRO unix_micros(instant) AS epoch_us(instant)",
+    "CREATE MACRO timestamp_micros(us) AS make_timestamptz(us)",
 )
 """What Spark has and DuckDB calls otherwise."""
 

@@ -9,7 +9,7 @@ once for each tuple that changed its result, and no others.
 from collections.abc import Iterator, Mapping
 
 from fencepost.lanes import left_of_lane_sql
-from pipelines.serve.views.tables import CURRENT, IS_CURRENT, of_epochs
+from pipelines.serve.views.tables import CURRENT, IS_CURRENT, of_epochs, placed
 from pipelines.serve.views.view import View, chosen, count, select_list, without
 from schemas import Column, Table
 from schemas.joins import LEFT
@@ -44,7 +44,8 @@ def _band_pairs(changes: Table) -> View:
         # A pair goes in and out by turns, so the sum of its changes is 1 where the last one is +1.
         f"""SELECT {by}, c.ts AS since FROM (
     SELECT b.*, ROW_NUMBER() OVER (
-        PARTITION BY {select_list("b", key)} ORDER BY b.epoch DESC, b.arrival DESC, b.ts DESC
+        PARTITION BY {select_list("b", key)}
+        ORDER BY b.epoch DESC, b.arrival DESC, b.ts DESC, b.place DESC
     ) AS nth
     FROM band_changes b
 ) c
@@ -54,7 +55,7 @@ WHERE c.nth = 1 AND c.change = 1""",
 
 
 def _affected_queries(changes: Table) -> View:
-    which = chosen(changes.columns, "query_id", "query_version", "ts", "arrival", "epoch")
+    which = chosen(changes.columns, "query_id", "query_version", "ts", "arrival", "epoch", "place")
     # Before format 5 a change did not name its side; its lane does.
     stream = f"""CASE WHEN c.side = '{LEFT}' OR (
         c.side IS NULL AND {left_of_lane_sql("a.lane", "c.lane")}
@@ -119,7 +120,7 @@ GROUP BY {select_list("f", key)}""",
 def _set_members(table: Table) -> View:
     columns = without(table.columns, "snapshot", "member")
     sql = f"""WITH {CURRENT}
-SELECT {select_list("t", columns)} FROM (
+SELECT {placed("t", table, "snapshot", "member")} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
         PARTITION BY r.lane, {", ".join(f"r.{name}" for name in table.key)} ORDER BY r.epoch DESC
     ) AS newest_first
@@ -134,7 +135,8 @@ def _live_windows(table: Table) -> View:
     sql = f"""WITH {CURRENT}, newest AS (
     SELECT d.lane, MAX(d.epoch) AS epoch FROM done_epochs d GROUP BY d.lane
 )
-SELECT {select_list("r", columns)}, r.place IS NULL AS waits FROM raw_live_windows r
+SELECT {placed("r", table, "snapshot", "deleted", "place")}, r.place IS NULL AS waits
+FROM raw_live_windows r
 JOIN newest w ON w.lane = r.lane AND (r.place IS NOT NULL OR r.epoch = w.epoch)
 WHERE {IS_CURRENT.format("r", table.lane_column)}"""
     comment = (

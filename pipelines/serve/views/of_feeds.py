@@ -1,7 +1,7 @@
 """Views of one feed: `ticks_events` is `events` of ticks, without the axes of other feeds.
 
-The general views have a column for each axis of any feed: with twenty feeds nearly a hundred, and
-most of them null. These have only the axes of their feed.
+The general views have a column for each axis and each payload column of any feed: with twenty feeds
+nearly a hundred, and most of them null. These have only those of their feed.
 
 There are five per feed, and creating one costs a session 3 ms: it creates those that are named.
 
@@ -17,6 +17,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pipelines.serve.views.tables import feeds
 from pipelines.serve.views.view import View, select_list, without
 from schemas import Column, Table
+from schemas.table import PAYLOAD_PREFIX
 
 EACH = ("events", "transitions", "matches", "stream_state", "pending")
 """The general views of which each feed has its own."""
@@ -52,13 +53,16 @@ def named_in(statement: str, declared: Iterable[View]) -> list[View]:
 def own_columns(
     columns: Iterable[Column], axes: Mapping[str, Collection[str]]
 ) -> tuple[Column, ...]:
-    """Leave out the axes of other feeds.
+    """Leave out the axes and the payload of other feeds.
 
-    axes  by prefix of a column's name: the axes to keep
+    axes  by prefix of a column's name: the axes to keep, and the payload columns
     """
     prefixes = sorted(axes, key=len, reverse=True)
+    kept = {name for names in axes.values() for name in names}
 
     def stays(column: Column) -> bool:
+        if column.name.startswith(PAYLOAD_PREFIX):
+            return column.name in kept
         if column.kind != "double":  # only axes are doubles in these tables
             return True
         before = next(prefix for prefix in prefixes if column.name.startswith(prefix))
@@ -72,7 +76,7 @@ def _of_feed(feed: str, general: View, tables: Mapping[str, Table]) -> View:
     columns = without(own_columns(general.columns, {"": own, "prev_": own}), "feed")
     return View(
         name_of(feed, general.name),
-        f"`{general.name}` of {feed}, without the axes of other feeds.",
+        f"`{general.name}` of {feed}, without the axes and payload of other feeds.",
         columns,
         f"SELECT {select_list('v', columns)} FROM {general.name} v WHERE v.feed = '{feed}'",
     )

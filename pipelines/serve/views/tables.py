@@ -1,7 +1,8 @@
 """The tables as views: rows of arrivals that are done, and of epochs in force.
 
 Law: a view with a table's name has the table's columns, in the table's order; the logs of state
-without those that only say how they were written.
+without those that only say how they were written. A place that an older format did not store is 0:
+then a stream had one tuple at a time.
 """
 
 # ruff: noqa: S608  a view's text is built from declared names alone
@@ -10,7 +11,6 @@ from collections.abc import Iterator, Mapping
 
 from pipelines.serve.views.view import View, select_list, without
 from schemas import Table
-from schemas.logs import NTH
 
 IN_FORCE = """EXISTS (
     SELECT 1 FROM done_epochs d
@@ -33,6 +33,17 @@ IS_CURRENT = """EXISTS (
         AND h.whole = {0}.snapshot
 )"""
 DELIVERED = "SELECT a.n FROM raw_arrivals a WHERE a.state = 'done'"
+
+HOW = ("snapshot", "gone")
+"""Columns of a log that only say how it was written."""
+
+KNOWN = ("place", "from_place", "left_place", "right_place", "ts_place", "nth")
+PLACES = {
+    **dict.fromkeys(KNOWN, "COALESCE({0}.{1}, 0)"),
+    "side": "CASE WHEN {0}.side <> 'registration' THEN COALESCE({0}.{1}, 0) END",
+    "to_place": "CASE WHEN {0}.to_ts IS NOT NULL THEN COALESCE({0}.{1}, 0) END",
+}
+"""How columns are read that say which of a stream's tuples at one instant; null in older rows."""
 
 COMMENTS = {
     "events": "Crossings: a stream entered (I) or left (O) a query.",
@@ -65,9 +76,26 @@ def feeds(tables: Mapping[str, Table]) -> list[str]:
     return [name for name, table in tables.items() if table.role == "tuples"]
 
 
+def placed(alias: str, table: Table, *left_out: str) -> str:
+    """Write the columns of a raw table for a SELECT, without some; no place is unknown."""
+    return ", ".join(
+        each if each == f"{alias}.{column.name}" else f"{each} AS {column.name}"
+        for column in without(table.columns, *left_out)
+        for each in [_placed(alias, table, column.name)]
+    )
+
+
+def _placed(alias: str, table: Table, name: str) -> str:
+    kinds = {column.name: column.kind for column in table.columns}
+    if kinds[name] != "integer":  # the state's pointers and the order of windows have such names
+        return f"{alias}.{name}"
+    by_whom = "side" if "side" in kinds else name
+    return PLACES.get(by_whom if name == "place" else name, "{0}.{1}").format(alias, name)
+
+
 def of_epochs(table: Table) -> str:
     """Select the rows of a table whose epochs are in force."""
-    return f"""SELECT {select_list("t", table.columns)} FROM raw_{table.name} t
+    return f"""SELECT {placed("t", table)} FROM raw_{table.name} t
 WHERE {IN_FORCE.format("t", table.lane_column)}"""
 
 
@@ -85,24 +113,20 @@ UNION ALL
     return View("quarantine", comment, table.columns, sql)
 
 
-def _key_part(name: str) -> str:
-    """Read a column of a key; `nth` is null in rows from before it was written."""
-    return "COALESCE(r.nth, 0)" if name == NTH.name else f"r.{name}"
-
-
 def _current(table: Table, comment: str) -> View:
     """Read a log: the newest row of each key, from the last snapshot or the epochs after it.
 
     Within an epoch a live row precedes one that is gone: a key can end and begin again in it.
     """
     can_go = any(column.name == "gone" for column in table.columns)
-    columns = without(table.columns, "snapshot", "gone")
+    columns = without(table.columns, *HOW)
     newest = "r.epoch DESC, r.gone" if can_go else "r.epoch DESC"
     still = " AND NOT t.gone" if can_go else ""
+    key = ", ".join(_placed("r", table, name) for name in table.key)
     sql = f"""WITH {CURRENT}
-SELECT {select_list("t", columns)} FROM (
+SELECT {placed("t", table, *HOW)} FROM (
     SELECT r.*, ROW_NUMBER() OVER (
-        PARTITION BY r.feed, {", ".join(map(_key_part, table.key))} ORDER BY {newest}
+        PARTITION BY r.feed, {key} ORDER BY {newest}
     ) AS newest_first
     FROM raw_{table.name} r
     WHERE {IS_CURRENT.format("r", table.lane_column)}

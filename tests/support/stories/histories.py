@@ -6,11 +6,13 @@ registry commits that never finished.
 
 `visits_of` reads the visits off a history as semantics.md defines them.
 
-Law of what is drawn: the crossings of a (query, version, stream) alternate, a stream's times rise,
-no crossing is beyond the watermark of its delivery or its query's validity, and a query crosses
-nothing while it is not active.
+Law of what is drawn: the crossings of a (query, version, stream) alternate, a stream's tuples rise
+in (ts, place), often at one instant, no crossing is beyond the watermark of its delivery or its
+query's validity, and a query crosses nothing while it is not active. Where each stream has its own
+clock, a tuple of it has come that is newer by the allowed lateness.
 """
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,8 +20,11 @@ from hypothesis import strategies as st
 
 from tests.support.lakes.ledger import Ledger, at
 
-Visit = tuple[str, int, str, int | None, int | None, str | None]
-"""Query, version, stream, entered, left, ended by."""
+Visit = tuple[str, int, str, int | None, int | None, str | None, int | None, int | None]
+"""Query, version, stream, entered, left, ended by; the places of the I and of the O."""
+
+Tuple = tuple[int, int]
+"""Of a stream: ts and place."""
 
 STREAMS = ("a", "b")
 IDS = ("p", "q")
@@ -35,6 +40,7 @@ class Crossing:
     version: int
     stream: str
     ts: int
+    place: int
     prev_ts: int
 
 
@@ -47,15 +53,33 @@ class Standing:
     removed: bool = False
 
 
+@dataclass(frozen=True)
+class OwnClocks:
+    """Each stream waits for its own clock: its newest tuple's time less the lateness."""
+
+    lateness: int
+    idle: int
+
+    @property
+    def declared(self) -> str:
+        """The record of an epoch that was judged so."""
+        own = {"ties": "all", "allowed_lateness": self.lateness * 10**6}
+        return json.dumps({FEED: own | {"lateness_by": "stream", "idle": self.idle * 10**6}})
+
+
 @dataclass
 class Step:
-    """A registry commit (`rows`), or a delivery: its crossings and the watermark after it."""
+    """A registry commit (`rows`), or a delivery: its crossings and the watermark after it.
+
+    `newest` are the times of the tuples that it brought, where streams have clocks of their own.
+    """
 
     rows: list[dict[str, Any]] = field(default_factory=list)
     is_delivery: bool = False
     state: str = "done"
     crossings: list[Crossing] = field(default_factory=list)
-    watermark: int = 0
+    newest: list[tuple[str, int]] = field(default_factory=list)
+    watermark: int | None = 0
     epoch: int = 0  # 0: it has not been evaluated
 
 
@@ -66,6 +90,7 @@ class History:
     steps: list[Step]
     epochs: int
     redone_from: int | None
+    clocks: OwnClocks | None = None
 
     @property
     def in_force(self) -> list[Crossing]:
@@ -79,23 +104,33 @@ def histories(draw: st.DrawFn) -> History:
     steps: list[Step] = []
     stands: dict[str, Standing] = {}
     last: dict[tuple[str, int, str], str] = {}
-    times = dict.fromkeys(STREAMS, 0)
-    watermark = 0
+    times: dict[str, Tuple] = dict.fromkeys(STREAMS, (0, 0))
+    watermark = largest = 0
+    clocks = draw(st.none() | st.builds(OwnClocks, st.integers(0, 2), st.integers(0, 4)))
     for _ in range(draw(st.integers(1, 12))):
         if draw(st.integers(0, 3)) == 0:
             steps.append(Step(rows=_registered(draw, stands, watermark)))
             continue
-        watermark += draw(st.integers(1, 3))
-        step = Step(is_delivery=True, watermark=watermark)
+        further = watermark + draw(st.integers(1, 3))
+        step = Step(is_delivery=True, watermark=further)
         step.state = draw(st.sampled_from(["done"] * 6 + ["refused"]))
         steps.append(step)
         if step.state == "refused":
-            watermark = (
-                steps[-2].watermark if len(steps) > 1 and steps[-2].is_delivery else watermark
-            )
             continue
+        watermark = further
         step.crossings = _crossed(draw, stands, last, times, watermark)
-    return _evaluated(draw, steps)
+        if clocks is not None:
+            seen = {c.stream: c.ts + clocks.lateness for c in step.crossings}
+            step.newest = [*seen.items(), *draw(st.lists(_seen(watermark), max_size=1))]
+            largest = max([largest, *(ts for _, ts in step.newest)])
+            step.watermark = largest - clocks.idle
+    history = _evaluated(draw, steps)
+    history.clocks = clocks
+    return history
+
+
+def _seen(most: int) -> st.SearchStrategy[tuple[str, int]]:
+    return st.tuples(st.sampled_from(STREAMS), st.integers(0, most))
 
 
 def _registered(
@@ -119,22 +154,22 @@ def _crossed(
     draw: st.DrawFn,
     stands: dict[str, Standing],
     last: dict[tuple[str, int, str], str],
-    times: dict[str, int],
+    times: dict[str, Tuple],
     watermark: int,
 ) -> list[Crossing]:
     found = []
-    for stream in STREAMS:
-        if times[stream] == watermark:
-            continue
-        before, times[stream] = times[stream], draw(st.integers(times[stream] + 1, watermark))
+    for stream in draw(st.lists(st.sampled_from(STREAMS), max_size=5)):
+        before, place = times[stream]
+        ts = draw(st.just(before) | st.integers(before, watermark))
+        times[stream] = ts, place + 1 if ts == before else 0
         for query, standing in stands.items():
-            out = standing.valid_to is not None and times[stream] >= standing.valid_to
+            out = standing.valid_to is not None and ts >= standing.valid_to
             if standing.removed or out or not draw(st.booleans()):
                 continue
             key = query, standing.version, stream
             type_ = {"I": "O", "O": "I"}.get(last.get(key, "")) or draw(st.sampled_from("IO"))
             last[key] = type_
-            found.append(Crossing(type_, *key, times[stream], before))
+            found.append(Crossing(type_, *key, *times[stream], before))
     return found
 
 
@@ -158,7 +193,7 @@ def laid_out(history: History) -> Ledger:
     """Write a history as the rows of a lake, with much beside it that does not count."""
     ledger = Ledger({FEED: ("price",)})
     members: dict[int, list[int]] = {}
-    marks: dict[int, int] = {}
+    marks: dict[int, int | None] = {}
     registries: dict[int, int] = {}
     for step in history.steps:
         if not step.is_delivery:
@@ -171,13 +206,17 @@ def laid_out(history: History) -> Ledger:
         marks[step.epoch] = step.watermark
         registries.setdefault(step.epoch, ledger.registry)
         generation = _generation(history, step.epoch)
+        for stream, ts in step.newest:
+            ledger.add(FEED, stream_id=stream, ts=at(ts), arrival=n)
         for c in step.crossings:
             own = {"query_version": c.version, "prev_ts": at(c.prev_ts), "price": float(c.ts)}
+            own["place"] = c.place or (None if c.ts % 2 else 0)
             own |= {"epoch": step.epoch, "generation": generation, "arrival": n}
             ledger.event(c.type, c.query, c.stream, c.ts, **own)
     for epoch, arrivals in members.items():
         more: dict[str, Any] = {"watermark": at(marks[epoch])}
         more["registry_version"] = registries[epoch]
+        more["declared"] = history.clocks and history.clocks.declared
         ledger.epoch(FEED, epoch, arrivals, _generation(history, epoch), **more)
         if history.redone_from is not None and epoch >= history.redone_from:
             ledger.epoch(FEED, epoch, arrivals, **more)
@@ -210,7 +249,7 @@ def _add_unfinished(ledger: Ledger, history: History) -> None:
 
 def visits_of(history: History) -> list[Visit]:
     """Walk through a history, and note who is inside what from when to when."""
-    walk = _Walk()
+    walk = _Walk(history.clocks)
     for step in history.steps:
         if step.is_delivery:
             walk.deliver(step)
@@ -218,18 +257,21 @@ def visits_of(history: History) -> list[Visit]:
             walk.register(row)
     for query, version in walk.valid_to:
         walk.end(query, version)
-    return [*walk.told, *((*key, since, None, None) for key, since in walk.inside.items())]
+    inside = walk.inside.items()
+    return [*walk.told, *((*key, ts, None, None, place, None) for key, (ts, place) in inside)]
 
 
 @dataclass
 class _Walk:
     """A walk through a history; `held_up`: a delivery has been passed that is not evaluated."""
 
+    clocks: OwnClocks | None
     told: list[Visit] = field(default_factory=list)
-    inside: dict[tuple[str, int, str], int] = field(default_factory=dict)
+    newest_of: dict[str, int] = field(default_factory=dict)
+    inside: dict[tuple[str, int, str], Tuple] = field(default_factory=dict)
     valid_to: dict[tuple[str, int], int | None] = field(default_factory=dict)
     newest: dict[str, int] = field(default_factory=dict)
-    watermark: int = 0
+    watermark: int | None = 0
     held_up: bool = False
 
     def deliver(self, step: Step) -> None:
@@ -237,12 +279,15 @@ class _Walk:
             self.held_up |= step.state == "done"
             return
         self.watermark = step.watermark
+        for stream, ts in step.newest:
+            self.newest_of[stream] = max(ts, self.newest_of.get(stream, ts))
         for c in step.crossings:
             key = c.query, c.version, c.stream
             if c.type == "I":
-                self.inside[key] = c.ts
+                self.inside[key] = c.ts, c.place
             else:
-                self.told.append((*key, self.inside.pop(key, None), c.ts, "crossing"))
+                entered, place = self.inside.pop(key, (None, None))
+                self.told.append((*key, entered, c.ts, "crossing", place, c.place))
 
     def register(self, row: dict[str, Any]) -> None:
         query, version = row["id"], row["version"]
@@ -257,8 +302,17 @@ class _Walk:
     def end(self, query: str, version: int, *, removed: bool = False) -> None:
         """End the visits to a version that was removed, or whose validity is over."""
         until = self.valid_to[query, version]
-        over = until is not None and until <= self.watermark
         for key in [key for key in self.inside if key[:2] == (query, version)]:
+            mark = self.mark_of(key[2])
+            over = until is not None and until <= mark
             if over or removed:
-                left, how = (until, "valid_to") if over else (self.watermark, "removal")
-                self.told.append((*key, self.inside.pop(key), left, how))
+                left, how = (until, "valid_to") if over else (mark, "removal")
+                entered, place = self.inside.pop(key)
+                self.told.append((*key, entered, left, how, place, None))
+
+    def mark_of(self, stream: str) -> int:
+        """The watermark of a stream that has crossed: the lane's, or its own if that is further."""
+        assert self.watermark is not None
+        if self.clocks is None:
+            return self.watermark
+        return max(self.watermark, self.newest_of[stream] - self.clocks.lateness)
