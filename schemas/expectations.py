@@ -63,8 +63,11 @@ class Contract:
         return {name: self.reads.get(name, f"t.{name}") for name in names}
 
 
+SIDES = ("left", "right")
 _JOIN = ("query_id", "query_version")
 _WHO = (*_JOIN, "stream_id")
+_TUPLE = (*_WHO, "ts", "place")
+_FROM = (*_WHO, "from_ts", "from_place")
 _YEAR = {"year_of_ts": "YEAR(t.ts)"}
 _INTO_DAY = {"us_into_day": "UNIX_MICROS(t.ts) - UNIX_MICROS(CAST(t.day AS TIMESTAMP))"}
 _FOUND_BY = {
@@ -161,25 +164,22 @@ def _events(axes: tuple[str, ...]) -> Contract:
             _id("query_id", "query"),
             _id("stream_id", "stream"),
             _from_one("query_version", "The versions of a query are counted from 1."),
-            _unique(
-                "one_event_each",
-                "A stream crosses a version of a query once at one time.",
-                *_WHO,
-                "ts",
-            ),
+            _unique("one_event_each", "A tuple crosses a version of a query once.", *_TUPLE),
             _in_its_day(),
             _between(
                 "steps_go_forward",
-                "The tuple before is older than the one that crossed.",
+                "The tuple before comes before the one that crossed: it is older, or of a lower "
+                "place at the same time.",
                 "us_since_prev",
-                least=1,
+                least=0,
             ),
             _all_finite("the tuple that crossed"),
         ),
         {
             **_lengths("query_id", "stream_id"),
             **_INTO_DAY,
-            "us_since_prev": "UNIX_MICROS(t.ts) - UNIX_MICROS(t.prev_ts)",
+            "us_since_prev": "CASE WHEN t.ts = t.prev_ts AND t.place = 0 THEN -1 "
+            "ELSE UNIX_MICROS(t.ts) - UNIX_MICROS(t.prev_ts) END",
             "axes_not_finite": _not_finite(axes),
         },
     )
@@ -201,7 +201,14 @@ def _transitions() -> Contract:
             _id("query_id", "query"),
             _id("stream_id", "stream"),
             _from_one("query_version", "The versions of a query are counted from 1."),
-            _unique("one_transition_each", "A crossing becomes one transition.", *_WHO, "from_ts"),
+            _unique("one_transition_each", "A crossing becomes one transition.", *_FROM),
+            _between(
+                "answered_by_a_later_tuple",
+                "The crossing that answered comes after the first one: it is newer, or of a higher "
+                "place at the same time.",
+                "us_until_answered",
+                least=0,
+            ),
             _in_its_day(),
             _between(
                 "settled_after_it_began",
@@ -214,6 +221,8 @@ def _transitions() -> Contract:
             **_lengths("query_id", "stream_id"),
             **_INTO_DAY,
             **_ANSWER,
+            "us_until_answered": "CASE WHEN t.to_ts = t.from_ts AND t.to_place <= t.from_place "
+            "THEN -1 ELSE UNIX_MICROS(t.to_ts) - UNIX_MICROS(t.from_ts) END",
             "us_until_settled": "UNIX_MICROS(t.ts) - UNIX_MICROS(t.from_ts)",
         },
     )
@@ -226,12 +235,7 @@ def _matches() -> Contract:
             _id("query_id", "query"),
             _id("stream_id", "stream"),
             _from_one("query_version", "The versions of a query are counted from 1."),
-            _unique(
-                "one_match_each",
-                "A tuple of a stream matches a version of a query once.",
-                *_WHO,
-                "ts",
-            ),
+            _unique("one_match_each", "A tuple matches a version of a query once.", *_TUPLE),
             _in_its_day(),
             _in_years("a match"),
         ),
@@ -254,12 +258,12 @@ def _pending() -> Contract:
 
 
 def _pairs(axes: tuple[str, ...]) -> Contract:
-    sides = ("left_stream_id", "left_ts", "right_stream_id", "right_ts")
+    left, right = (tuple(f"{s}_{of}" for of in ("stream_id", "ts", "place")) for s in SIDES)
     return Contract(
         "pairs",
         (
             *_ids_of_joins(),
-            _unique("one_pair_each", "A join pairs two tuples once.", *_JOIN, *sides),
+            _unique("one_pair_each", "A join pairs two tuples once.", *_JOIN, *left, *right),
             _in_its_day(),
             _between(
                 "ts_is_that_of_one_of_them",
@@ -289,7 +293,7 @@ def _band_changes() -> Contract:
             _unique(
                 "one_change_each",
                 "A tuple, or a registration, brings a pair in or takes it out, once.",
-                *(*_JOIN, *pair, "ts", "arrival"),
+                *(*_JOIN, *pair, "ts", "arrival", "place"),
             ),
             _in_its_day(),
             _all_finite("the pair"),
@@ -305,7 +309,7 @@ def _band_changes() -> Contract:
 def _ids_of_joins() -> Iterator[Expectation]:
     yield _id("query_id", "query")
     yield _from_one("query_version", "The versions of a query are counted from 1.")
-    for side in ("left", "right"):
+    for side in SIDES:
         yield _id(f"{side}_stream_id", "stream")
 
 

@@ -8,6 +8,7 @@ where all is well.
 
 from collections.abc import Sequence
 
+from pipelines.checks.admission import accepted, in_order
 from pipelines.checks.scope import CheckScope
 from schemas.epochs import COUNTS
 
@@ -147,24 +148,11 @@ def _counted(column: str, values: Sequence[str]) -> str:
     )
 
 
-ACCEPTED = """accepted AS (
-    SELECT t.* FROM "{feed}" t
-    WHERE {condition}
-        AND t.arrival IN (SELECT EXPLODE(d.arrivals) FROM done_epochs d WHERE d.lane = '{feed}')
-        AND t.ts <= (SELECT MAX(d.watermark) FROM done_epochs d WHERE d.lane = '{feed}')
-        AND NOT EXISTS (
-            SELECT 1 FROM quarantine q WHERE q.feed = '{feed}' AND q.epoch IS NOT NULL
-                AND q.arrival = t.arrival AND q.file = t.file AND q.line = t.line
-        )
-)"""
-"""The accepted tuples of a feed: of epochs in force, released, not rejected."""
-
-
 def alternation(scope: CheckScope, _: Sequence[str]) -> str:
     """Compare each crossing in the scope with the one before of its (query, version, stream).
 
-    Two I may follow each other where the query was not active in an epoch between them: so the
-    departure was not seen.
+    They go by (ts, place). Two I may follow each other where the query was not active in an epoch
+    between them: so the departure was not seen.
     """
     mine = f"e.feed = '{scope.feed}'"
     pair = "query_id, query_version, stream_id"
@@ -175,29 +163,36 @@ def alternation(scope: CheckScope, _: Sequence[str]) -> str:
         WHERE i.feed = '{scope.feed}' AND {scope.epochs("i.epoch")}
     )"""
     return f"""WITH steps AS (
-    SELECT e.query_id, e.query_version, e.stream_id, e.type, e.ts, e.epoch,
+    SELECT e.query_id, e.query_version, e.stream_id, e.type, e.ts, e.place, e.epoch,
         LAG(e.type) OVER w AS before, LAG(e.epoch) OVER w AS epoch_before
     FROM events e WHERE {mine}{pairs}
-    WINDOW w AS (PARTITION BY {pair} ORDER BY e.ts, e.epoch)
+    WINDOW w AS (PARTITION BY {pair} ORDER BY e.ts, e.place, e.epoch)
 ), repeated AS (
     SELECT s.* FROM steps s WHERE s.type = s.before
 ), excused AS (
-    SELECT DISTINCT r.query_id, r.query_version, r.stream_id, r.ts FROM repeated r
+    SELECT DISTINCT r.query_id, r.query_version, r.stream_id, r.ts, r.place
+    FROM repeated r
     JOIN query_versions v ON v.id = r.query_id AND v.version = r.query_version
     JOIN done_epochs d ON d.lane = '{scope.feed}' AND d.epoch > r.epoch_before AND d.epoch < r.epoch
         AND (d.registry_version < v.registry_version
             OR d.registry_version >= v.until_registry_version)
 )
 SELECT CASE WHEN s.type = s.before AND x.ts IS NULL THEN s.query_id || ' v' || s.query_version
-        || ', ' || s.stream_id || ': ' || s.type || ' at ' || s.ts || ' follows ' || s.before
+        || ', ' || s.stream_id || ': ' || s.type || ' at ' || s.ts
+        || CASE WHEN s.place > 0 THEN ', place ' || s.place ELSE '' END
+        || ' follows ' || s.before
     END AS said
 FROM steps s LEFT JOIN excused x ON x.query_id = s.query_id
     AND x.query_version = s.query_version AND x.stream_id = s.stream_id AND x.ts = s.ts
+    AND x.place = s.place
 WHERE {scope.epochs("s.epoch")}"""
 
 
 def newest(scope: CheckScope, axes: Sequence[str]) -> str:
-    """Compare each stream's state with the newest accepted tuple of the stream."""
+    """Compare each stream's state with the newest accepted tuple of the stream.
+
+    Tuples are read twice: the order of all that share an instant would take four times as long.
+    """
     mine = f"s.feed = '{scope.feed}'"
     touched, among = "", "TRUE"
     if scope.runs is not None:
@@ -210,11 +205,16 @@ def newest(scope: CheckScope, axes: Sequence[str]) -> str:
         WHERE d.lane = '{scope.feed}' AND {scope.epochs("d.epoch")}
     )
 ), """
-    accepted = ACCEPTED.format(feed=scope.feed, condition=among.format("t"))
-    values = ", ".join(f"ARG_MAX(a.{axis}, a.ts) AS v{i}" for i, axis in enumerate(axes))
+    feed = scope.lane.settings.feeds[scope.feed]
+    by = in_order(feed, "a.at")
+    values = ", ".join(f"LAST(a.v{i} ORDER BY {by}) AS v{i}" for i in range(len(feed.axes)))
     unlike = " OR ".join(f"n.v{i} IS DISTINCT FROM s.{axis}" for i, axis in enumerate(axes))
-    return f"""WITH {touched}{accepted}, newest AS (
-    SELECT a.stream_id, MAX(a.ts) AS ts, {values} FROM accepted a GROUP BY a.stream_id
+    return f"""WITH {touched}{accepted(scope, among.format("t"))}, heads AS (
+    SELECT a.stream_id, MAX(a.ts) AS ts FROM accepted a GROUP BY a.stream_id
+), newest AS (
+    SELECT a.stream_id, a.ts, COUNT(*) - 1 AS place, {values}
+    FROM accepted a JOIN heads h ON h.stream_id = a.stream_id AND h.ts = a.ts
+    GROUP BY a.stream_id, a.ts
 ), stands AS (
     SELECT s.* FROM stream_state s WHERE {mine} AND {among.format("s")}
 )
@@ -223,6 +223,8 @@ SELECT CASE
     WHEN n.stream_id IS NULL THEN s.stream_id || ' has a state and no tuple'
     WHEN s.ts <> n.ts THEN s.stream_id || ' stands at ' || s.ts || ', its newest tuple is of '
         || n.ts
+    WHEN s.ts_place <> n.place THEN s.stream_id || ' stands at place ' || s.ts_place || ' of '
+        || s.ts || ', its newest tuple has place ' || n.place
     WHEN {unlike} THEN s.stream_id || ' stands at other values than its tuple of ' || n.ts
     END AS said
 FROM newest n FULL JOIN stands s ON s.stream_id = n.stream_id"""

@@ -11,8 +11,9 @@ Law: the engine's state is never read; when a tuple was joined follows from deli
 
 from collections.abc import Mapping, Sequence
 
+from pipelines.checks.admission import BY_STREAM, by_own_clock, columns, in_order, not_rejected
 from pipelines.checks.scope import CheckScope
-from pipelines.project.settings import Settings
+from pipelines.project.settings import Feed, Settings
 
 SIDES = ("left", "right")
 
@@ -23,9 +24,10 @@ def deliveries(scope: CheckScope, settings: Settings) -> str:
     place   counts them from 1, in the order in which the lane joined them
     judged  whether their own feed has evaluated them
     """
+    feeds = [settings.feeds[feed] for feed in scope.sides]
     late = {
-        side: settings.feeds[feed].allowed_lateness
-        for side, feed in zip(SIDES, scope.sides, strict=True)
+        side: feed.idle if feed.lateness_by == BY_STREAM else feed.allowed_lateness
+        for side, feed in zip(SIDES, feeds, strict=True)
     }
     marks = ", ".join(
         f"MAX(CASE WHEN p.side = {number} THEN p.top - {late[side]:d} END) OVER w AS {side}_mark"
@@ -47,24 +49,28 @@ def deliveries(scope: CheckScope, settings: Settings) -> str:
 )"""
 
 
-def tuples(scope: CheckScope, side: int, axes: Sequence[str], condition: str = "TRUE") -> str:
-    """Write as SELECT: the joined tuples of a side, with their place as `release`.
+def tuples(side: int, feed: Feed, condition: str = "TRUE") -> str:
+    """Write as SELECT: the joined tuples of a side, with the place of their release in the lane.
 
-    Values are v0, v1 and so on; `marked` is there. The condition is on the row `t`.
+    Values are v0, v1 and so on; `ts_place` is which of its stream's tuples at one instant it is.
+    `marked` is there. The condition is on the row `t`, and takes a stream whole.
     """
-    feed, mark = scope.sides[side], f"{SIDES[side]}_mark"
-    values = "".join(f", t.{axis} AS v{i}" for i, axis in enumerate(axes))
-    return f"""SELECT t.stream_id, UNIX_MICROS(t.ts) AS us, COALESCE(t.deleted, FALSE) AS gone,
-        t.file, t.line, GREATEST(a.place, r.place) AS release{values}
-    FROM "{feed}" t JOIN marked a ON a.n = t.arrival
-    ASOF JOIN (
-        SELECT m.{mark} AS mark, MIN(m.place) AS place FROM marked m
-        WHERE m.{mark} IS NOT NULL GROUP BY m.{mark}
-    ) r ON UNIX_MICROS(t.ts) <= r.mark
-    WHERE {condition} AND NOT EXISTS (
-        SELECT 1 FROM quarantine q WHERE q.feed = '{feed}' AND q.epoch IS NOT NULL
-            AND q.arrival = t.arrival AND q.file = t.file AND q.line = t.line
-    )"""
+    mark = f"{SIDES[side]}_mark"
+    own = by_own_clock(feed, "a.place", "UNIX_MICROS(t.ts)")
+    return f"""SELECT x.*, ROW_NUMBER() OVER (
+        PARTITION BY x.stream_id, x.us ORDER BY {in_order(feed, "x.place", "x")}
+    ) - 1 AS ts_place FROM (
+        SELECT g.*, GREATEST(g.place, LEAST(r.place, g.own)) AS release FROM (
+            SELECT t.stream_id, UNIX_MICROS(t.ts) AS us, COALESCE(t.deleted, FALSE) AS gone,
+                a.place, {columns(feed)}, {own} AS own
+            FROM "{feed.name}" t JOIN marked a ON a.n = t.arrival
+            WHERE {condition} AND {not_rejected(feed.name)}
+        ) g ASOF LEFT JOIN (
+            SELECT m.{mark} AS mark, MIN(m.place) AS place FROM marked m
+            WHERE m.{mark} IS NOT NULL GROUP BY m.{mark}
+        ) r ON g.us <= r.mark
+        WHERE g.own IS NOT NULL OR r.place IS NOT NULL
+    ) x"""
 
 
 def paired(scope: CheckScope, _: Sequence[str]) -> str:
@@ -122,8 +128,8 @@ WHERE b.lane = {mine} AND {scope.epochs("b.epoch")}"""
 def alternation(scope: CheckScope, _: Sequence[str]) -> str:
     """Compare each change in the scope with the one before of its (query, version, pair).
 
-    Of an epoch, those of a registration come first, then those of its deliveries in order; of a
-    delivery a stream has one tuple at a time.
+    Of an epoch, those of a registration come first, then those of its deliveries in order, and of a
+    delivery they go by (ts, place): all are of tuples of one stream.
     """
     pair = ("query_id", "query_version", "left_stream_id", "right_stream_id")
     by = ", ".join(f"c.{name}" for name in pair)
@@ -140,7 +146,7 @@ def alternation(scope: CheckScope, _: Sequence[str]) -> str:
     SELECT c.*, COALESCE(LAG(c.change) OVER w, -1) AS before
     FROM band_changes c LEFT JOIN unfolded u ON u.n = c.arrival
     WHERE c.lane = '{scope.lane}'{pairs}
-    WINDOW w AS (PARTITION BY {by} ORDER BY c.epoch, COALESCE(u.nth, -1), c.ts)
+    WINDOW w AS (PARTITION BY {by} ORDER BY c.epoch, COALESCE(u.nth, -1), c.ts, c.place)
 )
 SELECT CASE WHEN s.change = s.before THEN s.query_id || ' v' || s.query_version || ', '
         || s.left_stream_id || ' and ' || s.right_stream_id || ': '
@@ -155,12 +161,16 @@ def newest(scope: CheckScope, settings: Settings) -> str:
 
     Streams with tuples that their feed has not evaluated yet are left out.
     """
-    halves = [_newest_of(scope, side, settings.axes[feed]) for side, feed in enumerate(scope.sides)]
-    return f"WITH {deliveries(scope, settings)}\n{' UNION ALL '.join(halves)}"
+    ctes, halves = zip(
+        *(_newest_of(scope, side, settings.feeds[name]) for side, name in enumerate(scope.sides)),
+        strict=True,
+    )
+    return f"WITH {deliveries(scope, settings)}, {', '.join(ctes)}\n{' UNION ALL '.join(halves)}"
 
 
-def _newest_of(scope: CheckScope, side: int, axes: Sequence[str]) -> str:
-    feed = scope.sides[side]
+def _newest_of(scope: CheckScope, side: int, declared: Feed) -> tuple[str, str]:
+    """Write as SQL a side's tuples as a CTE, and what is wrong with its members."""
+    feed, axes = declared.name, declared.axes
     mine = f"s.lane = '{scope.lane}' AND s.feed = '{feed}'"
     among = f"""{{0}}.stream_id NOT IN (
         SELECT u.stream_id FROM "{feed}" u JOIN marked y ON y.n = u.arrival WHERE NOT y.judged
@@ -172,21 +182,29 @@ def _newest_of(scope: CheckScope, side: int, axes: Sequence[str]) -> str:
         SELECT u.stream_id FROM "{feed}" u JOIN marked y ON y.n = u.arrival
         WHERE {scope.epochs("y.epoch")}
     )"""
-    values = "".join(f", ARG_MAX(a.v{i}, a.us) AS v{i}" for i in range(len(axes)))
+    values = "".join(f", LAST(a.v{i} ORDER BY a.ts_place) AS v{i}" for i in range(len(axes)))
+    cte = f"joined_{side} AS ({tuples(side, declared, among.format('t'))})"
     unlike = " OR ".join(f"n.v{i} IS DISTINCT FROM s.{axis}" for i, axis in enumerate(axes))
-    return f"""SELECT CASE
+    half = f"""SELECT CASE
     WHEN s.stream_id IS NULL AND NOT n.gone THEN '{feed}: ' || n.stream_id || ' is no member'
     WHEN n.stream_id IS NULL THEN '{feed}: ' || s.stream_id || ' is a member and has no tuple'
     WHEN s.stream_id IS NOT NULL AND n.gone
         THEN '{feed}: ' || s.stream_id || ' is a member, and its newest tuple took it out'
     WHEN UNIX_MICROS(s.ts) <> n.us THEN '{feed}: ' || s.stream_id || ' stands at ' || s.ts
         || ', its newest tuple is of ' || MAKE_TIMESTAMP(n.us)
+    WHEN s.ts_place <> n.place THEN '{feed}: ' || s.stream_id || ' stands at place ' || s.ts_place
+        || ' of ' || s.ts || ', its newest tuple has place ' || n.place
     WHEN s.stream_id IS NOT NULL AND ({unlike})
         THEN '{feed}: ' || s.stream_id || ' stands at other values than its newest tuple'
     END AS said
 FROM (
-    SELECT a.stream_id, MAX(a.us) AS us, ARG_MAX(a.gone, a.us) AS gone{values}
-    FROM ({tuples(scope, side, axes, among.format("t"))}) a GROUP BY a.stream_id
+    SELECT a.stream_id, a.us, MAX(a.ts_place) AS place,
+        LAST(a.gone ORDER BY a.ts_place) AS gone{values}
+    FROM joined_{side} a JOIN (
+        SELECT x.stream_id, MAX(x.us) AS us FROM joined_{side} x GROUP BY x.stream_id
+    ) h ON h.stream_id = a.stream_id AND h.us = a.us
+    GROUP BY a.stream_id, a.us
 ) n FULL JOIN (
     SELECT s.* FROM set_members s WHERE {mine} AND {among.format("s")}
 ) s ON s.stream_id = n.stream_id"""
+    return cte, half

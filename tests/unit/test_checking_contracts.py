@@ -44,7 +44,7 @@ def test_a_failure_shows_what_was_found(of_spoilt):
     assert samples["quarantine", "reason_fits_its_finder"] == "evaluation: malformed"
     assert samples["transitions", "type_fits_the_answer"] == "unanswered: pass_through"
     assert samples["events", "one_event_each"] == (
-        "query_id q, query_version 1, stream_id a, ts 2026-11-18 00:00:01Z"
+        "query_id q, query_version 1, stream_id a, ts 2026-11-18 00:00:01Z, place 0"
     )
 
 

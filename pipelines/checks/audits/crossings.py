@@ -31,13 +31,12 @@ class Crossing(NamedTuple):
     version: int
     stream: str
     ts: int
+    place: int
 
     def __str__(self) -> str:
         """Describe it."""
-        return (
-            f"{self.type} of {self.query} v{self.version} by {self.stream} at "
-            f"{format_instant(self.ts)}"
-        )
+        at = format_instant(self.ts) + (f", place {self.place}" if self.place else "")
+        return f"{self.type} of {self.query} v{self.version} by {self.stream} at {at}"
 
 
 def crossings(queries: QuerySet, step: SampledStep) -> Iterator[Crossing]:
@@ -54,7 +53,7 @@ def crossings(queries: QuerySet, step: SampledStep) -> Iterator[Crossing]:
     for type_, crossed in (("I", entered), ("O", left)):
         for q in np.flatnonzero(crossed & of_them).tolist():
             version = int(queries.versions[q])
-            yield Crossing(type_, queries.ids[q].as_py(), version, step.stream, step.ts)
+            yield Crossing(type_, queries.ids[q].as_py(), version, step.stream, step.ts, step.place)
 
 
 def _holds(queries: QuerySet, point: Sequence[float]) -> Bools:

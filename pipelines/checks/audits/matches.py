@@ -17,8 +17,8 @@ from fencepost.queries import MATCH, QuerySet
 from fencepost.queries.condition import OPS
 from fencepost.times import format_instant
 from fencepost.tuples import Bools
+from pipelines.checks.admission import accepted
 from pipelines.checks.audits.sample import Audit, SampledStep, any_of, covered, inside
-from pipelines.checks.feed_sql import ACCEPTED
 from pipelines.checks.results import FaultCount
 from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
@@ -36,10 +36,12 @@ class Matched(NamedTuple):
     version: int
     stream: str
     ts: int
+    place: int
 
     def __str__(self) -> str:
         """Describe it."""
-        return f"{self.query} v{self.version} by {self.stream} at {format_instant(self.ts)}"
+        at = format_instant(self.ts) + (f", place {self.place}" if self.place else "")
+        return f"{self.query} v{self.version} by {self.stream} at {at}"
 
 
 def matches(queries: QuerySet, step: SampledStep) -> Iterator[Matched]:
@@ -50,7 +52,7 @@ def matches(queries: QuerySet, step: SampledStep) -> Iterator[Matched]:
     matched = any_of(queries, boxes & ~_failed(queries, step.after))
     for q in np.flatnonzero(matched & covered(queries, step)).tolist():
         version = int(queries.versions[q])
-        yield Matched(queries.ids[q].as_py(), version, step.stream, step.ts)
+        yield Matched(queries.ids[q].as_py(), version, step.stream, step.ts, step.place)
 
 
 def _failed(queries: QuerySet, point: Sequence[float]) -> Bools:
@@ -76,15 +78,20 @@ def run(session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckSc
 
 
 def of_accepted(scope: CheckScope, _: Sequence[str]) -> str:
-    """Compare each match with the accepted tuples; a row for each, as in `feed_sql`."""
+    """Compare each match with the accepted tuples; a row for each, as in `feed_sql`.
+
+    Of n tuples at one instant the places are 0 to n - 1.
+    """
     among = f"""t.stream_id IN (
         SELECT i.stream_id FROM matches i
         WHERE i.feed = '{scope.feed}' AND {scope.epochs("i.epoch")}
     )"""
-    accepted = ACCEPTED.format(feed=scope.feed, condition=among)
-    return f"""WITH {accepted}
-SELECT CASE WHEN a.stream_id IS NULL THEN m.query_id || ' v' || m.query_version || ', '
-        || m.stream_id || ': no tuple of ' || m.ts || ' was taken'
+    return f"""WITH {accepted(scope, among)}, instants AS (
+    SELECT a.stream_id, a.ts, COUNT(*) AS tuples FROM accepted a GROUP BY a.stream_id, a.ts
+)
+SELECT CASE WHEN a.stream_id IS NULL OR m.place >= a.tuples
+    THEN m.query_id || ' v' || m.query_version || ', ' || m.stream_id || ': no tuple of ' || m.ts
+        || CASE WHEN m.place > 0 THEN ', place ' || m.place ELSE '' END || ' was taken'
     END AS said
-FROM matches m LEFT JOIN accepted a ON a.stream_id = m.stream_id AND a.ts = m.ts
+FROM matches m LEFT JOIN instants a ON a.stream_id = m.stream_id AND a.ts = m.ts
 WHERE m.feed = '{scope.feed}' AND {scope.epochs("m.epoch")}"""

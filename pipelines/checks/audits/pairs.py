@@ -26,6 +26,7 @@ from pipelines.checks.results import SAMPLES, FaultCount
 from pipelines.checks.scope import CheckScope
 from pipelines.ingest import delta_source
 from pipelines.project.settings import Settings
+from schemas.tuples import SEQUENCE
 
 if TYPE_CHECKING:
     import duckdb
@@ -51,17 +52,24 @@ class JoinDelivery(NamedTuple):
     mark: int | None
 
 
+JoinedTuple = tuple[str, int, int, tuple[float, ...]]
+"""Its stream, time, place and values."""
+
+
 class Paired(NamedTuple):
-    """A pair, expected or actual: of each tuple the stream, the time in µs and the values."""
+    """A pair, expected or actual: of each tuple the stream, the time in µs, place and values."""
 
     query: str
     version: int
-    left: tuple[str, int, tuple[float, ...]]
-    right: tuple[str, int, tuple[float, ...]]
+    left: JoinedTuple
+    right: JoinedTuple
 
     def __str__(self) -> str:
         """Describe it."""
-        left, right = (f"{who} at {format_instant(ts)}" for who, ts, _ in (self.left, self.right))
+        left, right = (
+            f"{who} at {format_instant(ts)}" + (f", place {place}" if place else "")
+            for who, ts, place, _ in (self.left, self.right)
+        )
         return f"{self.query} v{self.version}: {left} and {right}"
 
 
@@ -71,13 +79,15 @@ class StretchSide:
 
     names: list[str]
     us: Int64s
+    place: Int64s
     release: Int64s
     registry: Int64s
     values: "Doubles"  # [axis, tuple]
 
-    def at(self, k: int) -> tuple[str, int, tuple[float, ...]]:
+    def at(self, k: int) -> JoinedTuple:
         """Give one of them."""
-        return self.names[k], int(self.us[k]), tuple(self.values[:, k].tolist())
+        values = tuple(self.values[:, k].tolist())
+        return self.names[k], int(self.us[k]), int(self.place[k]), values
 
 
 @dataclass(frozen=True, eq=False)
@@ -179,18 +189,20 @@ def _side(
     feed = settings.feeds[scope.sides[side]]
     marked = "marked AS (SELECT * FROM lane_deliveries)"
     content = ", ".join([*(f"x.v{i}" for i in range(len(feed.axes))), "x.gone", "x.stream_id"])
-    in_turn = content if feed.form == delta_source.FORM else "x.file, x.line"
-    tie = "x.stream_id" if feed.allowed_lateness else in_turn
+    rows = content if feed.form == delta_source.FORM else "x.file, x.line"
+    in_turn = f"x.{SEQUENCE} NULLS FIRST, {rows}" if feed.sequence_column is not None else rows
+    tie = "x.stream_id, x.ts_place" if feed.allowed_lateness else in_turn
     session.execute(f"""CREATE OR REPLACE TEMP TABLE stretch_{side} AS WITH {marked}
 SELECT x.*, ROW_NUMBER() OVER (ORDER BY x.release, x.us, {tie}) - 1 AS nth,
     d.registry_version AS registry
-FROM ({tuples(scope, side, feed.axes)}) x JOIN lane_deliveries d ON d.place = x.release
+FROM ({tuples(side, feed)}) x JOIN lane_deliveries d ON d.place = x.release
 WHERE x.release BETWEEN {places[0]:d} AND {places[1]:d}""")
     rows = session.execute(f"SELECT s.* FROM stretch_{side} s ORDER BY s.nth").to_arrow_table()
     values = [rows[f"v{i}"].to_numpy() for i in range(len(feed.axes))]
     return StretchSide(
         rows["stream_id"].to_pylist(),
         rows["us"].to_numpy(),
+        rows["ts_place"].to_numpy(),
         rows["release"].to_numpy(),
         rows["registry"].to_numpy(),
         np.stack(values),
@@ -272,7 +284,8 @@ def _found(
     """
     numbers = [", ".join(str(k) for side, k in mine if side == s) or "-1" for s in (0, 1)]
     each = (
-        f"SELECT {side} AS side, s.stream_id, s.us FROM stretch_{side} s WHERE s.nth IN ({some})"
+        f"SELECT {side} AS side, s.stream_id, s.us, s.ts_place AS place FROM stretch_{side} s "
+        f"WHERE s.nth IN ({some})"
         for side, some in enumerate(numbers)
     )
     session.execute(f"CREATE OR REPLACE TEMP TABLE audited AS {' UNION ALL '.join(each)}")
@@ -283,18 +296,22 @@ def _found(
     ]
     d = len(settings.axes[scope.sides[0]])
     rows = session.execute(f"""SELECT p.query_id, p.query_version, m.side,
-    p.left_stream_id, UNIX_MICROS(p.left_ts), p.right_stream_id, UNIX_MICROS(p.right_ts),
+    p.left_stream_id, UNIX_MICROS(p.left_ts), p.left_place,
+    p.right_stream_id, UNIX_MICROS(p.right_ts), p.right_place,
     {", ".join(columns)}
 FROM pairs p JOIN audited_joins q ON q.id = p.query_id AND q.version = p.query_version
 JOIN lane_deliveries d ON d.n = p.arrival
 JOIN audited m ON m.side = d.side AND m.us = UNIX_MICROS(p.ts) AND m.stream_id =
     CASE WHEN d.side = 0 THEN p.left_stream_id ELSE p.right_stream_id END
+    AND m.place = CASE WHEN d.side = 0 THEN p.left_place ELSE p.right_place END
 WHERE p.lane = '{scope.lane}'""").fetchall()
-    known = [set(zip(side.names, side.us.tolist(), strict=True)) for side in stretch.sides]
+    known = [
+        set(zip(side.names, side.us.tolist(), side.place.tolist(), strict=True))
+        for side in stretch.sides
+    ]
     found = set()
-    for query, version, side, left, left_us, right, right_us, *values in rows:
-        earlier = (right, right_us) if side == 0 else (left, left_us)
-        if stretch.whole or earlier in known[1 - side]:
-            one, other = tuple(values[:d]), tuple(values[d:])
-            found.add(Paired(query, version, (left, left_us, one), (right, right_us, other)))
+    for query, version, side, *both in rows:
+        left, right, values = tuple(both[:3]), tuple(both[3:6]), tuple(both[6:])
+        if stretch.whole or (right if side == 0 else left) in known[1 - side]:
+            found.add(Paired(query, version, (*left, values[:d]), (*right, values[d:])))
     return found

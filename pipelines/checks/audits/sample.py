@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from fencepost.queries import QuerySet
 from fencepost.tuples import Bools
-from pipelines.checks.feed_sql import ACCEPTED
+from pipelines.checks.admission import accepted, placed
 from pipelines.checks.results import SAMPLES, FaultCount
 from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
@@ -42,6 +42,7 @@ class SampledStep(NamedTuple):
 
     stream: str
     ts: int
+    place: int
     after: tuple[float, ...]
     before: tuple[float, ...] | None
 
@@ -51,7 +52,7 @@ class Audit(Generic[T]):
     """What queries of a kind yield, compared with the rows of a table.
 
     table     its name in the lake
-    columns   of that table: the first fields of a row; stream and time in µs follow
+    columns   of that table: the first fields of a row; stream, time in µs and place follow
     row       makes one of these fields
     expected  what a step yields, by looking at every query
     """
@@ -70,23 +71,26 @@ class Audit(Generic[T]):
         for queries, steps in sampled(session, settings, scope, self.kind):
             looking = steps if len(queries) else ()
             expected = {each for step in looking for each in self.expected(queries, step)}
-            found = self._found(session, scope, {(step.stream, step.ts) for step in steps})
+            found = self._found(session, scope, {step[:3] for step in steps})
             looked += len(steps)
             faults += [f"missing: {each}" for each in sorted(expected - found)]
             faults += [f"not a {self.kind}: {each}" for each in sorted(found - expected)]
         return FaultCount(looked, len(faults), faults[:SAMPLES])
 
     def _found(
-        self, session: "duckdb.DuckDBPyConnection", scope: CheckScope, steps: set[tuple[str, int]]
+        self,
+        session: "duckdb.DuckDBPyConnection",
+        scope: CheckScope,
+        steps: set[tuple[str, int, int]],
     ) -> set[T]:
         """Read the rows of steps."""
         columns = ", ".join(f"e.{column}" for column in self.columns)
         rows: list[tuple[Any, ...]] = session.execute(
-            f"SELECT {columns}, e.stream_id, UNIX_MICROS(e.ts) FROM {self.table} e "
-            "JOIN audited m ON m.stream_id = e.stream_id AND m.ts = e.ts "
+            f"SELECT {columns}, e.stream_id, UNIX_MICROS(e.ts), e.place FROM {self.table} e "
+            "JOIN audited m ON m.stream_id = e.stream_id AND m.ts = e.ts AND m.place = e.place "
             f"WHERE e.feed = '{scope.feed}'"
         ).fetchall()
-        return {self.row(*each) for each in rows if each[-2:] in steps}
+        return {self.row(*each) for each in rows if each[-3:] in steps}
 
 
 def sampled(
@@ -94,7 +98,7 @@ def sampled(
 ) -> Iterator[tuple[QuerySet, list[SampledStep]]]:
     """Give the steps of the sample with the queries of a kind that were active then.
 
-    They are also in the session's table `audited`, by stream and ts.
+    They are also in the session's table `audited`, by stream, ts and place.
     """
     axes = settings.axes[scope.feed]
     session.execute(f"CREATE OR REPLACE TEMP TABLE audited AS {_steps(scope, axes)}")
@@ -139,17 +143,17 @@ def _steps(scope: CheckScope, axes: Sequence[str]) -> str:
         WHERE t.arrival IN (SELECT k.n FROM ({arrived}) k WHERE {scope.epochs("k.epoch")})
         ORDER BY HASH(t.stream_id) LIMIT {STREAMS:d}"""
     among = f"t.stream_id IN (SELECT x.stream_id FROM ({streams}) x)"
-    accepted = ACCEPTED.format(feed=scope.feed, condition=among)
-    after = ", ".join(f"a.{axis} AS v{i}" for i, axis in enumerate(axes))
-    before = ", ".join(f"LAG(a.{axis}) OVER w AS p{i}" for i, axis in enumerate(axes))
-    return f"""WITH {accepted}, moved AS (
-    SELECT a.stream_id, a.ts, UNIX_MICROS(a.ts) AS us, a.arrival, {after},
-        LAG(a.ts) OVER w IS NULL AS is_first, {before}
-    FROM accepted a WINDOW w AS (PARTITION BY a.stream_id ORDER BY a.ts)
+    values = ", ".join(f"a.v{i}" for i in range(len(axes)))
+    tuples = placed(scope, f"a.stream_id, a.ts, a.epoch, a.own, {values}")
+    before = ", ".join(f"LAG(a.v{i}) OVER w AS p{i}" for i in range(len(axes)))
+    return f"""WITH {accepted(scope, among)}, placed AS (
+    {tuples}
+), moved AS (
+    SELECT a.*, UNIX_MICROS(a.ts) AS us, LAG(a.ts) OVER w IS NULL AS is_first, {before}
+    FROM placed a WINDOW w AS (PARTITION BY a.stream_id ORDER BY a.ts, a.place)
 )
-SELECT m.*, k.epoch FROM moved m JOIN ({arrived}) k ON k.n = m.arrival
-WHERE {scope.epochs("k.epoch")}
-ORDER BY HASH(m.stream_id, m.us) LIMIT {STEPS:d}"""
+SELECT m.* FROM moved m WHERE {scope.epochs("m.epoch")}
+ORDER BY HASH(m.stream_id, m.us, m.place) LIMIT {STEPS:d}"""
 
 
 def _by_registry(
@@ -163,18 +167,19 @@ def _by_registry(
     after = ", ".join(f"m.v{i}" for i in range(axes))
     before = ", ".join(f"m.p{i}" for i in range(axes))
     rows = session.execute(
-        f"SELECT m.stream_id, m.us, m.epoch, m.is_first, {after}, {before} FROM audited m "
-        "ORDER BY HASH(m.stream_id, m.us)"
+        f"SELECT m.stream_id, m.us, m.place, m.epoch, m.own, m.is_first, {after}, {before} "
+        "FROM audited m ORDER BY HASH(m.stream_id, m.us, m.place)"
     ).fetchall()
     steps: dict[int, list[SampledStep]] = {}
-    for stream, ts, arrived, is_first, *values in rows:
+    for stream, ts, place, arrived, own, is_first, *values in rows:
         point_before = None if is_first else tuple(values[axes:])
         registry = next(
             registry
             for epoch, watermark, registry in epochs
-            if epoch >= arrived and watermark is not None and watermark >= ts
+            if epoch >= arrived
+            and ((watermark is not None and watermark >= ts) or (own is not None and own <= epoch))
         )
-        step = SampledStep(stream, ts, tuple(values[:axes]), point_before)
+        step = SampledStep(stream, ts, place, tuple(values[:axes]), point_before)
         steps.setdefault(registry, []).append(step)
     return steps
 

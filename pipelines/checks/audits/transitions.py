@@ -9,7 +9,9 @@ delivery was past e's time; else e times out, if a watermark passed it while the
 
 from collections.abc import Sequence
 
+from pipelines.checks.admission import BY_STREAM, not_rejected
 from pipelines.checks.scope import CheckScope
+from pipelines.project.settings import Feed
 
 PAIRS = 2_000
 """Pairs of query and stream that are audited: those whose hashes are the smallest."""
@@ -21,6 +23,8 @@ def followed(scope: CheckScope, _: Sequence[str]) -> str:
     Versions that were active, inactive and active again along the epochs are left out.
     """
     mine = f"'{scope.feed}'"
+    feed = scope.lane.settings.feeds[scope.feed]
+    before, last = (_watermark(feed, alias) for alias in "bl")
     return f"""WITH unfolded AS (
     SELECT d.epoch, d.registry_version, UNNEST(d.arrivals) AS n,
         UNNEST(d.watermarks) AS watermark, UNNEST(RANGE(LEN(d.arrivals))) AS place
@@ -47,20 +51,23 @@ def followed(scope: CheckScope, _: Sequence[str]) -> str:
     JOIN stood s ON s.id = c.query_id AND s.version = c.query_version
 ), crossed AS (
     SELECT p.*, e.type, e.ts, UNIX_MICROS(e.ts) + p.within AS due, d.at,
-        LEAD(e.ts) OVER w AS next_ts, LEAD(d.at) OVER w AS next_at
+        e.place, LEAD(e.ts) OVER w AS next_ts, LEAD(e.place) OVER w AS next_place,
+        LEAD(d.at) OVER w AS next_at
     FROM pairs p
     JOIN events e ON e.feed = {mine} AND e.query_id = p.query_id
         AND e.query_version = p.query_version AND e.stream_id = p.stream_id
     JOIN deliveries d ON d.n = e.arrival
-    WINDOW w AS (PARTITION BY p.query_id, p.query_version, p.stream_id ORDER BY e.ts)
-), weighed AS (
+    WINDOW w AS (
+        PARTITION BY p.query_id, p.query_version, p.stream_id ORDER BY e.ts, e.place
+    )
+){_clocks(feed)}, weighed AS (
     SELECT c.*, COALESCE(UNIX_MICROS(c.valid_to) <= c.due, FALSE) AS is_dropped,
-        COALESCE(c.next_at > c.at AND UNIX_MICROS(b.watermark) > c.due, FALSE) AS was_overdue,
-        COALESCE(UNIX_MICROS(l.watermark) > c.due, FALSE) AS is_overdue,
+        COALESCE(c.next_at > c.at AND {before} > c.due, FALSE) AS was_overdue,
+        COALESCE({last} > c.due, FALSE) AS is_overdue,
         UNIX_MICROS(c.next_ts) <= c.due AS in_time
     FROM crossed c
     LEFT JOIN deliveries b ON b.at = c.next_at - 1
-    JOIN deliveries l ON l.at = c.last_at
+    JOIN deliveries l ON l.at = c.last_at{_joined(feed)}
 ), expected AS (
     SELECT w.*, CASE WHEN w.next_ts IS NOT NULL AND NOT w.was_overdue AND w.in_time
             THEN CASE WHEN w.type = 'I' THEN 'pass_through' ELSE 'short_absence' END
@@ -69,21 +76,63 @@ def followed(scope: CheckScope, _: Sequence[str]) -> str:
             THEN CASE WHEN w.type = 'I' THEN 'stay' ELSE 'departure' END END AS became
     FROM weighed w
 ), timed AS (
-    SELECT x.query_id, x.query_version, x.stream_id, x.ts AS from_ts, x.became,
+    SELECT x.query_id, x.query_version, x.stream_id, x.ts AS from_ts, x.place, x.became,
         CASE WHEN x.became IN ('pass_through', 'short_absence') THEN UNIX_MICROS(x.next_ts)
-            WHEN x.became IS NOT NULL THEN x.due END AS settled
+            WHEN x.became IS NOT NULL THEN x.due END AS settled,
+        CASE WHEN x.became IN ('pass_through', 'short_absence') THEN x.next_place END AS to_place
     FROM expected x
 ), found AS (
-    SELECT p.query_id, p.query_version, p.stream_id, t.from_ts, t.type, UNIX_MICROS(t.ts) AS settled
+    SELECT p.query_id, p.query_version, p.stream_id, t.from_ts, t.from_place AS place, t.type,
+        UNIX_MICROS(t.ts) AS settled, t.to_place
     FROM pairs p JOIN transitions t ON t.feed = {mine} AND t.query_id = p.query_id
         AND t.query_version = p.query_version AND t.stream_id = p.stream_id
 )
 SELECT CASE WHEN x.became IS DISTINCT FROM f.type OR x.settled IS DISTINCT FROM f.settled
+        OR x.to_place IS DISTINCT FROM f.to_place
     THEN COALESCE(x.query_id, f.query_id) || ' v' || COALESCE(x.query_version, f.query_version)
         || ', ' || COALESCE(x.stream_id, f.stream_id) || ': the crossing at '
-        || COALESCE(x.from_ts, f.from_ts) || ' became ' || COALESCE(f.type, 'nothing')
-        || CASE WHEN x.became = f.type THEN ' at another time' ELSE ', expected '
+        || COALESCE(x.from_ts, f.from_ts)
+        || CASE WHEN COALESCE(x.place, f.place) > 0
+            THEN ', place ' || COALESCE(x.place, f.place) ELSE '' END
+        || ' became ' || COALESCE(f.type, 'nothing')
+        || CASE WHEN x.became = f.type AND x.settled = f.settled THEN ' by another tuple'
+            WHEN x.became = f.type THEN ' at another time' ELSE ', expected '
             || COALESCE(x.became, 'nothing') END
     END AS said
 FROM timed x FULL JOIN found f ON f.query_id = x.query_id AND f.query_version = x.query_version
-    AND f.stream_id = x.stream_id AND f.from_ts = x.from_ts"""
+    AND f.stream_id = x.stream_id AND f.from_ts = x.from_ts
+    AND f.place = x.place"""
+
+
+def _clocks(feed: Feed) -> str:
+    """Write as a CTE the newest good tuple of each stream after each delivery that brought one.
+
+    Nothing where the feed has one clock for all.
+    """
+    if feed.lateness_by != BY_STREAM:
+        return ""
+    return f""", clocks AS (
+    SELECT t.stream_id, d.at, MAX(MAX(UNIX_MICROS(t.ts))) OVER (
+        PARTITION BY t.stream_id ORDER BY d.at
+    ) AS top
+    FROM "{feed.name}" t JOIN deliveries d ON d.n = t.arrival
+    WHERE t.stream_id IN (SELECT p.stream_id FROM pairs p) AND {not_rejected(feed.name)}
+    GROUP BY t.stream_id, d.at
+)"""
+
+
+def _joined(feed: Feed) -> str:
+    """Write as SQL the joins that find a stream's clock after the deliveries `b` and `l`."""
+    if feed.lateness_by != BY_STREAM:
+        return ""
+    return """
+    ASOF LEFT JOIN clocks of_b ON of_b.stream_id = c.stream_id AND c.next_at - 1 >= of_b.at
+    ASOF LEFT JOIN clocks of_l ON of_l.stream_id = c.stream_id AND c.last_at >= of_l.at"""
+
+
+def _watermark(feed: Feed, delivery: str) -> str:
+    """Write as SQL the watermark of a stream after a delivery: the feed's, or its own."""
+    mark = f"UNIX_MICROS({delivery}.watermark)"
+    if feed.lateness_by != BY_STREAM:
+        return mark
+    return f"GREATEST({mark}, of_{delivery}.top - {feed.allowed_lateness:d})"

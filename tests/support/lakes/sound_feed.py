@@ -116,7 +116,14 @@ BREAKS: dict[str, Rows] = {
         {"prev_ts": at(200)},
         {"price": None},
     ),
-    "transitions": (*IDS, {"type": "pass_through"}, {"day": at(90_000)}, {"from_ts": at(200)}),
+    "transitions": (
+        *IDS,
+        {"type": "pass_through"},
+        {"day": at(90_000)},
+        {"from_ts": at(200)},
+        dict.fromkeys(("ts", "from_ts", "to_ts", "day"), at(120))
+        | {"type": "pass_through", "from_place": 1, "to_place": 1},
+    ),
     "matches": (*IDS, {"day": at(90_000)}, {"ts": YEAR_2300, "day": YEAR_2300}),
     "pending": (*IDS, {"type": "X"}, {"ts": YEAR_2300}),
 }
