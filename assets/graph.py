@@ -149,7 +149,7 @@ def _spec(
 
 
 def columns_of(settings: Settings, lane: Lane, table: str) -> tuple[Column, ...]:
-    """Give a table's columns as a lane has them: without the axes of feeds that are not its own."""
+    """Give a table's columns as a lane has them: without axes and payload of other feeds."""
     declared = settings.tables[table].columns
     own = [{column.name for column in settings.tables[feed.name].columns} for feed in lane.feeds]
     if table in ("live_windows", "set_members"):
@@ -248,6 +248,11 @@ ORIGINS = {
     ("events", "entered_ts"): "ts",
     ("events", "left_ts"): "ts",
     ("events", "since"): "ts",
+    ("events", "from_place"): "place",
+    ("events", "to_place"): "place",
+    ("events", "entered_place"): "place",
+    ("events", "left_place"): "place",
+    ("events", "since_place"): "place",
     ("queries", "query_id"): "id",
     ("queries", "query_version"): "version",
 }

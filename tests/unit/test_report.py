@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import InputError
-from pipelines.project.settings import Settings
+from pipelines.project.settings import Feed, Settings
 from pipelines.serve.report import default_path
 from pipelines.serve.report.moves import plane_of
 from pipelines.serve.report.page import SCRIPTS, as_block, named, page, part
@@ -121,9 +121,13 @@ def test_numbers_are_short_and_an_open_end_is_null():
 
 
 def test_a_feed_with_places_is_a_map():
-    assert plane_of(("speed", "y", "x")) == ("x", "y")
-    assert plane_of(("latitude", "longitude")) == ("longitude", "latitude")
-    assert plane_of(("price", "x")) is None
+    def plane(*axes: str, position: tuple[str, ...] = ()) -> tuple[str, str] | None:
+        return plane_of(Feed("f", axes, Path(), position=position))
+
+    assert plane("speed", "y", "x") == ("x", "y")
+    assert plane("latitude", "longitude") == ("longitude", "latitude")
+    assert plane("price", "x") is None
+    assert plane("north", "x", "y", "east", position=("east", "north")) == ("east", "north")
 
 
 @given(st.text())

@@ -111,7 +111,7 @@ def _feed(
     axes = feed.axes
     tallies.count_events(session, scope)
     entered, left = tallies.crossings(session)
-    is_map = moves.plane_of(axes) is not None
+    is_map = moves.plane_of(feed) is not None
     seen = look(session, scope, moves.MARKS if is_map else lines.MARKS, wanted)
     section: dict[str, Any] = {
         "name": feed.name,
@@ -136,8 +136,8 @@ def _feed(
         "by_stream": tallies.top(session, "stream_id"),
     }
     if is_map:
-        return section | {"map": moves.on_map(session, scope, axes, seen)}
-    return section | {"chart": lines.as_charts(session, scope, axes, seen)}
+        return section | {"map": moves.on_map(session, scope, feed, seen)}
+    return section | {"chart": lines.as_charts(session, scope, feed, seen)}
 
 
 def name_of(settings: Settings) -> str:

@@ -13,7 +13,9 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from pipelines.project.settings import Feed
 from pipelines.serve.report import regions
+from pipelines.serve.report.payload import coded, said
 from pipelines.serve.report.scope import ReportScope
 from pipelines.serve.report.streams import Seen
 from pipelines.serve.report.thin import Scale, columns, differences, short
@@ -42,13 +44,12 @@ QUIET = 10
 Session = duckdb.DuckDBPyConnection
 
 
-def as_charts(
-    session: Session, scope: ReportScope, axes: Sequence[str], seen: Seen
-) -> dict[str, Any]:
+def as_charts(session: Session, scope: ReportScope, feed: Feed, seen: Seen) -> dict[str, Any]:
     """Gather what the charts show."""
+    axes = feed.axes
     rules = _Rules(session, scope.feed, len(axes))
     shown = axes[:AXES]
-    marks, of_marks = _marks(session, scope, shown, seen, rules)
+    marks, of_marks = _marks(session, scope, feed, seen, rules)
     lines = _lines(session, shown, seen)
     streams = [
         {"id": id_, "n": many, "lines": lines[nth], "rules": rules.of[nth], "marks": marks[nth]}
@@ -89,30 +90,34 @@ def _lines(session: Session, axes: Sequence[str], seen: Seen) -> list[list[dict[
 
 
 def _line(got: dict[str, Any], mine: slice, k: int, seen: Seen) -> dict[str, Any]:
-    """Give a line: its lows and highs, by time."""
+    """Give a line: its lows and highs, by time; of one instant there may be both."""
     at = np.concatenate((got[f"low_at{k}"][mine], got[f"high_at{k}"][mine]))
     values = np.concatenate((got[f"low{k}"][mine], got[f"high{k}"][mine]))
-    at, first = np.unique(at, return_index=True)
+    order = np.lexsort((values, at))
+    at, values = at[order], values[order]
+    fresh = (np.diff(at, prepend=at[:1] - 1) != 0) | (np.diff(values, prepend=0.0) != 0)
+    at, values = at[fresh], values[fresh]
     span = Scale.of(values, LEVELS)
     return {
         "low": span.low,
         "high": span.high,
         "t": differences(seen.parts(at)),
-        "v": differences(span.placed(values[first])),
+        "v": differences(span.placed(values)),
     }
 
 
 def _marks(
-    session: Session, scope: ReportScope, axes: Sequence[str], seen: Seen, rules: "_Rules"
+    session: Session, scope: ReportScope, feed: Feed, seen: Seen, rules: "_Rules"
 ) -> tuple[list[dict[str, Any]], int]:
     """Give the crossings of each chosen stream, and how many there are in all."""
+    axes = feed.axes[:AXES]
     values = ", ".join(f"t.{axis} AS v{k}" for k, axis in enumerate(axes))
     got = columns(
         session.execute(
             f"""SELECT c.nth, epoch_us(t.ts) AS us, t.type, t.query_id AS id,
-                t.query_version AS version, {values}
+                t.query_version AS version, {said(feed)} AS said, {values}
             FROM events t JOIN __streams c ON c.stream_id = t.stream_id
-            WHERE {scope.found} ORDER BY 1, 2, 4"""
+            WHERE {scope.found} ORDER BY 1, 2, t.place, 4"""
         ).to_arrow_table()
     )
     every = seen.every(len(got["us"]))
@@ -127,6 +132,7 @@ def _marks(
                 "type": "".join(got["type"][mine]),
                 "rule": [rules.place(*pair) for pair in pairs],
                 "v": [[short(v) for v in got[f"v{k}"][mine].tolist()] for k in range(len(axes))],
+                **coded(got["said"][mine]),
             }
         )
     return marks, len(got["us"])

@@ -14,7 +14,9 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from pipelines.project.settings import Feed
 from pipelines.serve.report import regions
+from pipelines.serve.report.payload import coded, said
 from pipelines.serve.report.scope import ReportScope
 from pipelines.serve.report.streams import Seen
 from pipelines.serve.report.thin import (
@@ -41,14 +43,18 @@ GEOGRAPHIC = 1
 Session = duckdb.DuckDBPyConnection
 
 
-def plane_of(axes: Sequence[str]) -> tuple[str, str] | None:
-    """Give the two axes that are coordinates; None if there are none."""
-    return next((plane for plane in PLANES if set(plane) <= set(axes)), None)
+def plane_of(feed: Feed) -> tuple[str, str] | None:
+    """Give the two axes that are coordinates, declared or known by name; None if there are none."""
+    if feed.position:
+        east, north = feed.position
+        return east, north
+    return next((plane for plane in PLANES if set(plane) <= set(feed.axes)), None)
 
 
-def on_map(session: Session, scope: ReportScope, axes: Sequence[str], seen: Seen) -> dict[str, Any]:
-    """Gather what a map shows."""
-    plane = plane_of(axes) or (axes[0], axes[1])
+def on_map(session: Session, scope: ReportScope, feed: Feed, seen: Seen) -> dict[str, Any]:
+    """Gather what a map shows; a declared position is in degrees, drawn as they lie on earth."""
+    axes = feed.axes
+    plane = plane_of(feed) or (axes[0], axes[1])
     of_rules = regions.choose(session, scope.feed)
     shown = regions.chosen(session, axes)
     x, y = (2 * axes.index(axis) for axis in plane)
@@ -56,12 +62,12 @@ def on_map(session: Session, scope: ReportScope, axes: Sequence[str], seen: Seen
         rule["held"] = inside
         rule["also"] = _elsewhere(rule["boxes"], axes, plane)
         rule["boxes"] = [[box[x], box[y], box[x + 1], box[y + 1]] for box in rule["boxes"]]
-    crossed = _crossed(session, scope, plane)
+    crossed = _crossed(session, scope, feed, plane)
     points = _points(session, plane, seen)
     spans = _side(points["x"], crossed["x"]), _side(points["y"], crossed["y"])
     return {
         "axes": plane,
-        "geographic": PLANES.index(plane) >= GEOGRAPHIC,
+        "geographic": bool(feed.position) or PLANES.index(plane) >= GEOGRAPHIC,
         "begin": seen.first,
         "end": seen.last,
         "steps": STEPS,
@@ -92,25 +98,28 @@ def _points(session: Session, plane: tuple[str, str], seen: Seen) -> dict[str, A
     width = (seen.last - seen.first) // POINTS + 1
     return columns(
         session.execute(
-            f"""SELECT c.nth, (epoch_us(t.ts) - {seen.first}) // {width} AS part,
-                MIN(epoch_us(t.ts)) AS us, ARG_MIN(t.{plane[0]}, t.ts) AS x,
-                ARG_MIN(t.{plane[1]}, t.ts) AS y
-            FROM __tuples t JOIN __streams c ON c.stream_id = t.stream_id
-            GROUP BY 1, 2 ORDER BY 1, 2"""
+            f"""SELECT g.nth, g.part, g.us, g.here.x AS x, g.here.y AS y FROM (
+                SELECT c.nth, (epoch_us(t.ts) - {seen.first}) // {width} AS part,
+                    MIN(epoch_us(t.ts)) AS us,
+                    ARG_MIN({{x: t.{plane[0]}, y: t.{plane[1]}}}, t.ts) AS here
+                FROM __tuples t JOIN __streams c ON c.stream_id = t.stream_id GROUP BY 1, 2
+            ) g ORDER BY 1, 2"""
         ).to_arrow_table()
     )
 
 
-def _crossed(session: Session, scope: ReportScope, plane: tuple[str, str]) -> dict[str, Any]:
-    """Give the crossings of the chosen streams, by time."""
+def _crossed(
+    session: Session, scope: ReportScope, feed: Feed, plane: tuple[str, str]
+) -> dict[str, Any]:
+    """Give the crossings of the chosen streams, by time and place."""
     return columns(
         session.execute(
             f"""SELECT epoch_us(t.ts) AS us, t.type, c.nth AS stream, r.nth AS rule,
                 CASE WHEN r.nth IS NULL THEN t.query_id END AS other,
-                t.{plane[0]} AS x, t.{plane[1]} AS y
+                t.{plane[0]} AS x, t.{plane[1]} AS y, {said(feed)} AS said
             FROM events t JOIN __streams c ON c.stream_id = t.stream_id
             LEFT JOIN __rules r ON r.id = t.query_id AND r.version = t.query_version
-            WHERE {scope.found} ORDER BY 1, t.query_id, 3"""
+            WHERE {scope.found} ORDER BY 1, 3, t.place, t.query_id"""
         ).to_arrow_table()
     )
 
@@ -154,6 +163,7 @@ def _marks(crossed: dict[str, Any], spans: tuple[Scale, Scale], seen: Seen) -> d
             "rule": [int(nth) if name is None else place[name] for name, nth in rules],
             "x": spans[0].placed(crossed["x"][::every]).tolist(),
             "y": spans[1].placed(crossed["y"][::every]).tolist(),
+            **coded(crossed["said"][::every]),
         },
     }
 

@@ -208,6 +208,6 @@ class Charts {
   crossing(i) {
     const marks = this.marks, rule = this.chart.rules[marks.rule[i]], entered = marks.type[i] === "I";
     const values = marks.v.map((row, k) => `${this.axes[k]} ${withUnit(plainValue(row[i]), this.units[this.axes[k]])}`);
-    return [`${entered ? "▲ In" : "▽ Out"}: ${rule.id}`, `${this.stream.id} ${entered ? "entered" : "left"} at ${moment(this.chart.begin + marks.t[i] * 1000)}`, values.join(" · "), ...about(rule)];
+    return [`${entered ? "▲ In" : "▽ Out"}: ${rule.id}`, `${this.stream.id} ${entered ? "entered" : "left"} at ${moment(this.chart.begin + marks.t[i] * 1000)}`, values.join(" · "), ...payload(marks, i), ...about(rule)];
   }
 }

@@ -358,7 +358,7 @@ class TownMap {
     const rule = marks.rule[best];
     const id = rule < 0 ? this.map.others[-1 - rule] : this.map.rules[rule].id;
     const entered = marks.type[best] === "I";
-    return [`${entered ? "▲ In" : "▽ Out"}: ${id}`, `${this.tracks[marks.stream[best]].id} ${entered ? "entered" : "left"} at ${moment(this.map.begin + marks.t[best] * 1000)}`];
+    return [`${entered ? "▲ In" : "▽ Out"}: ${id}`, `${this.tracks[marks.stream[best]].id} ${entered ? "entered" : "left"} at ${moment(this.map.begin + marks.t[best] * 1000)}`, ...payload(marks, best)];
   }
 
   streamAt(x, y) {

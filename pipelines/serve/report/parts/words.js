@@ -64,6 +64,9 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
+// The payload of a crossing, if its feed has one, as lines of a tooltip.
+function payload(marks, i) { return marks.said && marks.payload[marks.said[i]] ? [marks.payload[marks.said[i]]] : []; }
+
 // From differences back to values.
 function summed(differences) {
   const values = new Float64Array(differences.length);
