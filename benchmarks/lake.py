@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import lake_epoch, lake_ingest, lake_memory, lake_micro
+from benchmarks import lake_csv, lake_epoch, lake_ingest, lake_memory, lake_micro
 from benchmarks.lake_made import Bench
 from benchmarks.pages import PAGES
 from benchmarks.report import Line, show
@@ -21,6 +21,7 @@ from benchmarks.report import Line, show
 SECTIONS = {
     "memory": ("Memory", lake_memory.memory),
     "ingest": ("Ingest", lake_ingest.ingest),
+    "csv": ("CSV", lake_csv.csv),
     "epoch": ("An epoch of ticks, from the table to every table committed", lake_epoch.epoch),
     "micro": ("A micro-batch", lake_micro.micro),
 }

@@ -17,6 +17,7 @@ from deltalake.transaction import AddAction
 from fencepost.errors import LakeError
 from pipelines.lake.data_files import DataFile
 from schemas import Column, Table
+from schemas.tuples import SEQUENCE
 
 PROPERTIES = {
     "delta.checkpointPolicy": "classic",
@@ -76,10 +77,13 @@ def add_columns(delta: DeltaTable, table: Table) -> None:
     for column in table.columns:
         kind = _field(column).type
         if column.name in has and has[column.name] != kind:
+            cure = "name the column otherwise"
+            if column.name == SEQUENCE:
+                cure = "declare the feed under another name; sequence_is says what the column holds"
             raise LakeError(
                 f"the column {column.name} of the table '{table.name}' has the type "
                 f"{has[column.name].type}, and is declared as {column.kind}. What the lake holds "
-                "cannot change its type: restore the declaration, or name the column otherwise"
+                f"cannot change its type: restore the declaration, or {cure}"
             )
     fresh = [column for column in table.columns if column.name not in has]
     if not fresh:

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet as pq
 
+from fencepost.errors import LakeError
 from fencepost.times import to_microseconds
 from pipelines.project.settings import Feed
 from tests.support.crashes import Killed, killed_at
@@ -185,3 +186,41 @@ def test_a_wide_file_is_accounted_for_cell_by_cell_and_retried_so(tmp_path):
     place.retry()
     assert len(place.tuples()) == 2
     assert [line for line, _, _ in place.reasons()] == [8, 8]
+
+
+@pytest.mark.parametrize(
+    ("changed", "why"),
+    [
+        (
+            {"payload": (("size", "text"),)},
+            r"payload_size of the table '\w+' has the type long, and is declared as string\. What",
+        ),
+        (
+            {"sequence_is": "text"},
+            "column sequence of the table 'ticks' has the type long, .* sequence_is says what",
+        ),
+        (
+            {"axes": ("cost",)},
+            "the feed 'ticks' is declared with the axes cost, and this lake was created with price",
+        ),
+    ],
+)
+def test_a_declaration_that_old_rows_contradict_is_refused_in_words(place, changed, why):
+    place.land("a.csv", CSV)
+    place.ingest()
+    place.declare("ticks", **changed)
+    with pytest.raises(LakeError, match=why):
+        place.recovered()
+
+
+def test_how_files_name_their_columns_may_change(place):
+    place.land("a.csv", CSV)
+    place.ingest()
+    place.declare("ticks", stream_column="who", sequence_column="number", payload=KINDS[:1])
+    place.recovered()
+    place.land("b.csv", f"who,ts,price,number,trip\nb,{AT.format(2)},1,1,t\n")
+    place.ingest()
+    assert place.reasons() == []
+    rows = place.tuples()
+    assert [row["stream_id"] for row in rows] == ["a", "a", "b"]
+    assert [row["sequence"] for row in rows] == [7, 9, 1]
