@@ -9,7 +9,7 @@ changes: rows that are read with it are no longer lost for this reason.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -35,6 +35,7 @@ _APART = re.compile(
 _OBJECT = re.compile(r"\{.*\}")
 _VALUES = re.compile(r"""(?<=: )("(?:[^"\\]|\\.)*"|[^",}]+)(?=[,}])""")
 _QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)\"""")
+_DECIMAL_COMMA = re.compile(r"[+-]?[0-9]*,[0-9]+")
 
 
 @dataclass(frozen=True)
@@ -56,20 +57,31 @@ class Cure:
 
 
 CURES = (
-    Cure(MALFORMED, "is an integer, and no unit is declared", "ts_unit", '"…"', "UNIT"),
+    Cure(MALFORMED, "has no offset", "timezone", '"…"', "ZONE"),
+    Cure(MALFORMED, "is not an instant", "ts_format", '"…"', "FORMAT"),
+    Cure(MALFORMED, "and no unit is declared", "ts_unit", '"…"', "UNIT"),
+    Cure(MALFORMED, "bytes that are not UTF-8", "encoding", '"latin-1"', "latin-1"),
     Cure(FUTURE, "", "max_skew", None, None),
     Cure("late", "", "allowed_lateness", None, None),
+    Cure("conflict", "", "ties", '"all"', "all"),
 )
+COMMA = Cure(MALFORMED, "is not a number", "decimal", '","', "','")
+OF_TIMES = ("timezone", "ts_format", "ts_unit")
+"""Keys that need no name of a column: it is that of the times."""
+OPTIONS = ("ts_unit", "max_skew", "allowed_lateness")
+"""Keys that `fencepost eval` has as options."""
 
 
-Remedy = Callable[[Cure], str]
-"""Says how a key is declared."""
+Remedy = Callable[[Cure], str | None]
+"""Says how a key is declared; None where it would change nothing, or cannot be."""
 
 
-def in_feed(feed: str) -> Remedy:
-    """Name a key of a feed in fencepost.toml."""
+def in_feed(feed: str, idle: Collection[str] = ()) -> Remedy:
+    """Name a key of a feed in fencepost.toml; those that are idle would change nothing."""
 
-    def remedy(cure: Cure) -> str:
+    def remedy(cure: Cure) -> str | None:
+        if cure.key in idle:
+            return None
         what = "raise" if cure.value is None else "declare"
         value = "" if cure.value is None else f" = {cure.value}"
         return f"{what} {cure.key}{value} in [feeds.{feed}]"
@@ -77,8 +89,10 @@ def in_feed(feed: str) -> Remedy:
     return remedy
 
 
-def by_option(cure: Cure) -> str:
+def by_option(cure: Cure) -> str | None:
     """Name an option of `fencepost eval`."""
+    if cure.key not in OPTIONS:
+        return None
     option = f"--{cure.key.replace('_', '-')}"
     return f"raise {option}" if cure.word is None else f"give {option} {cure.word}"
 
@@ -209,14 +223,14 @@ def _reason(reason: str, rows: int, of: int, example: tuple[str, str], remedy: R
         shown = f"{reason}: {detail}"
     elif reason != MALFORMED:
         shown = f"{reason}, {_record(raw)}"
-    elif cure is None:
+    elif cure is None or words is None:
         quoted = _QUOTED.search(detail) is not None
         shown = detail if quoted else f"{detail}, {_record(raw)}"
     else:
         end = detail.index(cure.phrase) + len(cure.phrase)
         shown = detail[:end]
         value = _QUOTED.search(shown)
-        if value is not None:
+        if cure.key in OF_TIMES and value is not None:
             shown = shown[value.start() :]
     return Reason(reason, rows, of, escaped(shown, LONGEST_EXAMPLE), words)
 
@@ -229,4 +243,10 @@ def _record(raw: str) -> str:
 
 
 def _cure_of(reason: str, detail: str) -> Cure | None:
-    return next((cure for cure in CURES if cure.fits(reason, detail)), None)
+    found = next((cure for cure in CURES if cure.fits(reason, detail)), None)
+    if found is None and COMMA.fits(reason, detail):
+        value = _QUOTED.search(detail)
+        text = "" if value is None else value[1] or value[2] or ""
+        # Where a decimal is declared the detail says so behind the value, and that is not the cure.
+        return COMMA if _DECIMAL_COMMA.fullmatch(text) and detail.endswith(COMMA.phrase) else None
+    return found

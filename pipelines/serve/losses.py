@@ -11,7 +11,7 @@ from contextlib import closing
 from itertools import groupby
 
 from pipelines.files.losses import GAP, MALFORMED, VALUE, Loss, RowKind, in_feed, loss_of
-from pipelines.project.settings import Settings
+from pipelines.project.settings import Feed, Settings
 from pipelines.serve.views.duckdb import duckdb_session
 
 LONGEST_RECORD = 200
@@ -45,5 +45,12 @@ def losses(settings: Settings, deliveries: Collection[int]) -> Mapping[int, Loss
     found = {}
     for (n, feed, path, of), some in groupby(rows, key=lambda row: row[:4]):
         kinds = [RowKind(*row[4:]) for row in some]
-        found[n] = loss_of(f"{feed}/{path}", of, kinds, in_feed(feed))
+        remedy = in_feed(feed, _idle(settings.feeds.get(feed)))
+        found[n] = loss_of(f"{feed}/{path}", of, kinds, remedy)
     return found
+
+
+def _idle(feed: Feed | None) -> tuple[str, ...]:
+    """Name the keys that are as they should be: with `ties` no tuple is turned away but once."""
+    ordered = feed is not None and (feed.ties == "all" or feed.sequence_column is not None)
+    return ("ties",) if ordered else ()

@@ -1,6 +1,5 @@
 """What is said of lost rows: every kind with its count, an example, and what would take them in."""
 
-import inspect
 from collections import Counter
 from pathlib import Path
 
@@ -10,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.order import DETAILS
-from pipelines.cli.commands.eval import evaluate
 from pipelines.files.losses import (
+    COMMA,
     CURES,
     MALFORMED,
     Loss,
@@ -25,6 +24,7 @@ from pipelines.files.losses import (
 from pipelines.files.read.delivery import look_at, read
 from pipelines.files.read.rows import Declared, ReadDelivery
 from pipelines.project.settings.keys import OF_FEED
+from tests.support.commands.commands import fencepost
 
 TRACKS = Declared(axes=("lat",), stream_id="uid", ts="datetime")
 
@@ -45,19 +45,22 @@ def loss(found: ReadDelivery) -> Loss:
     return loss_of("tracks/track.csv", found.rows, told, in_feed("tracks"))
 
 
-def test_integers_as_times_are_one_reason_and_a_unit_cures_it(tmp_path: Path) -> None:
-    records = [f"39.98{k},{1224741175 + k},001" for k in range(5, 60)]
+def test_times_without_an_offset_are_one_reason_and_a_zone_cures_it(tmp_path: Path) -> None:
+    records = [f"39.98{k},2008-10-23 05:53:{k:02},001" for k in range(5, 60)]
     (line,) = loss(delivery(tmp_path, *records)).lines()
     assert line == (
-        "tracks/track.csv: 55 of 55 rows: '1224741180' is an integer, and no unit is declared; "
-        'declare ts_unit = "…" in [feeds.tracks]'
+        "tracks/track.csv: 55 of 55 rows: '2008-10-23 05:53:05' has no offset; "
+        'declare timezone = "…" in [feeds.tracks]'
     )
 
 
 @pytest.mark.parametrize(
     ("record", "said"),
     [
+        ("1,20/03/2021 00:22,a", "'20/03/2021 00:22' is not an instant; declare ts_format = \"…\""),
         ("1,1675329600138,a", 'and no unit is declared; declare ts_unit = "…"'),
+        ('"1,5",2026-01-01T00:00:00Z,a', "lat: '1,5' is not a number; declare decimal = \",\""),
+        (b"1,2026-01-01T00:00:00Z,Z\xfcrich", 'UTF-8; declare encoding = "latin-1"'),
     ],
 )
 def test_the_key_is_named_that_would_take_a_row_in(
@@ -112,11 +115,13 @@ def test_what_the_engine_rejects_has_an_example_too() -> None:
         RowKind("conflict", "", 7, DETAILS["conflict"], "a,1,2"),
         RowKind("late", "", 2, "", "b,0,1"),
     ]
-    found = loss_of("a.csv", 10, rows, by_option)
+    found = loss_of("a.csv", 10, rows, in_feed("a"))
     assert list(found.lines()) == [
-        "a.csv: 7 of 10 rows: conflict, as in 'a,1,2'",
-        "a.csv: 2 of 10 rows: late, as in 'b,0,1'; raise --allowed-lateness",
+        "a.csv: 7 of 10 rows: conflict, as in 'a,1,2'; declare ties = \"all\" in [feeds.a]",
+        "a.csv: 2 of 10 rows: late, as in 'b,0,1'; raise allowed_lateness in [feeds.a]",
     ]
+    ordered = loss_of("a.csv", 10, rows[:1], in_feed("a", ("ties",)))
+    assert ordered.reasons[0].cure is None, "the tuples have a sequence: ties change nothing"
 
 
 def test_a_file_is_lost_where_nothing_of_it_is_new() -> None:
@@ -139,7 +144,13 @@ def test_only_the_deliveries_that_lost_most_are_named() -> None:
     assert last == "and 6 rows of 3 other deliveries"
 
 
-@pytest.mark.parametrize("cure", CURES, ids=lambda cure: cure.key)
-def test_every_cure_is_a_key_of_a_feed_and_an_option(cure) -> None:
+@pytest.mark.parametrize("cure", [*CURES, COMMA], ids=lambda cure: cure.key)
+def test_every_cure_is_a_key_of_a_feed(cure) -> None:
     assert cure.key in {key.name for key in OF_FEED}
-    assert cure.key in inspect.signature(evaluate).parameters
+
+
+def test_every_option_that_is_named_is_one_of_eval() -> None:
+    options = fencepost("eval", "--help").out
+    for cure in (*CURES, COMMA):
+        words = by_option(cure)
+        assert words is None or words.split()[1] in options.split()
