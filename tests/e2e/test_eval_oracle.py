@@ -60,6 +60,7 @@ def as_json(query: StandingQuery) -> str:
         "feed": query.feed,
         "where": query.where,
         "streams": query.streams,
+        "streams_like": query.streams_like,
         "within": None if query.within is None else f"{query.within}us",
         **({"kind": MATCH} if query.kind == MATCH else {"on_first": query.on_first}),
         "valid_from": None if query.valid_from is None else format_instant(query.valid_from),

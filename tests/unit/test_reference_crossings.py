@@ -128,6 +128,14 @@ def test_a_query_with_streams_covers_only_those():
     assert [(e.type, e.stream) for e in rows.events] == [("I", "t")]
 
 
+def test_a_query_with_patterns_covers_the_streams_of_either():
+    walks = (*walk(OUT, IN, stream="s1"), *walk(OUT, IN, stream="t"), *walk(OUT, IN, stream="S2"))
+    rows = told(q(streams=("t",), streams_like=("s?",)), *walks)
+    assert sorted((e.type, e.stream) for e in rows.events) == [("I", "s1"), ("I", "t")]
+    rows = told(q(streams_like=("[a-z]*",)), *walks)
+    assert sorted((e.type, e.stream) for e in rows.events) == [("I", "s1"), ("I", "t")]
+
+
 def test_a_query_of_another_feed_or_of_another_kind_sees_nothing():
     assert told(q(feed="elsewhere"), *walk(OUT, IN)).events == []
     assert told(replace(q(), kind="match"), *walk(OUT, IN)).events == []
