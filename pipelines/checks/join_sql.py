@@ -11,7 +11,14 @@ Law: the engine's state is never read; when a tuple was joined follows from deli
 
 from collections.abc import Mapping, Sequence
 
-from pipelines.checks.admission import BY_STREAM, by_own_clock, columns, in_order, not_rejected
+from pipelines.checks.admission import (
+    behind,
+    columns,
+    in_order,
+    lateness,
+    not_rejected,
+    released_in_lane,
+)
 from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Feed, Settings
 
@@ -24,24 +31,26 @@ def deliveries(scope: CheckScope, settings: Settings) -> str:
     place   counts them from 1, in the order in which the lane joined them
     judged  whether their own feed has evaluated them
     """
-    feeds = [settings.feeds[feed] for feed in scope.sides]
-    late = {
-        side: feed.idle if feed.lateness_by == BY_STREAM else feed.allowed_lateness
-        for side, feed in zip(SIDES, feeds, strict=True)
-    }
     marks = ", ".join(
-        f"MAX(CASE WHEN p.side = {number} THEN p.top - {late[side]:d} END) OVER w AS {side}_mark"
+        f"MAX(CASE WHEN p.side = {number} THEN p.top - p.behind END) OVER w AS {side}_mark"
         for number, side in enumerate(SIDES)
+    )
+    how = "".join(
+        f", {behind(settings.feeds[feed])} AS behind_{number}, "
+        f"{lateness(scope, feed)} AS lateness_{number}"
+        for number, feed in enumerate(scope.sides)
     )
     return f"""unfolded AS (
     SELECT d.epoch, d.registry_version, UNNEST(d.arrivals) AS n,
-        UNNEST(RANGE(LEN(d.arrivals))) AS nth
+        UNNEST(RANGE(LEN(d.arrivals))) AS nth{how}
     FROM done_epochs d WHERE d.lane = '{scope.lane}'
 ), evaluated AS (
     SELECT UNNEST(f.arrivals) AS n FROM done_epochs f WHERE {scope.of_lane("f.lane")}
 ), placed AS (
     SELECT u.n, u.epoch, u.registry_version, a.tuples, UNIX_MICROS(a.max_ts) AS top,
         CASE WHEN a.lane = '{scope.sides[0]}' THEN 0 ELSE 1 END AS side,
+        CASE WHEN a.lane = '{scope.sides[0]}' THEN u.behind_0 ELSE u.behind_1 END AS behind,
+        CASE WHEN a.lane = '{scope.sides[0]}' THEN u.lateness_0 ELSE u.lateness_1 END AS lateness,
         ROW_NUMBER() OVER (ORDER BY u.epoch, u.nth) AS place, e.n IS NOT NULL AS judged
     FROM unfolded u JOIN arrivals a ON a.n = u.n LEFT JOIN evaluated e ON e.n = u.n
 ), marked AS (
@@ -49,27 +58,27 @@ def deliveries(scope: CheckScope, settings: Settings) -> str:
 )"""
 
 
-def tuples(side: int, feed: Feed, condition: str = "TRUE") -> str:
+def tuples(scope: CheckScope, side: int, feed: Feed, condition: str = "TRUE") -> str:
     """Write as SELECT: the joined tuples of a side, with the place of their release in the lane.
 
     Values are v0, v1 and so on; `ts_place` is which of its stream's tuples at one instant it is.
     `marked` is there. The condition is on the row `t`, and takes a stream whole.
     """
     mark = f"{SIDES[side]}_mark"
-    own = by_own_clock(feed, "a.place", "UNIX_MICROS(t.ts)")
+    own, of_streams = released_in_lane(scope, feed.name, condition)
     return f"""SELECT x.*, ROW_NUMBER() OVER (
         PARTITION BY x.stream_id, x.us ORDER BY {in_order(feed, "x.place", "x")}
     ) - 1 AS ts_place FROM (
-        SELECT g.*, GREATEST(g.place, LEAST(r.place, g.own)) AS release FROM (
+        SELECT g.*, GREATEST(g.place, LEAST(f.place, {own})) AS release FROM (
             SELECT t.stream_id, UNIX_MICROS(t.ts) AS us, COALESCE(t.deleted, FALSE) AS gone,
-                a.place, {columns(feed)}, {own} AS own
+                a.place, {columns(feed)}
             FROM "{feed.name}" t JOIN marked a ON a.n = t.arrival
             WHERE {condition} AND {not_rejected(feed.name)}
         ) g ASOF LEFT JOIN (
             SELECT m.{mark} AS mark, MIN(m.place) AS place FROM marked m
             WHERE m.{mark} IS NOT NULL GROUP BY m.{mark}
-        ) r ON g.us <= r.mark
-        WHERE g.own IS NOT NULL OR r.place IS NOT NULL
+        ) f ON g.us <= f.mark {of_streams}
+        WHERE {own} IS NOT NULL OR f.place IS NOT NULL
     ) x"""
 
 
@@ -183,7 +192,7 @@ def _newest_of(scope: CheckScope, side: int, declared: Feed) -> tuple[str, str]:
         WHERE {scope.epochs("y.epoch")}
     )"""
     values = "".join(f", LAST(a.v{i} ORDER BY a.ts_place) AS v{i}" for i in range(len(axes)))
-    cte = f"joined_{side} AS ({tuples(side, declared, among.format('t'))})"
+    cte = f"joined_{side} AS ({tuples(scope, side, declared, among.format('t'))})"
     unlike = " OR ".join(f"n.v{i} IS DISTINCT FROM s.{axis}" for i, axis in enumerate(axes))
     half = f"""SELECT CASE
     WHEN s.stream_id IS NULL AND NOT n.gone THEN '{feed}: ' || n.stream_id || ' is no member'

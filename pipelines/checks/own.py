@@ -80,7 +80,7 @@ def made(
     """Run one of our own checks."""
     started = time.perf_counter()
     try:
-        found = check.run(session, settings, scope)
+        found = check.run(session, settings, scope.as_judged(session))
     except (LakeError, duckdb.Error) as why:
         found = FaultCount(0, 1, [f"the check failed to run: {why}"])
     return Checked(

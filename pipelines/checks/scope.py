@@ -7,13 +7,14 @@ yet; so what has just been loaded is checked too.
 # ruff: noqa: S608  a feed's name is one that is declared, all else are numbers
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 from fencepost.errors import InputError
 from fencepost.text import did_you_mean
 from pipelines.lanes import Lane
+from pipelines.planning import rules
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Arrivals, Delivery
 
@@ -23,10 +24,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckScope:
-    """A lane, and runs of its epochs: (first, last); None: all of it."""
+    """A lane, and runs of its epochs: (first, last); None: all of it.
+
+    own_clocks  feeds whose streams wait for their own clocks, in some epoch of the lane
+    """
 
     lane: Lane
     runs: tuple[tuple[int, int], ...] | None = None
+    own_clocks: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, lane: Lane, epochs: Sequence[Epoch] | None) -> "CheckScope":
@@ -36,6 +41,20 @@ class CheckScope:
             near = did_you_mean(feed, declared)
             raise InputError(f"there is no feed '{feed}'; there are: {', '.join(declared)}.{near}")
         return cls(lane, None if epochs is None else tuple(_runs(epochs)))
+
+    def as_judged(self, session: "duckdb.DuckDBPyConnection") -> "CheckScope":
+        """Give the scope with what the ledger says of its feeds' clocks."""
+        records = session.execute(
+            f"SELECT DISTINCT d.declared FROM done_epochs d WHERE d.lane = '{self.lane}' "
+            "AND d.declared IS NOT NULL"
+        ).fetchall()
+        feeds = {
+            feed
+            for (record,) in records
+            for feed, own in rules.of_feeds(record).items()
+            if own.idle is not None
+        }
+        return replace(self, own_clocks=frozenset(feeds))
 
     @property
     def feed(self) -> str:

@@ -32,7 +32,7 @@ from tests.support.lakes.join_story_lake import (
 from tests.support.lakes.ledger import Ledger, at
 from tests.support.lakes.sound_feed import failed
 from tests.support.lakes.sound_join import AXES, LANE, sound, sound_settings, spoilt
-from tests.support.stories.join_stories import JoinStory, join_stories, long_story
+from tests.support.stories.join_stories import JoinStory, judged_join_stories, long_story
 
 NAMES = [check.name for check in OF_JOINS]
 
@@ -233,8 +233,9 @@ def _store(declared: Settings) -> Store:
 
 def advanced(folder: Path, story: JoinStory, way: JoinWay) -> Lake:
     """Play a story on a lake, of which the feeds have been evaluated too."""
-    lake = lake_of(folder, story.lateness, way, axes=story.axes)
-    play(lake, written(with_a_delivery(story.script), story.axes), way)
+    script = written(with_a_delivery(story.script), story.axes)
+    lake = lake_of(folder, story.lateness, way, axes=story.axes, script=script)
+    play(lake, script, way, story.rules)
     for feed in FEEDS:
         list(advance(lake, lake.lane(feed)))
     return lake
@@ -244,14 +245,14 @@ WAY = JoinWay(at_once=2, limits=Limits(epoch_deliveries=1, snapshot_every=3))
 
 
 @settings(max_examples=FEW, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(join_stories())
+@given(judged_join_stories())
 def test_whatever_two_feeds_do_the_checks_of_their_joins_hold(tmp_path_factory, story: JoinStory):
     checks_of_joins_hold(tmp_path_factory, story)
 
 
 @pytest.mark.slow
 @settings(max_examples=MANY, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(join_stories())
+@given(judged_join_stories())
 def test_the_checks_of_joins_hold_in_many_stories(tmp_path_factory, story: JoinStory):
     checks_of_joins_hold(tmp_path_factory, story)
 

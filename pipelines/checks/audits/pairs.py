@@ -195,7 +195,7 @@ def _side(
     session.execute(f"""CREATE OR REPLACE TEMP TABLE stretch_{side} AS WITH {marked}
 SELECT x.*, ROW_NUMBER() OVER (ORDER BY x.release, x.us, {tie}) - 1 AS nth,
     d.registry_version AS registry
-FROM ({tuples(side, feed)}) x JOIN lane_deliveries d ON d.place = x.release
+FROM ({tuples(scope, side, feed)}) x JOIN lane_deliveries d ON d.place = x.release
 WHERE x.release BETWEEN {places[0]:d} AND {places[1]:d}""")
     rows = session.execute(f"SELECT s.* FROM stretch_{side} s ORDER BY s.nth").to_arrow_table()
     values = [rows[f"v{i}"].to_numpy() for i in range(len(feed.axes))]

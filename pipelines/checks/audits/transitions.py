@@ -9,9 +9,8 @@ delivery was past e's time; else e times out, if a watermark passed it while the
 
 from collections.abc import Sequence
 
-from pipelines.checks.admission import BY_STREAM, not_rejected
+from pipelines.checks.admission import clocks, lateness
 from pipelines.checks.scope import CheckScope
-from pipelines.project.settings import Feed
 
 PAIRS = 2_000
 """Pairs of query and stream that are audited: those whose hashes are the smallest."""
@@ -23,14 +22,14 @@ def followed(scope: CheckScope, _: Sequence[str]) -> str:
     Versions that were active, inactive and active again along the epochs are left out.
     """
     mine = f"'{scope.feed}'"
-    feed = scope.lane.settings.feeds[scope.feed]
-    before, last = (_watermark(feed, alias) for alias in "bl")
+    before, last = (_watermark(scope, alias) for alias in "bl")
     return f"""WITH unfolded AS (
     SELECT d.epoch, d.registry_version, UNNEST(d.arrivals) AS n,
-        UNNEST(d.watermarks) AS watermark, UNNEST(RANGE(LEN(d.arrivals))) AS place
+        UNNEST(d.watermarks) AS watermark, UNNEST(RANGE(LEN(d.arrivals))) AS place,
+        {lateness(scope, scope.feed)} AS lateness
     FROM done_epochs d WHERE d.lane = {mine}
 ), deliveries AS (
-    SELECT u.n, u.registry_version, u.watermark,
+    SELECT u.n, u.epoch, u.registry_version, u.watermark, u.lateness,
         ROW_NUMBER() OVER (ORDER BY u.epoch, u.place) AS at
     FROM unfolded u
 ), chosen AS (
@@ -60,14 +59,14 @@ def followed(scope: CheckScope, _: Sequence[str]) -> str:
     WINDOW w AS (
         PARTITION BY p.query_id, p.query_version, p.stream_id ORDER BY e.ts, e.place
     )
-){_clocks(feed)}, weighed AS (
+), weighed AS (
     SELECT c.*, COALESCE(UNIX_MICROS(c.valid_to) <= c.due, FALSE) AS is_dropped,
         COALESCE(c.next_at > c.at AND {before} > c.due, FALSE) AS was_overdue,
         COALESCE({last} > c.due, FALSE) AS is_overdue,
         UNIX_MICROS(c.next_ts) <= c.due AS in_time
     FROM crossed c
     LEFT JOIN deliveries b ON b.at = c.next_at - 1
-    JOIN deliveries l ON l.at = c.last_at{_joined(feed)}
+    JOIN deliveries l ON l.at = c.last_at{_joined(scope)}
 ), expected AS (
     SELECT w.*, CASE WHEN w.next_ts IS NOT NULL AND NOT w.was_overdue AND w.in_time
             THEN CASE WHEN w.type = 'I' THEN 'pass_through' ELSE 'short_absence' END
@@ -104,35 +103,20 @@ FROM timed x FULL JOIN found f ON f.query_id = x.query_id AND f.query_version = 
     AND f.place = x.place"""
 
 
-def _clocks(feed: Feed) -> str:
-    """Write as a CTE the newest good tuple of each stream after each delivery that brought one.
-
-    Nothing where the feed has one clock for all.
-    """
-    if feed.lateness_by != BY_STREAM:
-        return ""
-    return f""", clocks AS (
-    SELECT t.stream_id, d.at, MAX(MAX(UNIX_MICROS(t.ts))) OVER (
-        PARTITION BY t.stream_id ORDER BY d.at
-    ) AS top
-    FROM "{feed.name}" t JOIN deliveries d ON d.n = t.arrival
-    WHERE t.stream_id IN (SELECT p.stream_id FROM pairs p) AND {not_rejected(feed.name)}
-    GROUP BY t.stream_id, d.at
-)"""
-
-
-def _joined(feed: Feed) -> str:
+def _joined(scope: CheckScope) -> str:
     """Write as SQL the joins that find a stream's clock after the deliveries `b` and `l`."""
-    if feed.lateness_by != BY_STREAM:
+    if scope.feed not in scope.own_clocks:
         return ""
-    return """
-    ASOF LEFT JOIN clocks of_b ON of_b.stream_id = c.stream_id AND c.next_at - 1 >= of_b.at
-    ASOF LEFT JOIN clocks of_l ON of_l.stream_id = c.stream_id AND c.last_at >= of_l.at"""
+    among = "t.stream_id IN (SELECT p.stream_id FROM pairs p)"
+    each = clocks("deliveries", scope.feed, among)
+    return f"""
+    ASOF LEFT JOIN ({each}) of_b ON of_b.stream_id = c.stream_id AND c.next_at - 1 >= of_b.at
+    ASOF LEFT JOIN ({each}) of_l ON of_l.stream_id = c.stream_id AND c.last_at >= of_l.at"""
 
 
-def _watermark(feed: Feed, delivery: str) -> str:
+def _watermark(scope: CheckScope, delivery: str) -> str:
     """Write as SQL the watermark of a stream after a delivery: the feed's, or its own."""
     mark = f"UNIX_MICROS({delivery}.watermark)"
-    if feed.lateness_by != BY_STREAM:
+    if scope.feed not in scope.own_clocks:
         return mark
-    return f"GREATEST({mark}, of_{delivery}.top - {feed.allowed_lateness:d})"
+    return f"GREATEST({mark}, of_{delivery}.clock)"
