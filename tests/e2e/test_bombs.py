@@ -4,7 +4,11 @@ import gzip
 import json
 import subprocess
 import sys
+import zipfile
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from tests.support.commands.commands import REPOSITORY
@@ -64,6 +68,35 @@ def test_a_bomb_is_one_malformed_row_in_bounded_memory(tmp_path, name):
     check(tmp_path, name)
 
 
+@pytest.mark.fault(64)
+@pytest.mark.parametrize("pack", ["zip", "zst"])
+def test_a_bomb_that_is_packed_otherwise_is_one_malformed_row_too(tmp_path, pack):
+    (packed if pack == "zip" else compressed)(tmp_path / f"zeros.csv.{pack}")
+    check(tmp_path, "zeros.csv", pack)
+
+
+def packed(path: Path) -> None:
+    """Write the zeros as a zip of one file, which is smaller than what is refused unread."""
+    with (
+        zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("day/zeros.csv", "w") as file,
+    ):
+        write_zeros(file)
+
+
+def compressed(path: Path) -> None:
+    """Write the zeros as zstd."""
+    with pa.CompressedOutputStream(str(path), "zstd") as file:
+        write_zeros(file)
+
+
+def write_zeros(file: Any) -> None:
+    file.write(CSV + b"\n")
+    for _ in range(TIMES):
+        file.write(bytes(SIZE))
+    file.write(b"\na,2026-11-18T14:02:12Z,2\n")
+
+
 @pytest.mark.slow
 @pytest.mark.fault(64)
 @pytest.mark.parametrize("name", ["commas.csv", "nested.jsonl"])
@@ -71,12 +104,13 @@ def test_a_bomb_of_another_kind_is_one_malformed_row_too(tmp_path, name):
     check(tmp_path, name)
 
 
-def check(folder, name: str) -> None:
-    content = BOMBS[name]
-    assert len(content) < 1_000_000
-    (folder / f"{name}.gz").write_bytes(content)
+def check(folder, name: str, pack: str = "gz") -> None:
+    path = folder / f"{name}.{pack}"
+    if pack == "gz":
+        path.write_bytes(BOMBS[name])
+    assert path.stat().st_size < 1_000_000
     (folder / "rules.jsonl").write_text('{"id": "q", "feed": "ticks", "where": "price >= 1"}\n')
-    given = ("-q", "rules.jsonl", "-t", f"ticks={name}.gz", "--axes", "ticks=price")
+    given = ("-q", "rules.jsonl", "-t", f"ticks={name}.{pack}", "--axes", "ticks=price")
     told = limited(folder, "eval", *given, "--out", "out", "--format", "jsonl", "--json")
     assert told.returncode == 0, told.stderr
     (row,) = (folder / "out" / "quarantine.jsonl").read_text().splitlines()

@@ -189,7 +189,7 @@ def evaluates_alone(environment: Environment, folder: Path) -> None:
 
 
 def test_the_base_requirements_are_enough_for_eval_and_the_api(base, wheel, tmp_path):
-    direct = {"numpy", "numba", "pyarrow", "typer", "rich"}
+    direct = {"numpy", "numba", "pyarrow", "typer", "rich", "tzdata"}
     assert direct <= required(wheel)
     assert not {"pyspark", "dagster", "duckdb", "deltalake", "pandas"} & required(wheel)
     evaluates_alone(base, tmp_path)

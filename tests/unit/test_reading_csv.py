@@ -12,6 +12,7 @@ from fencepost.errors import Faults
 from pipelines.files.read import content as file_content
 from pipelines.files.read import csv_rows
 from pipelines.files.read.content import Window
+from pipelines.files.read.grammar import grammar_of
 from pipelines.files.read.rows import Declared, ReadDelivery
 from tests.support.commands.files import faulty, lines_of, raws, rows_of, taken, written
 
@@ -207,11 +208,11 @@ def reference_records(text, fields) -> Split:
     return found, faults
 
 
-def split_all(content, fields) -> Split:
+def split_all(content, fields, delimiter=",") -> Split:
     found, faults, lines = [], [], lines_of(content)
     while (window := lines.next()) is not None:
         assert isinstance(window, Window)
-        r = csv_rows.split(window, fields)
+        r = csv_rows.split(window, fields, grammar_of(delimiter))
         spans = zip(r.line.tolist(), r.begin.tolist(), r.end.tolist(), strict=True)
         found += [(at, window.content[b:e]) for at, b, e in spans]
         faults += [(at, window.content[b:e]) for at, _, b, e in r.faulty]
@@ -229,6 +230,17 @@ def test_oracle_records_are_those_of_the_grammar_tried_line_by_line(text, piece)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(file_content, "PIECE", piece)
         assert split_all(content, 3) == reference_records(content, 3)
+
+
+@given(st.text('a,"\n\r ;', max_size=40), st.sampled_from([";", "\t", "|", "^", "]"]))
+@example('a;b,"c;,"\n,,', ";")
+def test_another_delimiter_parts_as_the_comma_does(text, delimiter):
+    swapped = text.replace(",", "\0").replace(delimiter, ",").replace("\0", delimiter)
+    found, faults = split_all(swapped.encode(), 3, delimiter)
+    swap = bytes.maketrans(b"," + delimiter.encode(), delimiter.encode() + b",")
+    expected, wrong = reference_records(text.encode(), 3)
+    assert found == [(line, record.translate(swap)) for line, record in expected]
+    assert faults == [(line, record.translate(swap)) for line, record in wrong]
 
 
 @given(

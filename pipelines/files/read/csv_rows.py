@@ -193,7 +193,7 @@ def _is_whole(content: bytes, end: int, limit: int) -> bool:
 def _why(lines: _Lines, row: int, whole: _Whole) -> str | None:
     """Say why a line is no record; None where it is blank, and so no row."""
     record = lines.content[lines.begins[row] : lines.ends[row]]
-    if not record.strip():
+    if not record.strip() and whole.grammar.byte not in record:
         return None
     if len(record) > LONGEST_LINE:
         return why_long(len(record))

@@ -51,7 +51,8 @@ FORM = optional(
     "format",
     one_of(FORMS),
     'or "json", "parquet", "delta"; default: by content',
-    "The format of the files: CSV, JSON lines or Parquet, plain or packed, or a Delta table. "
+    "The format of the files: CSV, JSON lines or Parquet, plain or packed (gzip, "
+    "zstd, zip), or a Delta table. "
     "Default: by the content of each file.",
     example='"csv"',
 )
