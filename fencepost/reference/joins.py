@@ -175,7 +175,8 @@ def judge(rows: JoinRunResult, item: SideDelivery, number: int) -> None:
         feed.waiting.append(arrival)
         if arrival.row in item.gone:
             feed.gone.add((number, arrival.row))
-    feed.watermark = order.moved(feed.watermark, feed.waiting, feed.rules)
+    good = [arrival for arrival in feed.waiting if arrival.delivery == number]
+    feed.watermark = order.moved(feed.watermark, good, feed.rules)
 
 
 def release(feed: FeedHistory) -> list[tuple[Sighting, bool]]:

@@ -95,7 +95,7 @@ def repeat(new: Sighting, first: tuple[float, ...]) -> str:
 
 
 def moved(watermark: int | None, good: Iterable[Arrival], rules: OrderRules) -> int | None:
-    """The watermark is the largest ts of all good arrivals so far, less the lateness.
+    """The watermark is the largest ts of all good arrivals so far, less the lateness then allowed.
 
     Where each stream has its own, the feed's is behind by what a stream may be idle.
     """

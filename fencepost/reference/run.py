@@ -37,15 +37,21 @@ class RunResult:
 def run(
     feed: str,
     axes: Sequence[str],
-    script: Sequence[FeedDelivery | Registration],
+    script: Sequence[FeedDelivery | Registration | OrderRules],
     rules: OrderRules = AS_THEY_COME,
 ) -> RunResult:
-    """Run a script in order, in O(tuples × (queries + waiting)) and no hurry."""
+    """Run a script in order, in O(tuples × (queries + waiting)) and no hurry.
+
+    Order rules in it hold for the deliveries after them, and for what waits by then.
+    """
     rows = RunResult()
     queries: list[StandingQuery] = []
     matching: list[StandingQuery] = []
     number = 0
     for item in script:
+        if isinstance(item, OrderRules):
+            rules = item
+            continue
         if isinstance(item, Registration):
             queries = [q for q in item.queries if q.feed == feed and q.kind == CROSSING]
             matching = [q for q in item.queries if q.feed == feed and q.kind == MATCH]
@@ -53,7 +59,8 @@ def run(
             continue
         for arrival in arrivals(item, number, len(axes)):
             judge(rows, arrival, rules)
-        rows.watermark = order.moved(rows.watermark, rows.waiting, rules)
+        good = [arrival for arrival in rows.waiting if arrival.delivery == number]
+        rows.watermark = order.moved(rows.watermark, good, rules)
         marks = watermarks(rows, rules)
         for sighting in release(rows, marks):
             take(rows, queries, sighting, number)

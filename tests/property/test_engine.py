@@ -1,12 +1,16 @@
 """The engine against the reference, and against itself played in other ways."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
+from hypothesis import strategies as st
 
-from fencepost.reference import run
+from fencepost.order import OrderRules
+from fencepost.reference import FeedDelivery, Registration, run
 from tests.support.oracles.oracles import assert_same_rows
 from tests.support.stories.play import Way, play
-from tests.support.stories.strategies import FEED, Story, judged_stories
+from tests.support.stories.strategies import FEED, TICK, Story, judged_stories
 
 ALL = ("events", "transitions", "matches", "rejected", "pending", "heads", "waiting", "watermark")
 
@@ -32,9 +36,30 @@ WAYS = {
 }
 
 
+RULES = st.builds(
+    OrderRules,
+    st.sampled_from(("all", "first")),
+    st.sampled_from((0, 1, 3)).map(lambda ticks: ticks * TICK),
+    st.sampled_from((None, 0, 2, 9)).map(lambda ticks: None if ticks is None else ticks * TICK),
+)
+
+
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
 @given(story=judged_stories())
 @pytest.mark.fault(34, 40, 42)
 def test_oracle_engine_equals_reference(way: Way, story: Story) -> None:
     expected = run(FEED, story.axes, story.script, story.rules)
     assert_same_rows(expected, play(story, way), ALL)
+
+
+@given(judged_stories(), st.lists(st.tuples(st.integers(1, 8), RULES), min_size=1, max_size=3))
+def test_oracle_rules_that_change_on_the_way_are_those_of_the_deliveries_after(
+    story: Story, changes: list[tuple[int, OrderRules]]
+) -> None:
+    script: list[FeedDelivery | Registration | OrderRules] = [*story.script]
+    for at, rules in changes:
+        script.insert(at, rules)
+    expected = run(FEED, story.axes, script, story.rules)
+    changed = replace(story, script=tuple(script))  # type: ignore[arg-type]
+    for way in (Way(), Way(cuts=()), Way(fast=True, cuts=())):
+        assert_same_rows(expected, play(changed, way), ALL)

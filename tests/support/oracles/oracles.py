@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from fencepost.order import OrderRules
 from fencepost.queries import CROSSING, MATCH, QuerySet
 from fencepost.reference import (
     Event,
@@ -28,36 +29,44 @@ COMPARED = ("events", "transitions", "rejected")
 
 @dataclass(frozen=True)
 class Epoch:
-    """Whole deliveries under one registration; `first` is the number of the first of them."""
+    """Whole deliveries under one registration; `first` is the number of the first of them.
+
+    `rules` are those that the script gave last, None where it gave none.
+    """
 
     registration: Registration
     deliveries: tuple[FeedDelivery, ...]
     first: int
+    rules: OrderRules | None = None
 
 
 def epochs(
-    script: Sequence[FeedDelivery | Registration], cuts: Collection[int] | None = None
+    script: Sequence[FeedDelivery | Registration | OrderRules],
+    cuts: Collection[int] | None = None,
 ) -> Iterator[Epoch]:
-    """Split a script at each registration, and before each delivery whose number is a cut.
+    """Split a script where queries or rules change, and before each delivery whose number is a cut.
 
     Without cuts every delivery is an epoch of its own. A registration that ends the script is an
     epoch without a delivery, since it drops what is pending; one that another follows at once
     shows nowhere.
     """
     registration, number = Registration(()), 0
+    rules: OrderRules | None = None
     run: list[FeedDelivery] = []
     for item in script:
-        is_cut = isinstance(item, Registration) or cuts is None or number in cuts
+        is_cut = not isinstance(item, FeedDelivery) or cuts is None or number in cuts
         if run and is_cut:
-            yield Epoch(registration, tuple(run), number - len(run))
+            yield Epoch(registration, tuple(run), number - len(run), rules)
             run = []
         if isinstance(item, Registration):
             registration = item
+        elif isinstance(item, OrderRules):
+            rules = item
         else:
             run.append(item)
             number += 1
     if run or (script and isinstance(script[-1], Registration)):
-        yield Epoch(registration, tuple(run), number - len(run))
+        yield Epoch(registration, tuple(run), number - len(run), rules)
 
 
 def batch_of(feed: str, axes: Sequence[str], deliveries: Sequence[FeedDelivery]) -> TupleBatch:

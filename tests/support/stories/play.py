@@ -91,7 +91,7 @@ def _play(story: Story, way: Way) -> RunResult:
             batch,
             index,
             deliveries=len(epoch.deliveries),
-            rules=story.rules,
+            rules=epoch.rules or story.rules,
             matcher=matcher,
             method=way.method,
             fast=way.fast,
