@@ -4,7 +4,7 @@ Law: one step a delivery, the state handed on. By the engine's own law the rows 
 deliveries in one step, so nothing but the state has to be kept between two of them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,9 @@ from fencepost.tuples import TupleBatch
 
 if TYPE_CHECKING:
     from fencepost.api.join_run import JoinRun
+
+
+OntoEvents = Callable[[pa.Table], pa.Table]
 
 
 @dataclass(eq=False)
@@ -81,10 +84,16 @@ class Evaluation:
         """How a feed's arrivals are ordered and judged."""
         return self.by_feed.get(feed, self.order)
 
-    def push(self, batch: TupleBatch, results: ResultTables) -> pa.Table:
-        """Take one delivery of a feed; give the rows that it rejected, and why."""
+    def push(
+        self, batch: TupleBatch, results: ResultTables, onto: OntoEvents | None = None
+    ) -> pa.Table:
+        """Take one delivery of a feed; give the rows that it rejected, and why.
+
+        `onto` adds to events what travels along with their tuples, found by their `tag`.
+        """
         outcome = self.feeds[batch.feed].push(batch, self.order_of(batch.feed))
-        results.add_events(batch.feed, outcome.events)
+        events = outcome.events if onto is None else onto(outcome.events)
+        results.add_events(batch.feed, events)
         results.add_transitions(batch.feed, outcome.transitions)
         results.add_matches(batch.feed, outcome.matches)
         for run in self.joins.values():

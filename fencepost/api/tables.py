@@ -90,10 +90,11 @@ def pair_schema(axes: Mapping[str, Axes], lanes: Sequence[tuple[str, str]]) -> p
 
 @dataclass(eq=False)
 class ResultTables:
-    """What has been found so far."""
+    """What has been found so far; `payload` are the columns that travel along onto events."""
 
     axes: Mapping[str, Axes]
     lanes: Sequence[tuple[str, str]] = ()
+    payload: Mapping[str, pa.DataType] = field(default_factory=dict)
     _pairs: list[pa.Table] = field(default_factory=list)
     _changes: list[pa.Table] = field(default_factory=list)
     _events: list[pa.Table] = field(default_factory=list)
@@ -103,8 +104,8 @@ class ResultTables:
     @property
     def event_schema(self) -> pa.Schema:
         """The columns of the events and their types."""
-        types = {**WHO, "prev_ts": TIME}
-        columns = event_columns(self.axes)
+        types = {**WHO, "prev_ts": TIME, **self.payload}
+        columns = [*event_columns(self.axes), *self.payload]
         return pa.schema([(name, types.get(name, pa.float64())) for name in columns])
 
     def add_events(self, feed: str, table: pa.Table) -> None:

@@ -13,6 +13,7 @@ from pipelines.cli.commands.check import check
 from pipelines.cli.commands.doctor import doctor
 from pipelines.cli.commands.eval import evaluate
 from pipelines.cli.commands.explain import explain
+from pipelines.cli.commands.feeds import app as feeds_app
 from pipelines.cli.commands.generate import app as generate_app
 from pipelines.cli.commands.init import init
 from pipelines.cli.commands.maintain import maintain
@@ -45,7 +46,7 @@ VARIABLES: Rows = [
 ]
 FILES: Rows = [
     ("fencepost.toml", "The project: its lake, feeds and rules. The nearest one, upward."),
-    ("landing/FEED/", "Drop files here: CSV, JSON lines or Parquet, plain or gzip."),
+    ("landing/FEED/", "Drop files here: CSV, JSON lines or Parquet, plain or packed."),
     ("lake/", "The Delta tables; any engine can read them."),
     ("reports/, .dagster/", "What `report` writes; the UI's history of runs."),
 ]
@@ -56,7 +57,7 @@ class Cover(Manual):
 
     panels: ClassVar = {
         "Start": ("init", "doctor"),
-        "Rules": ("queries",),
+        "Feeds and rules": ("feeds", "queries"),
         "Data": ("run", "watch", "partitions", "quarantine", "marts", "maintain"),
         "Explore": ("sql", "status", "report", "check", "explain"),
         "Without a lake": ("eval", "generate"),
@@ -95,6 +96,7 @@ app = typer.Typer(
 )
 for name, command in COMMANDS.items():
     page(app, name)(command)
+app.add_typer(feeds_app, name="feeds")
 app.add_typer(queries_app, name="queries")
 app.add_typer(quarantine_app, name="quarantine")
 app.add_typer(generate_app, name="generate")

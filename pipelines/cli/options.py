@@ -23,6 +23,9 @@ LakeFolder = Annotated[
     typer.Option("--lake", metavar="DIR", help="The lake; overrides fencepost.toml."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
+Yes = Annotated[
+    bool, typer.Option("--yes", "-y", help="Never ask: what cannot be known is an error.")
+]
 OfFeed = Annotated[
     str | None,
     typer.Option("--feed", metavar="FEED", help="Only this feed.", autocompletion=completion.feeds),

@@ -11,27 +11,37 @@ from pathlib import Path
 
 from fencepost.api.tables import NAMES, Axes, event_columns
 from fencepost.errors import Fault, refuse
+from fencepost.order_rules import OrderRules
 from fencepost.queries import QuerySet
 from fencepost.queries.files import QueryFile, StandingQueries, collected, read_queries
 from fencepost.queries.joins import BandJoins, WindowJoins
 from fencepost.text import counted, did_you_mean
 from pipelines.eval.quarantine import NAME
-from pipelines.eval.request import NOTHING_WRITTEN, EvalRequest, Given
+from pipelines.eval.request import EvalRequest, Given
+from pipelines.eval.shape import NOTHING_WRITTEN
 from pipelines.files.read.content import Form
 from pipelines.files.read.delivery import DeliveryFile, look_at
 from pipelines.files.read.query_file import open_queries
+from pipelines.files.read.rows import Declared
 from pipelines.files.write.folder import OutFolder
 
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The deliveries in order, each with its feed, and the queries to evaluate."""
+    """The deliveries in order, each with its feed, and the queries to evaluate.
+
+    declared  by feed: how its files are read; `guessed` says what of it nobody declared
+    rules     by feed: how its arrivals are ordered and judged
+    """
 
     request: EvalRequest
     deliveries: Sequence[tuple[str, DeliveryFile]]
     axes: Mapping[str, Axes]
     standing: StandingQueries
     out: OutFolder
+    declared: Mapping[str, Declared]
+    rules: Mapping[str, OrderRules]
+    guessed: Sequence[str] = ()
 
     @property
     def queries(self) -> Mapping[str, QuerySet]:
@@ -55,7 +65,7 @@ class Plan:
 
     def notes(self) -> list[str]:
         """List what is worth knowing although nothing is wrong."""
-        notes = []
+        notes = [*self.guessed]
         for feed, count in self.standing.unevaluated.items():
             queries = counted(count, "query", "queries")
             near = did_you_mean(feed, self.axes)
@@ -79,10 +89,13 @@ def plan(request: EvalRequest) -> Plan:
         given = _with_feeds(request.tuples, opened, faults)
     else:  # without the queries their feeds are unknown
         given = [replace(each, feed=each.feed or "") for each in request.tuples]
+    declared, guessed = _declared(request, given, faults)
     deliveries = []
     for each in given:
         feed = each.feed or ""
-        file = collected(faults, partial(look_at, each.source, request.declared(feed)), None)
+        if feed not in declared:
+            continue
+        file = collected(faults, partial(look_at, each.source, declared[feed]), None)
         if file is not None:
             deliveries.append((feed, file))
     axes = _axes_by_feed(deliveries, faults)
@@ -94,7 +107,24 @@ def plan(request: EvalRequest) -> Plan:
     sources = [*request.queries, *(each.source for each in given)]
     faults += out.faults([Path(source) for source in sources])
     refuse([*of_queries, *faults], NOTHING_WRITTEN)
-    return Plan(request, deliveries, axes, standing, out)
+    rules = {feed: request.shapes.rules(feed) for feed in declared}
+    return Plan(request, deliveries, axes, standing, out, declared, rules, guessed)
+
+
+def _declared(
+    request: EvalRequest, given: Sequence[Given], faults: list[Fault]
+) -> tuple[dict[str, Declared], list[str]]:
+    """Say how the files of each feed are read, and what of it was guessed."""
+    sources: dict[str, list[str]] = {}
+    for each in given:
+        sources.setdefault(each.feed or "", []).append(each.source)
+    declared, guessed = {}, []
+    for feed, of_feed in sources.items():
+        found = collected(faults, partial(request.shapes.of, feed, of_feed), None)
+        if found is not None:
+            declared[feed] = found[0]
+            guessed += found[1]
+    return declared, guessed
 
 
 def _with_feeds(

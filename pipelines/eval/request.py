@@ -3,16 +3,15 @@
 Law: `FEED=` names a feed where it is no part of a path, or where only what follows it is a file.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fencepost.api.tables import Axes
 from fencepost.errors import Fault, refuse
-from pipelines.files.read.rows import STREAM_ID, TS, Declared
+from pipelines.eval.shape import NOTHING_WRITTEN, Shapes
+from pipelines.files.read.rows import STREAM_ID, TS
 from pipelines.files.write.form import OutForm
-
-NOTHING_WRITTEN = "nothing written"
 
 
 @dataclass(frozen=True)
@@ -34,22 +33,14 @@ class Given:
 
 @dataclass(frozen=True)
 class EvalRequest:
-    """Times are µs. `axes` are by feed; those under None are for every other feed."""
+    """What to evaluate; times are µs. `shapes` says how the files of each feed are read."""
 
     queries: tuple[str, ...]
     tuples: tuple[Given, ...]
     out: Path
     form: OutForm = OutForm.CSV
-    axes: Mapping[str | None, Axes] | None = None
-    ts_unit: str | None = None
-    lateness: int = 0
-    clock: str | None = None
+    shapes: Shapes = field(default_factory=Shapes)
     max_skew: int = 0
-
-    def declared(self, feed: str) -> Declared:
-        """Give what is declared about a feed's files."""
-        axes = self.axes or {}
-        return Declared(axes.get(feed, axes.get(None)), self.clock, self.ts_unit)
 
 
 def axes_by_feed(arguments: Sequence[str], clock: str | None) -> dict[str | None, Axes]:

@@ -16,13 +16,15 @@ import pyarrow.compute as pc
 from fencepost.api.evaluation import Evaluation
 from fencepost.api.tables import ResultTables
 from fencepost.errors import Fault, refuse
-from fencepost.order import OrderRules, rejection_details
+from fencepost.order import rejection_details
 from fencepost.queries.files import collected
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s, TupleBatch
+from pipelines.eval.payload import PayloadRows, payload_types
 from pipelines.eval.plan import Plan, plan
 from pipelines.eval.quarantine import NAME, QuarantineRows
-from pipelines.eval.request import NOTHING_WRITTEN, EvalRequest
+from pipelines.eval.request import EvalRequest
+from pipelines.eval.shape import NOTHING_WRITTEN
 from pipelines.eval.summary import CHANGES, Summary
 from pipelines.files.read.delivery import read
 from pipelines.files.read.rows import Malformed, ReadDelivery
@@ -37,11 +39,8 @@ def run(request: EvalRequest, progress: Progress = no_progress) -> Summary:
     settled = plan(request)
     files = _FileEvaluation(
         request,
-        Evaluation.of(
-            settled.standing,
-            dict.fromkeys(settled.standing.sets, OrderRules("first", request.lateness)),
-        ),
-        ResultTables(settled.axes, settled.lanes),
+        Evaluation.of(settled.standing, settled.rules),
+        ResultTables(settled.axes, settled.lanes, payload_types(settled.declared)),
         settled.notes(),
     )
     faults: list[Fault] = []
@@ -49,7 +48,7 @@ def run(request: EvalRequest, progress: Progress = no_progress) -> Summary:
     for (feed, file), (begin, end) in zip(settled.deliveries, pairwise(begins), strict=True):
         middle = (begin + end) / 2
         reading = part_of(progress, begin, middle)
-        reader = partial(read, file, settled.axes[feed], request.declared(feed), reading)
+        reader = partial(read, file, settled.axes[feed], settled.declared[feed], reading)
         delivery = collected(faults, reader, None)
         if delivery is not None and not faults:
             progress(f"evaluating {file.source}", middle)
@@ -78,20 +77,27 @@ class _FileEvaluation:
     results: ResultTables
     notes: list[str]
     quarantine: QuarantineRows = field(default_factory=QuarantineRows)
+    payload: dict[str, PayloadRows] = field(default_factory=dict)
     read: int = 0
 
     def push(self, name: str, delivery: ReadDelivery) -> None:
         """Take one delivery of a feed."""
         ahead = _ahead(delivery, self.request.max_skew)
         rows = np.flatnonzero(~ahead)
+        at = pa.array(rows)
+        payload = self.payload.setdefault(name, PayloadRows())
         batch = TupleBatch.from_columns(
             name,
             delivery.axes,
-            delivery.ids.take(pa.array(rows)),
+            delivery.ids.take(at),
             delivery.ts[rows],
             delivery.values[:, rows],
+            sequence=None if delivery.sequence is None else delivery.sequence.take(at),
+            tag=None if delivery.payload is None else payload.add(delivery.payload.take(at)),
         )
-        rejected = self.evaluation.push(batch, self.results)
+        rejected = self.evaluation.push(batch, self.results, payload.onto)
+        waiting = self.evaluation.feeds[name].state.waiting.tag
+        payload.keep(np.empty(0, np.int64) if waiting is None else waiting)
         self.read += delivery.rows
         self._quarantine(delivery, rows, rejected, np.flatnonzero(ahead))
         for axis in delivery.numberless:

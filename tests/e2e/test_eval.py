@@ -76,7 +76,7 @@ def test_a_tuple_is_told_of_every_match_query_that_holds_for_it(folder):
         )
     )
     written(folder, "day.csv", "stream_id,ts,price,volume\n" + body)
-    said = evaluated(folder, "ticks=day.csv")
+    said = evaluated(folder, "ticks=day.csv", more=("--ties", "first"))
     assert (folder / "out" / "matches.csv").read_text() == (
         "feed,query_id,query_version,stream_id,ts,place\n"
         "ticks,three,1,a,2026-11-18T14:00:00.000000Z,0\n"
@@ -85,14 +85,16 @@ def test_a_tuple_is_told_of_every_match_query_that_holds_for_it(folder):
         "ticks,thin,1,b,2026-11-18T14:00:00.000000Z,0\n"
     )
     assert "matches      4" in said.out
-    summary = evaluated(folder, "ticks=day.csv", more=("--json",)).summary
+    more = ("--ties", "first", "--json")
+    summary = evaluated(folder, "ticks=day.csv", more=more).summary
     assert (summary["matches"], summary["quarantined"]["duplicate"]) == (4, 1)
 
 
 def test_the_summary_is_one_json_object_whose_numbers_add_up(folder):
     written(folder, "a.csv", ticks(1, 3, "x"))
     written(folder, "b.csv", ticks(1, 4) + f"a,{T.format(5)},1\na,{T.format(0)},1\n")
-    summary = evaluated(folder, "ticks=a.csv", "ticks=b.csv", more=("--json",)).summary
+    more = ("--ties", "first", "--json")
+    summary = evaluated(folder, "ticks=a.csv", "ticks=b.csv", more=more).summary
     seconds = summary.pop("seconds")
     assert seconds > 0
     losses = summary.pop("losses")
@@ -262,7 +264,8 @@ def test_a_file_of_which_every_row_is_rejected_ends_with_4_and_the_way_to_take_i
     assert "accepted + 2 quarantined" in said.out
     assert (folder / "out" / "events.csv").exists(), "the rest is evaluated all the same"
     written(folder, "last.csv", TICKS + f"a,{T.format(1)},3\n")
-    repeated = evaluated(folder, "ticks=good.csv", "ticks=last.csv", more=("--json",))
+    more = ("--ties", "first", "--json")
+    repeated = evaluated(folder, "ticks=good.csv", "ticks=last.csv", more=more)
     (loss,) = repeated.summary["losses"]
     assert (repeated.code, loss["rows"], loss["lost"]) == (0, 1, 1), "a repeat: nothing is missing"
 

@@ -82,7 +82,7 @@ def test_debug_shows_the_traceback_too(folder):
     ("more", "told"),
     [
         (("--allowed-lateness", "soon"), "'soon' is not a duration"),
-        (("--ts-unit", "ns"), "'ns' is not one of"),
+        (("--ts-unit", "h"), "--ts-unit: 'h' is none of s, ms, us, ns"),
         (("--format", "xml"), "'xml' is not one of"),
         (("--axes", "price,price"), "--axes price,price: 'price' occurs twice"),
         (("--axes", "ts"), "--axes ts: 'ts' is no axis"),

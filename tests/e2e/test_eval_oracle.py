@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from fencepost.crossings.index import BorderIndex
 from fencepost.engine import FeedState, step
 from fencepost.matches import Matcher
+from fencepost.order_rules import Ties
 from fencepost.queries import MATCH, StandingQuery
 from fencepost.reference import FeedDelivery, Registration
 from fencepost.reference import run as reference_run
@@ -29,7 +31,7 @@ from tests.support.oracles.oracles import (
     query_set_of,
     transition_rows,
 )
-from tests.support.stories.strategies import FEED, Story, stories
+from tests.support.stories.strategies import FEED, TICK, Story, stories
 
 
 def as_file(
@@ -72,11 +74,23 @@ def as_json(query: StandingQuery) -> str:
 def registered_once(story: Story) -> Story:
     first = next(item for item in story.script if isinstance(item, Registration))
     deliveries = [item for item in story.script if isinstance(item, FeedDelivery)]
-    return Story(story.axes, (first, *deliveries), story.lateness)
+    return Story(story.axes, (first, *deliveries), story.lateness, story.ties, story.idle)
+
+
+def in_any_order(ties: Ties, idle: int | None, story: Story) -> Story:
+    return replace(story, ties=ties, idle=idle)
+
+
+ANY_ORDER = st.builds(
+    in_any_order,
+    st.sampled_from(("all", "first")),
+    st.sampled_from((None, None, 0, 2 * TICK, 30 * TICK)),
+    stories(most_axes=3).map(registered_once),
+)
 
 
 @settings(max_examples=25)
-@given(stories(most_axes=3).map(registered_once), st.randoms(use_true_random=False))
+@given(ANY_ORDER, st.randoms(use_true_random=False))
 def test_oracle_what_eval_writes_is_what_the_reference_says(tmp_path_factory, story, random):
     folder = tmp_path_factory.mktemp("eval")
     expected = reference_run(FEED, story.axes, story.script, story.rules)
@@ -93,16 +107,20 @@ def test_oracle_what_eval_writes_is_what_the_reference_says(tmp_path_factory, st
     summary = fencepost(
         "eval", "--queries", folder / "q.jsonl", *given_, "--out", folder / "out", "--json",
         "--axes", ",".join(story.axes), "--allowed-lateness", f"{story.lateness}us",
+        "--ties", story.ties,
+        *(() if story.idle is None else ("--lateness-by", "stream", "--idle", f"{story.idle}us")),
     ).summary  # fmt: skip
     events = rows(folder / "out" / "events.csv")
     found = [
-        (e["type"], e["query_id"], e["stream_id"], parse_instant(e["ts"]),
+        (e["type"], e["query_id"], e["stream_id"], parse_instant(e["ts"]), int(e["place"]),
          tuple(float(e[a]) for a in story.axes),
          parse_instant(e["prev_ts"]) if e["prev_ts"] else None)
         for e in events
     ]  # fmt: skip
-    wanted = [(e.type, e.query_id, e.stream, e.ts, e.values, e.prev_ts) for e in expected.events]
-    assert found == sorted(wanted, key=lambda e: (e[3], e[2], e[1]))
+    wanted = [
+        (e.type, e.query_id, e.stream, e.ts, e.place, e.values, e.prev_ts) for e in expected.events
+    ]
+    assert found == sorted(wanted, key=lambda e: (e[3], e[2], e[4], e[1]))
     transitions = [
         (
             t["type"],
@@ -117,10 +135,10 @@ def test_oracle_what_eval_writes_is_what_the_reference_says(tmp_path_factory, st
         (t.type, t.query_id, t.stream, t.ts, t.from_ts) for t in expected.transitions
     )
     matched = [
-        (m["stream_id"], parse_instant(m["ts"]), m["query_id"])
+        (m["stream_id"], parse_instant(m["ts"]), int(m["place"]), m["query_id"])
         for m in rows(folder / "out" / "matches.csv")
     ]
-    assert matched == sorted((m.stream, m.ts, m.query_id) for m in expected.matches)
+    assert matched == sorted((m.stream, m.ts, m.place, m.query_id) for m in expected.matches)
     assert summary["matches"] == len(matched)
     quarantine = [
         (files.index(Path(q["source"])), int(q["line"]), q["reason"])

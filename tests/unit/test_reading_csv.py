@@ -149,7 +149,7 @@ def test_a_column_without_a_number_is_told_apart(tmp_path):
         ("", "is empty; a header with stream_id, ts and axes was expected"),
         ("\n \r\n", "is empty; a header with stream_id, ts and axes was expected"),
         ("stream_id,price\n", "no column 'ts'"),
-        ("Stream_ID,ts,price\n", "Did you mean 'Stream_ID'?"),
+        ("stream_ids,ts,price\n", "Did you mean 'stream_ids'?"),
         ("stream_id#ts#price\n", "the columns are: stream_id#ts#price."),
         ("stream_id,ts\n", "no axis: beside stream_id, ts a column of numbers was expected"),
         ("stream_id,ts,price,price\n", "column 'price' occurs twice in the header"),

@@ -1,25 +1,21 @@
 """`fencepost eval`: its options and its output."""
 
 import time
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from pipelines.cli.exit_codes import Code
+from pipelines.cli.hints import hints_by_feed, order_by_feed, takes_texts
 from pipelines.cli.options import AsJson, duration, print_json
 from pipelines.files.write.form import OutForm
 
-
-class TimeUnit(StrEnum):
-    """The unit of an integer time."""
-
-    S = "s"
-    MS = "ms"
-    US = "us"
+if TYPE_CHECKING:  # imported where it is needed
+    from pipelines.project.settings import Settings
 
 
+@takes_texts
 def evaluate(  # noqa: PLR0913  options are many
     *,
     queries: Annotated[
@@ -51,10 +47,6 @@ def evaluate(  # noqa: PLR0913  options are many
     form: Annotated[
         OutForm, typer.Option("--format", "-f", help="Format of the results.")
     ] = OutForm.CSV,
-    ts_unit: Annotated[
-        TimeUnit | None,
-        typer.Option(help="Unit of an integer ts; without it, an integer is malformed."),
-    ] = None,
     axes: Annotated[
         list[str] | None,
         typer.Option(
@@ -63,13 +55,14 @@ def evaluate(  # noqa: PLR0913  options are many
         ),
     ] = None,
     allowed_lateness: Annotated[
-        int,
+        int | None,
         typer.Option(
             parser=duration,
             metavar="DURATION",
-            help="How long tuples wait for earlier ones of later deliveries: 90s, 3m, PT3M.",
+            help="How long tuples wait for earlier ones of later deliveries: 90s, 3m, PT3M; "
+            "default: 0s.",
         ),
-    ] = "0s",  # type: ignore[assignment]  # the parser makes it an int
+    ] = None,
     clock: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="Column with the feed's clock, for --max-skew."),
@@ -82,13 +75,28 @@ def evaluate(  # noqa: PLR0913  options are many
             help="How far a ts may be ahead of its clock; beyond that it is quarantined.",
         ),
     ] = "24h",  # type: ignore[assignment]
+    texts: dict[str, Any],
+    guesses: Annotated[
+        bool, typer.Option("--guess", help="Find out from the files what no option says.")
+    ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            "--config",
+            "-c",
+            metavar="FILE",
+            help="A fencepost.toml, or its folder: files are read as its feeds declare.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate standing queries over files, without a lake.
 
-    The results go to a folder. The columns of a delivery are stream_id, ts and the axes; ts is
-    ISO 8601 with Z or an offset, or an integer with --ts-unit. Queries are active from before the
-    first delivery. Joins see the deliveries of both feeds in the order given.
+    The results go to a folder. Unless told otherwise, the columns of a delivery are stream_id, ts
+    and the axes; ts is ISO 8601 with Z or an offset. Other files are read by options, each for all
+    feeds or with FEED= for one; or as --config declares their feeds; or with --guess as they show
+    themselves, and then it is said what was found. Queries are active from before the first
+    delivery. Joins see the deliveries of both feeds in the order given.
 
     \b
     The files in DIR, each in a stable order:
@@ -119,22 +127,34 @@ def evaluate(  # noqa: PLR0913  options are many
       fencepost eval -q rules.jsonl -t ticks=mon.csv.gz -t ticks=tue.parquet -o out -f parquet
       fencepost eval -q zones.jsonl -t gps.jsonl --ts-unit ms --axes x,y -o out --json
       fencepost eval -q rules.jsonl -t ticks=a.csv -t ticks=b.csv --allowed-lateness 5m -o out
+      fencepost eval -q rules.jsonl -t trades=downloads/trades.csv --guess -o out
+      fencepost eval -q rules.jsonl -t SPY.csv --stream SPY --ts-column Date --timezone UTC -o out
       fencepost eval -q spreads.jsonl --tuples bids=bids.csv --tuples asks=asks.csv -o out
     """  # noqa: D301  \b is a character: the lines after it stay lines
     started = time.perf_counter()
     from pipelines.cli.progress import progress_bar
     from pipelines.eval.request import EvalRequest, Given, axes_by_feed, clock_column
     from pipelines.eval.run import run
+    from pipelines.eval.shape import Shapes
 
+    if guesses and config is not None:
+        raise typer.BadParameter("--guess finds out what --config would say: give one of them")
+    given = tuple(Given.of(argument) for argument in tuples)
+    feeds = {each.feed for each in given if each.feed}
     request = EvalRequest(
         queries=tuple(queries),
-        tuples=tuple(Given.of(argument) for argument in tuples),
+        tuples=given,
         out=Path(out),
         form=form,
-        axes=axes_by_feed(axes or [], clock),
-        ts_unit=None if ts_unit is None else ts_unit.value,
-        lateness=allowed_lateness,
-        clock=clock_column(clock),
+        shapes=Shapes(
+            axes_by_feed(axes or [], clock),
+            hints_by_feed(texts, feeds),
+            order_by_feed(texts, feeds),
+            allowed_lateness,
+            clock_column(clock),
+            _settings(config),
+            guesses,
+        ),
         max_skew=max_skew,
     )
     with progress_bar() as progress:
@@ -148,3 +168,11 @@ def evaluate(  # noqa: PLR0913  options are many
         typer.echo(summary.as_text(seconds))
     if summary.is_lost:
         raise typer.Exit(Code.UNANSWERED)
+
+
+def _settings(config: Path | None) -> "Settings | None":
+    if config is None:
+        return None
+    from pipelines.project.settings import load
+
+    return load(config)

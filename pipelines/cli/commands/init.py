@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from fencepost.errors import Fault, Faults
-from pipelines.cli.options import AsJson, print_json
+from pipelines.cli.hints import takes_hints
+from pipelines.cli.options import AsJson, Yes, print_json
 
 if TYPE_CHECKING:  # Arrow is imported where it is needed: --help stays quick
+    from pipelines.cli.addition import NewFeed
+    from pipelines.files.guess.hints import FeedHints
     from pipelines.project.settings import Settings
 
 NOTHING_MADE = "nothing made"
@@ -25,7 +28,8 @@ Made = tuple[str, Path, str]
 """Which of the two, the path, and its description."""
 
 
-def init(
+@takes_hints
+def init(  # noqa: PLR0913  options are many
     folder: Annotated[
         Path,
         typer.Argument(metavar="DIR", help="Folder of the project.", show_default="here"),
@@ -35,6 +39,20 @@ def init(
         Path | None,
         typer.Option(metavar="DIR", help="Folder of the lake.", show_default="DIR/lake"),
     ] = None,
+    samples: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="SAMPLE",
+            help="Declare the feed of this file or folder, as `feeds add` does. Repeatable.",
+        ),
+    ] = None,
+    feed: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="What that feed is called; default: as the sample."),
+    ] = None,
+    hints: "FeedHints",
+    yes: Yes = False,
     as_json: AsJson = False,
 ) -> None:
     """Create a project: a fencepost.toml that declares feeds, their folders, and a lake.
@@ -43,11 +61,17 @@ def init(
     lake are created; an existing lake gets the tables of new feeds. dagster.yaml and workspace.yaml
     are for `fencepost ui`.
 
+    With --from, the only feed of a new project is the one found in your data; an existing project
+    gets it added. What the data cannot show is asked, or given by options: `fencepost feeds add
+    --help` has more on each.
+
     \b
     Examples:
       fencepost init
       fencepost init demo
       fencepost init demo --lake /data/lake
+      fencepost init --from downloads/trades.csv
+      fencepost init --from tracks.csv --feed bikes --timezone Europe/Berlin --yes
       fencepost init demo --json | jq -r .lake
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.project.settings import FILE
@@ -55,35 +79,45 @@ def init(
 
     file = folder / FILE
     own = file.exists()
+    new = None
+    if samples:
+        from pipelines.cli.addition import NewFeed
+
+        given = _declared(file, None) if own else None
+        root = file.absolute().parent.resolve()
+        new = NewFeed.of(feed, samples, hints, root=root, settings=given, yes=yes, as_json=as_json)
     try:
-        settings = _declared(file, lake)
+        settings = _declared(file, lake, new)
         landing = [feed.source for feed in settings.feeds.values() if feed.form != "delta"]
         _refuse_unmakeable(settings, [file, *landing])
         made = [_make_lake(settings), *map(_make_folder, landing)]
-        made.append(_make_file(file, _text(file, settings.root), _feeds(settings)))
+        made.append(_make_settings(file, settings, new))
         made += [
             _make_file(folder / name, content(name), FOR_DAGSTER[name]) for name in FOR_DAGSTER
         ]
     except OSError as why:
         raise _fault(Path(why.filename or folder), why.strerror or str(why)) from None
     if as_json:
-        print_json(_as_json(settings, made))
-    else:
-        typer.echo("\n".join([*_lines(made), "", *_next(folder, settings, own=own)]))
+        print_json(_as_json(settings, made) | ({} if new is None else {"found": new.as_json()}))
+        return
+    about = [] if new is None else [*new.lines, ""]
+    then = _next(folder, settings, own=own) if new is None else _next_of(folder, settings, new)
+    typer.echo("\n".join([*about, *_lines(made), "", *then]))
 
 
-def _declared(file: Path, lake: Path | None) -> "Settings":
+def _declared(file: Path, lake: Path | None, new: "NewFeed | None" = None) -> "Settings":
     """Read the settings that are there, or those that will be."""
+    from pipelines.project.declaration import extended
     from pipelines.project.settings import load, understood
 
     if not file.exists():
-        return understood(_text(file, lake), file, lake, os.environ)
+        return understood(_text(file, lake, new), file, lake, os.environ)
     settings = load(file)
     if lake is not None and lake.resolve() != settings.root:
         raise _fault(
             file, f"names the lake {settings.root}, but --lake names {lake}: change one of them"
         )
-    return settings
+    return settings if new is None else extended(file, new.table)[1]
 
 
 def _feeds(settings: "Settings") -> str:
@@ -91,14 +125,15 @@ def _feeds(settings: "Settings") -> str:
     return f"feeds: {', '.join(feeds)}"
 
 
-def _text(file: Path, lake: Path | None) -> str:
+def _text(file: Path, lake: Path | None, new: "NewFeed | None") -> str:
     """Write the lake's path relative to the file, so that both can be moved."""
     from pipelines.project.templates import first_settings
 
     folder = file.absolute().parent.resolve()
     root = folder / "lake" if lake is None else lake.resolve()
     path = root.relative_to(folder) if root.is_relative_to(folder) else root
-    return first_settings(json.dumps(str(path), ensure_ascii=False))
+    named = json.dumps(str(path), ensure_ascii=False)
+    return first_settings(named) if new is None else first_settings(named, new.table)
 
 
 def _refuse_unmakeable(settings: "Settings", others: list[Path]) -> None:
@@ -154,6 +189,16 @@ def _make_folder(folder: Path) -> Made:
     return MADE, folder, "landing folder: drop files here"
 
 
+def _make_settings(file: Path, settings: "Settings", new: "NewFeed | None") -> Made:
+    """Write fencepost.toml, or add the new feed to the one that is there."""
+    from pipelines.project.declaration import extended, write
+
+    if new is None or not file.exists():
+        return _make_file(file, _text(file, settings.root, new), _feeds(settings))
+    write(file, extended(file, new.table)[0])
+    return MADE, file, f"added: [feeds.{new.name}]"
+
+
 def _make_file(file: Path, content: str, about: str) -> Made:
     if file.exists():
         return EXISTS, file, about
@@ -200,6 +245,12 @@ def _next(folder: Path, settings: "Settings", *, own: bool) -> list[str]:
         "  fencepost queries import alerts.jsonl",
         "  fencepost run",
     ]
+
+
+def _next_of(folder: Path, settings: "Settings", new: "NewFeed") -> list[str]:
+    """Say what to type next for a feed that was found."""
+    elsewhere = None if folder.resolve() == Path.cwd() else folder
+    return new.next_steps(settings.feeds[new.name], elsewhere)
 
 
 def _shown(path: Path) -> str:

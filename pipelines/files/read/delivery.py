@@ -15,6 +15,7 @@ from fencepost.errors import Fault, Faults, refuse
 from fencepost.tuples import Int64s
 from pipelines.files.read import csv_rows, json_rows
 from pipelines.files.read.content import PARQUET, Form, comes_once, form_of
+from pipelines.files.read.names import as_spelt, renamed, respelt, spelling_of
 from pipelines.files.read.packed import (
     members,
     opened,
@@ -88,8 +89,14 @@ def look_at(source: str, declared: Declared, kept: bytes | None = None) -> Deliv
     size = len(kept) if kept is not None else Path(source).stat().st_size
     first = next((member for member in found if member.columns is not None), found[0])
     columns = first.columns
-    axes = declared.axes if columns is None else declared.axes_among(columns)
-    ignored = [name for each in found for name in declared.ignored_among(each.columns or ())]
+    axes = declared.axes
+    if columns is not None and axes is None:
+        axes = as_spelt(declared, columns).axes_among(columns)
+    ignored = [
+        name
+        for each in found
+        for name in as_spelt(declared, each.columns or ()).ignored_among(each.columns or ())
+    ]
     return DeliveryFile(
         source, first.form, axes, size, kept, tuple(dict.fromkeys(ignored)), tuple(found)
     )
@@ -111,11 +118,11 @@ def _looked_at(source: str, name: str | None, declared: Declared, kept: bytes | 
 
             packed = plain if name is None else pa.BufferReader(_unpacked(source, kept, name))
             file = parquet_rows.open_file(called, packed)
-            faults = parquet_rows.faults(called, file, declared)
             columns = tuple(dict.fromkeys([*file.schema_arrow.names, *declared.fixed]))
+            faults = parquet_rows.faults(called, file, as_spelt(declared, columns))
         else:
             header = csv_rows.read_header(called, plain, declared, skipped + 1)
-            faults, columns = header.faults(declared), header.columns
+            faults, columns = header.faults(as_spelt(declared, header.columns)), header.columns
     refuse(faults)
     return FileMember(name, form, columns)
 
@@ -174,8 +181,14 @@ def _behind(piece: TuplePiece, before: int, member: FileMember) -> TuplePiece:
 def _of_member(
     file: DeliveryFile, member: FileMember, declared: Declared, groups: range | None
 ) -> Iterator[TuplePiece]:
-    declared = declared.of_path(file.source, member.name).over(member.columns or ())
-    for rows in _rows_of(file, member, declared, groups):
+    columns = member.columns or ()
+    declared = declared.of_path(file.source, member.name)
+    names = spelling_of(declared, columns)
+    in_file = respelt(declared, names).over(columns)
+    as_declared = {name: own for own, name in names.items()}
+    declared = respelt(in_file, as_declared)
+    for found in _rows_of(file, member, in_file, groups):
+        rows = renamed(found, as_declared)
         if not declared.wide:
             yield TuplePiece.of(rows, declared)
             continue

@@ -34,6 +34,7 @@ from pipelines.files.read.content import (
 )
 from pipelines.files.read.csv_rows import LF
 from pipelines.files.read.declaration import Declared
+from pipelines.files.read.names import as_spelt
 from pipelines.files.read.records import Malformed, RawRows
 
 JsonObject = dict[str, Any]
@@ -150,10 +151,11 @@ def named_columns(plain: io.BufferedReader, declared: Declared) -> tuple[str, ..
     some = bounded_lines(plain)
     for line in some if declared.axes is None else islice(some, _TRIED):
         found = _object(line)
-        if found is not None and all(name in found for name in declared.needed):
-            columns = tuple(found)
-            if declared.over(columns).numbers:
-                return columns
+        columns = tuple(found or ())
+        in_file = as_spelt(declared, columns)
+        has_all = found is not None and all(name in found for name in in_file.needed)
+        if has_all and in_file.over(columns).numbers:
+            return columns
     return None
 
 

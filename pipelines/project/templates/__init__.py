@@ -38,6 +38,14 @@ _SETTINGS = """\
 # A feed is a source of tuples: stream_id, ts, and its axes, which are numbers. Each file in the
 # source folder is a delivery, CSV, JSON lines or Parquet, plain or packed; so is each folder in it.
 
+{feeds}
+# A feed of your own, with the usual keys; docs/configuration.md has those for files of any shape:
+# no header, other delimiters, a date and a time apart, one stream a file.
+#
+# [feeds.sensors]
+{of_feed}
+"""
+_FEEDS = """\
 [feeds.ticks]
 axes = ["price", "volume"]
 source = "landing/ticks"
@@ -45,12 +53,6 @@ source = "landing/ticks"
 [feeds.locations]
 axes = ["x", "y", "speed"]
 source = "landing/locations"
-
-# A feed of your own, with the usual keys; docs/configuration.md has those for files of any shape:
-# no header, other delimiters, a date and a time apart, one stream a file.
-#
-# [feeds.sensors]
-{of_feed}
 """
 
 
@@ -59,10 +61,11 @@ def content(name: str) -> str:
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 
-def first_settings(lake: str) -> str:
+def first_settings(lake: str, feeds: str = _FEEDS) -> str:
     """Write the fencepost.toml of a new project; `lake` is the lake's folder, as TOML has it."""
     return _SETTINGS.format(
         path=_line(keys.LAKE, lake),
+        feeds=feeds,
         of_lake=_marked(key for key in keys.OF_LAKE if key is not keys.LAKE),
         of_run=_marked(keys.OF_RUN),
         of_alerts=_marked(keys.OF_ALERTS),
