@@ -3,6 +3,7 @@
 import io
 import json
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +225,26 @@ def test_how_files_name_their_columns_may_change(place):
     rows = place.tuples()
     assert [row["stream_id"] for row in rows] == ["a", "a", "b"]
     assert [row["sequence"] for row in rows] == [7, 9, 1]
+
+
+def test_a_planned_delivery_is_read_as_declared_when_it_was_planned(tmp_path):
+    feed = Feed("ticks", ("price",), Path("ticks"), timezone="Europe/Berlin", decimal=",")
+    place = made(tmp_path, replace(feed, delimiter=";", payload=KINDS[:1], stream="a"))
+    place.land("a.csv", "ts;price;trip\n2026-11-18 12:59:00;1,5;t\n")
+    with pytest.raises(Killed), killed_at("ingest.planned"):
+        place.ingest()
+    place.declare("ticks", timezone="Asia/Tokyo", decimal=".", stream="b", payload=())
+    place.recovered()
+    (row,) = place.tuples()
+    assert (row["ts"], row["price"], row["stream_id"]) == (T0 - 60_000_000, 1.5, "a")
+    place.land("b.csv", "ts;price;trip\n2026-11-18 20:59:00;2.5;t\n")
+    place.ingest()
+    assert [(row["ts"], row["price"], row["stream_id"]) for row in place.tuples()] == [
+        (T0 - 60_000_000, 1.5, "a"),
+        (T0 - 60_000_000, 2.5, "b"),
+    ]
+    first, second = (json.loads(row["declared"]) for row in place.arrivals())
+    assert first | {"timezone": "Asia/Tokyo", "stream": "b"} == second | {
+        "decimal": ",",
+        "payload": [["trip", "text"]],
+    }
