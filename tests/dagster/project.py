@@ -47,6 +47,7 @@ partition_in_path = true
 partitions_from = "2026-01-05"
 owners = ["team:market-data"]
 allowed_lateness = "1m"
+ties = "first"
 
 [feeds.locations]
 axes = ["x", "y"]

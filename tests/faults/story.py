@@ -5,6 +5,9 @@ and late ones; epochs go in several groups, with tuples that wait and crossings 
 registry changes; a delivery comes late into an old partition; the lake is maintained. In the one
 story a feed is crossed and matched, in the other two feeds are joined.
 
+Many tuples share an instant: those of `ticks` have a sequence, and each stream its own clock; of
+`bids` each is a step, of `asks` the first counts.
+
 Law: every stage may be done again after a crash, as a user would.
 """
 
@@ -75,7 +78,10 @@ class Story:
 
 
 CROSSED = Story(
-    {"ticks": 'allowed_lateness = "2m"'},
+    {
+        "ticks": 'allowed_lateness = "2m"\nlateness_by = "stream"\nidle = "1h"\n'
+        'sequence_column = "seq"\npayload = {mark = "long"}'
+    },
     {
         "low": {"feed": "ticks", "where": "price < 3", "within": "2m"},
         "middle": {
@@ -105,7 +111,7 @@ CROSSED = Story(
 PAIRED: dict[str, Any] = {"kind": "window_join", "left": "bids", "right": "asks"}
 BANDED: dict[str, Any] = {"kind": "band_join", "left": "bids.price", "right": "asks.price"}
 JOINED = Story(
-    {"bids": 'allowed_lateness = "2m"', "asks": 'deleted = "gone"'},
+    {"bids": 'allowed_lateness = "2m"\nties = "all"', "asks": 'deleted = "gone"\nties = "first"'},
     {
         "near": {**PAIRED, "on": "left.price <= right.price + 2", "window": "9m"},
         "last": {**PAIRED, "on": "left.price > right.price", "window": 3},
@@ -197,19 +203,28 @@ def _lines(feed: str, name: str) -> Iterator[str]:
     """Write a file's rows: most are good, some in every way not; of asks some end their stream."""
     draw = random.Random(name if feed == "ticks" else feed + name)  # noqa: S311  the same each time
     begin = parse_instant(f"{name[:10]}T09:00:00Z") + (ord(name[11]) % 4) * 180_000_000
-    marked = feed == "asks"
-    yield "stream_id,ts,price" + ",gone" * marked + "\n"
+    marked, numbered = feed == "asks", feed == "ticks"
+    yield "stream_id,ts,price" + ",gone" * marked + ",seq,mark" * numbered + "\n"
     for k in range(5):
         stream, price = draw.choice("uvw"), draw.randint(0, 8)
         ts = format_instant(begin + draw.randint(-2, 5) * 60_000_000)
-        gone = f",{str(draw.random() < 0.2).lower()}" if marked else ""
-        yield f"{stream},{ts},{price}{gone}\n"
+        rest = f",{str(draw.random() < 0.2).lower()}" if marked else ""
+        rest += f",{draw.randint(0, 9)},{k}" if numbered else ""
+        if k % 2 == 0:
+            yield f"{stream},{ts},{8 - price}{_next(rest) if numbered else rest}\n"  # a tie
+        yield f"{stream},{ts},{price}{rest}\n"
         if k == 1:
-            yield f"{stream},{ts},{price}{gone}\n"  # a duplicate
-            yield f"{stream},{ts},{price + 1}{gone}\n"  # a conflict
+            yield f"{stream},{ts},{price}{rest}\n"  # a duplicate
+            yield f"{stream},{ts},{price + 1}{rest}\n"  # a conflict
         if k == 2:
-            yield f"{stream},{ts},no number{gone}\n"
-            yield f"{stream},2100-01-01T00:00:00Z,1{gone}\n"
+            yield f"{stream},{ts},no number{rest}\n"
+            yield f"{stream},2100-01-01T00:00:00Z,1{rest}\n"
+
+
+def _next(numbers: str) -> str:
+    """Give the sequence after this one."""
+    _, number, mark = numbers.split(",")
+    return f",{int(number) + 1},{mark}"
 
 
 def rows_of(folder: Path) -> dict[str, list[str]]:

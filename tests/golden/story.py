@@ -80,11 +80,13 @@ def rules_of(number: int) -> Rules:
     return {**CROSSINGS, **(MATCHES if number >= 2 else {}), **(JOINS if number >= 3 else {})}
 
 
-def lay_out(folder: Path, number: int) -> None:
-    """Write the declaration and the rules."""
+def lay_out(folder: Path, number: int, *more: str) -> None:
+    """Write the declaration and the rules; `more` is declared of each feed."""
     for feed in FEEDS:
         (folder / "landing" / feed).mkdir(parents=True)
-    (folder / "fencepost.toml").write_text(TOML + "".join(FEED.format(name=f) for f in FEEDS))
+    (folder / "fencepost.toml").write_text(
+        TOML + "".join(FEED.format(name=f) + "".join(more) for f in FEEDS)
+    )
     say(folder / "rules.jsonl", rules_of(number))
 
 

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fencepost.order import OrderRules
 from fencepost.reference import run
 from pipelines.planning.plan import Limits
 from tests.support.examples import FEW, MANY
 from tests.support.lakes.story_lake import LakeWay, lake_of, play
 from tests.support.oracles.oracles import assert_same_rows
-from tests.support.stories.strategies import FEED, Story, judged_stories
+from tests.support.stories.strategies import FEED, TICK, Story, judged_stories
 
 PARTS = (
     "events",
@@ -81,3 +82,28 @@ def test_an_event_has_the_payload_of_the_tuple_that_crossed(story: Story, way: L
         for event in events:
             assert event["payload_row"] not in rejected
             assert came[event["payload_row"]] == [event[name] for name in names[2:]]
+
+
+declarations = st.lists(
+    st.builds(
+        OrderRules,
+        st.sampled_from(("all", "first")),
+        st.sampled_from((0, TICK, 3 * TICK)),
+        st.sampled_from((None, None, 0, 2 * TICK)),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=FEW)
+@given(judged_stories(), ways, declarations)
+def test_differential_what_is_declared_may_change_with_any_delivery(
+    story: Story, way: LakeWay, rules: list[OrderRules]
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        told = [
+            play(lake_of(Path(folder, f"{place}"), story, each), story, each, rules)
+            for place, each in enumerate((LakeWay(), way))
+        ]
+        assert_same_rows(told[0], told[1], PARTS, f"{way} {rules}")

@@ -4,11 +4,13 @@ Nothing here asks the code under test: what is in force is told by the order of 
 what is right by taking every delivery in order, once, in one piece.
 """
 
+import json
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from fencepost.order import OrderRules
 from pipelines.execute.logs import AsOf
 from pipelines.lake.evidence import Evidence
 from pipelines.planning.chain import Chain, Epoch
@@ -27,14 +29,20 @@ def demand(holds: bool, law: str, *facts: object) -> None:
         raise Violation(": ".join([law, *map(str, facts)]))
 
 
+def declared_in(row: Row) -> OrderRules:
+    """Read from a delivery's row how it is to be judged."""
+    said = json.loads(row["declared"])
+    idle = said["idle"] if said["lateness_by"] == "stream" else None
+    return OrderRules(said["ties"], said["allowed_lateness"], idle)
+
+
 class Checks:
     """Sees every commit as it is made."""
 
-    def __init__(self, disk: Disk, items: Mapping[str, Item], lane: str, lateness: int) -> None:
+    def __init__(self, disk: Disk, items: Mapping[str, Item], lane: str) -> None:
         self.disk = disk
         self.items = items
         self.lane = lane
-        self.lateness = lateness
         self.force: list[Row] = []
         self.done: set[tuple[int, int]] = set()
         self.plans: set[str] = set()
@@ -114,12 +122,12 @@ class Checks:
         )
         streams, after, mark = Streams(), [], None
         for n in numbers:
-            item = self.items[rows[n]["path"]]
+            item, rules = self.items[rows[n]["path"]], declared_in(rows[n])
             if item.max_ts is not None:
-                late = item.max_ts - self.lateness
+                late = item.max_ts - (rules.lateness if rules.idle is None else rules.idle)
                 mark = late if mark is None else max(mark, late)
             at = bisect_left(commits, (n, 0))
-            streams.take(n, item.tuples, f"r{commits[at - 1][1]}" if at else "", mark)
+            streams.take(n, item.tuples, f"r{commits[at - 1][1]}" if at else "", mark, rules)
             after.append(streams.copy())
         return streams, after
 
@@ -147,9 +155,14 @@ class Checks:
         demand(set(planned.values()) <= {1}, "a number was taken twice", planned)
         paths = [r["path"] for r in concluded if r["kind"] == "delivery" and r["state"] == "done"]
         demand(sorted(paths) == sorted(self.items), "deliveries", paths)
-        tuples = Counter((r["arrival"], r["stream_id"], r["ts"]) for r in self.disk.rows(self.lane))
-        path_of = {r["n"]: r["path"] for r in concluded if r["kind"] == "delivery"}
-        told = Counter((n, *t) for n, path in path_of.items() for t in self.items[path].tuples)
+        loaded = self.disk.rows(self.lane)
+        tuples = Counter((r["arrival"], r["read_in"], r["stream_id"], r["ts"]) for r in loaded)
+        own = [r for r in concluded if r["kind"] == "delivery"]
+        path_of = {r["n"]: r["path"] for r in own}
+        zone_of = {r["n"]: json.loads(r["declared"]).get("timezone") for r in own}
+        told = Counter(
+            (n, zone_of[n], *t) for n, path in path_of.items() for t in self.items[path].tuples
+        )
         demand(tuples == told, "tuples", tuples - told, told - tuples)
         bad = Counter(r["arrival"] for r in self.disk.rows("quarantine") if "epoch" not in r)
         told = Counter({n: self.items[path].malformed for n, path in path_of.items()})

@@ -13,6 +13,7 @@ from unittest import mock
 
 import pyarrow as pa
 
+from fencepost.order import OrderRules
 from pipelines.epochs import drive
 from pipelines.execute import job
 from pipelines.execute.logs import AsOf
@@ -23,7 +24,7 @@ from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lanes import Lane
 from pipelines.planning import plan
-from pipelines.planning.deliveries import Arrivals
+from pipelines.planning.deliveries import Arrivals, Delivery
 from pipelines.registry import commit
 from tests.simulated.store import SimulatedStore
 
@@ -173,6 +174,17 @@ def numbers_are_taken_without_comparing() -> Any:
     return everywhere("take_numbers", take)
 
 
+def deliveries_are_read_as_declared_now() -> Any:
+    return everywhere("as_recorded", lambda feed, _record: feed)
+
+
+def epochs_are_judged_as_declared_now() -> Any:
+    def now(context: plan.Context, delivery: Delivery) -> OrderRules:
+        return OrderRules("first", context.lateness[delivery.feed])
+
+    return mock.patch.object(plan.Context, "rules_of", now)
+
+
 BROKEN: Sequence[Broken] = (
     nobody_looks_for_evidence,
     evidence_goes_by_number,
@@ -185,4 +197,6 @@ BROKEN: Sequence[Broken] = (
     a_generation_does_not_rise,
     a_log_shows_every_generation,
     numbers_are_taken_without_comparing,
+    deliveries_are_read_as_declared_now,
+    epochs_are_judged_as_declared_now,
 )

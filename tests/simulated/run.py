@@ -91,15 +91,27 @@ class World:
     def __init__(self, seed: int) -> None:
         self.seed = seed
         self.draw = random.Random(seed)  # noqa: S311  it is to be drawn again
-        self.lateness = self.draw.choice((0, 0, 5))
-        feed = Feed(FEED, ("x",), Path("/landing"), allowed_lateness=self.lateness)
-        self.settings = Settings(None, Path("/simulated"), {FEED: feed}, buckets=2)
-        self.disk = Disk(self.settings.tables, 2)
+        self.disk = Disk(self.declared().tables, 2)
         self.items = {item.path: item for item in self._items()}
         self.registrations = [f"q{k}" for k in range(self.draw.choice((0, 1, 1, 2)))]
-        self.checks = Checks(self.disk, self.items, FEED, self.lateness)
+        self.checks = Checks(self.disk, self.items, FEED)
         self.scheduler = Scheduler(self.draw, self.at_rest)
         self.scheduler.program = self.live
+
+    def declared(self) -> Settings:
+        """Declare the feed: what a process finds may be another than what the last one found."""
+        draw = self.draw.choice
+        feed = Feed(
+            FEED,
+            ("x",),
+            Path("/landing"),
+            allowed_lateness=draw((0, 0, 5)),
+            lateness_by=draw(("feed", "stream")),
+            idle=draw((0, 4, 9)),
+            ties=draw(("all", "first", None)),
+            timezone=draw((None, "UTC", "Asia/Tokyo")),
+        )
+        return Settings(None, Path("/simulated"), {FEED: feed}, buckets=2)
 
     def _items(self) -> Iterator[Item]:
         ts = 1
@@ -107,7 +119,7 @@ class World:
             key = KEYS[min(k // 2, 2)] if self.draw.random() < 0.7 else self.draw.choice(KEYS)
             tuples = []
             for _ in range(self.draw.choice((0, 1, 2, 3, 4))):
-                ts += self.draw.randint(1, 3)
+                ts += self.draw.randint(0, 3)
                 tuples.append((self.draw.choice("0123"), ts))
             yield Item(f"{k:02}", key, tuple(tuples), self.draw.choice((0, 0, 1)))
 
@@ -134,7 +146,7 @@ class World:
         store = SimulatedStore(self.disk, Hands(self, me))
         slots = self.draw.choice((1, 1, 2))
         runner = SimulatedRunner(self.disk, self.items, slots, store.steps.step)
-        lake = Lake(cast("Any", store), self.settings, runner, self._limits())
+        lake = Lake(cast("Any", store), self.declared(), runner, self._limits())
         try:
             self._recover(me, lake)
             while self._one_more(me, lake):
@@ -155,7 +167,7 @@ class World:
         me.alone = True
         registry.recover(lake.store)
         me.alone = False
-        ingest_run.recover(lake.store, self.settings, lake.runner)
+        ingest_run.recover(lake.store, lake.settings, lake.runner)
         drive.finish(lake, lake.lane(FEED))
 
     def _one_more(self, me: Process, lake: Lake) -> bool:
@@ -176,7 +188,7 @@ class World:
     def _ingest(self, me: Process, lake: Lake) -> None:
         """Take some of what has landed. From the look to the numbers it holds the lock."""
         me.alone = me.firm = True
-        ingest_run.ingest(lake.store, self.settings, lake.runner, NOW)
+        ingest_run.ingest(lake.store, lake.settings, lake.runner, NOW)
         me.alone = me.firm = False
 
     def look(self, _feed: Feed, _arrivals: Laid, _now: int) -> Looked:
@@ -190,7 +202,7 @@ class World:
         me.alone = True
         name = self.draw.choice(self.unregistered())
         changes = QueryChanges(gone=pa.array([name]))
-        registry.register(lake.store, self.settings, changes, NOW)
+        registry.register(lake.store, lake.settings, changes, NOW)
         me.alone = False
 
     def _advance(self, _me: Process, lake: Lake) -> None:

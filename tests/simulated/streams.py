@@ -1,7 +1,8 @@
 """What is evaluated in the simulation, instead of crossings: small, and touchy about everything.
 
-Each stream carries a running hash of its tuples, of the registry and of the watermark that they
-were taken under. So a row that is lost, doubled, stale or out of order shows in every later one.
+Each stream carries a running hash of its tuples, and of the registry, the watermark and the rules
+that they were taken under. So a row that is lost, doubled, stale or out of order shows in every
+later one.
 
     a tuple whose ts is a multiple of 3 waits until its stream's next      → reorder
     one whose ts is a multiple of 7 is turned away                         → quarantine
@@ -12,6 +13,8 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from fencepost.order import OrderRules
 
 LOGS = ("stream_state", "reorder", "pending")
 
@@ -42,23 +45,29 @@ class Streams:
     accepted: int = 0
 
     def take(
-        self, n: int, tuples: Iterable[tuple[str, int]], registry: str, mark: int | None
+        self,
+        n: int,
+        tuples: Iterable[tuple[str, int]],
+        registry: str,
+        mark: int | None,
+        rules: OrderRules,
     ) -> None:
         """Take the tuples of one delivery."""
+        under = f"{registry} {mark} {rules} {n}"
         for stream, ts in tuples:
             if ts % 7 == 0:
                 self.turned.append((n, stream, ts))
                 continue
             waits = self.waiting.pop(stream, None)
             if waits is not None:
-                self._advance(n, stream, waits, registry, mark)
+                self._advance(n, stream, waits, under)
             if ts % 3 == 0:
                 self.waiting[stream] = ts
             else:
-                self._advance(n, stream, ts, registry, mark)
+                self._advance(n, stream, ts, under)
 
-    def _advance(self, n: int, stream: str, ts: int, registry: str, mark: int | None) -> None:
-        now = f"{ts} {registry} {mark} {n}".encode()
+    def _advance(self, n: int, stream: str, ts: int, under: str) -> None:
+        now = f"{ts} {under}".encode()
         head = zlib.crc32(now, self.heads.get(stream, 0))
         self.heads[stream] = head
         self.pending.pop(stream, None)

@@ -45,7 +45,13 @@ class SimulatedRunner:
         for part in unit.parts:
             item = self.items[part.files[0].path]
             own = [
-                {"stream_id": s, "ts": ts, "arrival": part.n, "line": line}
+                {
+                    "stream_id": s,
+                    "ts": ts,
+                    "arrival": part.n,
+                    "line": line,
+                    "read_in": unit.feed.timezone,
+                }
                 for line, (s, ts) in enumerate(item.tuples)
             ]
             bad = [
@@ -113,6 +119,7 @@ class SimulatedRunner:
                 [(row["stream_id"], row["ts"]) for row in sorted(mine, key=lambda r: r["line"])],
                 step.queries or "",
                 mark,
+                step.rules,
             )
 
 

@@ -95,7 +95,12 @@ def write(folder: Path, rows: list[dict[str, Any]], way: int) -> None:
 def declared(folder: Path, lateness: int) -> Settings:
     feeds = {
         "ticks": Feed(
-            "ticks", ("price", "volume"), folder / "t", form="delta", allowed_lateness=lateness
+            "ticks",
+            ("price", "volume"),
+            folder / "t",
+            form="delta",
+            ties="first",
+            allowed_lateness=lateness,
         ),
         "quotes": Feed("quotes", ("ask",), folder / "q", form="delta", deleted="gone"),
     }

@@ -187,7 +187,7 @@ def new_lake(
 ) -> Lake:
     """Make a lake with nothing in it; the feed `asks` has a column that marks who is gone."""
     options: dict[str, dict[str, Any]] = {
-        name: {"allowed_lateness": late, "settle": 0, "partition": "hour"}
+        name: {"allowed_lateness": late, "ties": "first", "settle": 0, "partition": "hour"}
         for name, late in zip(FEEDS, lateness, strict=True)
     }
     for each in options.values():

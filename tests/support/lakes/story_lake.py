@@ -84,15 +84,21 @@ def sequence_options(seen: Sequence[Sighting]) -> dict[str, str]:
     return {"sequence_column": SEQUENCE, "sequence_is": kind}
 
 
-def play(lake: Lake, story: Story, way: LakeWay = LakeWay()) -> RunResult:
-    """Let a story happen on a lake, and gather all that it leads to."""
+def play(
+    lake: Lake, story: Story, way: LakeWay = LakeWay(), rules: Sequence[OrderRules] = ()
+) -> RunResult:
+    """Let a story happen on a lake, and gather all that it leads to.
+
+    `rules` are what the deliveries are judged by in turn, if they are not those of the story.
+    """
     arrived = 0
     with shared_out(way):
         for item in story.script:
             if isinstance(item, Registration):
                 register(lake, item)
                 continue
-            deliver(lake, item, rules=_recorded(story, arrived))
+            own = rules[arrived % len(rules)] if rules else _recorded(story, arrived)
+            deliver(lake, item, rules=own)
             arrived += 1
             if way.at_once is not None and arrived % way.at_once == 0:
                 evaluate(lake, FEED)

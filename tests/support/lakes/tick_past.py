@@ -63,7 +63,7 @@ class Way:
 
 def past_settings(folder: Path, lateness: int = 0, **more: Any) -> Settings:
     """Declare the feed of the past."""
-    options = {"allowed_lateness": lateness, "settle": 0, "partition": "hour"}
+    options = {"allowed_lateness": lateness, "ties": "first", "settle": 0, "partition": "hour"}
     return builder.settings_of(folder, {"ticks": AXES}, {"ticks": options}, **more)
 
 
