@@ -3,6 +3,7 @@
 import contextlib
 import csv
 import json
+import os
 import shlex
 import tomllib
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from pyarrow import parquet as pq
 from pipelines.project.settings import ENVIRONMENT, load
 from tests.support.commands.commands import Said, fencepost
 from tests.support.commands.files import written
-from tests.support.commands.heads import HEADS, REAL, WHY_SKIPPED, Head
+from tests.support.commands.heads import HEADS, REAL, ROWS, WHY_SKIPPED, Head
 from tests.support.commands.terminals import terminal
 
 OWN = '# mine\r\n[feeds.sensors]\r\naxes = ["celsius"]   # as it was\r\nsource = "in"\r\n'
@@ -320,3 +321,19 @@ def test_at_a_terminal_columns_may_be_said_to_be_streams(here):
         opened.types("y\n")
         assert opened.ends() == 0
     assert load(here).feeds["wide"].wide
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("head", HEADS, ids=lambda head: head.name)
+def test_the_twin_of_a_real_file_is_loaded_as_its_sample_was(head, here, monkeypatch):
+    monkeypatch.setenv("FENCEPOST_RUNNER", "here")
+    path = head.written(here)
+    assert fencepost("init", "--from", path, "--feed", "it", "--yes", *head.options).code == 0
+    landed = here / "landing" / "it" / head.name
+    landed.write_bytes(path.read_bytes())
+    os.utime(landed, (1, 1))
+    assert fencepost("run").code == 0
+    asked = "select count(*) as n, count(distinct stream_id) as streams from it"
+    tuples, streams = fencepost("sql", asked, "--format", "csv").out.splitlines()[1].split(",")
+    assert int(tuples) >= LEAST * ROWS
+    assert "stream" not in head.keys or int(streams) == 1
