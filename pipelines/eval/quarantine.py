@@ -38,8 +38,13 @@ class QuarantineRows:
         malformed: Malformed,
         reasons: pa.StringArray,
         rejected: Malformed,
+        *,
+        ordered: bool = False,
     ) -> None:
-        """Add the malformed rows of a delivery of so many rows, and the rejected tuples."""
+        """Add the malformed rows of a delivery of so many rows, and the rejected tuples.
+
+        `ordered`: they have a sequence, and so no need of ties.
+        """
         lines = np.concatenate([malformed.line, rejected.line])
         order = pa.array(np.argsort(lines, kind="stable"))
         reason = pa.concat_arrays([pa.array(["malformed"] * len(malformed), pa.string()), reasons])
@@ -54,7 +59,8 @@ class QuarantineRows:
             self._parts.append(pa.table(columns, QUARANTINE))
             reasons = columns["reason"].cast(pa.string())
             found = kinds(reasons, columns["detail"], columns["raw"])
-            self.losses.append(loss_of(source, rows, found, by_option))
+            idle = ("ties",) if ordered else ()
+            self.losses.append(loss_of(source, rows, found, by_option(idle)))
 
     @property
     def table(self) -> pa.Table:

@@ -126,6 +126,7 @@ class _FileEvaluation:
             delivery.malformed,
             all_reasons.take(pa.array(order)),
             rejected,
+            ordered=delivery.sequence is not None,
         )
 
 

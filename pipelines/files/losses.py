@@ -68,8 +68,6 @@ CURES = (
 COMMA = Cure(MALFORMED, "is not a number", "decimal", '","', "','")
 OF_TIMES = ("timezone", "ts_format", "ts_unit")
 """Keys that need no name of a column: it is that of the times."""
-OPTIONS = ("ts_unit", "max_skew", "allowed_lateness")
-"""Keys that `fencepost eval` has as options."""
 
 
 Remedy = Callable[[Cure], str | None]
@@ -89,12 +87,16 @@ def in_feed(feed: str, idle: Collection[str] = ()) -> Remedy:
     return remedy
 
 
-def by_option(cure: Cure) -> str | None:
-    """Name an option of `fencepost eval`."""
-    if cure.key not in OPTIONS:
-        return None
-    option = f"--{cure.key.replace('_', '-')}"
-    return f"raise {option}" if cure.word is None else f"give {option} {cure.word}"
+def by_option(idle: Collection[str] = ()) -> Remedy:
+    """Name an option of `fencepost eval` likewise."""
+
+    def remedy(cure: Cure) -> str | None:
+        if cure.key in idle:
+            return None
+        option = f"--{cure.key.replace('_', '-')}"
+        return f"raise {option}" if cure.word is None else f"give {option} {cure.word}"
+
+    return remedy
 
 
 @dataclass(frozen=True)

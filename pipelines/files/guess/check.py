@@ -91,7 +91,7 @@ def checked(samples: Sequence[Sampled], draft: Draft) -> SampleCheck:
         if len(bad):
             reasons = pa.array([MALFORMED] * len(bad), pa.string())
             found = kinds(reasons, bad.detail, bad.raw)
-            losses.append(loss_of(sample.path, delivery.rows, found, by_option))
+            losses.append(loss_of(sample.path, delivery.rows, found, by_option()))
     return SampleCheck(rows, rows - lost, tuple(losses), tuple(faults))
 
 

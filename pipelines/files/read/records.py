@@ -14,7 +14,7 @@ from fencepost.cells import CellFaults
 from fencepost.errors import Fault
 from fencepost.text import did_you_mean
 from fencepost.tuples import Int64s
-from pipelines.files.read.declaration import Declared
+from pipelines.files.read.declaration import STREAM_ID, TS, Declared
 
 RawOf = Callable[[Int64s], pa.StringArray]
 """Gives the records of some rows, numbers from 0 that ascend, as they stood in the file."""
@@ -136,7 +136,7 @@ def missing_columns(
             source,
             f"no column '{name}'",
             line=line,
-            hint=f"the columns are: {has}.{did_you_mean(name, columns)}",
+            hint=f"the columns are: {has}.{did_you_mean(name, columns)}{_named(name, declared)}",
         )
         for name in wanted
         if name not in columns
@@ -145,6 +145,21 @@ def missing_columns(
         message = f"no axis: beside {', '.join(declared.needed)} a column of numbers was expected"
         faults.append(Fault(source, message, line=line))
     return faults
+
+
+def _named(name: str, declared: Declared) -> str:
+    """Say how a column is declared that is not called as it is by default."""
+    by_option = declared.axes_by.startswith("--")
+    if name == STREAM_ID == declared.stream_id:
+        if by_option:
+            return "  Name the stream's: --stream-column NAME, or --stream NAME for all rows."
+        return '  Name the stream\'s: stream_column = "…", or stream = "…" for all rows.'
+    if name == TS == declared.ts:
+        return f"  Name the time's: {_BY_OPTION if by_option else _BY_KEY}."
+    return ""
+
+
+_BY_OPTION, _BY_KEY = "--ts-column NAME", 'ts_column = "…"'
 
 
 def too_many_columns(source: str, columns: Sequence[str], line: int | None = None) -> list[Fault]:
