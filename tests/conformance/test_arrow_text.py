@@ -301,6 +301,7 @@ KERNELS = {
 NOT_OVER_TEXT = {
     *("abs", "all", "and_", "any", "field", "greater", "greater_equal", "indices_nonzero"),
     *("invert", "less", "less_equal", "min_max", "or_", "assume_timezone", "is_nan"),
+    "strftime",
 }
 """Kernels that are called over numbers, flags and times only."""
 
