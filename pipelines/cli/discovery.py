@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from fencepost.errors import InputError
-from fencepost.text import counted, escaped
+from fencepost.text import counted, escaped, few
 from pipelines.files import losses
 from pipelines.files.guess.check import SampleCheck, checked
 from pipelines.files.guess.draft import Draft, Question, Value
@@ -100,6 +100,11 @@ def lines_of(found: Discovery) -> list[str]:
     unused = [f"{escaped(name, 40)} ({why})" for name, why in draft.unused.items()]
     if unused:
         lines.append(f"  {'not used':<16} {', '.join(unused)}")
+    if found.files.others:
+        named = few([escaped(path.name, 40) for path in found.files.others])
+        lines.append(
+            f"  {'not looked at':<16} {named}: a delivery each, if they land with the rest"
+        )
     return [*lines, *draft.notes, *check_lines(found.check)]
 
 

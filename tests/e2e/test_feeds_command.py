@@ -337,3 +337,15 @@ def test_the_twin_of_a_real_file_is_loaded_as_its_sample_was(head, here, monkeyp
     tuples, streams = fencepost("sql", asked, "--format", "csv").out.splitlines()[1].split(",")
     assert int(tuples) >= LEAST * ROWS
     assert "stream" not in head.keys or int(streams) == 1
+
+
+def test_of_a_folder_the_files_with_the_usual_ending_are_looked_at_and_the_others_named(here):
+    written(here, "fencepost.toml", OWN)
+    (here / "data").mkdir()
+    for name in ("a.csv", "b.csv"):
+        written(here / "data", name, TRADES)
+    written(here / "data", "labels.txt", "begin\tend\tmode\n")
+    said = add("trades", "data", "--yes")
+    assert said.code == 0, said.err
+    assert "80 of 80 rows of the sample would be taken." in said.out
+    assert "labels.txt: a delivery each, if they land with the rest" in said.out

@@ -117,7 +117,7 @@ def _of_csv(sample: Sampled, hints: FeedHints) -> SampleGrid:
     rows = list(_records(lines_from(text, begin), later, delimiter, usual))
     if not rows:
         raise InputError(f"{sample.path} has no rows of {usual} fields: is it CSV?")
-    names, header, skipped, why = _header(rows, lines, begin, delimiter, usual, hints)
+    names, header, skipped, why = _header(rows, lines, begin, delimiter, usual, hints, sample.path)
     rows = rows[1:] if header and names == tuple(rows[0]) else rows
     if not rows:
         raise InputError(f"{sample.path} has a header and no row: give a sample with some rows")
@@ -193,20 +193,22 @@ def _records(text: str, later: str, delimiter: str, usual: int) -> Iterator[list
         many = 0
 
 
-def _header(
+def _header(  # noqa: PLR0913  what decides on a header is many things
     rows: Sequence[Sequence[str]],
     lines: Sequence[str],
     begin: int,
     delimiter: str,
     usual: int,
     hints: FeedHints,
+    path: str,
 ) -> tuple[tuple[str, ...], bool, int, tuple[str, ...]]:
     """Find the names, whether they are the file's own, the lines to skip, and what to say of it."""
     skipped = (f"{begin} lines before the first row",) if begin else ()
     if hints.columns is not None:
         if len(hints.columns) != usual:
             raise InputError(
-                f"--columns names {len(hints.columns)} columns, where the rows have {usual} fields"
+                f"--columns names {len(hints.columns)} columns, where the rows of {path} have "
+                f"{usual} fields"
             )
         skip = begin + (hints.skip_lines is None and _names_columns(rows))
         return hints.columns, False, skip, (*skipped, "columns named by you")

@@ -8,6 +8,7 @@ import gzip
 import io
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -55,11 +56,15 @@ class Sampled:
 
 @dataclass(frozen=True)
 class SampleFiles:
-    """What was given as a sample: its files, and the folder that they are in, if one was given."""
+    """What was given as a sample: its files, and the folder that they are in, if one was given.
+
+    others  files of the folder that end otherwise than most of it: they are not looked into
+    """
 
     files: tuple[Path, ...]
     folder: Path | None = None
     is_delta: bool = False
+    others: tuple[Path, ...] = ()
 
     @property
     def name(self) -> str:
@@ -84,7 +89,10 @@ def files_of(given: Sequence[Path]) -> SampleFiles:
     found = sorted(path for path in folder.rglob("*") if path.is_file() and _counts(path, folder))
     if not found:
         raise InputError(f"{folder} has no file to take a sample of")
-    return SampleFiles(tuple(found), folder)
+    endings = Counter(path.suffix for path in found)
+    usual = endings.most_common(1)[0][0]
+    alike = tuple(path for path in found if path.suffix == usual)
+    return SampleFiles(alike, folder, others=tuple(p for p in found if p.suffix != usual))
 
 
 def _counts(path: Path, folder: Path) -> bool:
