@@ -63,6 +63,8 @@ def explain(  # noqa: PLR0913  options are many
     Band joins are grouped by a shared point, and an update probes each group once: the fewer
     groups, the faster. Window joins choose again for each delivery, by the size of the window.
 
+    Rules are named whose streams no tuple ever came of, or whose patterns of streams fit none.
+
     \b
     Examples:
       fencepost explain
