@@ -183,7 +183,7 @@ def test_drift_that_renames_or_retypes_stops_the_file_and_not_the_feed(place):
     table = {"stream_id": ["s"], "ts": [AT.format(0)], "price": [True], "volume": [1.0]}
     pq.write_table(pa.table(table), stored)
     place.land("b.parquet", stored.getvalue())
-    place.land("c.csv", f"stream_id,ts,PRICE,volume\ns,{AT.format(0)},1,1\n")
+    place.land("c.csv", f"stream_id,ts,cost,volume\ns,{AT.format(0)},1,1\n")
     place.land("d.csv", ticks(1))
     report = place.ingest()
     assert [refused.detail.splitlines()[0] for refused in report.refused] == [

@@ -105,13 +105,13 @@ def test_a_mark_that_nobody_can_read_puts_its_row_aside_as_it_stood(place):
 
 
 def test_a_file_that_lacks_the_column_is_refused_and_the_feed_goes_on(place):
-    place.land("a.csv", f"stream_id,ts,price,Gone\ns,{AT.format(0)},1,true\n", "quotes")
+    place.land("a.csv", f"stream_id,ts,price,goner\ns,{AT.format(0)},1,true\n", "quotes")
     land(place, "b.csv", "true")
     report = place.ingest()
     (refused,) = report.refused
     assert refused.detail == (
         "a.csv:1: no column 'gone'\n"
-        "    the columns are: stream_id, ts, price, Gone.  Did you mean 'Gone'?"
+        "    the columns are: stream_id, ts, price, goner.  Did you mean 'goner'?"
     )
     assert told(place) == [("s0", 0.0, True)]
 
