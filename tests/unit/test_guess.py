@@ -219,3 +219,25 @@ def test_a_hint_decides_against_what_the_sample_shows(tmp_path):
     assert draft.values["ts_unit"] == "ms"
     assert draft.values["stream"] == "all"
     assert "stream_column" not in draft.values
+
+
+def test_numbers_that_all_go_up_with_the_time_are_axes_where_there_are_no_others(tmp_path):
+    rows = "".join(f"EUR/USD,20260102 10:00:{i:02}.295,1.31{i:02},1.32{i:02}\n" for i in range(40))
+    finding = of(tmp_path, rows, timezone="UTC")
+    assert finding.values["axes"] == ["c3", "c4"]
+    assert finding.values["stream_column"] == "c1"
+    assert asked(finding) == []
+
+
+def test_what_goes_up_by_one_from_any_other_number_counts_no_rows(tmp_path):
+    rows = "".join(f"{i},h{i % 3},2026-01-02T10:00:{i:02}Z,{40 + i}\n" for i in range(40))
+    finding = of(tmp_path, f"nr,host,ts,share\n{rows}")
+    assert finding.values["axes"] == ["share"]
+    assert finding.unused == {"nr": "counts the rows"}
+
+
+def test_a_name_in_other_letters_is_an_axis_without_accents_or_none(tmp_path):
+    rows = "".join(f"A,2026-01-02T10:00:{i:02}Z,{i / 3},{i / 7}\n" for i in range(20))
+    finding = of(tmp_path, f"symbol,ts,Größe é,Ціна\n{rows}")
+    assert finding.values["axes"] == ["gro_e_e"]
+    assert list(finding.unused) == ["Ціна"]

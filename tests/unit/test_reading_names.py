@@ -29,7 +29,7 @@ def in_form(folder: Path, form: str, *names: str) -> Path:
 
 
 @pytest.mark.parametrize("form", ["csv", "json", "parquet"])
-@pytest.mark.parametrize("names", [("Symbol", "TIME", "Open"), ("symbol", "time", "O p-e_n")])
+@pytest.mark.parametrize("names", [("Symbol", "TIME", "Open"), ("symbol", "time", "O p-é_n")])
 def test_a_column_is_found_in_any_letters(tmp_path, form, names):
     file = look_at(str(in_form(tmp_path, form, *names)), DECLARED)
     found = read(file, ("open",), DECLARED)

@@ -30,6 +30,8 @@ MOST_EMPTY = 0.005
 """Share of the rows in which an axis may be empty: those rows are lost."""
 MOST_PAYLOAD = 32
 FEW = 8
+MARKS_ONLY = "a code or another clock, by its values"
+NO_LETTERS = "its name has no letter of a-z: --columns gives names"
 STRAIGHT = 1 - 1e-7
 """Correlation with the time from which on a number is a clock."""
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
@@ -72,12 +74,13 @@ def roles_of(
         elif hints.payload is not None:
             if name not in hints.payload:
                 unused[name] = why
-        elif (idle := _why_idle(column, times)) is not None:
+        elif (idle := _why_idle(column, times, len(payload))) is not None:
             unused[name] = idle
-        elif len(payload) < MOST_PAYLOAD:
-            payload[payload_name(name)] = _kind(column)
         else:
-            unused[name] = f"beyond {MOST_PAYLOAD} columns of payload"
+            payload[payload_name(name)] = _kind(column)
+    if not axes:  # a number without a name that marks or tells the time may be all there is
+        axes = [column.name for column in others if _may_be_all(column, grid, payload)]
+        payload = {name: kind for name, kind in payload.items() if name not in axes}
     for name in hints.payload or ():
         payload[name] = "text"
     ordered = tuple(axes) if hints.axes is None else hints.axes
@@ -98,9 +101,15 @@ def _why_no_axis(
         return None if name in hints.axes or axis_name(name) in hints.axes else "none of your axes"
     if not column.is_number:
         return "no number"
+    if not axis_name(name):
+        return NO_LETTERS
     if name in times and times[name].kind != "midnight":
         return "a time"
     return _why_no_measure(column, grid, at) or why_no_axis(axis_name(name))
+
+
+def _may_be_all(column: SampleColumn, grid: SampleGrid, payload: Mapping[str, str]) -> bool:
+    return column.name in payload and is_unnamed(column.name, grid) and column.is_number
 
 
 def _why_no_measure(column: SampleColumn, grid: SampleGrid, at: Sequence[int | None]) -> str | None:
@@ -114,7 +123,7 @@ def _why_no_measure(column: SampleColumn, grid: SampleGrid, at: Sequence[int | N
     if word not in VALUES and _counts_rows(column):
         return "counts the rows"
     if is_unnamed(column.name, grid) and _is_code(column, at):
-        return "a code or another clock, by its values"
+        return MARKS_ONLY
     return None
 
 
@@ -127,7 +136,7 @@ def _counts_rows(column: SampleColumn) -> bool:
     if len(texts) < 3 or not all(text.isdecimal() and len(text) < 18 for text in texts):
         return False
     numbers = [int(text) for text in texts]
-    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return numbers[0] in (0, 1) and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def _is_code(column: SampleColumn, at: Sequence[int | None]) -> bool:
@@ -174,8 +183,12 @@ def _rises(column: SampleColumn) -> bool:
     return ascend and numbers[0] > 1
 
 
-def _why_idle(column: SampleColumn, times: Mapping[str, WrittenTimes]) -> str | None:
-    """Say why a column is not worth carrying along."""
+def _why_idle(column: SampleColumn, times: Mapping[str, WrittenTimes], others: int) -> str | None:
+    """Say why a column does not travel along, as `others` do."""
+    if not payload_name(column.name):
+        return NO_LETTERS
+    if others >= MOST_PAYLOAD:
+        return f"beyond {MOST_PAYLOAD} columns of payload"
     if column.kind == "other":
         return "nested, or of a type that is not read"
     if not column.filled:

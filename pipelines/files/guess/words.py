@@ -4,6 +4,7 @@ Law: a name only ranks what the values allow; no column has a role by its name a
 """
 
 import re
+import unicodedata
 
 _JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _OTHER = re.compile(r"[^a-z0-9]+")
@@ -21,6 +22,7 @@ STREAMS = _words(
     truck truck_id uid user user_id userid person_id tracker tracker_id trackid mmsi imei
     imo icao24 callsign sensor sensor_id station station_id ship ship_id vessel vessel_id
     boat boat_id animal animal_id individual_local_identifier tag_local_identifier tag_id
+    host hostname server node instance pod
     asset_id machine_id meter_id unique_id entity_id entity object_id
     """
 )
@@ -72,4 +74,5 @@ VALUES = _words(
 
 def folded(name: str) -> str:
     """Write a name in small letters, its words joined by `_`: `vehicleId` is `vehicle_id`."""
-    return _OTHER.sub("_", _JOINT.sub("_", name.strip()).lower()).strip("_")
+    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
+    return _OTHER.sub("_", _JOINT.sub("_", plain.strip()).lower()).strip("_")

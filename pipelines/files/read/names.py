@@ -7,6 +7,7 @@ has the same letters and digits is, unless another name means it; of two such, n
 """
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -32,7 +33,9 @@ def spelling_of(declared: Declared, columns: Sequence[str]) -> dict[str, str]:
 
 
 def _plain(name: str) -> str:
-    return _OTHER.sub("", name).casefold()
+    """Leave letters and digits, small and without accents."""
+    parts = unicodedata.normalize("NFKD", name)
+    return _OTHER.sub("", "".join(c for c in parts if not unicodedata.combining(c))).casefold()
 
 
 def respelt(declared: Declared, names: Mapping[str, str]) -> Declared:

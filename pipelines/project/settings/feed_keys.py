@@ -34,7 +34,8 @@ AXES = required(
     NAMES,
     (),
     "The numeric columns that rules can test. Other columns are ignored, and reported once per "
-    "delivery. The axes of a feed cannot change after its table was created.",
+    "delivery. The axes of a feed cannot change after its table was created. A column is found by "
+    "its name in any spelling: the axis `open_interest` in a column `OpenInterest`.",
     example='["price", "volume"]',
     hint='name them: axes = ["price", "volume"]',
 )
