@@ -89,7 +89,7 @@ class Shapes:
             near = did_you_mean(feed, self.settings.feeds)
             message = f"has no feed '{feed}'; there are: {there}.{near}"
             raise Faults([Fault(str(self.settings.file), message)], NOTHING_WRITTEN)
-        from pipelines.ingest.form import declared_by
+        from pipelines.project.form import declared_by
 
         found = declared_by(declared)
         return found if self.clock is None else replace(found, clock=self.clock)

@@ -27,10 +27,10 @@ from pipelines.disk.errors import refuse_failing
 from pipelines.files.read.delivery import look_at, pieces
 from pipelines.files.read.rows import Declared, Malformed, TuplePiece
 from pipelines.ingest.deliveries import REWRITTEN, UNREADABLE, VANISHED, Outcome, Rejection, Runs
-from pipelines.ingest.form import declared_by
 from pipelines.ingest.units import DeliveryPart, FilePart, ReadUnit
 from pipelines.ingest.write import TupleFiles
 from pipelines.lake.data_files import DataFile, GrowingFile
+from pipelines.project.form import declared_by
 from pipelines.project.settings import Feed
 from schemas import Table
 from schemas.quarantine import QUARANTINE

@@ -1,7 +1,6 @@
 """The files of a lake: its note, its logs, and what must be intact before it is used."""
 
 import json
-import re
 import stat
 import zlib
 from collections.abc import Iterable, Mapping
@@ -17,12 +16,12 @@ from deltalake.exceptions import DeltaError
 from fencepost.errors import LakeError
 from pipelines.disk.atomic import replace_text
 from pipelines.lake.data_files import NULL_FOLDER, DataFile
+from pipelines.lake.paths import READABLE
 from schemas import FORMAT, Table
 
 NOTE = "_fencepost.json"
 CHECK = "check"
 CACHE = "_cache"
-READABLE = re.compile(r"[A-Za-z0-9._/-]+")
 VERSION_DIGITS = 20
 PANIC = "PanicException"
 """How delta-rs ends over some damaged checkpoints; its class cannot be imported."""

@@ -42,6 +42,22 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        ["--guess"],
+        ["--config", "fencepost.toml"],
+        ["--timezone", "UTC", "--ts-column", "ts", "--ties", "first"],
+    ],
+    ids=" ".join,
+)
+def test_eval_reads_files_of_any_shape_with_nothing_but_the_base(folder, more):
+    evaluate = ["eval", "-q", "band.jsonl", "-t", "ticks=ticks.csv", "-o", "out", *more]
+    code, said = run(folder, COMMAND.format(arguments=evaluate), EVERYTHING)
+    assert code == 0, said
+    assert (folder / "out" / "events.csv").read_text().count("\n") == 3
+
+
 def test_eval_and_the_api_need_nothing_but_the_base(folder):
     evaluate = ["eval", "-q", "band.jsonl", "-t", "ticks=ticks.csv", "-o", "out"]
     code, said = run(folder, COMMAND.format(arguments=evaluate), EVERYTHING)

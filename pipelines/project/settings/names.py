@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from fencepost.text import shortened
-from pipelines.lake.layout import READABLE
+from pipelines.lake.paths import READABLE
 from pipelines.project.settings.values import shown
 from schemas import RESERVED, all_tables, axes_only
 

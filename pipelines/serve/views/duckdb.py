@@ -19,7 +19,8 @@ import duckdb
 
 from fencepost.errors import InputError, LakeError
 from fencepost.text import did_you_mean
-from pipelines.lake.layout import READABLE, Note
+from pipelines.lake.layout import Note
+from pipelines.lake.paths import READABLE
 from pipelines.project.settings import Settings
 from pipelines.serve.views import views, views_for
 from pipelines.serve.views.answers import BATCH, SqlAnswer
