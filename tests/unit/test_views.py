@@ -15,7 +15,13 @@ from pipelines.serve.views import statements, views, views_for
 from pipelines.serve.views.duckdb import duckdb_session
 from schemas import RESERVED, all_tables
 from tests.support.lakes.ledger import Ledger, answered, at
-from tests.support.stories.histories import FEED, Crossing, histories, laid_out, visits_of
+from tests.support.stories.histories import (
+    FEED,
+    Crossing,
+    histories,
+    laid_out,
+    visits_of,
+)
 
 SHARED = Ledger({FEED: ("price",)}).in_memory()
 

@@ -121,16 +121,13 @@ def histories(draw: st.DrawFn) -> History:
         step.crossings = _crossed(draw, stands, last, times, watermark)
         if clocks is not None:
             seen = {c.stream: c.ts + clocks.lateness for c in step.crossings}
-            step.newest = [*seen.items(), *draw(st.lists(_seen(watermark), max_size=1))]
+            ahead = draw(st.lists(st.sampled_from(STREAMS), unique=True))
+            step.newest = [*seen.items(), *((name, watermark + clocks.lateness) for name in ahead)]
             largest = max([largest, *(ts for _, ts in step.newest)])
             step.watermark = largest - clocks.idle
     history = _evaluated(draw, steps)
     history.clocks = clocks
     return history
-
-
-def _seen(most: int) -> st.SearchStrategy[tuple[str, int]]:
-    return st.tuples(st.sampled_from(STREAMS), st.integers(0, most))
 
 
 def _registered(
