@@ -22,7 +22,7 @@ OF_READING = (
 )
 """What says how a delivery is read: fields of `Feed`. In a record only as far as it is declared."""
 
-NEW_FEED: Ties = "first"
+NEW_FEED: Ties = "all"
 """What becomes of ties in a feed that declares nothing of them and has no delivery yet."""
 
 _DEFAULTS = {field.name: field.default for field in fields(Feed) if field.name in OF_READING}
