@@ -141,7 +141,7 @@ def test_a_tuple_far_ahead_moves_no_watermark(lake: Lake) -> None:
     [
         ("stream_id,ts,price", "no column 'volume'"),
         ("stream_id,ts,prize,volume", "no column 'price'"),
-        ("STREAM_ID,ts,price,volume", "no column 'stream_id'"),
+        ("symbol,ts,price,volume", "no column 'stream_id'"),
     ],
 )
 @pytest.mark.fault(46)
