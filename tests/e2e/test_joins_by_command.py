@@ -25,6 +25,7 @@ settle = "0s"
 partition = "hour"
 partition_in_path = true
 deleted = "gone"
+ties = "first"
 """
 TOML = """
 [lake]
@@ -41,6 +42,7 @@ settle = "0s"
 partition = "hour"
 partition_in_path = true
 allowed_lateness = "2s"
+ties = "first"
 """
 LATENESS = (2_000_000, 0)
 PAST = past()
@@ -219,7 +221,8 @@ def test_a_lake_finds_what_eval_finds_in_the_same_files(project: Path, tmp_path:
     names = [f"{item.feed}=landing/{item.feed}/{item.name}" for item in files]
     given = [word for name in names for word in ("--tuples", name)]
     axes = ("--axes", "bids=price,volume", "--axes", "asks=price")
-    said(project, "eval", "-q", "rules.jsonl", *given, *axes, "-o", tmp_path / "out", "--json")
+    how = (*axes, "--ties", "first", "-o", tmp_path / "out", "--json")
+    said(project, "eval", "-q", "rules.jsonl", *given, *how)
     for name in ("pairs", "band_changes"):
         wanted = rows(tmp_path / "out" / f"{name}.csv")
         columns = [column for column in wanted[0] if column != "feeds"]

@@ -18,23 +18,24 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made(tmp_path_factory.mktemp("project"))
 
 
-@pytest.mark.parametrize(("columns", "more"), [(80, 5), (150, 0), (220, 0)])
+@pytest.mark.parametrize(("columns", "more"), [(80, 6), (150, 0), (240, 0)])
 def test_columns_that_a_terminal_has_no_room_for_are_counted_and_named(project, columns, more):
     with terminal(project, "sql", "select * from events", columns=columns) as at:
         assert at.ends() == 0
     lines = at.said.splitlines()
     assert all(len(line) <= columns for line in lines)
-    assert ("… 5 more columns: prev_ts, arrival, epoch, generation, day" in lines) is (more == 5)
-    assert ("9 columns without a value: volume, x, y" in at.said) is (columns < 200)
-    assert ("--format lines shows every column, one per line" in lines) is (columns < 200)
+    named = "… 6 more columns: prev_ts, arrival, epoch, generation, day, place"
+    assert (named in lines) is (more == 6)
+    assert ("9 columns without a value: volume, x, y" in at.said) is (columns < 240)
+    assert ("--format lines shows every column, one per line" in lines) is (columns < 240)
     header = lines[0].split()
-    assert len(header) == {80: 7, 150: 12, 220: 21}[columns]
+    assert len(header) == {80: 7, 150: 13, 240: 22}[columns]
 
 
 def test_lines_show_every_column_whatever_the_terminal(project):
     told = said(project, "sql", "select * from events", "--format", "lines", "--limit", "2")
     assert told.out.count("── row ") == 2
-    assert len(told.out.splitlines()) == 2 * 22
+    assert len(told.out.splitlines()) == 2 * 23
     assert "prev_speed\n" in told.out
     assert told.err == "2 rows\nthe first 2 rows; --limit 0 for all\n"
 
