@@ -1,6 +1,5 @@
 """`fencepost queries` as a user types it: what it registers, what it says, what it refuses."""
 
-import contextlib
 import gzip
 import json
 from pathlib import Path
@@ -11,50 +10,17 @@ import pytest
 
 from pipelines.cli.exit_codes import Code
 from pipelines.lake.lock import hold
-from pipelines.lake.store import Store
 from pipelines.project.settings import load
 from pipelines.registry.query_files import rule_files
-from tests.support.commands.commands import Said, fencepost, python
+from tests.support.commands.commands import fencepost, python
 from tests.support.commands.files import written
-
-TOML = """
-[lake]
-path = "lake"
-
-[feeds.ticks]
-axes = ["price", "volume"]
-source = "landing/ticks"
-
-[feeds.locations]
-axes = ["x", "y", "speed"]
-source = "landing/locations"
-"""
-RULES = (
-    '{"id": "aapl-breakout", "feed": "ticks", "streams": ["AAPL"], "where": "price >= 231.5"}\n'
-    '{"id": "depot-7", "feed": "locations", "where": "x < 4230 AND y < 9", "within": "3m"}\n'
-    '{"id": "thin", "feed": "ticks", "where": "volume < 10", "owner": "ada", "tags": ["a", "b"]}\n'
-)
-ALL = ["aapl-breakout", "depot-7", "thin"]
+from tests.support.commands.ruled_project import ALL, RULES, TOML, queries, ruled_project, standing
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A project with an empty lake, and three rules in `rules.jsonl`."""
-    monkeypatch.delenv("FENCEPOST_LAKE", raising=False)
-    settings = load(written(tmp_path, "fencepost.toml", TOML))
-    Store.create(settings.root, settings.tables, buckets=8)
-    return written(tmp_path, "rules.jsonl", RULES).parent
-
-
-def queries(folder: Path, *arguments: object) -> Said:
-    with contextlib.chdir(folder):
-        return fencepost("queries", *arguments)
-
-
-def standing(folder: Path) -> list[str]:
-    said = queries(folder, "export")
-    assert said.code == 0, said.err
-    return sorted(json.loads(line)["id"] for line in said.out.splitlines())
+    return ruled_project(tmp_path, monkeypatch)
 
 
 def test_rules_are_imported_once_and_listed(folder):
@@ -144,53 +110,6 @@ def test_a_query_is_added_by_json_or_by_options(folder):
         "tags": ["x, y", "z"],
         "note": "n",
     }
-
-
-def test_streams_by_pattern_are_added_listed_shown_and_exported(folder):
-    plain = ("--feed", "ticks", "--where", "price > 1")
-    one = ("--id", "one", *plain, "--streams", "A", "--streams-like", "00*")
-    two = ("--id", "two", *plain, "--streams-like", "B", "--streams-like", "[!0]?")
-    for options in (one, two):
-        assert queries(folder, "add", *options, "--json").summary["added"] == 1
-    lines = [json.loads(line) for line in queries(folder, "export").out.splitlines()]
-    assert [line.get("streams_like") for line in lines] == ["00*", ["B", "[!0]?"]]
-    assert [line.get("streams") for line in lines] == [["A"], None]
-    queries(folder, "export", "--out", "all.jsonl")
-    assert queries(folder, "import", "all.jsonl", "--json").summary["unchanged"] == 2
-    listed = queries(folder, "list").out
-    assert "A, 00*" in listed
-    assert "like B, [!0]?" in listed
-    changed = queries(folder, "add", *one, "--streams-like", "01*", "--json").summary["changed"]
-    assert changed == 1
-    shown = queries(folder, "show", "one").out
-    assert "streams     A, 00*, 01*" in shown
-    assert "changed: streams_like" in shown
-    join = ("--id", "j", "--kind", "band_join", "--left", "ticks.price", "--right", "locations.x")
-    refused = queries(folder, "add", *join, "--between", "0,1", "--streams-like", "A*")
-    assert (refused.code, "a `band_join` has no `streams_like`" in refused.err) == (2, True)
-
-
-def test_a_match_is_registered_listed_by_its_kind_shown_and_exported(folder):
-    assert queries(folder, "import", "rules.jsonl").code == 0
-    match = ("--id", "dear", "--feed", "ticks", "--kind", "match", "--where", "price > volume")
-    assert queries(folder, "add", *match, "--json").summary["added"] == 1
-    assert queries(folder, "list", "--kind", "match").out == (
-        "id    version  kind   feed   where           streams  within  owner  tags\n"
-        "dear  1        match  ticks  price > volume  all\n"
-    )
-    crossings = queries(folder, "list", "--kind", "crossing", "--json").summary
-    assert sorted(each["id"] for each in crossings["queries"]) == ALL
-    shown = queries(folder, "show", "dear").out
-    assert "  kind        match\n" in shown
-    assert "  box         price (-∞, ∞) × volume (-∞, ∞), volume < price\n" in shown
-    assert "on_first" not in shown
-    exported = [json.loads(line) for line in queries(folder, "export").out.splitlines()]
-    dear = {"id": "dear", "feed": "ticks", "kind": "match", "where": "price > volume"}
-    assert [each for each in exported if each["id"] == "dear"] == [dear]
-    assert queries(folder, "add", json.dumps(dear), "--json").summary["unchanged"] == 1
-    crossing = json.dumps({**dear, "kind": "crossing", "where": "price > 1"})
-    assert queries(folder, "add", crossing, "--json").summary["changed"] == 1
-    assert "changed: kind, where" in queries(folder, "show", "dear").out
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,6 @@
 """The laws of the planner: one chain without gaps, over all deliveries in their order."""
 
-import json
-from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any
 
@@ -13,109 +10,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import LakeError
-from fencepost.order import OrderRules
 from pipelines.planning.chain import HORIZON, Chain, Epoch
-from pipelines.planning.deliveries import Arrivals, Delivery
+from pipelines.planning.deliveries import Arrivals
 from pipelines.planning.plan import (
-    Context,
     Limits,
     first_difference,
     moved,
     next_group,
 )
-from pipelines.planning.rules import SEQUENCE_KEY, as_json
 from schemas.arrivals import ARRIVALS, DONE, PLANNED
 from schemas.epochs import COUNTS, EPOCHS
-
-LANE = "grid"
-DEFAULT = Limits()
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-KEYS = ("2026-01-01", "2026-01-02", "2026-01-03")
-
-
-def delivery(
-    n: int,
-    key: str = KEYS[0],
-    tuples: int = 1,
-    max_ts: int | None = 0,
-    feed: str = LANE,
-    rules: OrderRules | None = None,
-    *,
-    sequenced: bool = False,
-) -> Delivery:
-    return Delivery(
-        n, feed, key, tuples, tuples, 0, 0, max_ts, (f"{n}.csv",), False, rules, sequenced
-    )
-
-
-def ordered(deliveries: Sequence[Delivery]) -> list[Delivery]:
-    return sorted(deliveries, key=lambda d: (d.key, d.n))
-
-
-def context(
-    commits: Sequence[int] = (),
-    lateness: int = 0,
-    plan: str = "p",
-    deliveries: Sequence[Delivery] = (),
-) -> Context:
-    """A registry commit stands at each of these numbers."""
-    late = dict.fromkeys({LANE, *(d.feed for d in deliveries)}, lateness)
-
-    def version_at(n: int) -> int:
-        return sum(commit < n for commit in commits)
-
-    return Context(late, version_at, lambda version: f"f{version}", {"epochs": 7}, "c", plan)
-
-
-class Ledger:
-    """The rows of `epochs`, as a lane's plans leave them."""
-
-    def __init__(self) -> None:
-        self.rows: list[Epoch] = []
-        self.plans = 0
-
-    @property
-    def chain(self) -> Chain:
-        return Chain.of(LANE, self.rows)
-
-    def plan(
-        self, deliveries: Sequence[Delivery], limits: Limits = DEFAULT, **more: Any
-    ) -> list[Epoch]:
-        """Plan the next group, as if with a commit."""
-        self.plans += 1
-        names = ("commits", "lateness")
-        own = {name: more.pop(name) for name in names if name in more}
-        in_order = ordered(deliveries)
-        made = context(plan=f"p{self.plans}", deliveries=in_order, **own)
-        group = next_group(self.chain, in_order, made, limits, **more)
-        self.rows += group
-        return group
-
-    def advance(
-        self, deliveries: Sequence[Delivery], limits: Limits = DEFAULT, **more: Any
-    ) -> list[list[Epoch]]:
-        """Plan and do group after group."""
-        groups: list[list[Epoch]] = []
-        while group := self.plan(deliveries, limits, **more):
-            self.rows += [replace(epoch, done=True) for epoch in group]
-            groups.append(group)
-            assert len(groups) < 100
-            more.pop("again_from", None)
-        return groups
-
-
-arrived = st.lists(
-    st.tuples(st.sampled_from(KEYS), st.integers(0, 4), st.none() | st.integers(0, 50)),
-    max_size=9,
-).map(lambda drawn: [delivery(n, *each) for n, each in enumerate(drawn, 1)])
-limits = st.builds(
-    Limits,
-    epoch_rows=st.integers(1, 12),
-    group=st.integers(1, 4),
-    epoch_deliveries=st.sampled_from((None, 1, 2, 3)),
-    snapshot_every=st.integers(1, 5),
+from tests.support.lakes.planned import (
+    KEYS,
+    LANE,
+    NOW,
+    Ledger,
+    arrived,
+    context,
+    delivery,
+    limits,
+    ordered,
+    registrations,
 )
-registrations = st.sets(st.integers(0, 9), max_size=2)
 
 
 @given(arrived, limits, registrations, st.integers(0, 5))
@@ -410,63 +326,3 @@ def test_what_stands_for_one_delivery_of_a_lane_stands_for_those_behind_it() -> 
     version_at = arrivals.rising_versions(in_order)
     assert {n: version_at(n) for n in (3, 1, 4)} == {3: 1, 1: 1, 4: 1}
     assert arrivals.registrations(0, 1) == {1: (2, int(NOW.timestamp()) * 1_000_000)}
-
-
-ALL, BY_STREAM = OrderRules("all"), OrderRules("all", 5, idle=100)
-
-
-@given(arrived, limits, st.lists(st.sampled_from((None, ALL, BY_STREAM)), min_size=9, max_size=9))
-def test_the_deliveries_of_an_epoch_are_judged_alike_and_its_record_says_how(
-    deliveries, limits, drawn
-) -> None:
-    own = [replace(d, rules=rules) for d, rules in zip(deliveries, drawn, strict=False)]
-    by_number = {d.n: d for d in own}
-    ledger = Ledger()
-    ledger.advance(own, limits, lateness=3)
-    stands = None
-    for epoch in ledger.chain.epochs:
-        (rules,) = {by_number[n].rules or OrderRules("first", 3) for n in epoch.arrivals}
-        assert epoch.rules == {LANE: rules}
-        assert Epoch.of_row(epoch.as_row(PLANNED, NOW)).rules == epoch.rules
-        behind = [moved(None, by_number[n].max_ts, rules.behind) for n in epoch.arrivals]
-        for mark, own_mark in zip(epoch.watermarks, behind, strict=True):
-            marks = [each for each in (stands, own_mark) if each is not None]
-            stands = max(marks, default=None)
-            assert mark == stands
-
-
-def test_an_epoch_ends_where_tuples_begin_to_have_a_sequence() -> None:
-    ledger = Ledger()
-    ledger.advance([delivery(n, rules=ALL, sequenced=n > 2) for n in range(1, 5)])
-    assert [epoch.arrivals for epoch in ledger.chain.epochs] == [(1, 2), (3, 4)]
-
-
-def test_in_a_lane_of_joins_each_feed_is_judged_by_its_own_rules() -> None:
-    drawn = [("bids", ALL), ("asks", None), ("bids", ALL), ("asks", None), ("asks", BY_STREAM)]
-    deliveries = [
-        delivery(n, max_ts=n * 1000, feed=feed, rules=rules)
-        for n, (feed, rules) in enumerate(drawn, 1)
-    ]
-    made = replace(context(), lateness={"bids": 0, "asks": 3})
-    group = next_group(Chain.of("bids~asks", []), deliveries, made, DEFAULT)
-    assert [epoch.arrivals for epoch in group] == [(1, 2, 3, 4), (5,)]
-    assert group[0].rules == {"bids": ALL, "asks": OrderRules("first", 3)}
-    assert group[1].rules == {"asks": BY_STREAM}
-    assert group[1].feed_watermarks == (3000, 5000 - 100)
-
-
-def test_the_record_of_a_delivery_says_how_it_is_judged() -> None:
-    told = {"state": DONE, "kind": "delivery", "lane": LANE, "rows": 1, "tuples": 1}
-    told |= {"malformed": 0, "future": 0, "files": ["a"], "path": "a", "partition_key": ""}
-    rows = [
-        {**told, "n": 1, "max_ts": 0},
-        {**told, "n": 2, "max_ts": 0, "declared": json.dumps(as_json(BY_STREAM))},
-        {**told, "n": 3, "max_ts": 0, "declared": json.dumps({**as_json(ALL), SEQUENCE_KEY: "s"})},
-    ]
-    arrivals = Arrivals()
-    assert arrivals.ties_of_last(LANE) is None
-    for row, ties in zip(rows, ("first", "all", "all"), strict=True):
-        arrivals.take(row)
-        assert arrivals.ties_of_last(LANE) == ties
-    assert [d.rules for d in arrivals.deliveries(LANE)] == [None, BY_STREAM, ALL]
-    assert [d.sequenced for d in arrivals.deliveries(LANE)] == [False, False, True]

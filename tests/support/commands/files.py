@@ -2,6 +2,8 @@
 
 import io
 import os
+import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,3 +62,12 @@ def raws(delivery: ReadDelivery) -> list[str]:
     """The malformed rows, verbatim."""
     raw: list[str] = delivery.malformed.raw.to_pylist()
     return raw
+
+
+def zipped(files: Mapping[str, str]) -> bytes:
+    """A zip of text files."""
+    into = io.BytesIO()
+    with zipfile.ZipFile(into, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return into.getvalue()

@@ -4,6 +4,7 @@ They lie beside it, in `../shared/data`. Without them the tests that need them s
 """
 
 import gzip
+import os
 import zipfile
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from tests.support.commands.commands import REPOSITORY
 
-DATA = REPOSITORY.parent / "shared" / "data"
+DATA = Path(os.environ.get("FENCEPOST_SHARED", REPOSITORY.parent / "shared")) / "data"
 LEAN = DATA / "lean"
 TRACKS = DATA / "geolife" / "plt" / "tests" / "data" / "geolife_long_10_MB"
 needs_real_data = pytest.mark.skipif(
