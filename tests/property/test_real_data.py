@@ -220,7 +220,7 @@ def test_trades_delivered_twice_in_pieces_that_overlap_are_duplicates(trades):
     [
         pytest.param(made_trades, 1, id="made, one way"),
         pytest.param(made_trades, 2, id="made, another"),
-        pytest.param(data.trades, 1, id="real", marks=needs_real_data),
+        pytest.param(data.trades, 1, id="real", marks=[needs_real_data, pytest.mark.slow]),
     ],
 )
 def test_oracle_a_lake_of_trades_in_random_epochs(trades, seed, tmp_path):
@@ -339,7 +339,13 @@ def test_oracle_of_uploads_in_the_wrong_order_nothing_is_late(tracks, pieces):
     assert by_engine(rows, POSITION, rules, judging, cuts=(5, 20)) == found
 
 
-@pytest.mark.parametrize(("tracks", "pieces"), TRACKS[:2])
+@pytest.mark.parametrize(
+    ("tracks", "pieces"),
+    [
+        TRACKS[0],
+        pytest.param(data.tracks, 1, id="111 uploads", marks=[needs_real_data, pytest.mark.slow]),
+    ],
+)
 def test_oracle_a_lake_of_uploads_in_the_wrong_order(tracks, pieces, tmp_path):
     rows = swapped(tracks(), pieces)
     rules = boxes(rows, 20)
