@@ -7,7 +7,7 @@ reads them.
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from deltalake import DeltaTable
@@ -88,6 +88,7 @@ def add_columns(delta: DeltaTable, table: Table) -> None:
     fresh = [column for column in table.columns if column.name not in has]
     if not fresh:
         return
+    _refuse_other_spellings(table, has, fresh)
     try:
         delta.alter.add_columns([_field(column) for column in fresh])
     except OSError:
@@ -122,3 +123,15 @@ def _field(column: Column) -> Field:
     return Field(
         column.name, declared, nullable=column.nullable, metadata={"comment": column.comment}
     )
+
+
+def _refuse_other_spellings(table: Table, has: Iterable[str], fresh: Iterable[Column]) -> None:
+    """Refuse a column that the table has in another spelling: SQL knows no difference."""
+    known = {name.lower(): name for name in has}
+    for column in fresh:
+        if column.name.lower() in known:
+            raise LakeError(
+                f"the table '{table.name}' has the column {known[column.name.lower()]}, and "
+                f"{column.name} is declared, one name in SQL: spell it as before. A file's column "
+                "is found in any spelling"
+            )

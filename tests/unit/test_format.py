@@ -347,6 +347,16 @@ def test_a_column_that_is_declared_of_another_kind_is_refused_in_words(tmp_path)
             Store.open(root, all_tables({"ticks": other}))
 
 
+def test_a_payload_column_in_another_spelling_is_refused_in_words_and_changes_nothing(tmp_path):
+    root, axes = tmp_path / "lake", ("price",)
+    tables = all_tables({"ticks": FeedColumns(axes, (("Side", "text"),))})
+    store = Store.create(root, tables, buckets=4)
+    before = {name: store.version(name) for name in tables}
+    with pytest.raises(LakeError, match="payload_Side, and payload_side is declared, one name in"):
+        Store.open(root, all_tables({"ticks": FeedColumns(axes, (("side", "text"),))}))
+    assert {name: Store.open(root, tables).version(name) for name in tables} == before
+
+
 def test_the_tables_have_what_a_feed_declares_to_travel_along(settings):
     declared = 'payload = {trip = "text", size = "long"}\nsequence_column = "seq"\n'
     toml = TOML.replace('axes = ["price", "volume"]\n', f'axes = ["price", "volume"]\n{declared}')

@@ -134,3 +134,9 @@ def test_a_payload_column_is_of_one_kind_in_all_feeds():
     given = FEED + 'payload = ["id"]\n' + other + 'payload = {Id = "long"}\n'
     (why,) = faults(given)
     assert why.startswith("[feeds.bids] payload: 'Id' is long, and with 'ticks' text; the events")
+
+
+def test_a_payload_column_is_spelt_alike_in_all_feeds():
+    other = FEED.replace("ticks", "bids").replace('"landing"', '"bids"')
+    (why,) = faults(FEED + 'payload = ["Side"]\n' + other + 'payload = ["side"]\n')
+    assert why.startswith("[feeds.bids] payload: 'side' is 'Side' with 'ticks', one name in SQL")

@@ -149,14 +149,20 @@ def _of_columns(feed: Feed, given: Given) -> Iterator[str]:
 
 
 def apart(feeds: Mapping[str, Feed]) -> Iterator[tuple[str, str]]:
-    """Say which feed has a payload column of another kind than another feed, and why that is so."""
+    """Say which feed has a payload column that another has otherwise, and why that cannot be."""
     for first, other in combinations(feeds.values(), 2):
-        kinds = {name.lower(): kind for name, kind in first.payload}
+        known = {name.lower(): (name, kind) for name, kind in first.payload}
         for name, kind in other.payload:
-            before = kinds.get(name.lower(), kind)
+            spelt, before = known.get(name.lower(), (name, kind))
             if before != kind:
                 why = (
                     f"payload: {shown(name)} is {kind}, and with '{first.name}' {before}; the "
                     "events of all feeds are in one table: give it one kind, or another name"
+                )
+                yield other.name, why
+            elif spelt != name:
+                why = (
+                    f"payload: {shown(name)} is {shown(spelt)} with '{first.name}', one name in "
+                    "SQL: spell both alike; a file's column is found in any spelling"
                 )
                 yield other.name, why
