@@ -13,6 +13,20 @@ import pyarrow.compute as pc
 from fencepost.arrays import Codes, Int32s, Int64s
 
 
+def owned(parts: Sequence[bytes | memoryview]) -> pa.Buffer:
+    """Concatenate bytes in memory of Arrow's own. O(bytes).
+
+    A thread of Arrow may be the last to let go of a buffer. If its memory is Python's, that needs
+    the interpreter, and a thread that asks for it while the process ends aborts the process.
+    """
+    buffer = pa.allocate_buffer(sum(map(len, parts)))
+    room, begin = memoryview(buffer).cast("B"), 0
+    for part in parts:
+        room[begin : begin + len(part)] = part
+        begin += len(part)
+    return buffer
+
+
 def dictionary_of(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
     """Code a column by its distinct values, in one piece with one dictionary. O(n)."""
     if not pa.types.is_dictionary(column.type):

@@ -24,6 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import csv
 
+from fencepost.arrow import owned
 from fencepost.errors import BrokenIndex, Fault, refuse
 from fencepost.text import counted
 from fencepost.tuples import Bools, Int64s
@@ -355,18 +356,16 @@ def _undecodable(records: Records, wrong: Bools) -> Iterator[Faulty]:
 
 
 def _body(content: bytes, begins: Int64s, ends: Int64s) -> pa.Buffer:
-    """Concatenate the records with their line breaks; no copy if none is left out."""
+    """Concatenate the records with their line breaks."""
     if not len(begins):
         return pa.py_buffer(b"")
     bytes_of = np.frombuffer(content, np.uint8)
     with_break = ends + 1 + (bytes_of[np.minimum(ends, len(content) - 1)] == CR)
     torn = np.flatnonzero(begins[1:] != with_break[:-1]) + 1
     firsts, lasts = begins[np.r_[0, torn]], with_break[np.r_[torn - 1, len(ends) - 1]]
-    if not torn.size:
-        end = min(int(lasts[0]), len(content))
-        return pa.py_buffer(content).slice(int(firsts[0]), end - int(firsts[0]))
+    view = memoryview(content)
     runs = zip(firsts.tolist(), lasts.tolist(), strict=True)
-    return pa.py_buffer(b"".join(content[first:last] for first, last in runs))
+    return owned([view[first:last] for first, last in runs])
 
 
 def _cells(
@@ -378,7 +377,7 @@ def _cells(
     names = [str(place) for place in range(len(header.names))]
     wanted = [names[place] for place in places.values()]
     table = csv.read_csv(
-        pa.BufferReader(body),
+        pa.BufferReader(body),  # read by Arrow's threads
         read_options=csv.ReadOptions(column_names=names, block_size=max(BLOCK, longest + 2)),
         parse_options=csv.ParseOptions(
             delimiter=header.grammar.delimiter, newlines_in_values=True, ignore_empty_lines=False

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrow import owned
 from fencepost.errors import Fault, Faults, refuse
 from fencepost.tuples import Int64s
 from pipelines.files.read import csv_rows, json_rows
@@ -116,7 +117,9 @@ def _looked_at(source: str, name: str | None, declared: Declared, kept: bytes | 
         elif form is Form.PARQUET:
             from pipelines.files.read import parquet_rows
 
-            packed = plain if name is None else pa.BufferReader(_unpacked(source, kept, name))
+            packed = (
+                plain if name is None else pa.BufferReader(owned([_unpacked(source, kept, name)]))
+            )
             file = parquet_rows.open_file(called, packed)
             columns = tuple(dict.fromkeys([*file.schema_arrow.names, *declared.fixed]))
             faults = parquet_rows.faults(called, file, as_spelt(declared, columns))
@@ -225,7 +228,7 @@ def _of_parquet(
 
     is_packed = file.kept is not None or member.name is not None
     stored = None if is_packed else plain_parquet(file.source)
-    content = stored or pa.BufferReader(_unpacked(file.source, file.kept, member.name))
+    content = stored or pa.BufferReader(owned([_unpacked(file.source, file.kept, member.name)]))
     opened_anew = parquet_rows.open_file(file.source, content)
     refuse(parquet_rows.faults(file.source, opened_anew, declared))
     coded = parquet_rows.coded_columns(opened_anew, declared.stream_id)

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyarrow import parquet as pq
 
+from fencepost.arrow import owned
 from fencepost.cells import CellFaults
 from fencepost.errors import Fault
 from fencepost.times import EARLIEST, LATEST, PER_UNIT, format_instant
@@ -68,7 +69,7 @@ def open_file(
 def read_whole(source: str, content: bytes) -> pa.Table:
     """Read all of a file as it is."""
     try:
-        return open_file(source, pa.BufferReader(content)).read()
+        return open_file(source, pa.BufferReader(owned([content]))).read()
     except BROKEN as failure:
         raise _damaged(source, failure) from None
 
