@@ -23,6 +23,8 @@ from tests.support.oracles.figures import told
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+pytest_plugins = ["tests.support.stores.fixtures"]
+
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
 EXAMPLES = {"dev": 50, "ci": 200, "nightly": 5000}
 
