@@ -5,7 +5,7 @@
 
 writes `format-1.tar.xz` with two projects: `whole`, and `cut-off`, whose last run was killed
 between the commits of two tables. It only gives commands, as a user would. Format 2 was made by
-e2fe708, 3 by 45b94a9, 4 by 50ff5c6, 5 by 1960fe5.
+e2fe708, 3 by 45b94a9, 4 by 50ff5c6, 5 by 1960fe5, 6 by 2243049.
 """
 
 import os
@@ -43,9 +43,9 @@ def make(scratch: Path, number: int) -> None:
     whole.mkdir()
     story.lay_out(whole, number)
     done = [fencepost(whole, "init"), fencepost(whole, "queries", "import", "rules.jsonl")]
-    story.land(whole, *story.BEFORE)
+    story.land(whole, number, *story.BEFORE)
     done.append(fencepost(whole, "run"))
-    story.land(whole, story.LAST)
+    story.land(whole, number, story.LAST)
     shutil.copytree(whole, cut_off)
     done.append(fencepost(whole, "run"))
     done.append(fencepost(cut_off, "run", FENCEPOST_CRASH_AT=CUT_OFF_AT))

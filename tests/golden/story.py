@@ -13,7 +13,8 @@ from typing import Any
 
 Rules = dict[str, dict[str, Any]]
 
-FORMATS = (1, 2, 3, 4, 5)
+HAS_TIES = HAS_PAYLOAD = 6
+FORMATS = (1, 2, 3, 4, 5, 6)
 NOW = 1_767_916_800  # 2026-01-09, the files' time
 TOML = """\
 [lake]
@@ -34,6 +35,8 @@ settle = "0s"
 partition_in_path = true
 allowed_lateness = "2m"
 """
+PAYLOAD = 'payload = ["venue"]\n'
+"""Declared of each feed from format 6 on."""
 FEEDS = ("ticks", "asks")
 CROSSINGS: Rules = {
     "low": {"feed": "ticks", "where": "price < 3", "within": "2m", "owner": "desk", "tags": ["a"]},
@@ -84,8 +87,9 @@ def lay_out(folder: Path, number: int, *more: str) -> None:
     """Write the declaration and the rules; `more` is declared of each feed."""
     for feed in FEEDS:
         (folder / "landing" / feed).mkdir(parents=True)
+    declared = (PAYLOAD, *more) if number >= HAS_PAYLOAD else more
     (folder / "fencepost.toml").write_text(
-        TOML + "".join(FEED.format(name=f) + "".join(more) for f in FEEDS)
+        TOML + "".join(FEED.format(name=f) + "".join(declared) for f in FEEDS)
     )
     say(folder / "rules.jsonl", rules_of(number))
 
@@ -96,25 +100,27 @@ def say(path: Path, rules: Rules) -> None:
     path.write_text("".join(f"{line}\n" for line in lines))
 
 
-def land(folder: Path, *names: str) -> None:
+def land(folder: Path, number: int, *names: str) -> None:
     """Let files land, always with the same content and time."""
     for name in names:
         path = folder / "landing" / name
-        path.write_text("".join(_lines(name)))
+        path.write_text("".join(_lines(name, number)))
         os.utime(path, (NOW, NOW))
 
 
-def _lines(name: str) -> Iterator[str]:
+def _lines(name: str, number: int) -> Iterator[str]:
+    has_venue = number >= HAS_PAYLOAD
     draw = random.Random(name)  # noqa: S311  the same each time
     day, part = name.split("/")[1][:10], name.split("/")[1][11]
-    yield "stream_id,ts,price\n"
+    yield "stream_id,ts,price,venue\n" if has_venue else "stream_id,ts,price\n"
     for k in range(6):
+        venue = f",{part}{k}" if has_venue else ""
         stream, price = draw.choice("uvw"), draw.randint(0, 8)
         minute = max(0, 3 * (ord(part) % 4) + draw.randint(0, 7))
-        yield f"{stream},{day}T09:{minute:02}:00Z,{price}\n"
+        yield f"{stream},{day}T09:{minute:02}:00Z,{price}{venue}\n"
         if k == 1:
-            yield f"{stream},{day}T09:{minute:02}:00Z,{price}\n"  # again
-            yield f"{stream},{day}T09:{minute:02}:00Z,{price + 1}\n"  # with another value
+            yield f"{stream},{day}T09:{minute:02}:00Z,{price}{venue}\n"  # again
+            yield f"{stream},{day}T09:{minute:02}:00Z,{price + 1}{venue}\n"  # with another value
         if k == 2:
-            yield f"{stream},{day}T09:{minute:02}:00Z,no number\n"
-            yield f"{stream},2100-01-01T00:00:00Z,1\n"
+            yield f"{stream},{day}T09:{minute:02}:00Z,no number{venue}\n"
+            yield f"{stream},2100-01-01T00:00:00Z,1{venue}\n"
