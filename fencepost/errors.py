@@ -10,6 +10,7 @@
     ├── MissingExtra    an optional package is not installed, and how to get it
     ├── SetupError      what Spark needs is not there, and how to get it (pipelines/spark)
     ├── StorageError    a disk that is full, fails or cannot be written to (pipelines/disk)
+    │   └── StoreUnavailable  an object store that did not answer for as long as is waited
     ├── SparkError      Spark's Java ended in the middle of the work
     │   └── WorkerError a worker of Spark ended every time that its task was tried
     ├── AlertError      an alert could not be sent, and why
@@ -130,7 +131,11 @@ class LakeError(FencepostError):
 
 
 class StorageError(FencepostError):
-    """A disk that is full, fails, or cannot be written to."""
+    """A disk that is full, fails, or cannot be written to; or a store that refuses."""
+
+
+class StoreUnavailable(StorageError):
+    """An object store that failed in passing, and kept failing for as long as is waited."""
 
 
 class SparkError(FencepostError):

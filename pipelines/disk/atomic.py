@@ -44,11 +44,17 @@ def replace_text(path: Path, text: str, *, sync: bool = False) -> None:
         passing.write_text(text, encoding="utf-8")
 
 
-def create_text(path: Path, text: str, passing: Path, *, sync: bool = False) -> None:
-    """Write a text file that must not exist yet; FileExistsError if it does, whoever made it."""
+def create_bytes(
+    path: Path, content: bytes, passing: Path | None = None, *, sync: bool = False
+) -> None:
+    """Write a file that must not exist yet; FileExistsError if it does, whoever made it.
+
+    `passing` is its temporary name, where other programs know files of theirs by it.
+    """
+    passing = passing or _passing(path)
     try:
         with _naming({passing: path}):
-            passing.write_text(text, encoding="utf-8")
+            passing.write_bytes(content)
             if sync:
                 flush(passing)
             os.link(passing, path)

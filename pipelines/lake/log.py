@@ -26,7 +26,7 @@ from deltalake import DeltaTable
 
 from fencepost.errors import LakeError
 from fencepost.hashing import digest
-from pipelines.disk.atomic import create_text
+from pipelines.disk.atomic import create_bytes
 from pipelines.disk.errors import stored
 from pipelines.disk.flush import flushed
 from pipelines.lake import layout
@@ -215,7 +215,7 @@ def publish(path: Path, text: str, *, fsync: bool = False) -> None:
     passing = path.with_name(f"_commit_{uuid.uuid4().hex}.json.tmp")  # as delta-rs calls its own
     try:
         with stored(path):
-            create_text(path, text, passing, sync=fsync)
+            create_bytes(path, text.encode(), passing, sync=fsync)
     except FileExistsError:
         raise Conflict(f"{path.parent.parent.name}: {path.stem} was created by another") from None
 
