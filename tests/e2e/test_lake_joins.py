@@ -53,7 +53,13 @@ def test_the_past_has_all_that_joins_can_find() -> None:
         assert len(rows.feeds[1].members) < len(rows.feeds[1].heads)
 
 
-@pytest.mark.parametrize("lateness", LATENESS.values(), ids=LATENESS)
+@pytest.mark.parametrize(
+    "lateness",
+    [
+        pytest.param(LATENESS["both late"], id="both late"),
+        pytest.param(LATENESS["no lateness"], id="no lateness", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS)
 def test_the_cut_into_epochs_changes_no_row_of_a_join(way: Way, lateness, tmp_path: Path) -> None:
     assert_told(play(tmp_path, PAST, way, lateness), PAST, lateness)

@@ -326,6 +326,7 @@ def test_its_checks_are_green(ui, evaluated):
     ui.sees_no_fault()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("drawn")
 def test_a_mart_shows_its_picture(ui):
     ui.go("/assets/ticks/daily_summary")
@@ -341,6 +342,7 @@ def test_a_mart_shows_its_picture(ui):
     ui.sees_no_fault()
 
 
+@pytest.mark.slow
 def test_a_range_of_hours_is_one_run(ui, backfill):
     def status() -> str:
         told = ui.ask(

@@ -152,6 +152,7 @@ def test_the_wheel_installs_one_package(wheel):
     assert "fencepost/_app/pipelines/serve/report/parts/page.css" in names
 
 
+@pytest.mark.slow
 def test_a_lake_is_worked_on_beside_packages_of_the_same_names(installed, project):
     installed.fencepost(project, "run", FENCEPOST_RUNNER="here")
     said = installed.module(project, "fencepost", "sql", "--format", "csv", ASKED)
@@ -259,6 +260,7 @@ def test_the_ui_is_served_from_the_wheel(installed, project):
     assert (ui.returncode, err.splitlines()[-1]) == (0, "stopped")
 
 
+@pytest.mark.slow
 @pytest.mark.dagster
 def test_dagster_loads_the_project_beside_packages_of_the_same_names(installed, project):
     said = installed.module(project, "dagster", "definitions", "validate", "-w", "workspace.yaml")
