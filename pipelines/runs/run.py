@@ -64,7 +64,7 @@ def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
     def start() -> "SparkSession":
         from pipelines.spark.session import spark
 
-        return spark(quick=quick, memory=settings.memory, cores=settings.cores)
+        return spark(quick=quick, **settings.session)
 
     return SparkRunner(start)
 

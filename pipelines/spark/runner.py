@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from fencepost import errors
 from fencepost.errors import FencepostError, SparkError, WorkerError
 from pipelines.disk.errors import refuse_failing
+from pipelines.spark.configuration import ATTEMPTS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +82,9 @@ class SparkRunner:
     @property
     def slots(self) -> int:
         """How many tasks run at once."""
-        return int(self.spark.sparkContext.defaultParallelism)
+        from pipelines.spark import executors
+
+        return executors.slots(self.spark)
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
         """Run every task in one Spark job."""
@@ -115,7 +118,7 @@ def said_by_spark() -> Iterator[None]:
         died = DIED.search(str(failure))
         if died is not None:
             raise WorkerError(
-                f"a task of Spark ended its worker {session.ATTEMPTS} times: {died[0]}. {AGAIN}"
+                f"a task of Spark ended its worker {ATTEMPTS} times: {died[0]}. {AGAIN}"
                 "have fewer tasks at once (cores under [run])"
             ) from failure
         raise

@@ -1,8 +1,9 @@
 """The Spark session: one a process, on the Java and the jars of the environment, and quiet.
 
 Law: nothing in the shell's environment (SPARK_HOME, PYSPARK_SUBMIT_ARGS, JAVA_TOOL_OPTIONS, a
-Connect address) changes it; nothing is left in the working folder; time is UTC in the session, in
-the JVM, in the workers and in this process.
+Connect address) changes it, but for the folders of a cluster's own settings where the master is a
+cluster; nothing is left in the working folder; time is UTC in the session, in the JVM, in the
+workers and in this process.
 """
 
 import atexit
@@ -14,21 +15,21 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.errors import InputError, StateError
-from pipelines.spark.environment import apart, archive, jars, java, jvm, machine
+from pipelines.spark import executors, masters
+from pipelines.spark.configuration import PYTHON, Where, program, settings
+from pipelines.spark.environment import archive, jars, java, jvm, machine
 from pipelines.spark.environment.place import Place
+from pipelines.spark.executors import DYNAMIC
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-LOOPBACK = "127.0.0.1"
-ATTEMPTS = 3  # of a task: a dead worker costs a retry
-PARTITIONS = 4  # of a shuffle: more than this is overhead on one machine
 # PySpark would use these, and connect to another JVM or a Connect server.
 FOREIGN = (
     "SPARK_REMOTE",
@@ -50,17 +51,20 @@ class _RunningSession:
     jvm: jvm.Jvm
     folder: Path
     process: int
+    master: str
 
 
 _RUNNING: list[_RunningSession] = []
 _TURN = threading.RLock()
 
 
-def spark(
+def spark(  # noqa: PLR0913  by name, and most of them seldom
     *,
     quick: bool = True,
     memory: str | None = None,
     cores: int | None = None,
+    master: str = masters.LOCAL,
+    driver_host: str | None = None,
     extra: Mapping[str, str] | None = None,
     jvm_options: Sequence[str] = (),
 ) -> "SparkSession":
@@ -72,7 +76,9 @@ def spark(
         quick: the JVM starts fast and stays slower, for commands and tests; False for long jobs.
         memory: of the JVM's heap, like 4g; without it 1 GiB if quick, else a quarter of the
             machine's, 1 to 8 GiB. The workers, which hold the tuples, come on top.
-        cores: at most this many tasks at a time, and never more than the machine has cores.
+        cores: at most this many tasks at a time, and here never more than the machine has cores.
+        master: where the executors are.
+        driver_host: the address at which executors find this process.
         extra: further settings of Spark, over ours.
         jvm_options: in place of those that map the archive of classes.
     """
@@ -82,7 +88,6 @@ def spark(
         if cores is not None and cores < 1:
             raise InputError(f"{cores} cores, expected 1 or more")
         heap = machine.heap(memory, quick=quick)
-        tasks = min(cores or machine.cores(), machine.cores())
         place = Place.of_this_python()
         chosen = java.find(place)
         class_path = [*jvm.spark_jars(), *jars.here(place)]
@@ -91,16 +96,30 @@ def spark(
             *(jvm.QUICK if quick else ()),
             *(jvm_options or archive.options(place, chosen, class_path)),
         ]
+        where = Where(master, driver_host, cores)
+        if not masters.is_here(master):
+            class_path = [*masters.configurations(), *class_path]
+        wanted = {**(extra or {})}
         running = _begun(
-            lambda folder: jvm.start(chosen, options, class_path, folder),
-            lambda folder: {**_settings(tasks, folder, place), **(extra or {})},
+            lambda folder, given: jvm.start(
+                chosen,
+                options,
+                class_path,
+                folder,
+                program(where, folder, given),
+                **masters.jvm_environment(master, folder, jvm.spark_jars()[0].parent),
+            ),
+            lambda folder: {**settings(where, folder, place), **wanted},
         )
         _RUNNING.append(running)
+        if not masters.is_threads(master) and wanted.get(DYNAMIC) != "true":
+            executors.wait_for_executors(running.session.sparkContext)
         return running.session
 
 
 def _begun(
-    start: Callable[[Path], jvm.Jvm], settings: Callable[[Path], Mapping[str, str]]
+    start: Callable[[Path, Mapping[str, str]], jvm.Jvm],
+    settings: Callable[[Path], Mapping[str, str]],
 ) -> _RunningSession:
     """Start a JVM and a session in it, with a folder that ends with them; or leave nothing."""
     _refuse_a_strangers()
@@ -108,11 +127,11 @@ def _begun(
     time.tzset()
     folder = Path(tempfile.mkdtemp(prefix="fencepost-spark-"))
     try:
-        process = start(folder)
+        given = settings(folder)
+        process = start(folder, given)
         try:
-            return _RunningSession(
-                _connected(process, settings(folder)), process, folder, os.getpid()
-            )
+            session = _connected(process, given)
+            return _RunningSession(session, process, folder, os.getpid(), given["spark.master"])
         except BaseException:
             _forget()
             process.end(STOPPING)
@@ -193,8 +212,14 @@ def _forget() -> None:
 
 @atexit.register
 def _leave() -> None:
-    """At exit, the JVM sees its stdin close, and ends without being waited for."""
+    """At exit, the JVM sees its stdin close, and ends without being waited for.
+
+    A cluster gets its executors back first.
+    """
     if _RUNNING and _RUNNING[0].process == os.getpid():
+        if not masters.is_threads(_RUNNING[0].master):
+            with suppress(Exception):  # the JVM may have ended, the cluster be gone
+                _RUNNING[0].session.stop()
         _RUNNING[0].jvm.let_go()
         shutil.rmtree(_RUNNING[0].folder, ignore_errors=True)
 
@@ -208,11 +233,15 @@ def _connected(process: jvm.Jvm, settings: Mapping[str, str]) -> "SparkSession":
     address = {
         "PYSPARK_GATEWAY_PORT": str(process.port),
         "PYSPARK_GATEWAY_SECRET": process.secret,
-        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_PYTHON": settings.get(PYTHON, sys.executable),
     }
     with _environment(address):
         gateway = launch_gateway()
-        conf = SparkConf(loadDefaults=False, _jvm=gateway.jvm).setAll(list(settings.items()))
+        # What SparkSubmit has added for YARN or Kubernetes is among the defaults.
+        prepared = not masters.is_threads(settings["spark.master"])
+        conf = SparkConf(loadDefaults=prepared, _jvm=gateway.jvm)
+        if not prepared:
+            conf.setAll(list(settings.items()))
         context = SparkContext(conf=conf, gateway=gateway)
         # When a JVM ends it prints a traceback; the caller of the job reports it in words.
         context._accumulatorServer.handle_error = lambda *_: None  # type: ignore[method-assign]
@@ -234,35 +263,3 @@ def _environment(settings: Mapping[str, str]) -> Iterator[None]:
                 os.environ.pop(name, None)
             else:
                 os.environ[name] = value
-
-
-def _settings(tasks: int, folder: Path, place: Place) -> dict[str, str]:
-    workers = {
-        "TZ": "UTC",
-        "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(place.kernels),
-        **apart.import_settings(),
-        "OPENBLAS_NUM_THREADS": "1",  # a daemon that forks must have one thread
-    }
-    return {
-        "spark.master": f"local[{tasks},{ATTEMPTS}]",
-        "spark.app.name": "fencepost",
-        "spark.driver.host": LOOPBACK,
-        "spark.driver.bindAddress": LOOPBACK,
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.default.parallelism": str(tasks),
-        "spark.python.worker.reuse": "true",
-        "spark.python.daemon.module": apart.module("spark.daemon"),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.sql.catalogImplementation": "in-memory",
-        "spark.sql.warehouse.dir": (folder / "warehouse").as_uri(),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-        "spark.sql.shuffle.partitions": str(PARTITIONS),
-        "spark.sql.sources.parallelPartitionDiscovery.parallelism": str(PARTITIONS),
-        "spark.sql.execution.arrow.pyspark.enabled": "true",
-        "spark.sql.execution.arrow.maxRecordsPerBatch": "250000",
-        "spark.databricks.delta.snapshotPartitions": "2",
-        **{f"spark.executorEnv.{name}": value for name, value in workers.items()},
-    }

@@ -20,8 +20,8 @@ from pipelines.execute.task import work as evaluates
 from pipelines.ingest.task import work as reads
 from pipelines.project.settings import load
 from pipelines.runs.run import run
+from pipelines.spark.configuration import ATTEMPTS
 from pipelines.spark.runner import HereRunner, SparkRunner
-from pipelines.spark.session import ATTEMPTS
 from tests.faults.deaths import ALWAYS, Deadly, deaths, dies
 from tests.faults.story import JOINED, copied, differing, do, land, make, rows_of
 from tests.support.commands.commands import REPOSITORY

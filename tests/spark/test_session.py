@@ -16,6 +16,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipelines.spark import session
+from pipelines.spark.configuration import ATTEMPTS
 from pipelines.spark.environment import java, jvm
 from pipelines.spark.environment.place import Place
 from tests.support.commands.commands import REPOSITORY
@@ -181,7 +182,7 @@ def test_a_session_is_quiet_leaves_nothing_and_can_be_begun_again(tmp_path):
     *lines, last = said.stdout.splitlines()
     assert said.stderr == ""
     assert lines == [
-        f"3 local[1,{session.ATTEMPTS}]",
+        f"3 local[1,{ATTEMPTS}]",
         "StateError True",
         "/nowhere/python False",
         "False",

@@ -203,7 +203,7 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         "owners, fresh_within, units, ts_format, date, date_from_path, columns, skip_lines, "
         "delimiter, decimal, encoding, stream, stream_from_path, wide"
     )
-    of_run = "runner, read_path, cores, memory, reports_address"
+    of_run = "runner, read_path, cores, memory, master, driver_host, spark, reports_address"
     path = "a path with ' ': take one of letters, digits and . _ - / only"
     runner = "'Spark' was given, where one of spark, here was expected"
     assert faults(text) == [

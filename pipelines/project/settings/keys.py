@@ -12,6 +12,7 @@ from pipelines.project.settings.declaration import defaulted, optional
 from pipelines.project.settings.feed_keys import OF_FEED_ITSELF, USUAL
 from pipelines.project.settings.reading_keys import OF_READING
 from pipelines.project.settings.section import Key
+from pipelines.project.settings.spark_keys import DRIVER_HOST, MASTER, SPARK
 from pipelines.project.settings.values import (
     ADDRESS,
     DURATION,
@@ -131,7 +132,7 @@ CORES = optional(
     "cores",
     whole(1),
     "default: all cores, a share of the memory",
-    "How many cores a run may use. Default: all of them.",
+    "How many cores a run may use: on this machine, or on a standalone cluster. Default: all.",
     example="4",
     variable="FENCEPOST_CORES",
 )
@@ -178,7 +179,10 @@ OF_LAKE: tuple[Key[Any], ...] = (
     *(LAKE, QUERIES, BUCKETS, EPOCH_ROWS),
     *(GROUP, SNAPSHOT_EVERY, FSYNC, KEEP_HISTORY, JOINS),
 )
-OF_RUN: tuple[Key[Any], ...] = (RUNNER, READ_PATH, CORES, MEMORY, REPORTS_ADDRESS)
+OF_RUN: tuple[Key[Any], ...] = (
+    *(RUNNER, READ_PATH, CORES, MEMORY),
+    *(MASTER, DRIVER_HOST, SPARK, REPORTS_ADDRESS),
+)
 OF_ALERTS: tuple[Key[Any], ...] = (WEBHOOK, COMMAND)
 OF_FEED: tuple[Key[Any], ...] = (*OF_FEED_ITSELF, *OF_READING)
 OF_FEED_USUAL = tuple(key for key in OF_FEED if key.name in USUAL)

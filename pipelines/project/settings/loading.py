@@ -17,7 +17,7 @@ from typing import Any
 from fencepost.errors import Fault, Faults, InputError
 from fencepost.lanes import sides_of
 from fencepost.text import did_you_mean, shortened
-from pipelines.project.settings import feed_keys, keys
+from pipelines.project.settings import feed_keys, keys, spark_keys
 from pipelines.project.settings.contradictions import apart
 from pipelines.project.settings.feeds import read_feed
 from pipelines.project.settings.model import Feed, Settings
@@ -139,6 +139,9 @@ class _SettingsReader:
             read_path=run.value(keys.READ_PATH),
             cores=run.value(keys.CORES),
             memory=run.value(keys.MEMORY),
+            master=run.value(spark_keys.MASTER),
+            driver_host=run.value(spark_keys.DRIVER_HOST),
+            spark=run.value(spark_keys.SPARK),
             reports_address=run.value(keys.REPORTS_ADDRESS),
             webhook=alerts.value(keys.WEBHOOK),
             command=alerts.value(keys.COMMAND),

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
-from pipelines.project.settings import feed_keys, keys, reading_keys
+from pipelines.project.settings import feed_keys, keys, reading_keys, spark_keys
 from schemas import FeedColumns, Table, all_tables
 
 
@@ -104,6 +105,9 @@ class Settings:
     runner          spark, or here: in this process
     read_path       how tasks read the tables: files (PyArrow), spark, or auto
     cores, memory   what a run may use; None: what there is
+    master          where Spark runs
+    driver_host     where executors find this process; None: at its address on the way to them
+    spark           settings of Spark over ours; a value like env:NAME is that of a variable
     reports_address where browsers find the reports; None: where `fencepost ui` serves them
     webhook         the variable that holds the address to which alerts are posted
     command         what is executed with each alert
@@ -124,6 +128,9 @@ class Settings:
     read_path: str = keys.READ_PATH.default
     cores: int | None = None
     memory: str | None = None
+    master: str = spark_keys.MASTER.default
+    driver_host: str | None = None
+    spark: spark_keys.Pairs = spark_keys.SPARK.default
     reports_address: str | None = None
     webhook: str | None = None
     command: tuple[str, ...] | None = None
@@ -132,6 +139,17 @@ class Settings:
     def reports(self) -> Path:
         """The folder of reports and of the checks' pages."""
         return (self.file or self.root).parent / "reports"
+
+    @property
+    def session(self) -> dict[str, Any]:
+        """What a Spark session is started with."""
+        return {
+            "memory": self.memory,
+            "cores": self.cores,
+            "master": self.master,
+            "driver_host": self.driver_host,
+            "extra": spark_keys.spoken(self.spark),
+        }
 
     @cached_property
     def axes(self) -> dict[str, tuple[str, ...]]:

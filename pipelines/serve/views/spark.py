@@ -76,7 +76,7 @@ def _raw(spark: SparkSession, path: Path, table: Table) -> DataFrame:
 @contextmanager
 def from_spark(settings: Settings, statement: str) -> Iterator[SqlAnswer]:
     """Run a statement in Spark, which is started and stopped for it: some 10 s."""
-    session = spark(memory=settings.memory, cores=settings.cores)
+    session = spark(**settings.session)
     try:
         spark_session_views(session, settings.root, settings.tables, statement)
         refuse_writing(session, statement)

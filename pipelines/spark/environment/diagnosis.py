@@ -162,7 +162,7 @@ def _disk(lake: Path) -> Finding:
 
 
 def _loopback() -> Finding:
-    from pipelines.spark.session import LOOPBACK
+    from pipelines.spark.masters import LOOPBACK
 
     try:
         with socket.socket() as listening:

@@ -108,15 +108,23 @@ class Jvm:
             self.process.wait()
 
 
-def start(java: Java, options: Sequence[str], class_path: Sequence[Path], folder: Path) -> Jvm:
+def start(
+    java: Java,
+    options: Sequence[str],
+    class_path: Sequence[Path],
+    folder: Path,
+    program: Sequence[str] = (GATEWAY,),
+    **more: str,
+) -> Jvm:
     """Start a JVM for PySpark; `folder` is where it leaves its address, and a report if it crashes.
 
-    Returns once it listens, after about a second. SetupError if it exits or stays silent.
+    Returns once it listens, after about a second. SetupError if it exits or stays silent. `more`
+    are variables for its environment.
     """
     address = folder / "gateway"
     process = subprocess.Popen(  # noqa: S603  our own command line
-        [java.binary, *SPARK_OPTIONS, f"-XX:ErrorFile={folder}/crash-%p.log", *options, GATEWAY],
-        env=environ(class_path, _PYSPARK_DRIVER_CONN_INFO_PATH=str(address)),
+        [java.binary, *SPARK_OPTIONS, f"-XX:ErrorFile={folder}/crash-%p.log", *options, *program],
+        env=environ(class_path, _PYSPARK_DRIVER_CONN_INFO_PATH=str(address), **more),
         stdin=subprocess.PIPE,
         stdout=2,
         process_group=0,  # Ctrl-C is for us: Spark ends when we do
