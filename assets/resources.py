@@ -10,7 +10,7 @@ from functools import cached_property
 
 import dagster as dg
 
-from fencepost.errors import FencepostError, LockedError, SparkError
+from fencepost.errors import FencepostError, LockedError, SparkError, StoreUnavailable
 from pipelines.epochs.drive import Lake
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
@@ -56,7 +56,8 @@ def plain_failures() -> Iterator[None]:
         raise dg.Failure(f"{why}\nNothing is lost: run it again when the lake is free.") from why
     except FencepostError as why:
         again = "What was committed is kept. Fix the cause and run again: it continues from there."
-        allowed = isinstance(why, SparkError)  # another JVM, another worker may live
+        passing = (SparkError, StoreUnavailable)  # another JVM may live, the store may answer
+        allowed = isinstance(why, passing)
         raise dg.Failure(f"{why}\n{again}", allow_retries=allowed) from why
     except (dg.DagsterExecutionInterruptedError, KeyboardInterrupt) as why:
         # By default Dagster repeats a step that was cancelled, where it has a retry policy.

@@ -18,8 +18,8 @@
     └── BrokenIndex     check() found an invariant broken: a bug, never a user's doing
 
 Law: a message says what was given, what was expected and where. A command prints it and ends with
-2; with 3 where another writer holds the lake, with 5 where a disk is full or fails, and with 1
-where an invariant is broken.
+2; with 3 where another writer holds the lake, with 5 where a disk is full or fails, with 6 where a
+store does not answer, and with 1 where an invariant is broken.
 """
 
 from collections.abc import Collection, Sequence

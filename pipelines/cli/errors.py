@@ -20,7 +20,14 @@ from typing import Any, TextIO
 import typer
 from typer.exceptions import TyperException
 
-from fencepost.errors import BrokenIndex, Faults, FencepostError, LockedError, StorageError
+from fencepost.errors import (
+    BrokenIndex,
+    Faults,
+    FencepostError,
+    LockedError,
+    StorageError,
+    StoreUnavailable,
+)
 from fencepost.extras import missing_extra
 from fencepost.text import counted
 from pipelines.cli.exit_codes import Code
@@ -87,7 +94,7 @@ def _report(fault: BaseException, *, debug: bool) -> int:
     fault = missing_extra(fault) or fault
     failed = storage_error(fault)
     if failed is not None:
-        return _print(_of_a_disk(fault, failed), Code.STORAGE)
+        return _of_storage(fault, failed)
     match fault:
         case LockedError():
             message, code = str(fault), Code.LOCKED
@@ -108,6 +115,12 @@ def _report(fault: BaseException, *, debug: bool) -> int:
             if not debug:
                 traceback.print_exception(fault)
     return _print(message, code)
+
+
+def _of_storage(fault: BaseException, failed: StorageError) -> int:
+    if isinstance(failed, StoreUnavailable):
+        return _print(str(failed), Code.UNAVAILABLE)
+    return _print(_of_a_disk(fault, failed), Code.STORAGE)
 
 
 def _of_a_disk(fault: BaseException, failed: StorageError) -> str:

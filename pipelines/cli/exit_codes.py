@@ -12,6 +12,7 @@ class Code(IntEnum):
     LOCKED = 3
     UNANSWERED = 4
     STORAGE = 5
+    UNAVAILABLE = 6
     INTERRUPTED = 130
     NOBODY_READS = 141
     TERMINATED = 143
@@ -25,6 +26,7 @@ MEANING = {
     Code.UNANSWERED: "Done, but data is missing: a delivery was refused and is unanswered (see "
     "`fencepost status`), or `eval` rejected every row of a file.",
     Code.STORAGE: "A disk is full, failing or read-only: fix it, then try again.",
+    Code.UNAVAILABLE: "An object store kept failing through a minute of retries: try again.",
     Code.INTERRUPTED: "Interrupted by Ctrl-C.",
     Code.NOBODY_READS: "Output pipe closed, as by `| head`.",
     Code.TERMINATED: "Terminated by SIGTERM.",

@@ -1,10 +1,11 @@
 """One writer a lake: who may write now, and who has to wait.
 
-The lock is a POSIX record lock on `_lock`: the kernel frees it with the process, however that ends.
-It belongs to a process, not to a thread, and closing any descriptor of the file gives it up; so in
-front of it is a lock of this process, and no other code opens `_lock`. The holder is noted
-beside it, in `_lock.json`; processes that wait leave tickets in `_waiting/`. Readers take no
-lock. All writers are in here, so disk errors of theirs are recognised here.
+On an object store that is decided by a lease (`lease.py`), everywhere else by a POSIX record lock
+on `_lock`: the kernel frees it with the process, however that ends. It belongs to a process, not
+to a thread, and closing any descriptor of the file gives it up; so in front of it is a lock of this
+process, and no other code opens `_lock`. The holder is noted beside it, in `_lock.json`; processes
+that wait leave tickets in `_waiting/`. Readers take no lock. All writers are in here, so disk
+errors of theirs are recognised here.
 
 Law: no two holders at a time, in one process or several. The files beside it are for people
 and for courtesy alone: the right to write depends on the lock only.
@@ -12,99 +13,29 @@ and for courtesy alone: the right to write depends on the lock only.
 
 import fcntl
 import itertools
-import json
 import os
-import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
-from fencepost.errors import LakeError, LockedError
-from fencepost.text import shortened
-from fencepost.times import SECOND, format_instant
-from pipelines.disk.atomic import replace_text
+from fencepost.errors import LakeError
 from pipelines.disk.errors import storage_error, stored
+from pipelines.lake.holder import Holder
+from pipelines.lake.lease import Lease, lease_holder, leased, locked_out
+from pipelines.places import Place, is_remote
 
 LOCK = "_lock"
 HOLDER = "_lock.json"
 WAITING = "_waiting"
 POLL = 0.05
 """Seconds between two tries; who releases the lock for another's sake waits longer than that."""
-LONGEST_WAIT = 86_400.0
-"""Seconds after which a ticket counts no more, whatever it says."""
 
 _ours: dict[tuple[int, int], threading.Lock] = {}  # by the lake's device and inode
 _tickets = itertools.count(1)
-
-
-@dataclass(frozen=True)
-class Holder:
-    """A process that holds the lock or waits for it.
-
-    command  what it does, as text
-    since    µs
-    born     when the process began, as the system counts; None: unknown. Process ids come again
-    until    for one that waits: when it gives up, µs
-    """
-
-    pid: int
-    host: str
-    command: str
-    since: int
-    born: str | None = None
-    until: int | None = None
-
-    @classmethod
-    def this(cls, command: str, waits: float | None = None) -> "Holder":
-        """Describe this process."""
-        now = _now()
-        until = None if waits is None else now + int(min(waits, LONGEST_WAIT) * SECOND)
-        pid = os.getpid()
-        return cls(pid, socket.gethostname(), command, now, _born(pid), until)
-
-    @classmethod
-    def read(cls, path: Path) -> "Holder | None":
-        """Read what a process wrote about itself; None if it is gone, or the file is invalid."""
-        try:
-            said: Mapping[str, Any] = json.loads(path.read_bytes())
-            return cls(
-                int(said["pid"]),
-                str(said["host"]),
-                str(said["command"]),
-                int(said["since"]),
-                said.get("born"),
-                said.get("until"),
-            )
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            return None
-
-    @property
-    def lives(self) -> bool:
-        """Whether the process still exists; one on another host is assumed to."""
-        if self.until is not None and self.until < _now():
-            return False
-        if self.host != socket.gethostname():
-            return True
-        try:
-            os.kill(self.pid, 0)
-        except ProcessLookupError:
-            return False
-        except (OverflowError, PermissionError):
-            pass
-        return self.born == _born(self.pid)
-
-    def __str__(self) -> str:
-        """Describe it for people."""
-        words = f"`{shortened(self.command, 200)}` (process {self.pid} on {shortened(self.host)})"
-        return f"{words} since {format_instant(self.since)[:19]}Z"
-
-    def write(self, path: Path) -> None:
-        """Write it for others to read."""
-        replace_text(path, json.dumps(asdict(self)))
 
 
 @dataclass(frozen=True)
@@ -122,13 +53,29 @@ class Lock:
             ticket.unlink(missing_ok=True)
         return False
 
+    def check(self) -> None:
+        """Do nothing: as long as this process lives, nobody else can acquire the lock."""
+
+    @property
+    def token(self) -> None:
+        """None: a lock needs no proof of who came later."""
+        return
+
+
+WriteLock: TypeAlias = Lock | Lease
+"""What a writer has while it writes, whichever keeps others out."""
+
 
 @contextmanager
-def hold(root: Path, command: str, timeout: float = 30.0) -> Iterator[Lock]:
+def hold(root: Place, command: str, timeout: float = 30.0) -> Iterator[WriteLock]:
     """Lock a lake while the block runs; LockedError if that takes more than `timeout` seconds.
 
     `command` describes the work to other processes. One thread cannot lock it twice.
     """
+    if is_remote(root):
+        with leased(root, Holder.this(command), timeout) as lease:
+            yield lease
+        return
     front, lock = _acquired(root, command, timeout)
     try:
         with stored(root):
@@ -140,8 +87,12 @@ def hold(root: Path, command: str, timeout: float = 30.0) -> Iterator[Lock]:
         front.release()
 
 
-def holder(root: Path) -> Holder | None:
-    """Say who holds the lock, by the file beside it; touches no lock."""
+def holder(root: Place) -> Holder | None:
+    """Say who holds the lock, by the file beside it, or the lease; touches neither."""
+    return lease_holder(root) if is_remote(root) else _holder(root)
+
+
+def _holder(root: Path) -> Holder | None:
     found = Holder.read(root / HOLDER)
     return found if found is not None and found.lives else None
 
@@ -158,7 +109,7 @@ def _acquired(root: Path, command: str, timeout: float) -> tuple[threading.Lock,
                 return front, lock
             left = deadline - time.monotonic()
             if left <= 0:
-                raise _locked_out(root, timeout)
+                raise locked_out(root, _holder(root), timeout)
             if not has_ticket:
                 ticket.parent.mkdir(exist_ok=True)
                 Holder.this(command, left).write(ticket)
@@ -217,26 +168,3 @@ def _record_lock(path: Path) -> int | None:
         raise
     os.close(descriptor)
     return None
-
-
-def _locked_out(root: Path, timeout: float) -> LockedError:
-    other = holder(root)
-    who = "another process" if other is None else str(other)
-    remedy = "" if other is None else f" (process {other.pid})"
-    return LockedError(
-        f"the lake {root} is being written to by {who}. It did not end in {timeout:g} s; nothing "
-        f"was changed. Wait for it or end it{remedy}, then try again."
-    )
-
-
-def _born(pid: int) -> str | None:
-    """Say when a process began; None if it is dead, or where the system does not say."""
-    try:
-        state, *numbers = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (OSError, ValueError):
-        return None
-    return None if state == "Z" else numbers[18]
-
-
-def _now() -> int:
-    return time.time_ns() // 1000

@@ -7,7 +7,7 @@ behind, as far as it builds on that.
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from pipelines.lake.lock import Lock, hold
+from pipelines.lake.lock import WriteLock, hold
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
 
@@ -23,7 +23,7 @@ def open_to_write(
     *,
     recover: Callable[[Store], object] | None = None,
     store: Store | None = None,
-) -> Iterator[tuple[Store, Lock]]:
+) -> Iterator[tuple[Store, WriteLock]]:
     """Lock the lake, open its tables, recover them; LockedError after `timeout` seconds.
 
     `command` describes the work to other processes. A repeated writer may keep the `store`,

@@ -19,7 +19,7 @@ from pipelines.epochs.drive import GroupReport, Lake, advance, finish
 from pipelines.files.losses import Loss
 from pipelines.ingest.deliveries import IngestReport
 from pipelines.ingest.refusals import Unanswered, unanswered
-from pipelines.lake.lock import Lock
+from pipelines.lake.lock import WriteLock
 from pipelines.lake.store import Store
 from pipelines.progress import Progress, no_progress
 from pipelines.project.lake import PATIENCE, open_to_write
@@ -72,7 +72,7 @@ def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
 @contextmanager
 def writing(
     settings: Settings, command: str, runner: Runner, timeout: float = PATIENCE
-) -> Iterator[tuple[Lake, Lock]]:
+) -> Iterator[tuple[Lake, WriteLock]]:
     """Lock a lake to write to it, with unfinished work finished."""
     finish_all = partial(recover, settings=settings, runner=runner)
     with open_to_write(settings, command, timeout, recover=finish_all) as (store, lock):

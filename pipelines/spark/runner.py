@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Work = Callable[[str], str]
 
 OURS = re.compile(
-    r"^fencepost\.errors\.(LakeError|InputError|StateError|StorageError): (.*)$", re.MULTILINE
+    r"^fencepost\.errors\.(LakeError|InputError|StateError|StorageError|StoreUnavailable): (.*)$",
+    re.MULTILINE,
 )
 """How Spark reports an error of ours that a task ended with."""
 

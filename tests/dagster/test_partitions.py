@@ -9,7 +9,7 @@ import dagster as dg
 import pytest
 
 from assets.resources import plain_failures
-from fencepost.errors import InputError, LockedError, SparkError
+from fencepost.errors import InputError, LockedError, SparkError, StoreUnavailable
 from pipelines.lake.lock import hold
 from tests.dagster.project import DAY, Crash, Project, at, fault_at, hours, told, why_failed
 from tests.faults.story import differing, rows_of
@@ -192,7 +192,8 @@ def test_what_is_wrong_with_the_input_is_not_tried_again(project: Project) -> No
 
 
 @pytest.mark.parametrize(
-    ("error", "again"), [(LockedError, True), (SparkError, True), (InputError, False)]
+    ("error", "again"),
+    [(LockedError, True), (SparkError, True), (StoreUnavailable, True), (InputError, False)],
 )
 def test_an_error_of_ours_fails_in_its_own_words(error: type[Exception], again: bool) -> None:
     with pytest.raises(dg.Failure) as failure, plain_failures():

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pytest
 import typer
 
-from fencepost.errors import BrokenIndex, LockedError
+from fencepost.errors import BrokenIndex, LockedError, StoreUnavailable
 from pipelines.cli import app
 from pipelines.cli.errors import Terminated, exit_code_of
 from pipelines.cli.exit_codes import MEANING, Code
@@ -185,6 +185,7 @@ def failing(fault: BaseException) -> Callable[[], object]:
             "x: Permission denied: grant",
         ),
         (OSError(28, "No space left on device"), Code.STORAGE, "the output: No space left on"),
+        (StoreUnavailable("s3://b/x: the store"), Code.UNAVAILABLE, "s3://b/x: the store"),
         (typer.Abort(), Code.REFUSED, "nothing changed"),
         (MemoryError(), Code.REFUSED, "out of memory: the machine has no more"),
         (pa.ArrowMemoryError("malloc of size 64 failed"), Code.REFUSED, "out of memory"),

