@@ -11,7 +11,7 @@ known by its entry in the log.
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -133,6 +133,19 @@ def look(feed: Feed, arrivals: pa.Table, now: int) -> Looked:
             looked.found.append(NewDelivery(**vars(delivery)))
         number += 1
     return looked
+
+
+def judged_again(
+    feed: Feed, arrivals: pa.Table, found: Sequence[LandedDelivery], now: int
+) -> list[LandedDelivery]:
+    """Give what a look has found and the ledger does not name by now."""
+    known = {row["path"] for row in _known_versions(arrivals, feed)}
+    key = max(Known.of(arrivals, feed.name).newest_key, key_of_time(now, feed.partition))
+    return [
+        each if isinstance(each, Refusal) else replace(each, partition_key=key)
+        for each in found
+        if each.path not in known
+    ]
 
 
 def _refusal(delivery: LandedDelivery, reason: str, detail: str) -> Refusal:

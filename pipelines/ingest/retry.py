@@ -9,6 +9,8 @@ Law: no row is loaded twice. A row that a later arrival retried is that arrival'
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from fencepost.text import did_you_mean
 from fencepost.tuples import Int64s
 from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
+from pipelines.ingest.candidates import Candidate
 from pipelines.ingest.deliveries import (
     REWRITTEN,
     UNREADABLE,
@@ -35,7 +38,7 @@ from pipelines.ingest.landing import Known, LandedDelivery, NewDelivery, key_of_
 from pipelines.ingest.landing.folder import File, content_of, hash_of
 from pipelines.ingest.recount import quarantined
 from pipelines.ingest.refusals import REPEAT, refuse_unnamed, unanswered
-from pipelines.ingest.run import Candidate, take_all
+from pipelines.ingest.run import take_all
 from pipelines.lake.sequence import ARRIVALS, latest
 from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings
@@ -85,8 +88,35 @@ def retry(  # noqa: PLR0913  by name, and most of them seldom
         wanted += _rows(store, ledger, [reason for reason in OF_ROWS if reason in reasons])
         if ledger.passed_over:
             report.passed_over[one.name] = ledger.passed_over
-    take_all(store, settings, runner, wanted, now, report)
+    judge = partial(_still_open, store, max(rows["n"].to_pylist(), default=0))
+    take_all(store, settings, runner, wanted, judge, now, report)
     return report
+
+
+def _still_open(store: Store, since: int, some: Sequence[Candidate]) -> list[Candidate]:
+    """Leave out what another retry has planned since, under a number above `since`."""
+    later = store.rows(ARRIVALS).filter((pc.field("n") > since) & (pc.field("kind") == DELIVERY))
+    others = [Planned(row) for row in later.to_pylist()]
+    return [each for each in some if not any(_is_in_work(each, other) for other in others)]
+
+
+def _is_in_work(wanted: Candidate, other: Planned) -> bool:
+    """Whether an arrival retries what is to be retried, or some of its rows."""
+    if other.feed != wanted.delivery.feed or (wanted.lines is None) != (other.row["lines"] is None):
+        return False
+    if wanted.lines is None:
+        same = other.path == wanted.delivery.path
+        return same or not set(other.files).isdisjoint(wanted.delivery.files)
+    if (other.path, other.row["content"]) != (wanted.delivery.path, wanted.delivery.content):
+        return False
+    return any(
+        _overlap([*runs, *(other.lines_of(place) or ())]) for place, runs in enumerate(wanted.lines)
+    )
+
+
+def _overlap(runs: Runs) -> bool:
+    ascending = sorted(runs)
+    return any(then[0] <= one[1] for one, then in pairwise(ascending))
 
 
 def _refuse_unknown(reasons: Collection[str]) -> None:

@@ -7,30 +7,31 @@ and commits already made are recognised by their evidence.
 Law: after `recover`, every delivery that was planned is done or refused, and the tables are those
 of a run without a crash. Deliveries found together are numbered by path, bytewise, whatever feed
 they belong to and however many plans they make; a refusal has its number like every delivery. The
-caller has the lake's lock, and has recovered before it ingests.
+caller has recovered the lake before it ingests. With the lake's lock nobody else is at it; without,
+each delivery is still planned once, by whoever is first.
 """
 
 import json
 import uuid
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 
 import pyarrow as pa
 
 from pipelines.ingest import delta_source
+from pipelines.ingest.candidates import Candidate, ordered, still_new
 from pipelines.ingest.deliveries import (
     IngestReport,
     Outcome,
     Planned,
     Progress,
     Rejection,
-    Runs,
     first_row,
     no_report,
     unfinished,
 )
 from pipelines.ingest.execute import carry_out
-from pipelines.ingest.landing import KnownFiles, LandedDelivery, Looked, Refusal, look
+from pipelines.ingest.landing import KnownFiles, Looked, look
 from pipelines.ingest.landing.news import Outside, outside
 from pipelines.ingest.record import record_of
 from pipelines.lake.crash_points import point
@@ -64,7 +65,8 @@ def ingest(
             report.waiting[feed.name] = looked.waiting
         if looked.passed_over:
             report.passed_over[feed.name] = looked.passed_over
-    take_all(store, settings, runner, wanted, now, report)
+    judge = partial(still_new, store, settings, now)
+    take_all(store, settings, runner, wanted, judge, now, report)
     return report
 
 
@@ -100,35 +102,26 @@ MOST_DELIVERIES = 5_000
 """How much a plan holds, a single larger delivery aside: what a crash can cost."""
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A delivery that is to get a number; `lines` are the rows of each file, None: all."""
-
-    delivery: LandedDelivery
-    lines: Sequence[Runs] | None = None
-
-    @property
-    def size(self) -> int:
-        """Bytes that are to be read."""
-        return 0 if isinstance(self.delivery, Refusal) else sum(self.delivery.sizes)
+Judge = Callable[[Sequence[Candidate]], Sequence[Candidate]]
+"""Gives what of these is still to be planned, by the ledger as it is now."""
 
 
-def take_all(
+def take_all(  # noqa: PLR0913  what is wanted and how it is judged, each in its own words
     store: Store,
     settings: Settings,
     runner: Runner,
     wanted: Sequence[Candidate],
+    judge: Judge,
     now: int,
     report: IngestReport,
 ) -> None:
     """Plan deliveries and carry the plans out, one after the other; `now` is when they were found.
 
-    The report is updated after each plan.
+    What another run has planned meanwhile is left to it. The report is updated after each plan.
     """
-    ordered = sorted(wanted, key=lambda each: (each.delivery.path.encode(), each.delivery.feed))
     total, done = sum(each.size for each in wanted), 0
-    for some in _bounded(ordered):
-        rows = _number(store, settings, some, now)
+    for some in _bounded(ordered(wanted)):
+        rows = _number(store, settings, some, judge, now)
         point("ingest.planned")
         report.add_all(_refused(rows))
         planned = [row for row in rows if row.row["state"] == PLANNED]
@@ -160,26 +153,28 @@ def _bounded(wanted: Sequence[Candidate]) -> Iterator[list[Candidate]]:
 
 
 def _number(
-    store: Store, settings: Settings, wanted: Sequence[Candidate], now: int
+    store: Store, settings: Settings, wanted: Sequence[Candidate], judge: Judge, now: int
 ) -> list[Planned]:
     plan = uuid.uuid4().hex
     feeds = sorted({each.delivery.feed for each in wanted})
     bases = json.dumps({name: store.version(name) for name in (ARRIVALS, "quarantine", *feeds)})
-    arrivals = store.fold(ARRIVALS, Arrivals)
-    records = {feed: record_of(settings.feeds[feed], arrivals.ties_of_last(feed)) for feed in feeds}
-    rows = [
-        first_row(
-            each.delivery,
-            plan=plan,
-            found_at=now,
-            bases=bases,
-            declared=records[each.delivery.feed],
-            lines=each.lines,
-        )
-        for each in wanted
-    ]
 
     def numbered(first: int) -> pa.Table:
+        arrivals = store.fold(ARRIVALS, Arrivals)
+        records = {
+            feed: record_of(settings.feeds[feed], arrivals.ties_of_last(feed)) for feed in feeds
+        }
+        rows = [
+            first_row(
+                each.delivery,
+                plan=plan,
+                found_at=now,
+                bases=bases,
+                declared=records[each.delivery.feed],
+                lines=each.lines,
+            )
+            for each in judge(wanted)
+        ]
         return store.as_table(ARRIVALS, [{**row, "n": first + k} for k, row in enumerate(rows)])
 
     planned = take_numbers(store, "plan", plan, ",".join(feeds), numbered)

@@ -48,18 +48,25 @@ def take_numbers(
 ) -> pa.Table:
     """Plan arrivals under the next numbers; give their rows as the ledger has them.
 
-    `make` gets the first free number, makes the rows of `arrivals` from there on, and is
-    called again where another writer was first. What it reads of the ledger meanwhile is no older
-    than the number.
+    `make` gets the first free number and makes the rows of `arrivals` from there on, none where
+    nothing is left to plan; it is called again where another writer was first. What it reads of
+    the ledger is what the number was taken from: look and number are one compare-and-set.
     """
+    since = store.version(ARRIVALS)
+    tried: tuple[Evidence, pa.Table] | None = None
     for _ in range(TRIES):
         at = store.version(ARRIVALS)
+        if tried is not None and at > since and committed(store, ARRIVALS, tried[0], since):
+            return tried[1]  # the commit was late to show itself
         planned = make(store.fold(ARRIVALS, Numbers).newest + 1)
+        if planned.num_rows == 0:
+            return planned
         evidence = _evidence(what, plan, lane, planned)
+        tried = evidence, planned
         try:
             store.append(ARRIVALS, at, store.write(ARRIVALS, planned), evidence)
         except (Conflict, Unknown) as lost:
-            if not committed(store, ARRIVALS, evidence, at):
+            if not committed(store, ARRIVALS, evidence, since):
                 if isinstance(lost, Unknown) and lost.failed is not None:
                     raise lost.failed from lost
                 continue

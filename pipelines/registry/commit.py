@@ -99,11 +99,12 @@ def recover(store: Store) -> None:
 def _planned(
     store: Store, n: int, plan: str, compared_with: int, content: int, now: int
 ) -> pa.Table:
-    if newest_version(store) != compared_with:
+    arrivals = store.fold(ARRIVALS, Arrivals)
+    begun = any(row["kind"] == REGISTRY for row in arrivals.planned.values())
+    if begun or arrivals.registry_version != compared_with:
         raise LakeError(
             "somebody else registered queries at the same time; nothing was registered. Run again."
         )
-    newest_planned = store.fold(ARRIVALS, Arrivals).newest_planned_version
     row = {
         "n": n,
         "lane": QUERIES,
@@ -115,7 +116,7 @@ def _planned(
         "partition_key": "",
         "found_at": now,
         "bases": json.dumps({name: store.version(name) for name in (ARRIVALS, QUERIES)}),
-        "registry_version": newest_planned + 1,
+        "registry_version": arrivals.newest_planned_version + 1,
     }
     return store.as_table(ARRIVALS, [row])
 

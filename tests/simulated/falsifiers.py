@@ -174,6 +174,11 @@ def numbers_are_taken_without_comparing() -> Any:
     return everywhere("take_numbers", take)
 
 
+def what_a_look_found_is_planned_unseen() -> Any:
+    """Nobody looks at the ledger again when the number is taken."""
+    return everywhere("still_new", lambda _store, _settings, _now, some: list(some))
+
+
 def deliveries_are_read_as_declared_now() -> Any:
     return everywhere("as_recorded", lambda feed, _record: feed)
 
@@ -197,6 +202,7 @@ BROKEN: Sequence[Broken] = (
     a_generation_does_not_rise,
     a_log_shows_every_generation,
     numbers_are_taken_without_comparing,
+    what_a_look_found_is_planned_unseen,
     deliveries_are_read_as_declared_now,
     epochs_are_judged_as_declared_now,
 )

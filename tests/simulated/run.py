@@ -1,9 +1,8 @@
 """One run of the simulation: processes that take in, register and evaluate, and what must hold.
 
 Planner, committer, ingest's and the registry's protocol are the real ones; the store, the rows and
-what is evaluated are simulated. The lock is not: only a registration, and the step from looking
-what has landed to having numbers for it, are done with nobody else awake, since those are what the
-lock is for. All else must hold without it.
+what is evaluated are simulated. The lock is not: only a registration is made with nobody else
+awake. All else must hold without it, the step from looking what has landed to its numbers as well.
 """
 
 import random
@@ -105,6 +104,8 @@ class World:
             FEED,
             ("x",),
             Path("/landing"),
+            partition="day",
+            partition_in_path=True,
             allowed_lateness=draw((0, 0, 5)),
             lateness_by=draw(("feed", "stream")),
             idle=draw((0, 4, 9)),
@@ -121,7 +122,7 @@ class World:
             for _ in range(self.draw.choice((0, 1, 2, 3, 4))):
                 ts += self.draw.randint(0, 3)
                 tuples.append((self.draw.choice("0123"), ts))
-            yield Item(f"{k:02}", key, tuple(tuples), self.draw.choice((0, 0, 1)))
+            yield Item(f"{k:02}-{key}", key, tuple(tuples), self.draw.choice((0, 0, 1)))
 
     # What is left to do, as somebody sees it who sees everything.
 
@@ -185,11 +186,9 @@ class World:
         self.draw.choice(doings)(me, lake)
         return True
 
-    def _ingest(self, me: Process, lake: Lake) -> None:
-        """Take some of what has landed. From the look to the numbers it holds the lock."""
-        me.alone = me.firm = True
+    def _ingest(self, _me: Process, lake: Lake) -> None:
+        """Take some of what has landed, without the lock."""
         ingest_run.ingest(lake.store, lake.settings, lake.runner, NOW)
-        me.alone = me.firm = False
 
     def look(self, _feed: Feed, _arrivals: Laid, _now: int) -> Looked:
         """Stands in for the look into a landing folder: some of what has landed is complete."""
@@ -223,12 +222,9 @@ class World:
         if group:
             drive.execute(lake, lake.lane(FEED), drive.chain_of(lake.store, FEED), group)
 
-    def passed(self, name: str) -> None:
-        """Hear of a named point: with its numbers, an ingest no longer needs the lock."""
-        me = self.scheduler.running
-        if name == "ingest.planned":
-            me.alone = me.firm = False
-        self.scheduler.step(me)
+    def passed(self, _name: str) -> None:
+        """Hear of a named point."""
+        self.scheduler.step(self.scheduler.running)
 
     def run(self) -> Ran:
         """Run to the end, and look at what stands."""

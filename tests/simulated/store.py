@@ -21,6 +21,7 @@ from schemas.table import KINDS
 
 Row = Mapping[str, Any]
 BOUNDED = ("arrival", "epoch")
+FILTERED = ("kind", "state", "lines")
 F = TypeVar("F")
 
 
@@ -42,12 +43,15 @@ class Laid:
     def to_pylist(self) -> list[Row]:
         return list(self.rows)
 
+    def select(self, names: Sequence[str]) -> "Laid":
+        return Laid({name: self.kinds[name] for name in names}, self.rows)
+
     def take(self, places: pa.Array) -> "Laid":
         return Laid(self.kinds, [self.rows[place] for place in places.to_pylist()])
 
     def filter(self, mask: pa.BooleanArray | pa.compute.Expression) -> "Laid":
         if isinstance(mask, pa.compute.Expression):
-            columns = {name: self[name] for name in ("kind", "state")}
+            columns = {name: self[name] for name in FILTERED if name in self.kinds}
             place = pa.array(range(self.num_rows), pa.int64())
             return self.take(pa.table({**columns, "place": place}).filter(mask)["place"])
         flags = zip(self.rows, mask.to_pylist(), strict=True)

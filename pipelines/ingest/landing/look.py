@@ -129,6 +129,33 @@ def look(feed: Feed, known: Known, now: int) -> Looked:
     )
 
 
+def judged_again(
+    feed: Feed, known: Known, found: Sequence[LandedDelivery], now: int
+) -> list[LandedDelivery]:
+    """Judge what a look has found by what is known by now; no file is opened.
+
+    What has become known is dropped; so is the repeat of a file that is not loaded after all, which
+    the next look finds.
+    """
+    looking = _Looking(feed, known, now)
+    for each in sorted(found, key=lambda each: isinstance(each, Refusal)):
+        landed = Landed(each.path, ())
+        files = map(File, each.files, each.sizes, each.mtimes)
+        new = [
+            (file, content)
+            for file, content in zip(files, each.hashes, strict=True)
+            if not known.has(file) and not looking.is_known(file, content)
+        ]
+        judged = [looking.judge(landed, *file) for file in new]
+        looking.refuse(landed, [file for file in judged if file.reason])
+        good = [file for file in judged if not file.reason]
+        if good and isinstance(each, NewDelivery):
+            key = each.partition_key if feed.partition_in_path else good[0].key
+            delivery = NewDelivery(feed.name, each.path, *_columns(good), key)
+            looking.looked.found.append(delivery)
+    return [*looking.looked.found, *looking.looked.refused]
+
+
 @dataclass(frozen=True)
 class _Judged:
     """A file and its hash; `reason` and `detail` where it is refused, else its key."""
@@ -169,17 +196,18 @@ class _Looking:
             hashes.append((file, content))
         if growing:
             self.looked.waiting.append(landed.path)
-        judged = [self._judge(landed, *each) for each in hashes if not self._is_known(*each)]
-        self._refuse(landed, [each for each in judged if each.reason])
+        judged = [self.judge(landed, *each) for each in hashes if not self.is_known(*each)]
+        self.refuse(landed, [each for each in judged if each.reason])
         self._find(landed, [each for each in judged if not each.reason])
 
-    def _is_known(self, file: File, content: str) -> bool:
+    def is_known(self, file: File, content: str) -> bool:
         """Whether only its time of change differs."""
         loaded = self.known.by_name.get(file.path)
         is_loaded = loaded is not None and loaded.hash == content
         return is_loaded or (file.path, content) in self.known.refused
 
-    def _judge(self, landed: Landed, file: File, content: str) -> _Judged:
+    def judge(self, landed: Landed, file: File, content: str) -> _Judged:
+        """Say whether a file can be loaded, by what was loaded before; else why not."""
         before = self.known.by_name.get(file.path)
         if before is not None:
             detail = f"was loaded with other content as {before}: give new rows a new name"
@@ -211,7 +239,8 @@ class _Looking:
             path = landed.path if by_place else _folder_of(own)
             self.looked.found.append(NewDelivery(self.feed.name, path, *_columns(own), key))
 
-    def _refuse(self, landed: Landed, judged: list[_Judged]) -> None:
+    def refuse(self, landed: Landed, judged: list[_Judged]) -> None:
+        """Note files that cannot be loaded, by reason."""
         for reason in sorted({each.reason for each in judged}):
             own = [each for each in judged if each.reason == reason]
             details = [each.detail for each in own[:MOST_LISTED]]
