@@ -5,6 +5,7 @@ A request is passed on as it came, `Host` too, since that is signed. Faults are 
     refused        the store does nothing: 503, with the words stores use for it
     latency        seconds before each answer
     pause          nothing passes until it is resumed
+    deaf           conditions of puts are left out, as by a store that does not know them
 """
 
 import http.client
@@ -54,6 +55,8 @@ class Proxy:
     """The share of requests that are answered with 503."""
     latency: float = 0.0
     """Seconds before each request is passed on."""
+    deaf: bool = False
+    """Whether conditions are left out."""
     seen: list[Request] = field(default_factory=list)
     faults: int = 0
     draws: random.Random = field(default_factory=lambda: random.Random(16))  # noqa: S311
@@ -105,6 +108,10 @@ def proxied(upstream: str) -> Iterator[Proxy]:
             proxy.resume()
             server.shutdown()
             thread.join()
+
+
+def _is_condition(header: str) -> bool:
+    return header.lower() in ("if-match", "if-none-match")
 
 
 class _Server(ThreadingHTTPServer):
@@ -174,7 +181,7 @@ class _Handler(BaseHTTPRequestHandler):
     ) -> tuple[http.client.HTTPResponse, bytes]:
         store.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
-            if name.lower() not in _HOP:
+            if name.lower() not in _HOP and not (self.server.proxy.deaf and _is_condition(name)):
                 store.putheader(name, value)
         store.endheaders(content or None)
         reply = store.getresponse()
