@@ -8,23 +8,23 @@ One that kills its reader is found and refused, as long as a worker can work at 
 none can, nothing is refused, and the failure is raised unchanged.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.errors import FencepostError, InputError, WorkerError
+from fencepost.errors import InputError
 from fencepost.hashing import added, content_hash
 from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
 from pipelines.ingest.deliveries import REWRITTEN, VANISHED, Outcome, Planned, Rejection
+from pipelines.ingest.isolating import answered, refuse_unseen
 from pipelines.ingest.landing.folder import File, hash_of
 from pipelines.ingest.record import as_recorded
 from pipelines.ingest.recount import QUARANTINE, counted
-from pipelines.ingest.task import UnitResult, work
-from pipelines.ingest.units import FilePart, ReadJob, ReadUnit, cut
+from pipelines.ingest.units import FilePart, ReadJob, cut
 from pipelines.lake.append import Diverged, append_once
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
@@ -106,6 +106,7 @@ def _written(
         for unit in cut(store.root, feeds[feed], store.buckets, own, runner.slots)
     ]
     read, deadly = answered(runner, units)
+    refuse_unseen(read)
     for n, why in deadly.items():
         outcomes[n] = Outcome.refused(n, why)
     for _, answer in read:
@@ -243,81 +244,3 @@ class _Committing:
                 found = counted(self.store, delivery.feed, delivery.n)
                 if found.rows:
                     self.outcomes[delivery.n] = found
-
-
-DEADLY = "deadly"
-ATTEMPTS = 2
-"""How often a delivery is read alone before it is given up; Spark tries each time again itself."""
-
-
-def answered(
-    runner: Runner, units: Sequence[ReadUnit]
-) -> tuple[list[tuple[ReadUnit, UnitResult]], dict[int, Rejection]]:
-    """Run the units; give each with its answer, and the deliveries that kill every worker."""
-    try:
-        texts = runner.run(work, [unit.to_json() for unit in units])
-    except Exception as failure:  # noqa: BLE001
-        _raise_what_is_no_death(failure)
-        return _one_by_one(runner, units, failure)
-    pairs = [(unit, UnitResult.from_json(text)) for unit, text in zip(units, texts, strict=True)]
-    return pairs, {}
-
-
-def _one_by_one(
-    runner: Runner, units: Sequence[ReadUnit], failure: Exception
-) -> tuple[list[tuple[ReadUnit, UnitResult]], dict[int, Rejection]]:
-    read: list[tuple[ReadUnit, UnitResult]] = []
-    deadly: dict[int, Rejection] = {}
-    for unit in units:
-        alone = _read(runner, unit, 1)
-        if isinstance(alone, UnitResult):
-            read.append((unit, alone))
-            continue
-        for single in _singles(unit):
-            answer = _read(runner, single, ATTEMPTS)
-            if isinstance(answer, UnitResult):
-                read.append((single, answer))
-                continue
-            _raise_if_nobody_can_work(runner, failure)
-            deadly[single.parts[0].n] = Rejection(
-                DEADLY,
-                f"reading it ended its reader {ATTEMPTS + 1} times: {_first_line(answer)}. It is "
-                "left out until it is changed, or retried with `fencepost quarantine retry`",
-            )
-    return read, deadly
-
-
-def _read(runner: Runner, unit: ReadUnit, attempts: int) -> UnitResult | Exception:
-    failure: Exception | None = None
-    for _ in range(attempts):
-        try:
-            return UnitResult.from_json(runner.run(work, [unit.to_json()])[0])
-        except Exception as died:  # noqa: BLE001
-            _raise_what_is_no_death(died)
-            failure = died
-    assert failure is not None  # noqa: S101  there was an attempt
-    return failure
-
-
-def _singles(unit: ReadUnit) -> Iterator[ReadUnit]:
-    """Give a unit for each delivery of this one."""
-    return (replace(unit, parts=(part,)) for part in unit.parts)
-
-
-def _raise_if_nobody_can_work(runner: Runner, failure: Exception) -> None:
-    try:
-        runner.run(str.strip, ["nothing to do"])
-    except Exception:  # noqa: BLE001
-        raise failure from None
-
-
-def _raise_what_is_no_death(failure: Exception) -> None:
-    """Raise an expected error as it is; why a worker died, only Spark may know."""
-    if isinstance(failure, FencepostError) and not isinstance(failure, WorkerError):
-        raise failure
-
-
-def _first_line(failure: BaseException) -> str:
-    lines = str(failure.__cause__ or failure).strip().splitlines()
-    cause = next((line for line in reversed(lines) if "Error" in line or "crash" in line), None)
-    return (cause or (lines[0] if lines else type(failure).__name__)).strip()[:300]

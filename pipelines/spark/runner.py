@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from fencepost import errors
 from fencepost.errors import FencepostError, SparkError, WorkerError
 from pipelines.disk.errors import refuse_failing
+from pipelines.spark import causes
 from pipelines.spark.configuration import ATTEMPTS
 
 if TYPE_CHECKING:
@@ -28,15 +29,18 @@ OURS = re.compile(
 )
 """How Spark reports an error of ours that a task ended with."""
 
-DIED = re.compile(r"Python worker exited unexpectedly(?: \(\w+\))?")
-"""How Spark reports that a worker ended without an answer."""
-
 UNTIL_GONE = 2.0
 """Seconds in which a JVM that no longer answers has ended."""
 
 AGAIN = (
     "What was committed is kept: run the same command again, and it continues from there. If it "
     "ends like this again, the machine may be short of memory: "
+)
+
+
+PLATFORM = (
+    "Nothing was refused for it. `fencepost doctor --start` tries a task on every executor and "
+    "says what is missing there"
 )
 
 
@@ -116,11 +120,15 @@ def said_by_spark() -> Iterator[None]:
                 f"Spark's Java {_how(code)} in the middle of the work. {AGAIN}allow it less "
                 "(memory under [run])"
             ) from failure
-        died = DIED.search(str(failure))
-        if died is not None:
+        why = causes.platform(failure)
+        if why is not None:
+            raise SparkError(
+                f"Spark's executors cannot do the work: {why}. {PLATFORM}"
+            ) from failure
+        if causes.is_death(failure):
             raise WorkerError(
-                f"a task of Spark ended its worker {ATTEMPTS} times: {died[0]}. {AGAIN}"
-                "have fewer tasks at once (cores under [run])"
+                f"a task of Spark ended its worker {ATTEMPTS} times: {causes.cause(failure)}. "
+                f"{AGAIN}have fewer tasks at once (cores under [run])"
             ) from failure
         raise
 

@@ -14,7 +14,8 @@ from fencepost.errors import Faults, InputError, LakeError, StorageError
 from pipelines.cli.errors import exit_code_of
 from pipelines.cli.exit_codes import Code
 from pipelines.disk.errors import storage_error, stored
-from pipelines.ingest.execute import answered
+from pipelines.ingest.isolating import answered
+from pipelines.ingest.task import ready
 from pipelines.ingest.units import ReadUnit
 from pipelines.lake import data_files
 from pipelines.lake.append import append_once
@@ -137,7 +138,7 @@ class Full:
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
         self.asked += 1
-        if work is str.strip:
+        if work is ready:
             return list(tasks)
         return HereRunner().run(raises_full, tasks)
 
