@@ -26,7 +26,7 @@ __all__ = [
     "written_by",
 ]
 
-FORMAT = 6
+FORMAT = 7
 """The version of this layout; a lake of a newer one is refused.
 
 2   matches: the table, the column `tests` of `queries`, `matched` and `choice` of `epochs`
@@ -36,6 +36,7 @@ FORMAT = 6
 5   band_changes: the column `side`
 6   several tuples of a stream at one instant: their places in all tables of results and logs, and
     sequences; payload; `declared` in `arrivals` and `epochs`; `streams_like` of `queries`
+7   rows of replaced epochs are removed, where up to 6 only views passed them over
 """
 
 

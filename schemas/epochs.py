@@ -23,6 +23,9 @@ COUNTS: dict[str, str] = {
     "went_out": "changes -1 of band joins",
 }
 
+HORIZON = "horizon"
+"""The state of a row that is no epoch, but a note that older states are deleted."""
+
 EPOCHS = Table(
     "epochs",
     "A ledger. Each epoch has a row when it is planned and one when it is done; only what is done "

@@ -5,8 +5,8 @@ from schemas.table import Column, Feeds, Table, axis_columns, payload_columns
 from schemas.tuples import ARRIVAL
 
 RAW = (
-    " This raw table also has rows of epochs that are unfinished or superseded; the view of the "
-    "same name does not."
+    " It holds what is in force, and may be ahead by the group of epochs that is being evaluated; "
+    "the view of the same name does not show that."
 )
 WHO = (
     Column("query_id", "string", "the query"),

@@ -1,16 +1,11 @@
 """The results of joins, and their state between epochs: windows, and members of the sets."""
 
-from schemas.events import DAY, PLACE
-from schemas.logs import EPOCH, NTH, SEQUENCE, SNAPSHOT, STREAM, TS_PLACE
+from schemas.events import DAY, PLACE, RAW
+from schemas.logs import EPOCH, NTH, RAW_LOG, SEQUENCE, SNAPSHOT, STREAM, TS_PLACE
 from schemas.table import Column, Feeds, Table, axis_columns
 from schemas.tuples import ARRIVAL
 
 LANE = Column("lane", "string", "the ordered pair of feeds: left~right")
-FOUND = (
-    " This raw table also has rows of epochs that are unfinished or superseded; the view of the "
-    "same name does not."
-)
-LOG = " A raw log, with rows of unfinished or superseded epochs; see the views."
 QUERY = (
     Column("query_id", "string", "the query"),
     Column("query_version", "integer", "its version"),
@@ -32,7 +27,7 @@ def pairs(feeds: Feeds) -> Table:
     """Declare the pairs of window joins: in force, at most one a query version and two tuples."""
     return Table(
         "pairs",
-        "Pairs of tuples that satisfied a window join, each once." + FOUND,
+        "Pairs of tuples that satisfied a window join, each once." + RAW,
         (
             LANE,
             *QUERY,
@@ -71,7 +66,7 @@ def band_changes() -> Table:
     return Table(
         "band_changes",
         "Changes of the results of band joins: a pair of streams entered (+1) or left (-1); "
-        "their sum is the result." + FOUND,
+        "their sum is the result." + RAW,
         (
             LANE,
             *QUERY,
@@ -101,7 +96,7 @@ def set_members(feeds: Feeds) -> Table:
     """Declare the log of each stream's last tuple: the dynamic sets of band joins."""
     return Table(
         "set_members",
-        "The current value of every stream of a lane's feeds: what band joins join." + LOG,
+        "The current value of every stream of a lane's feeds: what band joins join." + RAW_LOG,
         (
             LANE,
             FEED,
@@ -125,7 +120,7 @@ def live_windows(feeds: Feeds) -> Table:
     """Declare the log of tuples that later ones may still be joined with."""
     return Table(
         "live_windows",
-        "Tuples in the windows of joins, and those that wait for the watermark." + LOG,
+        "Tuples in the windows of joins, and those that wait for the watermark." + RAW_LOG,
         (
             LANE,
             FEED,

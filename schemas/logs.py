@@ -15,7 +15,7 @@ EPOCH = (
 )
 SNAPSHOT = Column("snapshot", "boolean", "true: a row of the whole state as of this epoch")
 GONE = Column("gone", "boolean", "true: from this epoch on it is no more")
-RAW = " A raw log, with rows of unfinished or superseded epochs; see the views."
+RAW_LOG = " A log of the epochs in force, and of the group that is evaluated; see the views."
 
 TS_PLACE = Column("ts_place", "integer", "its place among those of its ts; null: 0", True)
 NTH = Column("nth", "integer", "order of arrival among those of its ts that wait; null: 0", True)
@@ -27,7 +27,7 @@ def stream_state(feeds: Feeds) -> Table:
     """Declare the log of each stream's last tuple and its place among the posts."""
     return Table(
         "stream_state",
-        "Where every stream stood: its last tuple, and its pointers into the index." + RAW,
+        "Where every stream stood: its last tuple, and its pointers into the index." + RAW_LOG,
         (
             FEED,
             STREAM,
@@ -53,7 +53,7 @@ def reorder(feeds: Feeds) -> Table:
     """Declare the log of tuples that wait for the watermark."""
     return Table(
         "reorder",
-        "Tuples that wait for earlier ones, where a feed allows lateness." + RAW,
+        "Tuples that wait for earlier ones, where a feed allows lateness." + RAW_LOG,
         (
             FEED,
             STREAM,
@@ -79,7 +79,7 @@ def pending() -> Table:
     """Declare the log of events that are not yet decided."""
     return Table(
         "pending",
-        "Crossings of queries with `within` that have become no transition yet." + RAW,
+        "Crossings of queries with `within` that have become no transition yet." + RAW_LOG,
         (
             FEED,
             Column("query_id", "string", "the query"),

@@ -7,8 +7,8 @@ REASONS = ("malformed", "future", "late", "duplicate", "conflict")
 QUARANTINE = Table(
     "quarantine",
     "Rejected rows. Malformed and future ones are rejected at ingest (epoch null), late, duplicate "
-    "and conflict at evaluation. This raw table also has rows of epochs that are unfinished or "
-    "superseded; the view `quarantine` does not.",
+    "and conflict at evaluation. It holds what is in force; while deliveries are loaded or epochs "
+    "evaluated it may be ahead by these, and the view `quarantine` is not.",
     (
         Column("feed", "string", "the feed it was delivered to"),
         Column("arrival", "long", "the delivery that brought it: arrivals.n"),

@@ -23,7 +23,8 @@ def tuples(feed: str, own: FeedColumns) -> Table:
     return Table(
         feed,
         f"Tuples of the feed {feed} as they arrived, well-formed ones only. Some may "
-        "since have been rejected as late, duplicate or conflict: see quarantine.",
+        "since have been rejected as late, duplicate or conflict: see quarantine. While deliveries "
+        "are loaded it may be ahead by these.",
         (
             Column("stream_id", "string", "whose tuple: a ticker, a device, a vehicle"),
             Column("ts", "timestamp", "when it happened, UTC"),

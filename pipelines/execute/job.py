@@ -21,6 +21,7 @@ from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.obsolete import Obsolete
 from pipelines.lake.store import Store
 from pipelines.planning.chain import EPOCHS, Chain, Epoch
 from pipelines.planning.deliveries import Delivery
@@ -80,6 +81,15 @@ class Job(ABC):
         numbers = (n for epoch in self.group for n in epoch.arrivals)
         return tuple(n for n in numbers if self.deliveries[n].unordered)
 
+    @property
+    def replaced(self) -> Obsolete | None:
+        """The rows that it puts out of force, if it is the first group of its generation."""
+        first, before = self.group[0], self.before.epochs
+        known = before[-1].generation if before else 1
+        if first.generation == known:
+            return None
+        return Obsolete(self.lane, since=first.first, below=first.generation)
+
     @abstractmethod
     def shares(self, *, snapshot: bool | None = None) -> Sequence[Task]:
         """Divide the work among tasks."""
@@ -97,20 +107,23 @@ class Job(ABC):
         return [TaskResult.from_json(line) for line in runner.run(self.work(), lines)]
 
     def commit(self, answers: Sequence[TaskResult], seconds: Mapping[str, float]) -> list[Epoch]:
-        """Commit the tasks' results, table by table, and mark the group as done."""
+        """Commit the tasks' results, table by table, and mark the group as done.
+
+        With the rows of a table its commit takes those away that they replace.
+        """
         point("epochs.evaluated")
         done = self._counted(answers)
-        first = self.group[0]
+        first, replaced = self.group[0], self.replaced
         for name in (table.name for table in self.targets):
             rows = sum(answer.rows.get(name, 0) for answer in answers)
-            if rows:
+            if rows or (replaced is not None and self.store.has(name, replaced)):
                 hashed = 0
                 for answer in answers:
                     hashed = added(hashed, answer.hashes.get(name, 0))
                 evidence = self._evidence("evaluate", rows, hashed)
                 files = [DataFile.from_json(f) for a in answers for f in a.files.get(name, ())]
                 since = first.bases.get(name, 0)  # an older plan may not know the table
-                append_once(self.store, name, evidence, partial(list, files), since)
+                append_once(self.store, name, evidence, partial(list, files), since, replaced)
                 point(f"epochs.{name}")
         at = datetime.now(UTC)
         rows = self.store.as_table(EPOCHS, [epoch.as_row(DONE, at, seconds) for epoch in done])

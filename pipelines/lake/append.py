@@ -12,6 +12,7 @@ from fencepost.errors import LakeError, StorageError
 from fencepost.text import counted
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.obsolete import Obsolete
 
 TRIES = 100
 
@@ -46,8 +47,18 @@ class Tables(Protocol):
         """Give the evidence of the commits after a version, oldest first."""
         ...
 
-    def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
-        """Make the version after `at`; Conflict if it exists, Unknown if that is unclear."""
+    def append(
+        self,
+        name: str,
+        at: int,
+        files: Sequence[DataFile],
+        evidence: Evidence,
+        replaces: Obsolete | None = None,
+    ) -> None:
+        """Make the version after `at`; Conflict if it exists, Unknown if that is unclear.
+
+        It no longer has the rows that it replaces.
+        """
         ...
 
 
@@ -55,10 +66,18 @@ class Diverged(LakeError):
     """An existing commit has this evidence, but other rows."""
 
 
-def append_once(tables: Tables, name: str, evidence: Evidence, files: Files, since: int) -> bool:
+def append_once(
+    tables: Tables,
+    name: str,
+    evidence: Evidence,
+    files: Files,
+    since: int,
+    replaces: Obsolete | None = None,
+) -> bool:
     """Commit files to a table unless their evidence is there; say whether they had to be committed.
 
     `since` is a version before which the commit cannot be. `files` is called once, when needed.
+    `replaces` are rows that the same commit removes.
     """
     written: Sequence[DataFile] | None = None
     for _ in range(TRIES):
@@ -68,7 +87,7 @@ def append_once(tables: Tables, name: str, evidence: Evidence, files: Files, sin
         if written is None:
             written = files()
         try:
-            tables.append(name, at, written, evidence)
+            tables.append(name, at, written, evidence, replaces)
         except Conflict:
             continue
         except Unknown as lost:

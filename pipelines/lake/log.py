@@ -85,17 +85,27 @@ class Log:
             self._open()  # the log was cleaned meanwhile, perhaps beyond what was read of it
         return self.version
 
-    def append(self, at: int, files: Sequence[DataFile], said: str) -> None:
-        """Commit files as the version after `at`; Conflict where it exists."""
+    def append(
+        self,
+        at: int,
+        files: Sequence[DataFile],
+        said: str | None,
+        gone: Sequence[DataFile] = (),
+    ) -> None:
+        """Commit files, and others away, as the version after `at`; Conflict where it exists."""
         if self.fsync:
             flushed(self.folder, [file.path for file in files])
-        self._commit(at, "WRITE", {"mode": "Append"}, map(_add, files), said)
+        actions = [*(_remove(file, changes=True) for file in gone), *map(_add, files)]
+        self._commit(at, "WRITE", {"mode": "Overwrite" if gone else "Append"}, actions, said)
 
     def rearrange(self, at: int, gone: Sequence[DataFile], came: Sequence[DataFile]) -> None:
         """Commit files that hold the rows of others in their place, as the version after `at`."""
         if self.fsync:
             flushed(self.folder, [file.path for file in came])
-        actions = [*map(_remove, gone), *(_add(file, changes=False) for file in came)]
+        actions = [
+            *(_remove(file, changes=False) for file in gone),
+            *(_add(file, changes=False) for file in came),
+        ]
         self._commit(at, "OPTIMIZE", {}, actions, None)
 
     def seal(self) -> None:
@@ -243,12 +253,12 @@ def _add(file: DataFile, *, changes: bool = True) -> Action:
     }
 
 
-def _remove(file: DataFile) -> Action:
+def _remove(file: DataFile, *, changes: bool) -> Action:
     return {
         "remove": {
             "path": file.path,
             "deletionTimestamp": _now(),
-            "dataChange": False,
+            "dataChange": changes,
             "extendedFileMetadata": True,
             "partitionValues": dict(file.partition),
             "size": file.size,

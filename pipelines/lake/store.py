@@ -9,10 +9,9 @@ Law: what `append` has returned is in the table for every reader; what raised Co
 not. A writer upgrades a lake to this format; a reader changes nothing.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import pyarrow as pa
 from deltalake import CommitProperties, DeltaTable
@@ -32,48 +31,24 @@ from pipelines.lake.data_files import (
     write_files,
 )
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.folds import Fold, Folded
 from pipelines.lake.log import Log, refuse_cleaned
+from pipelines.lake.obsolete import (
+    HAVE_EPOCHS,
+    Obsolete,
+    Removal,
+    holding,
+    removal_of,
+    replaced_in,
+)
 from schemas import Table
+from schemas.epochs import EPOCHS as LEDGER
 
 ONE_TRY = 0
 NO_VERSION = -1
 
 T = TypeVar("T")
-
-
-class Fold(Protocol):
-    """A value computed from the rows of a ledger, in any order."""
-
-    def add(self, rows: pa.Table) -> None:
-        """Add rows."""
-        ...
-
-
 F = TypeVar("F", bound=Fold)
-
-
-@dataclass
-class Folded:
-    """A fold, and the files whose rows it has seen."""
-
-    value: Any
-    log: Log | None
-    paths: set[str]
-    rearrangements: int
-
-    @classmethod
-    def of(cls, value: Fold, log: Log | None) -> "Folded":
-        """Begin with a fold that has seen nothing."""
-        return cls(value, log, set(), 0 if log is None else log.rearrangements)
-
-    def keeps_up(self, files: Collection[str]) -> bool:
-        """Follow its rows into the files where they are now; False where they cannot be found."""
-        if self.log is not None and self.rearrangements != self.log.rearrangements:
-            for each in self.log.rearranged(self.rearrangements) or ():
-                if each.gone <= self.paths:
-                    self.paths = (self.paths - each.gone) | each.came
-            self.rearrangements = self.log.rearrangements
-        return all(path in files for path in self.paths)
 
 
 class Store:
@@ -122,6 +97,7 @@ class Store:
         for name, table in store.tables.items():
             add_columns(store._delta(name), table)
         if note.format < layout.this_format():
+            store._make_true()
             note.upgraded().write(root)
         store.fsync = fsync
         return store
@@ -137,6 +113,16 @@ class Store:
         store = cls(root, tables, note)
         store._refuse_strange(note)
         return store
+
+    def _make_true(self) -> None:
+        """Do what formats before 7 left to views: remove what was replaced; say so in comments."""
+        replaced = replaced_in(self.rows(LEDGER.name))
+        for name, table in self.tables.items():
+            if table.role in HAVE_EPOCHS and self.log(name).is_plain:
+                for rows in replaced:
+                    self.remove(name, rows)
+            if self._delta(name).metadata().description != table.comment:
+                self.delta(name).alter.set_table_description(table.comment)
 
     def _refuse_strange(self, note: layout.Note) -> None:
         for name, table in self.tables.items():
@@ -180,15 +166,56 @@ class Store:
             return after
         return max(after, layout.oldest_commit(folder) - 1)
 
-    def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
-        """Commit files as the version after `at`."""
-        log = self.log(name)
-        if log.refresh() != at:
-            raise Conflict(f"{name} is at version {log.version}, {at} was expected")
+    def append(
+        self,
+        name: str,
+        at: int,
+        files: Sequence[DataFile],
+        evidence: Evidence,
+        replaces: Obsolete | None = None,
+    ) -> None:
+        """Commit files as the version after `at`, and the rows that they replace away.
+
+        A table with features that our commits do not support keeps those until `maintain`.
+        """
+        log = self._at(name, at)
         if log.is_plain:
-            log.append(at, files, evidence.to_json())
+            self._commit(log, at, files, evidence.to_json(), replaces)
         else:
             self._append_by_delta(name, at, files, evidence)
+
+    def has(self, name: str, rows: Obsolete) -> bool:
+        """Say whether a table has rows that no longer count and that our commits can remove."""
+        if name in self._absent or not self.log(name).is_plain:
+            return False
+        return any(True for _ in holding(self, name, rows))
+
+    def remove(self, name: str, rows: Obsolete) -> int:
+        """Remove rows that no longer count from a plain table; count them. With the lock."""
+        at = self.version(name)
+        return self._commit(self._at(name, at), at, (), None, rows)
+
+    def _at(self, name: str, version: int) -> Log:
+        """Give a table's log, at its newest version; Conflict unless it is this one."""
+        log = self.log(name)
+        if log.refresh() != version:
+            raise Conflict(f"{name} is at version {log.version}, {version} was expected")
+        return log
+
+    def _commit(
+        self,
+        log: Log,
+        at: int,
+        files: Sequence[DataFile],
+        said: str | None,
+        replaces: Obsolete | None,
+    ) -> int:
+        """Commit files, and rows away; count these. The files of the others are left to vacuum."""
+        name = log.table.name
+        removal = Removal() if replaces is None else removal_of(self, name, replaces)
+        if files or removal.gone or said is not None:
+            log.append(at, [*files, *removal.kept], said, removal.gone)
+        return removal.rows
 
     def _append_by_delta(
         self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence
@@ -220,9 +247,9 @@ class Store:
         self, name: str, at: int, gone: Sequence[DataFile], came: Sequence[DataFile]
     ) -> None:
         """Commit files that hold the rows of others in their place, as the version after `at`."""
-        log = self.log(name)
-        if log.refresh() != at or not log.is_plain:
-            raise Conflict(f"{name} is at version {log.version}, {at} was expected")
+        log = self._at(name, at)
+        if not log.is_plain:
+            raise Conflict(f"{name} has features that our commits do not support")
         log.rearrange(at, gone, came)
 
     def read(self, name: str, file: DataFile) -> pa.Table:

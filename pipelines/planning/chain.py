@@ -23,9 +23,9 @@ from fencepost.tuples import Int64s
 from pipelines.planning import rules as order_rules
 from pipelines.planning.ledger import LedgerRows, NumberColumn, Row, plain_rows
 from schemas.arrivals import DONE
-from schemas.epochs import COUNTS
+from schemas.epochs import COUNTS, HORIZON
 
-EPOCHS, HORIZON = "epochs", "horizon"
+EPOCHS = "epochs"
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,11 +22,12 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import CACHE
 from pipelines.lake.store import Store
 from pipelines.lanes import Lane, lanes_of
-from pipelines.planning.chain import EPOCHS, HORIZON, Chain
+from pipelines.planning.chain import EPOCHS, Chain
 from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import newest_version
 from schemas import Table
+from schemas.epochs import HORIZON
 
 SETS_KEPT = 3
 FILE_BYTES = 128 * 1024 * 1024

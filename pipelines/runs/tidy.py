@@ -84,14 +84,16 @@ def _group(table: Table, file: DataFile, snapshots: Mapping[str, int]) -> Group:
     """Name the group of files that a file may be compacted with.
 
     Those of a log that precede the last snapshot are no longer read, and stay apart from those
-    that every epoch reads.
+    that every epoch reads. So do generations, and rows without an epoch: what a later one replaces
+    is then in files of its own.
     """
     lane = file.least("lane") if file.least("lane") == file.most("lane") else None
     lane = str(lane or file.partition.get("feed"))
     before = None
     if table.role == "log" and lane in snapshots:
         before = (file.most("epoch") or 0) < snapshots[lane]
-    return (*file.partition.values(), lane, before)
+    generations = file.least("generation"), file.most("generation")
+    return (*file.partition.values(), lane, before, *generations)
 
 
 def _put_together(store: Store, name: str, files: Sequence[DataFile]) -> bool:

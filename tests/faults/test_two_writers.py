@@ -17,6 +17,7 @@ from pipelines.lake.append import Conflict, append_once
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import user_metadata
+from pipelines.lake.obsolete import Obsolete
 from pipelines.lake.store import Store
 from schemas.quarantine import QUARANTINE
 from tests.faults.victim import PATIENCE, SERVER
@@ -42,9 +43,16 @@ class Racing(Store):
             self.both = None
         return found
 
-    def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
+    def append(
+        self,
+        name: str,
+        at: int,
+        files: Sequence[DataFile],
+        evidence: Evidence,
+        replaces: Obsolete | None = None,
+    ) -> None:
         try:
-            super().append(name, at, files, evidence)
+            super().append(name, at, files, evidence, replaces)
         except Conflict:
             self.conflicts += 1
             raise

@@ -65,6 +65,15 @@ class Checks:
                 self.force = [*self.force[: rows[0]["epoch"] - 1], *rows]
             self.done |= {(row["epoch"], row["generation"]) for row in rows}
             self._is_right(self._published())
+            self._is_true()
+
+    def _is_true(self) -> None:
+        """Hold every row of an epoch against what is in force: a group was concluded just now."""
+        force = {(row["epoch"], row["generation"]) for row in self.force}
+        for name in ("events", "quarantine", *LOGS):
+            rows = [row for row in self.disk.rows(name) if row.get("epoch") is not None]
+            stale = {(row["epoch"], row["generation"]) for row in rows} - force
+            demand(not stale, f"{name} holds rows that were replaced", sorted(stale))
 
     def _planned(self, rows: Sequence[Row], seen: Sequence[Row]) -> None:
         first = rows[0]["epoch"]

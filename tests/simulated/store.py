@@ -16,6 +16,7 @@ import pyarrow as pa
 from pipelines.lake.append import Conflict
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.obsolete import Obsolete
 from schemas import Table
 from schemas.table import KINDS
 
@@ -79,6 +80,7 @@ class Commit:
 
     evidence: Evidence | None
     files: tuple[DataFile, ...]
+    gone: frozenset[str] = frozenset()
 
 
 @dataclass
@@ -101,7 +103,9 @@ class Disk:
         return len(self.commits[name]) - 1
 
     def files(self, name: str) -> list[DataFile]:
-        return [file for commit in self.commits[name] for file in commit.files]
+        gone = {path for commit in self.commits[name] for path in commit.gone}
+        files = [file for commit in self.commits[name] for file in commit.files]
+        return [file for file in files if file.path not in gone]
 
     def rows(self, name: str) -> list[Row]:
         """Give all rows of a table, in the order of the commits."""
@@ -122,6 +126,13 @@ class Disk:
                 bounds["minValues"][column] = min(values)
                 bounds["maxValues"][column] = max(values)
         return DataFile(path, len(rows), len(rows), partition, json.dumps(bounds))
+
+
+def _is_one_of(row: Row, rows: Obsolete) -> bool:
+    """Say whether a row of an epoch was replaced; there is one lane, and no horizon."""
+    if row.get("epoch") is None or rows.below is None:
+        return False
+    return bool(row["epoch"] >= rows.since and row["generation"] < rows.below)
 
 
 class Steps(Protocol):
@@ -166,15 +177,50 @@ class SimulatedStore:
         del name
         return after
 
-    def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
+    def append(
+        self,
+        name: str,
+        at: int,
+        files: Sequence[DataFile],
+        evidence: Evidence,
+        replaces: Obsolete | None = None,
+    ) -> None:
         self.steps.step()
-        self.steps.commit(name, evidence, lambda: self.make(name, at, files, evidence))
+        gone, kept = self._parted(name, replaces)
+        self.steps.step()
+        came = [*files, *kept]
+        self.steps.commit(name, evidence, lambda: self.make(name, at, came, evidence, gone))
 
-    def make(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
+    def make(
+        self,
+        name: str,
+        at: int,
+        files: Sequence[DataFile],
+        evidence: Evidence,
+        gone: frozenset[str] = frozenset(),
+    ) -> None:
         """Make the version after `at`, by compare-and-set."""
         if self.disk.version(name) != at:
             raise Conflict(f"{name} is at version {self.disk.version(name)}, not {at}")
-        self.disk.commits[name].append(Commit(evidence, tuple(files)))
+        self.disk.commits[name].append(Commit(evidence, tuple(files), gone))
+
+    def has(self, name: str, rows: Obsolete) -> bool:
+        self.steps.step()
+        return bool(self._parted(name, rows)[0])
+
+    def _parted(self, name: str, rows: Obsolete | None) -> tuple[frozenset[str], list[DataFile]]:
+        """Give the files that hold such rows, and new ones with the others of theirs."""
+        gone: set[str] = set()
+        kept: list[DataFile] = []
+        if rows is None:
+            return frozenset(), kept
+        for file in self.disk.files(name):
+            mine = self.disk.written[file.path]
+            stay = [row for row in mine if not _is_one_of(row, rows)]
+            if len(stay) < len(mine):
+                gone.add(file.path)
+                kept += [self.disk.put(name, stay, feed=rows.lane, bucket="-1")] if stay else []
+        return frozenset(gone), kept
 
     def write(self, name: str, rows: Laid) -> list[DataFile]:
         self.steps.step()

@@ -12,6 +12,7 @@ from pipelines.lake.append import TRIES, Conflict, Diverged, Unknown, append_onc
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import MARK, Evidence
 from pipelines.lake.layout import commit_path
+from pipelines.lake.obsolete import Obsolete
 from pipelines.lake.store import Store
 from schemas.quarantine import QUARANTINE
 
@@ -26,13 +27,20 @@ class Unsure(Store):
 
     fates = ""
 
-    def append(self, name: str, at: int, files: Sequence[DataFile], evidence: Evidence) -> None:
+    def append(
+        self,
+        name: str,
+        at: int,
+        files: Sequence[DataFile],
+        evidence: Evidence,
+        replaces: Obsolete | None = None,
+    ) -> None:
         fate, self.fates = self.fates[:1], self.fates[1:]
         if fate == "c":  # another is first
             other = Store.open(self.root, self.tables)
             other.append(name, at, [], THEIRS)
         if fate != "n":
-            super().append(name, at, files, evidence)
+            super().append(name, at, files, evidence, replaces)
         if fate in ("n", "u"):
             raise Unknown("the line went dead")
 

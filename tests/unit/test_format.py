@@ -76,6 +76,7 @@ MADE = {
     4: ("dismissals",),
     5: (),
     6: (),
+    7: (),
 }
 """Tables that each format added."""
 
