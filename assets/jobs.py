@@ -90,6 +90,8 @@ def load_and_evaluate(context: dg.OpExecutionContext, lake: dg.ResourceParam[Lak
         context.log.warning(f"unanswered: {refused.name}: {refused.reason}: {refused.detail}")
     for feed, many in report.unwatched.items():
         context.log.warning(f"{counted(many, 'tuple')}, no rule is registered for '{feed}'")
+    for line in report.unpublished:
+        context.log.warning(line)
     for evaluation in readability(context.instance, lake.settings, lake.store()):
         context.instance.report_runless_asset_event(evaluation)
     context.add_output_metadata(

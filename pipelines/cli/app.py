@@ -19,6 +19,7 @@ from pipelines.cli.commands.init import init
 from pipelines.cli.commands.maintain import maintain
 from pipelines.cli.commands.marts import marts
 from pipelines.cli.commands.partitions import partitions
+from pipelines.cli.commands.publish import publish
 from pipelines.cli.commands.quarantine import app as quarantine_app
 from pipelines.cli.commands.queries import app as queries_app
 from pipelines.cli.commands.report import report
@@ -39,6 +40,8 @@ VARIABLES: Rows = [
     ("FENCEPOST_LAKE", "Where the lake is; --lake takes precedence."),
     ("FENCEPOST_RUNNER", "spark, or here: one process without Spark, for small lakes."),
     ("FENCEPOST_READ_PATH", "What reads the tables: auto, files or spark."),
+    ("FENCEPOST_MASTER", "Where Spark runs: local[*], spark://host:7077, yarn, k8s://…"),
+    ("FENCEPOST_DRIVER_HOST", "Under which name the workers reach this machine."),
     ("FENCEPOST_CORES", "Cores that a run may use."),
     ("FENCEPOST_MEMORY", "Memory that Spark may use: 800m, 4g."),
     ("FENCEPOST_REPORTS_ADDRESS", "Where browsers find reports/ behind a proxy."),
@@ -58,7 +61,7 @@ class Cover(Manual):
     panels: ClassVar = {
         "Start": ("init", "doctor"),
         "Feeds and rules": ("feeds", "queries"),
-        "Data": ("run", "watch", "partitions", "quarantine", "marts", "maintain"),
+        "Data": ("run", "watch", "partitions", "quarantine", "marts", "publish", "maintain"),
         "Explore": ("sql", "status", "report", "check", "explain"),
         "Without a lake": ("eval", "generate"),
         "Dagster": ("ui",),
@@ -77,6 +80,7 @@ COMMANDS: dict[str, Command] = {
     "watch": watch,
     "partitions": partitions,
     "marts": marts,
+    "publish": publish,
     "maintain": maintain,
     "sql": sql,
     "status": status,

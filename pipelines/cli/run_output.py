@@ -106,6 +106,7 @@ def notes(report: "RunReport") -> Iterator[str]:
     """List what may need attention."""
     yield from ingest_notes(report.ingested)
     yield from rule_notes(report.unwatched)
+    yield from catalog_notes(report.unpublished)
     yield from answer_notes(report.unanswered)
 
 
@@ -132,6 +133,11 @@ def rule_notes(unwatched: Mapping[str, int]) -> Iterator[str]:
         )
 
 
+def catalog_notes(unpublished: Sequence[str]) -> Iterator[str]:
+    """List the catalogs that are not up to date."""
+    return (f"note: {line}" for line in unpublished)
+
+
 def answer_notes(unanswered: Sequence[Unanswered]) -> Iterator[str]:
     """Say what answers a refused delivery."""
     if unanswered:
@@ -155,6 +161,7 @@ def report_json(report: "RunReport") -> dict[str, Any]:
         **ingest_json(report.ingested),
         "unanswered": refusals_json(report.unanswered),
         "unwatched": report.unwatched,
+        "unpublished": report.unpublished,
         "losses": losses_json(report.losses),
         "groups": [
             {

@@ -118,7 +118,7 @@ def plan(
     store = lake.store
     while True:
         arrivals = arrivals_of(store)
-        deliveries = arrivals.deliveries(lane.name)
+        deliveries = arrivals.settled(lane.name)
         context = lane.context(store, arrivals, deliveries, name, code_version())
         chain = chain_of(store, lane.name)
         group = next_group(chain, deliveries, context, lake.limits, until, again_from)

@@ -158,6 +158,16 @@ class Arrivals:
             self._lanes[lane] = mine
         return self._lanes[lane]
 
+    def settled(self, lane: str) -> Sequence[Delivery]:
+        """Give those whose registry is known: none behind a registration that is not concluded.
+
+        With the lock there is no such registration. Without it, another process is about to
+        conclude one, or has died over it, and the next to open the lake settles it.
+        """
+        deliveries = self.deliveries(lane)
+        begun = min((n for n, row in self.planned.items() if row["kind"] == REGISTRY), default=None)
+        return deliveries if begun is None else [each for each in deliveries if each.n < begun]
+
     def ties_of_last(self, feed: str) -> Ties | None:
         """Give the `ties` that a feed's last delivery was planned with; None: it has none yet."""
         return self._last[feed][1] if feed in self._last else None

@@ -46,6 +46,7 @@ class RunReport:
     unanswered  the unanswered refused deliveries, of this run and of earlier ones
     unwatched   by feed: tuples of this run that no registered query watched
     losses      what its deliveries lost, those that lost any row
+    unpublished a line for each catalog that is not up to date
     """
 
     ingested: IngestReport = field(default_factory=IngestReport)
@@ -53,6 +54,7 @@ class RunReport:
     unanswered: list[Unanswered] = field(default_factory=list)
     unwatched: dict[str, int] = field(default_factory=dict)
     losses: list[Loss] = field(default_factory=list)
+    unpublished: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
 
@@ -60,13 +62,18 @@ def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
     """Give the runner that the settings name; Spark is started when it is first needed."""
     if settings.runner == "here":
         return HereRunner()
+    return SparkRunner(session_of(settings, quick=quick))
+
+
+def session_of(settings: Settings, *, quick: bool = True) -> Callable[[], "SparkSession"]:
+    """Give what starts the session of this process, or returns the one that runs."""
 
     def start() -> "SparkSession":
         from pipelines.spark.session import spark
 
         return spark(quick=quick, **settings.session)
 
-    return SparkRunner(start)
+    return start
 
 
 @contextmanager
@@ -123,6 +130,7 @@ def run(  # noqa: PLR0913  by name, and most of them seldom
         report.unwatched = _unwatched(store, report.groups)
         tidy(store, settings.keep_history)
     report.losses = losses_of(settings, report.ingested, report.groups)
+    report.unpublished = unpublished(settings, report.groups)
     report.seconds = time.perf_counter() - started
     return report
 
@@ -167,6 +175,16 @@ def losses_of(
     from pipelines.serve.losses import losses
 
     return list(losses(settings, lossy).values())
+
+
+def unpublished(settings: Settings, groups: Iterable[GroupReport]) -> list[str]:
+    """Bring the catalogs up to date that the settings name; say which are not."""
+    if not settings.publish:
+        return []
+    from pipelines.serve.publish import keep_up
+
+    feeds = {feed.name for group in groups if not group.lane.joins for feed in group.lane.feeds}
+    return [*keep_up(settings, sorted(feeds), session_of(settings))]
 
 
 def _groups(lake: Lake) -> Iterator[GroupReport]:

@@ -67,7 +67,7 @@ def session_with(contract: Contract, rows: list[dict[str, Any]]) -> duckdb.DuckD
     schema = pa.schema([column.arrow.with_nullable(True) for column in read_by(contract)])
     session = duckdb.connect()
     session.execute("SET TimeZone = 'UTC'")
-    for function in FUNCTIONS:
+    for function in FUNCTIONS.values():
         session.execute(function)
     session.register("given", pa.Table.from_pylist(rows, schema))
     session.execute(f'CREATE TABLE "{contract.table}" AS SELECT * FROM given')  # noqa: S608

@@ -47,8 +47,6 @@ class Temper:
 class Process:
     """A process of the simulation, a thread that runs only when it has the baton.
 
-    alone      nobody else gets a turn: it holds what only the lock makes safe
-    firm       it is not suspended here
     disturbed  another process has run since it began
     """
 
@@ -57,8 +55,6 @@ class Process:
         self.number = number
         self.gate = threading.Lock()
         self.gate.acquire()
-        self.alone = True
-        self.firm = False
         self.suspended = False
         self.ended = False
         self.disturbed = False
@@ -134,13 +130,13 @@ class Scheduler:
             if roll < self.temper.killed:
                 raise Killed
             roll -= self.temper.killed
-            if roll < self.temper.suspended and not me.firm:
+            if roll < self.temper.suspended:
                 me.suspended = True
                 self.zombies += 1
                 self._hand_over(me)
                 return
             roll -= self.temper.suspended
-        if roll < self.temper.turn and not me.alone:
+        if roll < self.temper.turn:
             self._hand_over(me)
 
     def append(self, make: Callable[[], None]) -> None:
@@ -195,8 +191,6 @@ class Scheduler:
         if len(self.processes) >= MOST_BOOTS:
             self.fail(AssertionError(f"after {MOST_BOOTS} processes there is still work"))
             return None
-        if me.alone and (me.ended or me.suspended) and not self.at_rest():
-            return self.boot()
         awake = [p for p in self.processes if not p.ended and not p.suspended]
         asleep = [p for p in self.processes if not p.ended and p.suspended and p is not me]
         if asleep and (self.draw.random() < 0.2 or not awake):

@@ -1,8 +1,7 @@
 """One run of the simulation: processes that take in, register and evaluate, and what must hold.
 
 Planner, committer, ingest's and the registry's protocol are the real ones; the store, the rows and
-what is evaluated are simulated. The lock is not: only a registration is made with nobody else
-awake. All else must hold without it, the step from looking what has landed to its numbers as well.
+what is evaluated are simulated. There is no lock: all must hold without it.
 """
 
 import random
@@ -149,8 +148,8 @@ class World:
         runner = SimulatedRunner(self.disk, self.items, slots, store.steps.step)
         lake = Lake(cast("Any", store), self.declared(), runner, self._limits())
         try:
-            self._recover(me, lake)
-            while self._one_more(me, lake):
+            self._recover(lake)
+            while self._one_more(lake):
                 pass
         except LakeError:  # a plan was replaced while its writer slept
             if not me.disturbed:
@@ -164,14 +163,12 @@ class World:
             self.draw.choice((1, 2, 3, 50)),
         )
 
-    def _recover(self, me: Process, lake: Lake) -> None:
-        me.alone = True
+    def _recover(self, lake: Lake) -> None:
         registry.recover(lake.store)
-        me.alone = False
         ingest_run.recover(lake.store, lake.settings, lake.runner)
         drive.finish(lake, lake.lane(FEED))
 
-    def _one_more(self, me: Process, lake: Lake) -> bool:
+    def _one_more(self, lake: Lake) -> bool:
         """Do the next thing; False where nothing is left, but what the next process recovers."""
         doings = [
             *([self._ingest] * 3 if self.landed() else []),
@@ -179,15 +176,15 @@ class World:
             self._advance,
         ]
         if len(doings) == 1:
-            self._advance_all(me, lake)
+            self._advance_all(lake)
             return False
         if self.draw.random() < 0.05:
             doings = [self._again]
-        self.draw.choice(doings)(me, lake)
+        self.draw.choice(doings)(lake)
         return True
 
-    def _ingest(self, _me: Process, lake: Lake) -> None:
-        """Take some of what has landed, without the lock."""
+    def _ingest(self, lake: Lake) -> None:
+        """Take some of what has landed."""
         ingest_run.ingest(lake.store, lake.settings, lake.runner, NOW)
 
     def look(self, _feed: Feed, _arrivals: Laid, _now: int) -> Looked:
@@ -196,25 +193,23 @@ class World:
         own = [(FEED, i.path, (i.path,), (1,), (0,), (i.path,), i.path, i.key) for i in lands]
         return Looked([NewDelivery(*each) for each in own])
 
-    def _register(self, me: Process, lake: Lake) -> None:
-        """Register the next query. It holds the lock."""
-        me.alone = True
+    def _register(self, lake: Lake) -> None:
+        """Register the next query."""
         name = self.draw.choice(self.unregistered())
         changes = QueryChanges(gone=pa.array([name]))
         registry.register(lake.store, lake.settings, changes, NOW)
-        me.alone = False
 
-    def _advance(self, _me: Process, lake: Lake) -> None:
+    def _advance(self, lake: Lake) -> None:
         """Evaluate up to some partition, or only a group or two."""
         until = self.draw.choice((None, None, *KEYS))
         for _ in islice(drive.advance(lake, lake.lane(FEED), until), self.draw.choice((1, 2, 99))):
             pass
 
-    def _advance_all(self, _me: Process, lake: Lake) -> None:
+    def _advance_all(self, lake: Lake) -> None:
         for _ in drive.advance(lake, lake.lane(FEED)):
             pass
 
-    def _again(self, _me: Process, lake: Lake) -> None:
+    def _again(self, lake: Lake) -> None:
         """Evaluate from some epoch on once more, though nothing has changed."""
         drive.finish(lake, lake.lane(FEED))
         chain = drive.chain_of(lake.store, FEED)

@@ -265,6 +265,16 @@ def test_a_delivery_goes_by_the_last_registry_that_was_done_before_it() -> None:
     assert versions == {1: 0, 2: 0, 3: 1, 5: 1, 7: 1, 8: 1, 9: 4}
 
 
+@pytest.mark.fault(24)
+@pytest.mark.parametrize("ends", [DONE, "refused"])
+def test_nothing_is_planned_behind_a_registration_that_is_not_concluded(ends) -> None:
+    registry = {"kind": "registry", "lane": "queries", "partition_key": "", "registry_version": 1}
+    arrivals = ledger_of(arrival(1, DONE), arrival(2, PLANNED, **registry), arrival(3, DONE))
+    assert [each.n for each in arrivals.settled(LANE)] == [1]
+    arrivals.take(arrival(2, ends, **registry))
+    assert [each.n for each in arrivals.settled(LANE)] == [1, 3]
+
+
 @pytest.mark.parametrize(
     ("before", "latest", "lateness", "after"),
     [

@@ -60,7 +60,11 @@ def watch(
         elif report.groups or ingested.loaded or ingested.refused or is_more:
             for line in run_output.lines(report):
                 typer.echo(f"{time.strftime('%H:%M:%S')} {line}")
-        for note in (*run_output.ingest_notes(ingested), *run_output.rule_notes(report.unwatched)):
+        for note in (
+            *run_output.ingest_notes(ingested),
+            *run_output.rule_notes(report.unwatched),
+            *run_output.catalog_notes(report.unpublished),
+        ):
             typer.echo(note, err=True)
 
     typer.echo(f"watching {settings.root} every {seconds:g} s; Ctrl-C stops it", err=True)

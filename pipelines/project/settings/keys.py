@@ -13,6 +13,7 @@ from pipelines.project.settings.feed_keys import OF_FEED_ITSELF, USUAL
 from pipelines.project.settings.reading_keys import OF_READING
 from pipelines.project.settings.section import Key
 from pipelines.project.settings.spark_keys import DRIVER_HOST, MASTER, SPARK
+from pipelines.project.settings.target import TARGETS
 from pipelines.project.settings.values import (
     ADDRESS,
     DURATION,
@@ -108,6 +109,18 @@ JOINS = defaulted(
     "is evaluated: `fencepost run` evaluates every pair that a query joins.",
     example='["bids~asks"]',
 )
+PUBLISH = defaulted(
+    "publish",
+    TARGETS,
+    "[]",
+    "catalogs that show the lake: a DuckDB file, Spark's catalog",
+    "The catalogs in which the tables and views of the lake are registered, as `fencepost publish` "
+    "does; runs keep them up to date. `duckdb:FILE` is a DuckDB file with views, "
+    "`spark:[CATALOG.]SCHEMA` a schema of Spark's catalog with tables and views, `hive:SCHEMA` one "
+    "with tables alone, for engines that cannot read Spark's views. The path of a file is relative "
+    "to this file.",
+    example='["duckdb:shop.duckdb"]',
+)
 
 # The table [run].
 RUNNER = defaulted(
@@ -177,7 +190,7 @@ COMMAND = optional(
 
 OF_LAKE: tuple[Key[Any], ...] = (
     *(LAKE, QUERIES, BUCKETS, EPOCH_ROWS),
-    *(GROUP, SNAPSHOT_EVERY, FSYNC, KEEP_HISTORY, JOINS),
+    *(GROUP, SNAPSHOT_EVERY, FSYNC, KEEP_HISTORY, JOINS, PUBLISH),
 )
 OF_RUN: tuple[Key[Any], ...] = (
     *(RUNNER, READ_PATH, CORES, MEMORY),

@@ -135,6 +135,7 @@ class _SettingsReader:
             fsync=lake.value(keys.FSYNC),
             keep_history=lake.value(keys.KEEP_HISTORY),
             joins=lake.value(keys.JOINS),
+            publish=tuple(t.begun(self.file.parent) for t in lake.value(keys.PUBLISH)),
             runner=run.value(keys.RUNNER),
             read_path=run.value(keys.READ_PATH),
             cores=run.value(keys.CORES),

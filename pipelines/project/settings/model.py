@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from pipelines.project.settings import feed_keys, keys, reading_keys, spark_keys
+from pipelines.project.settings.target import CatalogTarget
 from schemas import FeedColumns, Table, all_tables
 
 
@@ -102,6 +103,7 @@ class Settings:
     fsync           whether what is committed is flushed to the disk
     keep_history    µs; how long compacted files stay for readers that still use them
     joins           the lanes of joins that Dagster shows; a run evaluates all that there are
+    publish         the catalogs that runs keep up to date
     runner          spark, or here: in this process
     read_path       how tasks read the tables: files (PyArrow), spark, or auto
     cores, memory   what a run may use; None: what there is
@@ -124,6 +126,7 @@ class Settings:
     fsync: bool = keys.FSYNC.default
     keep_history: int = keys.KEEP_HISTORY.default
     joins: tuple[str, ...] = keys.JOINS.default
+    publish: tuple[CatalogTarget, ...] = keys.PUBLISH.default
     runner: str = keys.RUNNER.default
     read_path: str = keys.READ_PATH.default
     cores: int | None = None

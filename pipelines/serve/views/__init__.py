@@ -1,8 +1,8 @@
 """What a SQL user sees: views over the raw tables, one text for DuckDB and for Spark.
 
 In a session a table of the lake is named `raw_<table>`, and views have plain names. The texts use
-only what both engines understand alike; three functions of Spark's that DuckDB lacks, `explode`,
-`unix_micros` and `timestamp_micros`, are defined in its session (duckdb.FUNCTIONS).
+only what both engines understand alike; functions of Spark's that DuckDB lacks, like `explode` and
+`unix_micros`, are defined in its session (duckdb.FUNCTIONS).
 
 Law: a view shows what is committed and in force, and nothing else; so all views agree on one epoch
 of each lane, in any engine, whatever is being written meanwhile.

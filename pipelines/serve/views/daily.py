@@ -3,7 +3,7 @@
 Law: on each day `inside` is that of the previous day with a row, plus the visits that began, less
 those that ended and whose beginning was seen; on the newest day of a lane whose watermark has not
 passed it, it is what `inside_now` counts. Durations are summed as whole microseconds, so that the
-mean is the same in every engine and for any order of rows.
+mean is the same in every engine and for any order of rows; days are UTC in a session of any zone.
 """
 
 # ruff: noqa: S608  a view's text is built from declared names alone
@@ -11,6 +11,16 @@ mean is the same in every engine and for any order of rows.
 from pipelines.serve.views.view import View
 from schemas import marts
 from schemas.events import TRANSITIONS
+
+_DAY = 86_400_000_000
+"""Microseconds."""
+
+
+def _day(instant: str) -> str:
+    """Write the day of an instant, UTC, whatever the session's time zone; exact."""
+    us = f"UNIX_MICROS({instant})"
+    return f"DATE_FROM_UNIX_DATE(CAST(({us} - PMOD({us}, {_DAY})) / {_DAY} AS INT))"
+
 
 _KINDS = ",\n        ".join(
     f"COUNT(CASE WHEN t.type = '{kind}' THEN 1 END) AS {kind}" for kind in TRANSITIONS
@@ -32,13 +42,13 @@ DAILY_SUMMARY = View(
     marts.DAILY_SUMMARY.columns,
     f"""WITH spans AS (
     SELECT v.feed, v.query_id, v.query_version,
-        CAST(v.entered_ts AS DATE) AS entered_on, CAST(v.left_ts AS DATE) AS left_on,
+        {_day("v.entered_ts")} AS entered_on, {_day("v.left_ts")} AS left_on,
         COUNT(*) AS visits, COUNT(v.duration) AS known,
         CAST(SUM(UNIX_MICROS(v.left_ts) - UNIX_MICROS(v.entered_ts)) AS BIGINT) AS lasted,
         MAX(v.duration) AS longest
     FROM visits v
     GROUP BY v.feed, v.query_id, v.query_version,
-        CAST(v.entered_ts AS DATE), CAST(v.left_ts AS DATE)
+        {_day("v.entered_ts")}, {_day("v.left_ts")}
 ), parts AS (
     SELECT e.feed, e.day, e.query_id, e.query_version,
         COUNT(CASE WHEN e.type = 'I' THEN 1 END) AS times_entered,

@@ -29,12 +29,14 @@ from schemas import Column, Table
 LEDGERS = ("epochs", "arrivals")
 """In the order in which they are pinned; each view reads them, so they are read once a session."""
 
-FUNCTIONS = (
-    "CREATE MACRO explode(list) AS unnest(list)",
-    "CREATE MACRO unix_micros(instant) AS epoch_us(instant)",
-    "CREATE MACRO timestamp_micros(us) AS make_timestamptz(us)",
-)
-"""What Spark has and DuckDB calls otherwise."""
+FUNCTIONS = {
+    "explode": "CREATE MACRO explode(list) AS unnest(list)",
+    "unix_micros": "CREATE MACRO unix_micros(instant) AS epoch_us(instant)",
+    "timestamp_micros": "CREATE MACRO timestamp_micros(us) AS make_timestamptz(us)",
+    "pmod": "CREATE MACRO pmod(number, modulus) AS (number % modulus + modulus) % modulus",
+    "date_from_unix_date": "CREATE MACRO date_from_unix_date(days) AS DATE '1970-01-01' + days",
+}
+"""By name: what Spark has and DuckDB calls otherwise."""
 
 
 TYPES = {
@@ -86,9 +88,9 @@ def duckdb_session(
     Note.read(root)
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
     try:
-        _load_delta(connection)
+        load_delta(connection)
         connection.execute("SET TimeZone = 'UTC'")
-        for function in FUNCTIONS:
+        for function in FUNCTIONS.values():
             connection.execute(function)
         for table in ledgers_first(tables):
             _bind(connection, root, table)
@@ -101,7 +103,7 @@ def duckdb_session(
     return connection
 
 
-def _load_delta(connection: duckdb.DuckDBPyConnection) -> None:
+def load_delta(connection: duckdb.DuckDBPyConnection) -> None:
     """Load the Delta reader of the wheel `duckdb-extension-delta`.
 
     (Measured) 4 ms; 0.2–0.4 s where DuckDB checks the signature of its 82 MB. The wheel is pinned
@@ -127,13 +129,14 @@ def _bind(connection: duckdb.DuckDBPyConnection, root: Path, table: Table) -> No
         has = {name for name, *_ in connection.execute(f"DESCRIBE _{table.name}").fetchall()}
     source = f" FROM _{table.name} t" if has else " WHERE FALSE"
     columns = ", ".join(
-        f"t.{column.name}" if column.name in has else _nothing(column) for column in table.columns
+        f"t.{column.name}" if column.name in has else nothing(column) for column in table.columns
     )
     what = "TABLE" if table.name in LEDGERS else "VIEW"
     connection.execute(f"CREATE {what} raw_{table.name} AS SELECT {columns}{source}")
 
 
-def _nothing(column: Column) -> str:
+def nothing(column: Column) -> str:
+    """Write a column without values."""
     inner = column.kind.removeprefix("array<").removesuffix(">")
     kind = TYPES[inner] + ("" if inner == column.kind else "[]")
     return f'CAST(NULL AS {kind}) AS "{column.name}"'

@@ -128,7 +128,7 @@ class Ledger:
             connection.execute(f"CREATE OR REPLACE TABLE raw_{name} AS FROM rows")
         if fresh:
             connection.execute("SET TimeZone = 'UTC'")
-            for function in FUNCTIONS:
+            for function in FUNCTIONS.values():
                 connection.execute(function)
             for view in views_for("", self.tables):
                 connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
