@@ -20,7 +20,9 @@ import dagster as dg
 from assets.lanes import assets_of, group_of, owners_of
 from assets.partitions import of_feed
 from pipelines.lanes import Lane, lane_named
+from pipelines.places import Place, is_remote
 from pipelines.project.settings import Feed, Settings
+from pipelines.serve.marts.place import folder_of
 from pipelines.serve.views import views
 from pipelines.serve.views.of_feeds import EACH, name_of, own_columns
 from schemas import Column
@@ -141,11 +143,16 @@ def _spec(
         freshness_policy=freshness(lane.feeds[0]) if table == "events" else None,
         metadata={
             "dagster/table_name": name_of(group_of(lane), table) if table in EACH else table,
-            "dagster/uri": f"file://{settings.root / table}",
+            "dagster/uri": uri(settings.root / table),
             "dagster/column_schema": columns(shown),
             **lineage(settings, parents, shown, landed, prefixes),
         },
     )
+
+
+def uri(place: Place) -> str:
+    """Name a folder so that a reader on another machine finds it, where it is on a store."""
+    return str(place) if is_remote(place) else place.as_uri()
 
 
 def columns_of(settings: Settings, lane: Lane, table: str) -> tuple[Column, ...]:
@@ -181,7 +188,7 @@ def _mart(settings: Settings, feed: Feed, name: str, deps: list[dg.AssetKey]) ->
         automation_condition=WHEN_NEWER,
         metadata={
             "dagster/table_name": f"marts/{name}",
-            "dagster/uri": f"file://{settings.root / 'marts' / name}",
+            "dagster/uri": uri(folder_of(settings.root, name)),
             "dagster/column_schema": columns(view.columns),
             **lineage(settings, deps, view.columns),
         },

@@ -46,7 +46,7 @@ def of_feed(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
                     metadata={
                         "dagster/row_count": report.rows,
                         "seconds": round(report.seconds, 3),
-                        "path": dg.MetadataValue.path(report.path),
+                        "path": dg.MetadataValue.path(str(report.path)),
                         **drawn,
                     },
                 )
@@ -78,7 +78,7 @@ def report(settings: Settings) -> dg.AssetsDefinition:
         return dg.MaterializeResult(
             metadata={
                 "open it": dg.MetadataValue.url(link(lake.settings, written.path)),
-                "path": dg.MetadataValue.path(written.path),
+                "path": dg.MetadataValue.path(str(written.path)),
                 "bytes": written.bytes,
             }
         )

@@ -48,13 +48,13 @@ def of_feed(settings: Settings, feed: Feed) -> TimePartitions:
 
 def made_on(settings: Settings) -> datetime:
     """Say on which day the lake was made; where there is none yet, today."""
-    from deltalake import DeltaTable
+    from pipelines.lake.layout import open_table
 
     ledger = settings.root / "arrivals"
     if not (ledger / "_delta_log").is_dir():
         made = datetime.now(UTC)
     else:
-        made = datetime.fromtimestamp(DeltaTable(ledger).metadata().created_time / 1000, UTC)
+        made = datetime.fromtimestamp(open_table(ledger).metadata().created_time / 1000, UTC)
     return made.replace(hour=0, minute=0, second=0, microsecond=0)
 
 

@@ -28,7 +28,7 @@ from tests.support.commands.commands import REPOSITORY, fencepost
 PLAYED = ("console", "sql", "python")
 READ = ("toml", "sh")
 """Blocks that the product reads without running them: settings, and commands for elsewhere."""
-SHOWN = ("text", "nginx", "ini", "py", "pycon")
+SHOWN = ("text", "nginx", "ini", "yaml", "py", "pycon")
 """Answers and drawings; what only another program could run; docs/api.md, whose doctests run."""
 
 TOOLS = {"cat", "cp", "cut", "head", "ls", "mkdir", "mv", "rm"}

@@ -1,0 +1,55 @@
+"""A run on another machine: Dagster starts a command, and learns from the ledgers what it did."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from assets import graph
+from pipelines.places import Remote
+from tests.dagster.project import Project, at, why_failed
+from tests.support.commands.commands import REPOSITORY
+
+pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore:.*expected_writer_count")]
+
+
+@pytest.fixture
+def example(project: Project, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The example, for this project; its command is this Python's."""
+    monkeypatch.setenv("FENCEPOST_CONFIG", str(project.folder))
+    monkeypatch.setenv("PYTHONPATH", str(REPOSITORY))
+    path = REPOSITORY / "examples" / "dagster_pipes.py"
+    spec = importlib.util.spec_from_file_location("dagster_pipes", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.COMMAND[0:1] = [sys.executable, "-m", "fencepost"]
+    return module
+
+
+def test_what_a_command_elsewhere_has_evaluated_is_reported_by_the_ledger(
+    project: Project, example: ModuleType
+) -> None:
+    project.land_all([at(0), at(1)])
+    assert project.shown("ticks/events") == []
+    job = example.defs.get_repository_def().get_job("run_elsewhere")
+    assert job.execute_in_process(instance=project.instance).success
+    for event in project.tick("ledger").asset_events:
+        project.instance.report_runless_asset_event(event)
+    assert project.shown("ticks/events") == [at(0), at(1)]
+
+
+def test_a_run_elsewhere_that_fails_fails_the_op(project: Project, example: ModuleType) -> None:
+    example.COMMAND[-1] = "--no-such-option"
+    job = example.defs.get_repository_def().get_job("run_elsewhere")
+    done = job.execute_in_process(instance=project.instance, raise_on_error=False)
+    assert not done.success
+    assert "External execution process failed with code 2" in why_failed(done, "run_there")
+
+
+def test_a_table_is_named_where_another_machine_finds_it() -> None:
+    assert graph.uri(Remote("s3://bucket", "lake") / "events") == "s3://bucket/lake/events"
+    assert graph.uri(Path("/srv/lake/events")) == "file:///srv/lake/events"
