@@ -7,7 +7,7 @@ Law: whatever a check of the lane could find differently changes the fingerprint
 that was overwritten, or is gone, since its size and time of change are part of it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -18,6 +18,7 @@ import schemas
 from pipelines import checks
 from pipelines.lake.store import Store
 from pipelines.lanes import Lane
+from pipelines.places import Place, is_remote, listed
 from pipelines.serve import views
 from schemas import Table
 
@@ -55,14 +56,14 @@ def _rows(store: Store, ledger: str, lane: Lane) -> Iterator[str]:
 def _files(store: Store, table: Table, lane: Lane) -> Iterator[str]:
     """Give the data files that may hold rows of a lane, each with its size and time of change."""
     of_lane = {lane.name, *lane.feed_names}
-    folder = store.folder(table.name)
+    stands = _stands(store.folder(table.name))
     for file in store.files(table.name):
         if (
             table.lane_column in table.partitioned_by
             and file.partition[table.lane_column] not in of_lane
         ):
             continue
-        yield f"{file.path} {_stands(folder / file.path)}"
+        yield f"{file.path} {stands(file.path)}"
 
 
 def _reads(table: Table, lane: Lane) -> bool:
@@ -72,12 +73,20 @@ def _reads(table: Table, lane: Lane) -> bool:
     return table.owner != "join" or lane.joins
 
 
-def _stands(path: Path) -> str:
-    try:
-        found = path.stat()
-    except OSError:
-        return "missing"
-    return f"{found.st_size} {found.st_mtime_ns}"
+def _stands(folder: Place) -> Callable[[str], str]:
+    """Give what says how a file stands; a store is asked for all of them at once."""
+    if is_remote(folder):
+        of_path = {entry.path: f"{entry.size} {entry.etag}" for entry in listed(folder)}
+        return lambda path: of_path.get(path, "missing")
+
+    def on_disk(path: str) -> str:
+        try:
+            found = (folder / path).stat()
+        except OSError:
+            return "missing"
+        return f"{found.st_size} {found.st_mtime_ns}"
+
+    return on_disk
 
 
 @cache

@@ -19,6 +19,7 @@ from pyarrow import parquet as pq
 from pipelines.files.read.packed import plain_parquet
 from pipelines.ingest.deliveries import Planned, Runs
 from pipelines.ingest.record import feed_of
+from pipelines.places import Place
 from pipelines.project.settings import Feed
 
 SMALL = 32 << 20
@@ -117,7 +118,7 @@ class ReadJob:
 
 
 def cut(
-    root: Path, feed: Feed, buckets: int, jobs: Sequence[ReadJob], slots: int
+    root: Place, feed: Feed, buckets: int, jobs: Sequence[ReadJob], slots: int
 ) -> list[ReadUnit]:
     """Cut one feed's deliveries into units for this many parallel tasks."""
     small = [(job, job.size) for job in jobs if job.size <= SMALL]

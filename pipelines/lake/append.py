@@ -43,8 +43,8 @@ class Tables(Protocol):
         """Give the newest version."""
         ...
 
-    def evidence(self, name: str, after: int) -> list[Evidence]:
-        """Give the evidence of the commits after a version, oldest first."""
+    def evidence(self, name: str, after: int, upto: int | None = None) -> list[Evidence]:
+        """Give the evidence of the commits after a version, oldest first; up to the newest."""
         ...
 
     def append(
@@ -82,7 +82,7 @@ def append_once(
     written: Sequence[DataFile] | None = None
     for _ in range(TRIES):
         at = tables.version(name)
-        if committed(tables, name, evidence, since):
+        if committed(tables, name, evidence, since, at):
             return False
         if written is None:
             written = files()
@@ -103,9 +103,14 @@ def append_once(
     )
 
 
-def committed(tables: Tables, name: str, evidence: Evidence, since: int) -> bool:
-    """Say whether the commit is there; Diverged where it has other rows than it should."""
-    for found in tables.evidence(name, since):
+def committed(
+    tables: Tables, name: str, evidence: Evidence, since: int, upto: int | None = None
+) -> bool:
+    """Say whether the commit is there; Diverged where it has other rows than it should.
+
+    `upto` is a version that was just read, and is not read again.
+    """
+    for found in tables.evidence(name, since, upto):
         if found.key != evidence.key:
             continue
         if (found.rows, found.hash) != (evidence.rows, evidence.hash):

@@ -7,15 +7,18 @@ reads them.
 
 import json
 import time
+import uuid
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from deltalake import DeltaTable
 from deltalake.schema import ArrayType, Field, PrimitiveType, Schema
 from deltalake.transaction import AddAction
 
 from fencepost.errors import LakeError
+from pipelines.lake import layout
 from pipelines.lake.data_files import DataFile
+from pipelines.lake.snapshot import READER, WRITER, opened
+from pipelines.places import Place, Remote, create, is_remote
 from schemas import Column, Table
 from schemas.tuples import SEQUENCE
 
@@ -28,14 +31,16 @@ PROPERTIES = {
 }
 
 
-def make_table(folder: Path, table: Table) -> str:
-    """Make a table, or finish one that was begun; give its id."""
+def make_table(folder: Place, table: Table) -> str:
+    """Make a table, or finish one that was begun; give its id. On a store one request."""
+    if is_remote(folder):
+        return _made_on_store(folder, table)
     if DeltaTable.is_deltatable(str(folder)):
         delta = DeltaTable(str(folder))
     else:
         delta = DeltaTable.create(
             str(folder),
-            Schema([_field(column) for column in table.columns]),
+            _schema(table),
             mode="error",
             partition_by=list(table.partitioned_by),
             name=table.name,
@@ -49,14 +54,47 @@ def make_table(folder: Path, table: Table) -> str:
     return str(delta.metadata().id)
 
 
-def refuse_other_axes(delta: DeltaTable, table: Table) -> None:
+def _schema(table: Table) -> Schema:
+    return Schema([_field(column) for column in table.columns])
+
+
+def _made_on_store(folder: Remote, table: Table) -> str:
+    """Write the first commit of a table: all that delta-rs would need several commits for."""
+    table_id, now = str(uuid.uuid4()), time.time_ns() // 1_000_000
+    checks = {f"delta.constraints.{name}": check for name, check in table.checks.items()}
+    metadata = {
+        "id": table_id,
+        "name": table.name,
+        "description": table.comment,
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": _schema(table).to_json(),
+        "partitionColumns": list(table.partitioned_by),
+        "createdTime": now,
+        "configuration": {**PROPERTIES, **checks},
+    }
+    info = {
+        "timestamp": now,
+        "operation": "CREATE TABLE",
+        "operationParameters": {"mode": "ErrorIfExists"},
+        "engineInfo": layout.ENGINE,
+    }
+    protocol = {"minReaderVersion": READER, "minWriterVersion": WRITER}
+    actions = ({"commitInfo": info}, {"protocol": protocol}, {"metaData": metadata})
+    try:
+        create(layout.commit_path(folder, 0), layout.as_commit(actions))
+    except FileExistsError:
+        return opened(folder, table).id
+    return table_id
+
+
+def refuse_other_axes(has: Sequence[str], table: Table) -> None:
     """Refuse a feed whose axes are not those of its table: boxes depend on their order.
 
-    What stands behind the axes may be missing, or be declared no more: `add_columns` puts it last.
+    `has` are the table's columns. What stands behind the axes may be missing, or be declared no
+    more: `add_columns` puts it last.
     """
     if table.role != "tuples":
         return
-    has = [field.name for field in delta.schema().fields]
     declared = [column.name for column in table.columns]
     of_lake, named = (_axes_among(names) for names in (has, declared))
     if of_lake != named:
@@ -73,7 +111,23 @@ def _axes_among(names: Sequence[str]) -> str:
 
 def add_columns(delta: DeltaTable, table: Table) -> None:
     """Add the columns that a table has not yet: of new feeds, of a new format; all nullable."""
-    has = {field.name: field.type for field in delta.schema().fields}
+    fresh = lacking(delta.schema(), table)
+    if not fresh:
+        return
+    try:
+        delta.alter.add_columns([_field(column) for column in fresh])
+    except OSError:
+        raise
+    except Exception as why:  # delta-rs raises a bare Exception if a column's name is damaged
+        raise LakeError(
+            f"the table '{table.name}' lacks columns and cannot be given them: {why}. Its log is "
+            "damaged: restore the table from a copy of the lake"
+        ) from why
+
+
+def lacking(schema: Schema, table: Table) -> list[Column]:
+    """List the columns that a table has not yet; refuse what cannot be added."""
+    has = {field.name: field.type for field in schema.fields}
     for column in table.columns:
         kind = _field(column).type
         if column.name in has and has[column.name] != kind:
@@ -86,18 +140,8 @@ def add_columns(delta: DeltaTable, table: Table) -> None:
                 f"cannot change its type: restore the declaration, or {cure}"
             )
     fresh = [column for column in table.columns if column.name not in has]
-    if not fresh:
-        return
     _refuse_other_spellings(table, has, fresh)
-    try:
-        delta.alter.add_columns([_field(column) for column in fresh])
-    except OSError:
-        raise
-    except Exception as why:  # delta-rs raises a bare Exception if a column's name is damaged
-        raise LakeError(
-            f"the table '{table.name}' lacks columns and cannot be given them: {why}. Its log is "
-            "damaged: restore the table from a copy of the lake"
-        ) from why
+    return fresh
 
 
 def add_action(file: DataFile) -> AddAction:

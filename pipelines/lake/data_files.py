@@ -8,11 +8,9 @@ name of a file carries the checksum of its bytes (`sums`).
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from functools import lru_cache
-from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
@@ -22,7 +20,8 @@ import pyarrow.parquet as pq
 
 from fencepost.errors import FencepostError, LakeError
 from pipelines.disk.errors import naming, storage_error
-from pipelines.lake.checksums import SummedFile, named, verify
+from pipelines.lake.checksums import SummedFile, content, named, verify
+from pipelines.places import Place, is_remote
 from schemas.table import TIME, Table
 
 ROW_GROUP = 1 << 17
@@ -81,7 +80,7 @@ def lost_file(table: str, path: str, why: Exception) -> FencepostError:
     )
 
 
-def compare(root: Path, table: str, path: str) -> bool:
+def compare(root: Place, table: str, path: str) -> bool:
     """Compare a data file with its checksum; say whether one was recorded. O(bytes)."""
     try:
         return verify(root / table, path)
@@ -89,11 +88,18 @@ def compare(root: Path, table: str, path: str) -> bool:
         raise lost_file(table, path, why) from why
 
 
-def open_verified(folder: Path, path: str, coded: Sequence[str] = ()) -> pq.ParquetFile:
+def open_verified(folder: Place, path: str, coded: Sequence[str] = ()) -> pq.ParquetFile:
     """Open a data file of a table; Damaged if its bytes are not those that were written.
 
-    `coded` names the columns of text to be read as dictionaries. O(bytes).
+    `coded` names the columns of text to be read as dictionaries. O(bytes); from a store one
+    request, and the file is in memory.
     """
+    if is_remote(folder):
+        return pq.ParquetFile(
+            pa.BufferReader(content(folder, path)),
+            read_dictionary=list(coded),
+            page_checksum_verification=True,
+        )
     verify(folder, path)
     with naming(folder / path):
         return pq.ParquetFile(
@@ -104,7 +110,7 @@ def open_verified(folder: Path, path: str, coded: Sequence[str] = ()) -> pq.Parq
         )
 
 
-def write_files(folder: Path, table: Table, rows: pa.Table) -> list[DataFile]:
+def write_files(folder: Place, table: Table, rows: pa.Table) -> list[DataFile]:
     """Write rows below a table's folder, a file for each set of partition values. O(n)."""
     if rows.num_rows == 0:
         return []
@@ -134,7 +140,7 @@ def _texts(values: Mapping[str, object]) -> dict[str, str | None]:
 
 
 def _write(
-    folder: Path, table: Table, values: Mapping[str, str | None], rows: pa.Table
+    folder: Place, table: Table, values: Mapping[str, str | None], rows: pa.Table
 ) -> DataFile:
     with GrowingFile(folder, table, values) as file:
         file.add(rows)
@@ -144,7 +150,7 @@ def _write(
 class GrowingFile:
     """A data file that is written piece by piece; about a row group of it is in memory."""
 
-    def __init__(self, folder: Path, table: Table, values: Mapping[str, str | None]) -> None:
+    def __init__(self, folder: Place, table: Table, values: Mapping[str, str | None]) -> None:
         """Name the file; it comes into being with its first rows."""
         self.table = table
         self.values = dict(values)
@@ -197,9 +203,7 @@ class GrowingFile:
         if self._writer is None or self._file is None:
             return
         self._writer.close()
-        self._file.close()
-        final = named(self._target.name, self._file.crc)
-        self._target.rename(self._target.with_name(final))
+        self._file.keep(self._target.with_name(named(self._target.name, self._file.crc)))
         self.path, self._size = named(self.path, self._file.crc), self._file.size
 
     def _abandon(self) -> None:
@@ -208,10 +212,7 @@ class GrowingFile:
             self._writer.is_open = False  # else it would write its footer when it is forgotten
             self._writer = None
         if self._file is not None:
-            with suppress(OSError):
-                self._file.close()
-            with suppress(OSError):
-                self._target.unlink(missing_ok=True)
+            self._file.discard()
 
     def _flush(self) -> None:
         if not self._buffer:

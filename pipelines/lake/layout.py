@@ -14,12 +14,14 @@ from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
-from pipelines.disk.atomic import replace_text
 from pipelines.lake.data_files import NULL_FOLDER, DataFile
-from pipelines.lake.paths import READABLE
+from pipelines.lake.paths import odd_in
+from pipelines.places import Place, delta_options, is_remote, replace
 from schemas import FORMAT, Table
 
 NOTE = "_fencepost.json"
+LOG = "_delta_log"
+ENGINE = "fencepost"
 CHECK = "check"
 CACHE = "_cache"
 VERSION_DIGITS = 20
@@ -43,7 +45,7 @@ class Note:
     ids: Mapping[str, str]
 
     @classmethod
-    def read(cls, root: Path) -> "Note":
+    def read(cls, root: Place) -> "Note":
         """Read it; refuse a folder that is no lake, and a lake of a newer format."""
         try:
             fields = json.loads((root / NOTE).read_text())
@@ -77,61 +79,72 @@ class Note:
         """The checksum of its content."""
         return f"{zlib.crc32(json.dumps(asdict(self), sort_keys=True).encode()):08x}"
 
-    def write(self, root: Path) -> None:
+    def write(self, root: Place) -> None:
         """Write it, replacing the one before."""
+        replace(root / NOTE, self.content)
+
+    @property
+    def content(self) -> bytes:
+        """Its file."""
         fields = {**asdict(self), CHECK: self.check}
-        replace_text(root / NOTE, json.dumps(fields, indent=1) + "\n")
+        return (json.dumps(fields, indent=1) + "\n").encode()
 
 
-def refuse_bad_root(root: Path) -> None:
+def refuse_bad_root(root: Place) -> None:
     """Refuse a place that other engines cannot read, or that is not ours."""
-    if not READABLE.fullmatch(str(root)):
-        odd = "".join(sorted(set(READABLE.sub("", str(root)))))
+    odd = odd_in(root)
+    if odd:
         raise LakeError(
             f"a lake cannot be at {root}: some engines cannot read a path with {odd!r}. "
             "Letters, digits and . _ - / are fine"
         )
     if (root / NOTE).exists():
         raise LakeError(f"there is a lake at {root} already")
-    if root.exists() and any(not _is_ours(part) for part in root.iterdir()):
+    if root.is_dir() and any(not _is_ours(part) for part in root.iterdir()):
         raise LakeError(f"the folder {root} is not empty and no lake: name another")
 
 
-def _is_ours(part: Path) -> bool:
+def _is_ours(part: Place) -> bool:
     """Tell the remains of an interrupted creation from files that are not ours."""
-    return part.name.startswith((".", "_")) or (part / "_delta_log").is_dir()
+    return part.name.startswith((".", "_")) or (part / LOG).is_dir()
 
 
-def open_table(folder: Path) -> DeltaTable:
+def open_table(folder: Place) -> DeltaTable:
     """Open a Delta table; LakeError says why it cannot be opened."""
     try:
-        return DeltaTable(str(folder))
+        return DeltaTable(str(folder), storage_options=delta_options(folder))
     except BaseException as why:
         if isinstance(why, DeltaError) or type(why).__name__ == PANIC:
             raise LakeError(f"the table {folder.name} cannot be opened: {why}") from why
         raise
 
 
-def oldest_commit(folder: Path) -> int:
+def oldest_commit(folder: Place) -> int:
     """Give the oldest version whose commit was not cleaned away. O(commits in the log)."""
-    stems = (path.stem for path in (folder / "_delta_log").glob("*.json"))
-    return min(int(stem) for stem in stems if stem.isdecimal())
+    return min(commits_in(folder))
 
 
-def commit_path(folder: Path, version: int) -> Path:
+def commits_in(folder: Place) -> list[int]:
+    """List the versions whose commits are in the log. O(commits in the log)."""
+    log = folder / LOG
+    paths = log.iterdir() if is_remote(log) else log.glob("*.json")
+    return [int(path.stem) for path in paths if path.suffix == ".json" and path.stem.isdecimal()]
+
+
+def commit_path(folder: Place, version: int) -> Place:
     """Give the path of a version's commit."""
-    return folder / "_delta_log" / f"{version:0{VERSION_DIGITS}}.json"
+    return folder / LOG / f"{version:0{VERSION_DIGITS}}.json"
 
 
-def checkpointed(folder: Path) -> int:
+def checkpointed(folder: Place) -> int:
     """Give the version of the newest checkpoint; -1 where there is none."""
     try:
-        return int(json.loads((folder / "_delta_log" / "_last_checkpoint").read_text())["version"])
+        return int(json.loads((folder / LOG / "_last_checkpoint").read_text())["version"])
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return -1  # a torn one counts as none: readers then look for checkpoints by name
 
 
-def read_commit(folder: Path, version: int) -> list[dict[str, Any]] | None:
+def read_commit(folder: Place, version: int) -> list[dict[str, Any]] | None:
     """Read the actions of a commit; None where there is no such file. One cut off is refused."""
     try:
         content = commit_path(folder, version).read_bytes()
@@ -146,42 +159,60 @@ def read_commit(folder: Path, version: int) -> list[dict[str, Any]] | None:
     return actions
 
 
-def user_metadata(folder: Path, version: int) -> str | None:
+def as_commit(actions: Iterable[Mapping[str, Any]]) -> bytes:
+    """Write actions as a commit has them."""
+    return ("\n".join(json.dumps(each) for each in actions) + "\n").encode()
+
+
+def user_metadata(folder: Place, version: int) -> str | None:
     """Read the userMetadata of a commit; None where it has none, or was cleaned up."""
-    for action in read_commit(folder, version) or ():
+    return metadata_in(read_commit(folder, version) or ())
+
+
+def metadata_in(actions: Iterable[Mapping[str, Any]]) -> str | None:
+    """Give the userMetadata of a commit that was read."""
+    for action in actions:
         if "commitInfo" in action:
             said = action["commitInfo"].get("userMetadata")
             return said if isinstance(said, str) else None
     return None
 
 
-def refuse_torn(folder: Path) -> None:
+def refuse_torn(folder: Place) -> None:
     """Refuse a table whose last commit is cut off or a restore, or whose log is a link."""
-    if (folder / "_delta_log").is_symlink():
+    log = folder / LOG
+    if not is_remote(log) and log.is_symlink():
         raise LakeError(
-            f"{folder / '_delta_log'} is a link, where a folder was expected: whoever can write "
+            f"{log} is a link, where a folder was expected: whoever can write "
             "to its target decides what the table holds. Replace it with the folder itself"
         )
-    last = max((folder / "_delta_log").glob("*.json"), default=None)
-    if last is not None and last.stem.isdecimal():
-        for action in read_commit(folder, int(last.stem)) or ():
-            if action.get("commitInfo", {}).get("operation") == RESTORE:
-                raise LakeError(
-                    f"the table '{folder.name}' was restored to an older version by another "
-                    f"program (version {int(last.stem)}), so the ledgers count rows that it no "
-                    f"longer has. Move {last} out of the lake, or restore the whole lake from one "
-                    "copy"
-                )
+    last = max(commits_in(folder), default=None)
+    if last is not None:
+        refuse_restored(folder, last, read_commit(folder, last) or ())
 
 
-def open_to_all(root: Path, names: Iterable[str]) -> list[Path]:
+def refuse_restored(folder: Place, version: int, actions: Iterable[Mapping[str, Any]]) -> None:
+    """Refuse a table whose last commit, with these actions, is a restore."""
+    for action in actions:
+        if action.get("commitInfo", {}).get("operation") == RESTORE:
+            raise LakeError(
+                f"the table '{folder.name}' was restored to an older version by another program "
+                f"(version {version}), so the ledgers count rows that it no longer has. Move "
+                f"{commit_path(folder, version)} out of the lake, or restore the whole lake from "
+                "one copy"
+            )
+
+
+def open_to_all(root: Place, names: Iterable[str]) -> list[Path]:
     """List the folders of a lake that every user of the machine may write to."""
-    folders = [root, *(root / name for name in names), *(root / n / "_delta_log" for n in names)]
+    if is_remote(root):
+        return []
+    folders = [root, *(root / name for name in names), *(root / n / LOG for n in names)]
     modes = {path: path.stat().st_mode for path in folders if path.exists()}
     return [path for path, mode in modes.items() if mode & stat.S_IWOTH and not mode & stat.S_ISVTX]
 
 
-def _torn(folder: Path, version: int) -> LakeError:
+def _torn(folder: Place, version: int) -> LakeError:
     return LakeError(
         f"the last commit of the table '{folder.name}' (version {version}) is empty or cut off: a "
         f"power cut or a full disk. Move {commit_path(folder, version)} out of the lake and run "
@@ -196,7 +227,12 @@ def file_of(add: Mapping[str, Any], table: Table) -> DataFile:
     values = add.get("partitionValues") or {}
     partition = {name: _text(values.get(name)) for name in table.partitioned_by}
     rows = int(said.get("numRecords") or 0)
-    return DataFile(unquote(add["path"]), int(add["size"]), rows, partition, json.dumps(bounds))
+    return DataFile(path_of(add), int(add["size"]), rows, partition, json.dumps(bounds))
+
+
+def path_of(action: Mapping[str, Any]) -> str:
+    """Give the path of a file from the action that adds or removes it."""
+    return unquote(action["path"])
 
 
 def active_files(delta: DeltaTable, table: Table) -> list[DataFile]:

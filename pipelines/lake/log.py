@@ -1,8 +1,8 @@
 """A table's Delta log, read as it grows: its version, its files, and what its commits say.
 
-The table is opened once, by delta-rs. After that only the commits made since are read, once each:
-whether there is a next one is a look at one file name, however long the log is. A commit of ours is
-a file that is linked into its place, which fails if that place exists.
+The table is opened once. After that only the commits made since are read, once each: whether there
+is a next one is a look at one file name, however long the log is. A commit of ours is a file that
+is linked into its place, which fails if that place exists; on a store one conditional put.
 
 Each of our commits carries a seal: a checksum of what the table then consists of, its schema and
 each file with its statistics. So a flipped byte in the log or a checkpoint is noticed, whichever
@@ -18,20 +18,18 @@ import uuid
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
-from urllib.parse import unquote
 
-from deltalake import DeltaTable
-
-from fencepost.errors import LakeError
+from fencepost.errors import LakeError, StoreUnavailable
 from fencepost.hashing import digest
 from pipelines.disk.atomic import create_bytes
 from pipelines.disk.errors import stored
 from pipelines.disk.flush import flushed
 from pipelines.lake import layout
-from pipelines.lake.append import Conflict
+from pipelines.lake.append import Conflict, Unknown
 from pipelines.lake.data_files import DataFile
+from pipelines.lake.snapshot import READER, Opened, opened
+from pipelines.places import Place, create, is_remote
 from schemas import Table
 
 Action = Mapping[str, Any]
@@ -39,16 +37,17 @@ Action = Mapping[str, Any]
 REARRANGEMENTS = 256
 """So many are remembered; who has missed more of them reads the table again."""
 
-ENGINE = "fencepost"
-
 SEAL = "fencepostSeal"
 """Where in a commit's info its seal is."""
 
 SEALED = ("arrival", "epoch", "n", "lane")
 """The columns by whose bounds files are passed over; delta-rs knows those of the first 32 only."""
 
-READER, WRITER = 1, 3
-"""The newest protocol that our own commits keep: with constraints, and nothing else."""
+REMEMBERED = 1024
+"""So many commits' user metadata is kept in memory, where reading it again is a request."""
+
+FRESH = 300.0
+"""Seconds for which a log on a store counts as looked at; none is cleaned of younger commits."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Rearranged:
 class Log:
     """The log of one table. Not for several threads at once."""
 
-    def __init__(self, folder: Path, table: Table, delta: DeltaTable) -> None:
+    def __init__(self, folder: Place, table: Table, begin: Opened) -> None:
         """Begin with a table as opened."""
         self.folder = folder
         self.table = table
@@ -74,16 +73,43 @@ class Log:
         self._sum = self._schema = 0
         self._rearranged: deque[Rearranged] = deque(maxlen=REARRANGEMENTS)
         self._rearrangements = 0
-        self._begin(delta)
+        self._said: dict[int, str | None] = {}
+        self._looked = _clocks()
+        self._begin(begin)
 
     def refresh(self) -> int:
-        """Read the commits made since, and give the newest version. 10 µs where there are none."""
-        began = self.version
+        """Read the commits made since, and give the newest version.
+
+        10 µs where there are none; on a store one request, and one for each commit.
+        """
+        began, now = self.version, _clocks()
         while (actions := layout.read_commit(self.folder, self.version + 1)) is not None:
             self._apply(actions)
-        if self.version == began and not layout.commit_path(self.folder, began).exists():
+        if (
+            self.version == began
+            and not self.is_fresh
+            and not layout.commit_path(self.folder, began).exists()
+        ):
             self._open()  # the log was cleaned meanwhile, perhaps beyond what was read of it
+        self._looked = now
         return self.version
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether so little time has passed since the last look that nobody cleaned the log."""
+        return is_remote(self.folder) and all(
+            now - then < FRESH for now, then in zip(_clocks(), self._looked, strict=True)
+        )
+
+    def user_metadata(self, version: int) -> str | None:
+        """Give the userMetadata of a commit; None where it has none, or was cleaned up."""
+        if version not in self._said:
+            return layout.user_metadata(self.folder, version)
+        return self._said[version]
+
+    def has(self, version: int) -> bool:
+        """Say whether a commit is in the log, or was read from there."""
+        return version in self._said or layout.commit_path(self.folder, version).exists()
 
     def append(
         self,
@@ -93,15 +119,13 @@ class Log:
         gone: Sequence[DataFile] = (),
     ) -> None:
         """Commit files, and others away, as the version after `at`; Conflict where it exists."""
-        if self.fsync:
-            flushed(self.folder, [file.path for file in files])
+        self._flush(files)
         actions = [*(_remove(file, changes=True) for file in gone), *map(_add, files)]
         self._commit(at, "WRITE", {"mode": "Overwrite" if gone else "Append"}, actions, said)
 
     def rearrange(self, at: int, gone: Sequence[DataFile], came: Sequence[DataFile]) -> None:
         """Commit files that hold the rows of others in their place, as the version after `at`."""
-        if self.fsync:
-            flushed(self.folder, [file.path for file in came])
+        self._flush(came)
         actions = [
             *(_remove(file, changes=False) for file in gone),
             *(_add(file, changes=False) for file in came),
@@ -128,38 +152,48 @@ class Log:
         """The number of rearrangements read so far."""
         return self._rearrangements
 
-    def _open(self) -> None:
-        self._begin(layout.open_table(self.folder))
+    def _flush(self, files: Sequence[DataFile]) -> None:
+        """Let files survive a power cut, if wanted; on a store they do."""
+        if self.fsync and not is_remote(self.folder):
+            flushed(self.folder, [file.path for file in files])
 
-    def _begin(self, delta: DeltaTable) -> None:
-        protocol = delta.protocol()
-        self.version = int(delta.version())
-        self.reader_version = int(protocol.min_reader_version)
-        self.is_plain = self.reader_version <= READER and protocol.min_writer_version <= WRITER
-        self.files = {file.path: file for file in layout.active_files(delta, self.table)}
+    def _open(self) -> None:
+        self._begin(opened(self.folder, self.table))
+
+    def _begin(self, table: Opened) -> None:
+        self.version = table.version
+        self.reader_version = table.reader_version
+        self.is_plain = table.is_plain
+        self.files = {file.path: file for file in table.files}
         self._rearranged.clear()
+        self._said = dict(table.said)
         self._sum = sum(map(_digest, self.files.values()))
-        self._schema = _digest_of(
-            [delta.schema().to_json(), delta.metadata().partition_columns, delta.metadata().id]
-        )
-        self._refuse_broken_seal(layout.read_commit(self.folder, self.version) or ())
+        self._schema = _digest_of([table.schema.to_json(), table.partitioned_by, table.id])
+        self._refuse_broken_seal(table.newest)
 
     def _apply(self, actions: Sequence[Action]) -> None:
         if any("metaData" in action or "protocol" in action for action in actions):
             self._open()
             return
-        gone = [unquote(each["remove"]["path"]) for each in actions if "remove" in each]
+        gone = [layout.path_of(each["remove"]) for each in actions if "remove" in each]
         came = [layout.file_of(each["add"], self.table) for each in actions if "add" in each]
         self._sum = self._after(gone, came)
         for path in gone:
             self.files.pop(path, None)
         self.files |= {file.path: file for file in came}
         self.version += 1
+        if is_remote(self.folder):
+            self._remember(self.version, layout.metadata_in(actions))
         self._refuse_broken_seal(actions)
         if gone and not any(_changes_data(action) for action in actions):
             came_paths = frozenset(file.path for file in came)
             self._rearranged.append(Rearranged(frozenset(gone), came_paths))
             self._rearrangements += 1
+
+    def _remember(self, version: int, said: str | None) -> None:
+        self._said[version] = said
+        if len(self._said) > REMEMBERED:
+            del self._said[next(iter(self._said))]
 
     def _after(self, gone: Iterable[str], came: Iterable[DataFile]) -> int:
         """Give the sum of the files' digests after some were removed and others added. O(those)."""
@@ -193,7 +227,7 @@ class Log:
             "timestamp": _now(),
             "operation": operation,
             "operationParameters": dict(parameters),
-            "engineInfo": ENGINE,
+            "engineInfo": layout.ENGINE,
         }
         if said is not None:
             info["userMetadata"] = said
@@ -201,10 +235,12 @@ class Log:
         gone = [each["remove"]["path"] for each in actions if "remove" in each]
         came = [layout.file_of(each["add"], self.table) for each in actions if "add" in each]
         info[SEAL] = self._seal(self._after(gone, came))
-        lines = (json.dumps(each) for each in ({"commitInfo": info}, *actions))
+        actions = [{"commitInfo": info}, *actions]
         path = layout.commit_path(self.folder, at + 1)
-        publish(path, "\n".join(lines) + "\n", fsync=self.fsync)
-        if layout.checkpointed(self.folder) > at:  # its place was free because it was cleaned
+        publish(path, layout.as_commit(actions), fsync=self.fsync)
+        if self.is_fresh:
+            self._apply(actions)
+        elif layout.checkpointed(self.folder) > at:  # its place was free because it was cleaned
             path.unlink()
             raise Conflict(f"{self.folder.name}: {at + 1} lies before the checkpoint by now")
 
@@ -212,25 +248,30 @@ class Log:
 def replaced_by(actions: Sequence[Action]) -> set[str]:
     """Name the files that our commit compacted; none if it is another commit."""
     infos = [action["commitInfo"] for action in actions if "commitInfo" in action]
-    if not any(info.get("engineInfo") == ENGINE for info in infos):
+    if not any(info.get("engineInfo") == layout.ENGINE for info in infos):
         return set()
-    return {unquote(action["remove"]["path"]) for action in actions if "remove" in action}
+    return {layout.path_of(action["remove"]) for action in actions if "remove" in action}
 
 
-def publish(path: Path, text: str, *, fsync: bool = False) -> None:
+def publish(path: Place, content: bytes, *, fsync: bool = False) -> None:
     """Write a file that is whole or absent; Conflict if one of its name exists.
 
-    `fsync`: the file survives a power cut.
+    Unknown where a store did not say. `fsync`: the file survives a power cut.
     """
-    passing = path.with_name(f"_commit_{uuid.uuid4().hex}.json.tmp")  # as delta-rs calls its own
     try:
+        if is_remote(path):
+            create(path, content)
+            return
+        passing = path.with_name(f"_commit_{uuid.uuid4().hex}.json.tmp")  # as delta-rs calls them
         with stored(path):
-            create_bytes(path, text.encode(), passing, sync=fsync)
+            create_bytes(path, content, passing, sync=fsync)
+    except StoreUnavailable as failed:
+        raise Unknown(str(failed), failed) from failed
     except FileExistsError:
         raise Conflict(f"{path.parent.parent.name}: {path.stem} was created by another") from None
 
 
-def refuse_cleaned(folder: Path, version: int) -> LakeError:
+def refuse_cleaned(folder: Place, version: int) -> LakeError:
     """Make the error of a missing commit that may be evidence."""
     return LakeError(
         f"commit {version} of the table '{folder.name}' is no longer in its log, and something "
@@ -280,6 +321,11 @@ def _digest_of(said: object) -> int:
 
 def _changes_data(action: Action) -> bool:
     return any(action[kind].get("dataChange", True) for kind in ("add", "remove") if kind in action)
+
+
+def _clocks() -> tuple[float, float]:
+    """Read two clocks, in seconds: one that nobody sets, one that goes on in a machine asleep."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)), time.time()
 
 
 def _now() -> int:

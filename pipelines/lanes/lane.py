@@ -6,11 +6,11 @@ Law: the lanes of all kinds are planned by the same function and committed by th
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from fencepost.lanes import feeds_of
 from pipelines.lake.store import Store
+from pipelines.places import Place
 from pipelines.planning.chain import EPOCHS, Chain, Epoch
 from pipelines.planning.deliveries import Arrivals, Delivery
 from pipelines.planning.plan import Context
@@ -112,6 +112,6 @@ class Lane(ABC):
         """Describe in a line the results of epochs with these counts."""
 
 
-def below(store: Store, path: Path) -> str:
+def below(store: Store, path: Place) -> str:
     """Name a file of the lake as tasks do, which may see its folder under another path."""
-    return str(path.relative_to(store.root))
+    return str(path).removeprefix(f"{store.root}/")

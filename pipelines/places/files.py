@@ -5,6 +5,7 @@ Law: what appears under a name is whole, and stays until it is replaced or delet
 """
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -50,13 +51,16 @@ def create(place: Place, content: bytes, *, sync: bool = False) -> None:
         create_bytes(place, content, sync=sync)
 
 
-def replace(place: Place, content: bytes, *, sync: bool = False) -> None:
-    """Write a file, replacing an existing one. One request."""
+def replace(place: Place, content: bytes | BinaryIO, *, sync: bool = False) -> None:
+    """Write a file, replacing an existing one. One request; above 8 MiB, one a part."""
     if is_remote(place):
         objects.put(place.base, place.key, content)
         return
-    with replacing(place, sync=sync) as (passing,):
-        passing.write_bytes(content)
+    with replacing(place, sync=sync) as (passing,), passing.open("wb") as file:
+        if isinstance(content, bytes):
+            file.write(content)
+        else:
+            shutil.copyfileobj(content, file)
 
 
 def listed(place: Place, *, after: str | None = None) -> Iterator[Entry]:

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -66,7 +66,7 @@ def compiled_queries(
     (Measured) a million queries: made in 0.9 s, checked in 0.1 s, once in a process.
     """
     name = "queries" if kind == CROSSING else f"{kind}-queries"
-    path = store.root / CACHE / f"{name}-{feed}-{version}.arrow"
+    path = cast("Path", store.root) / CACHE / f"{name}-{feed}-{version}.arrow"
     head = {
         "table": Note.read(store.root).ids[QUERIES],
         "feed": feed,
@@ -93,7 +93,7 @@ def compiled_joins(store: Store, settings: Settings, lane: str, version: int) ->
 
     (Measured) 100 K window joins: made in 6 s, checked in 0.1 s, once in a process.
     """
-    path = store.root / CACHE / f"joins-{lane}-{version}.arrow"
+    path = cast("Path", store.root) / CACHE / f"joins-{lane}-{version}.arrow"
     feeds = pair_of(lane)
     head = {
         "table": Note.read(store.root).ids[QUERIES],

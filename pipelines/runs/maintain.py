@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from pathlib import Path
+from typing import cast
 
 from deltalake import DeltaTable
 
@@ -81,7 +83,7 @@ def maintain(
         store.delta(name).create_checkpoint()
     from pipelines.serve import marts  # this imports DuckDB
 
-    done.deleted += marts.tidy(store.root, keep_files)
+    done.deleted += marts.tidy(cast("Path", store.root), keep_files)
     return done
 
 
@@ -135,7 +137,7 @@ def _take_out(store: Store, lane: Lane, done: Maintained) -> None:
 def _forget_old_sets(store: Store, done: Maintained) -> None:
     """Delete the files of query sets except the newest few; they are rebuilt on demand."""
     newest = newest_version(store)
-    folder = store.root / CACHE
+    folder = cast("Path", store.root) / CACHE
     for path in (*folder.glob("*queries-*.arrow"), *folder.glob("joins-*.arrow")):
         version = path.stem.rpartition("-")[2]
         if version.isdecimal() and int(version) <= newest - SETS_KEPT:

@@ -14,19 +14,20 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 
+from fencepost.times import SECOND
 from pipelines.epochs.drive import arrivals_of, chains_of
 from pipelines.execute.write import in_table_order
 from pipelines.lake import layout
 from pipelines.lake.append import Conflict
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
-from pipelines.lake.log import replaced_by
+from pipelines.lake.log import FRESH, replaced_by
 from pipelines.lake.store import Store
+from pipelines.places import Place, is_remote, listed
 from schemas import Table
 
 FAN = 16
@@ -35,6 +36,9 @@ SMALL, LARGEST = 8 << 20, 64 << 20
 """Bytes: of a file that is still put together with others; of what is put together at once."""
 CHECKPOINT_EVERY = 100
 """Commits between two checkpoints."""
+
+YOUNGEST_ON_STORES = int(2 * FRESH * SECOND)
+"""µs that every commit on a store stays: whoever read the log so lately need not look again."""
 
 RETENTION = "delta.deletedFileRetentionDuration"
 
@@ -129,11 +133,13 @@ def _checkpoint(store: Store, name: str, keep_history: int) -> None:
 def _clean(store: Store, name: str, keep_history: int) -> None:
     """Delete the commits before a checkpoint that are old enough, and files that they removed."""
     folder = store.folder(name)
-    log = folder / "_delta_log"
-    commits, checkpoints, others = _listed(log)
+    log = folder / layout.LOG
+    commits, checkpoints, others = _read(log)
     oldest_base = _oldest_base(store, name)
-    young = time.time() - keep_history / 1e6
-    reach = max((c for c in checkpoints if c <= oldest_base and _is_old(log, c, young)), default=-1)
+    kept = max(keep_history, YOUNGEST_ON_STORES) if is_remote(folder) else keep_history
+    young = time.time_ns() // 1000 - kept
+    old = [c for c in checkpoints if c <= oldest_base and commits.get(c, young) < young]
+    reach = max(old, default=-1)
     active = {file.path for file in store.files(name)}
     for version in sorted(commits):
         if version >= reach:
@@ -143,33 +149,25 @@ def _clean(store: Store, name: str, keep_history: int) -> None:
         point("tidy.files")
         layout.commit_path(folder, version).unlink(missing_ok=True)
         point("tidy.cleaned")
-    for checkpoint in (path for version, path in checkpoints.items() if version < reach):
-        checkpoint.unlink(missing_ok=True)
-    for aside in others:
-        if aside.stat().st_mtime < young:
-            aside.unlink(missing_ok=True)
+    aside = [path for path, changed in others.items() if changed < young]
+    for path in (*(path for version, path in checkpoints.items() if version < reach), *aside):
+        (log / path).unlink(missing_ok=True)
 
 
-def _listed(log: Path) -> tuple[set[int], dict[int, Path], list[Path]]:
-    """List a log: its commits, its checkpoints by version, and files that were never linked."""
-    commits: set[int] = set()
-    checkpoints: dict[int, Path] = {}
-    others = []
-    for path in log.iterdir():
-        stem, _, rest = path.name.partition(".")
+def _read(log: Place) -> tuple[dict[int, int], dict[int, str], dict[str, int]]:
+    """List a log: its commits and when each was made, in µs, its checkpoints, and stray files."""
+    commits: dict[int, int] = {}
+    checkpoints: dict[int, str] = {}
+    others: dict[str, int] = {}
+    for entry in listed(log):
+        stem, _, rest = entry.path.partition(".")
         if rest == "json" and stem.isdecimal():
-            commits.add(int(stem))
+            commits[int(stem)] = entry.changed
         elif rest == "checkpoint.parquet" and stem.isdecimal():
-            checkpoints[int(stem)] = path
-        elif path.name.startswith("_commit_") and path.name.endswith(".tmp"):
-            others.append(path)
+            checkpoints[int(stem)] = entry.path
+        elif entry.path.startswith("_commit_") and entry.path.endswith(".tmp"):
+            others[entry.path] = entry.changed
     return commits, checkpoints, others
-
-
-def _is_old(log: Path, version: int, young: float) -> bool:
-    """Say whether a commit, and with it all before it, is old enough."""
-    path = layout.commit_path(log.parent, version)
-    return path.exists() and path.stat().st_mtime < young
 
 
 def _oldest_base(store: Store, name: str) -> int:

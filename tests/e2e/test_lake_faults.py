@@ -18,6 +18,7 @@ from pipelines.spark.runner import HereRunner
 from schemas import FORMAT
 from tests.support.lakes import builder, tick_past
 from tests.support.lakes.builder import SECOND, instant, reopened
+from tests.support.lakes.on_disk import on_disk
 from tests.support.lakes.tick_past import NOW, Way, land, play, tables_of
 
 BEGIN = tick_past.BEGIN
@@ -51,7 +52,7 @@ def evaluated(lake: Lake, name: str, *lines: str, now: int = NOW) -> None:
 
 
 def asked(lake: Lake, sql: str) -> list[dict[str, object]]:
-    with duckdb_session(lake.store.root, lake.store.tables) as session:
+    with duckdb_session(on_disk(lake.store.root), lake.store.tables) as session:
         rows: list[dict[str, object]] = session.sql(sql).to_arrow_table().to_pylist()
     return rows
 
@@ -75,7 +76,7 @@ def test_hostile_ids_are_data_and_stay_as_they_are(lake: Lake) -> None:
     assert {row["query_id"] for row in events} == set(HOSTILE)
     assert {row["stream_id"] for row in events} == set(HOSTILE)
     assert {row["id"] for row in asked(lake, "select id from queries")} == set(HOSTILE)
-    folders = {path.name for path in lake.store.root.rglob("*") if path.is_dir()}
+    folders = {path.name for path in on_disk(lake.store.root).rglob("*") if path.is_dir()}
     assert not [name for name in folders if any(h in name for h in HOSTILE if h != "AAPL")]
 
 
@@ -191,7 +192,7 @@ def copied(past: Lake, tmp_path: Path) -> Lake:
 def test_a_commit_that_a_power_cut_tore_is_named_and_nothing_goes_on(
     copied: Lake, table: str, content: bytes
 ) -> None:
-    log = copied.store.folder(table) / "_delta_log"
+    log = on_disk(copied.store.folder(table)) / "_delta_log"
     last = max(log.glob("*.json"))
     last.write_bytes(content)
     with pytest.raises(LakeError, match=f"'{table}'.* is empty or cut off.*{last.name}"):
@@ -201,7 +202,7 @@ def test_a_commit_that_a_power_cut_tore_is_named_and_nothing_goes_on(
 @pytest.mark.fault(14)
 def test_a_torn_commit_moved_away_is_made_anew(copied: Lake, past: Lake) -> None:
     """The last words of the last epoch are lost: it is evaluated again, and all is as it was."""
-    last = max((copied.store.folder("epochs") / "_delta_log").glob("*.json"))
+    last = max((on_disk(copied.store.folder("epochs")) / "_delta_log").glob("*.json"))
     last.unlink()
     lake = reopened(copied)
     list(advance(lake, lake.lane("ticks")))
@@ -212,7 +213,7 @@ def test_a_torn_commit_moved_away_is_made_anew(copied: Lake, past: Lake) -> None
 def test_a_lost_checkpoint_note_costs_nothing(copied: Lake, past: Lake) -> None:
     for name in copied.store.tables:
         copied.store.delta(name).create_checkpoint()
-        note = copied.store.folder(name) / "_delta_log" / "_last_checkpoint"
+        note = on_disk(copied.store.folder(name)) / "_delta_log" / "_last_checkpoint"
         note.write_text("{nonsense")
         note.unlink()
     assert tables_of(reopened(copied)) == tables_of(past)
@@ -225,7 +226,7 @@ def test_a_lost_data_file_is_named_and_no_wrong_row_comes_of_it(
     copied: Lake, table: str, how: str
 ) -> None:
     for file in copied.store.files(table):
-        path = copied.store.folder(table) / file.path
+        path = on_disk(copied.store.folder(table)) / file.path
         content = path.read_bytes()
         if how == "missing":
             path.unlink()
@@ -262,17 +263,17 @@ def landed_lakes_again(lake: Lake) -> list[object]:
 
 @pytest.mark.fault(30)
 def test_a_table_dropped_and_made_anew_is_refused(copied: Lake) -> None:
-    shutil.rmtree(copied.store.folder("events"))
+    shutil.rmtree(on_disk(copied.store.folder("events")))
     from pipelines.lake.create import make_table
 
-    make_table(copied.store.folder("events"), copied.store.tables["events"])
+    make_table(on_disk(copied.store.folder("events")), copied.store.tables["events"])
     with pytest.raises(LakeError, match=r"'events' of the lake .* was dropped and created again"):
         reopened(copied)
 
 
 @pytest.mark.fault(31)
 def test_a_lake_of_a_newer_format_is_refused(copied: Lake) -> None:
-    note = copied.store.root / "_fencepost.json"
+    note = on_disk(copied.store.root) / "_fencepost.json"
     newer = note.read_text().replace(f'"format": {FORMAT}', f'"format": {FORMAT + 1}')
     note.write_text(newer)
     with pytest.raises(LakeError, match=f"has format {FORMAT + 1}, this .* knows up to {FORMAT}"):

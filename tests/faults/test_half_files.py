@@ -15,6 +15,7 @@ from pipelines.lake.store import Store
 from pipelines.project.settings import load
 from tests.faults.story import copied, differing, do, make, rows_of
 from tests.faults.victim import PATIENCE, SERVER
+from tests.support.lakes.on_disk import on_disk
 
 WEEK_AND_MORE = 8 * 24 * 3600
 MORE = ("epochs", "quarantine", "transitions", "stream_state", "pending")
@@ -83,6 +84,6 @@ def half_files(folder: Path, table: str) -> list[Path]:
     """List a table's data files without a checksum in their names: what was not written whole."""
     settings = load(folder)
     store = Store.to_read(settings.root, settings.tables)
-    known = {store.folder(table) / file.path for file in store.files(table)}
-    stray = {*store.folder(table).rglob("part-*.parquet")} - known
+    known = {on_disk(store.folder(table)) / file.path for file in store.files(table)}
+    stray = {*on_disk(store.folder(table)).rglob("part-*.parquet")} - known
     return sorted(path for path in stray if not OURS.fullmatch(path.name))

@@ -167,9 +167,9 @@ class SimulatedStore:
         self.steps.step()
         return self.disk.version(name)
 
-    def evidence(self, name: str, after: int) -> list[Evidence]:
+    def evidence(self, name: str, after: int, upto: int | None = None) -> list[Evidence]:
         self.steps.step()
-        commits = self.disk.commits[name][after + 1 :]
+        commits = self.disk.commits[name][after + 1 : None if upto is None else upto + 1]
         return [commit.evidence for commit in commits if commit.evidence is not None]
 
     def kept_since(self, name: str, after: int) -> int:

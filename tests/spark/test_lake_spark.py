@@ -25,6 +25,7 @@ from pipelines.spark.runner import HereRunner, SparkRunner
 from tests.support.commands.commands import REPOSITORY
 from tests.support.lakes import join_past, tick_past
 from tests.support.lakes.builder import SECOND
+from tests.support.lakes.on_disk import on_disk
 from tests.support.lakes.tick_past import LEFT_OUT, Way, play, tables_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
@@ -62,7 +63,7 @@ def joined_on_spark(spark: SparkSession, tmp_path_factory: pytest.TempPathFactor
 
 def published(spark: SparkSession, lake: Lake, name: str) -> DataFrame:
     """The published rows of a table as Spark has them, without what says how work was cut."""
-    with duckdb_session(lake.store.root, lake.store.tables) as session:
+    with duckdb_session(on_disk(lake.store.root), lake.store.tables) as session:
         rows = session.sql(f"from {name}").to_arrow_table()
     kept = [c for c in rows.column_names if c not in LEFT_OUT]
     return spark.createDataFrame(rows.select(kept))
@@ -108,7 +109,7 @@ def test_every_engine_reads_every_table_alike(
 ) -> None:
     filled: set[str] = set()
     for lake in (on_spark, joined_on_spark):
-        with duckdb_session(lake.store.root, lake.store.tables) as session:
+        with duckdb_session(on_disk(lake.store.root), lake.store.tables) as session:
             for name in set(lake.store.tables) - filled:
                 path = str(lake.store.folder(name))
                 expected = sums(DeltaTable(path).to_pyarrow_table())
@@ -195,7 +196,7 @@ def _done(store: Store, deliveries: int, patience: float = 90) -> bool:
 def test_a_failing_run_ends_the_watch_with_its_error(tmp_path: Path) -> None:
     lake = tick_past.new_lake(tmp_path)
     store, settings = lake.store, lake.settings
-    log = store.folder("epochs") / "_delta_log"
+    log = on_disk(store.folder("epochs")) / "_delta_log"
     last = max(log.glob("*.json"))
     watch = Watch(settings, HereRunner(), 0.1, lambda _: None)
     last.write_text("")

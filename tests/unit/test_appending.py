@@ -8,12 +8,15 @@ from functools import partial
 import pytest
 
 from fencepost.errors import LakeError
+from pipelines.lake import log
 from pipelines.lake.append import TRIES, Conflict, Diverged, Unknown, append_once, committed
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import MARK, Evidence
 from pipelines.lake.layout import commit_path
 from pipelines.lake.obsolete import Obsolete
 from pipelines.lake.store import Store
+from pipelines.places import Place, place_of
+from pipelines.places import replace as replace_file
 from schemas.quarantine import QUARANTINE
 
 NAME = QUARANTINE.name
@@ -45,10 +48,13 @@ class Unsure(Store):
             raise Unknown("the line went dead")
 
 
-@pytest.fixture
-def store(tmp_path) -> Unsure:
-    Store.create(tmp_path / "lake", TABLES, buckets=1)
-    store = Unsure.open(tmp_path / "lake", TABLES)
+@pytest.fixture(params=["disk", "s3"])
+def store(request, tmp_path) -> Unsure:
+    root: Place = tmp_path / "lake"
+    if request.param == "s3":
+        root = place_of(request.getfixturevalue("moto_s3").uri("lake"), tmp_path)
+    Store.create(root, TABLES, buckets=1)
+    store = Unsure.open(root, TABLES)
     assert isinstance(store, Unsure)
     return store
 
@@ -120,6 +126,7 @@ def test_a_zombie_that_names_an_old_version_commits_nothing(store) -> None:
 def test_two_who_name_the_same_version_cannot_both_make_it(store, monkeypatch) -> None:
     at = store.version(NAME)
     late = Store.open(store.root, TABLES)
+    assert late.version(NAME) == at
     store.append(NAME, at, rows_of(store), THEIRS)
     monkeypatch.setattr(late.log(NAME), "refresh", lambda: at)  # suspended after its look
     with pytest.raises(Conflict, match="was created by another"):
@@ -130,9 +137,11 @@ def test_two_who_name_the_same_version_cannot_both_make_it(store, monkeypatch) -
 def test_who_wakes_after_the_log_was_cleaned_commits_nothing(store, monkeypatch) -> None:
     at = store.version(NAME)
     late = Store.open(store.root, TABLES)
+    assert late.version(NAME) == at
     store.append(NAME, at, rows_of(store), THEIRS)
     store.delta(NAME).create_checkpoint()
     commit_path(store.folder(NAME), at + 1).unlink()
+    monkeypatch.setattr(log, "FRESH", 0)  # it sleeps for longer than that
     monkeypatch.setattr(late.log(NAME), "refresh", lambda: at)
     with pytest.raises(Conflict, match="before the checkpoint"):
         late.append(NAME, at, rows_of(late, 2), MINE)
@@ -144,9 +153,11 @@ def test_evidence_that_was_cleaned_away_is_missed_aloud(store) -> None:
     since = store.version(NAME)
     append_once(store, NAME, MINE, lambda: rows_of(store), since)
     append_once(store, NAME, THEIRS, lambda: rows_of(store, 2), since)
+    store.delta(NAME).create_checkpoint()
     commit_path(store.folder(NAME), since + 1).unlink()
+    later = Store.open(store.root, TABLES)
     with pytest.raises(LakeError, match=f"commit {since + 1} of the table '{NAME}' is no longer"):
-        append_once(store, NAME, MINE, lambda: rows_of(store), since)
+        append_once(later, NAME, MINE, lambda: rows_of(store), since)
 
 
 @pytest.mark.fault(4, 12)
@@ -190,9 +201,9 @@ def test_who_is_always_beaten_gives_up_in_words(store) -> None:
 def test_a_commit_that_is_cut_off_is_refused_and_told(store) -> None:
     append_once(store, NAME, MINE, lambda: rows_of(store), 0)
     path = commit_path(store.folder(NAME), store.version(NAME))
-    path.write_text(path.read_text()[:-20])
+    replace_file(path, path.read_bytes()[:-20])
     with pytest.raises(LakeError, match="is empty or cut off"):
-        Store.open(store.root, TABLES)
+        Store.open(store.root, TABLES).version(NAME)
 
 
 def test_evidence_survives_the_log() -> None:

@@ -15,6 +15,7 @@ from pipelines.project.settings import Feed
 from pipelines.serve.views.duckdb import duckdb_session
 from tests.support.lakes.landing_place import T0, Place, ticks
 from tests.support.lakes.ledger import AXES, Ledger
+from tests.support.lakes.on_disk import on_disk
 
 BAD = "stream,ts\na,2026-11-18T12:00:00Z\n"
 SHARED = Ledger().in_memory()
@@ -38,7 +39,7 @@ def paths(place: Place) -> list[str]:
 def answers(place: Place) -> list[tuple[str, Any, Any]]:
     """What the view says of each refused delivery, in order: path, answer, by which."""
     sql = "SELECT path, answer, answered_by FROM refused_deliveries ORDER BY n"
-    with duckdb_session(place.store.root, place.settings.tables) as session:
+    with duckdb_session(on_disk(place.store.root), place.settings.tables) as session:
         return list(session.execute(sql).fetchall())
 
 

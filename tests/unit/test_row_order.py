@@ -21,6 +21,7 @@ from pipelines.serve.quarantine import QuarantineFilter, quarantined
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.builder import new_lake, register
+from tests.support.lakes.on_disk import on_disk
 
 T0 = 1_795_003_200_000_000
 DAY = 86_400_000_000
@@ -122,7 +123,7 @@ def told(folder: Path, way: int, lateness: int = 0) -> dict[str, list[str]]:
         for lane in LANES:
             list(advance(lake, lake.lane(lane)))
     answers = {}
-    with duckdb_session(store.root, store.tables) as session:
+    with duckdb_session(on_disk(store.root), store.tables) as session:
         for name in TOLD:
             answers[name] = sorted(map(repr, session.sql(f"from {name}").fetchall()))
     aside = quarantined(settings, QuarantineFilter(), 0).rows

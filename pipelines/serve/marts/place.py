@@ -116,7 +116,7 @@ def put(
         except OSError as failure:  # the log says whether it was committed
             ours = _since(folder, evidence, since, at + 1)
             if ours is None:
-                refuse_failing(failure, commit_path(folder, at + 1))
+                refuse_failing(failure, str(commit_path(folder, at + 1)))
                 continue
             return ours
         else:

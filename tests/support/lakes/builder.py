@@ -37,6 +37,7 @@ from pipelines.runs.run import recover
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import HereRunner, Runner
 from schemas import FeedColumns, Feeds, all_tables, axes_only
+from tests.support.lakes.on_disk import on_disk
 
 SECOND = 1_000_000
 BUCKETS = 4
@@ -145,6 +146,6 @@ def reopened(lake: Lake) -> Lake:
 
 def rows_of(lake: Lake, sql: str) -> list[dict[str, Any]]:
     """Query the tables and views; the SQL sorts where order matters."""
-    with duckdb_session(lake.store.root, lake.store.tables) as session:
+    with duckdb_session(on_disk(lake.store.root), lake.store.tables) as session:
         rows: list[dict[str, Any]] = session.sql(sql).to_arrow_table().to_pylist()
     return rows

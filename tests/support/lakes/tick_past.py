@@ -19,6 +19,7 @@ from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.spark.runner import Runner
 from tests.support.lakes import builder
 from tests.support.lakes.builder import SECOND, evaluate, ingest, instant, register
+from tests.support.lakes.on_disk import on_disk
 
 AXES = ("price", "volume")
 BEGIN = 1_763_420_400 * SECOND  # 2025-11-17T23:00:00Z
@@ -127,7 +128,7 @@ def land(settings: Settings, name: str, text: str) -> None:
 def tables_of(lake: Lake) -> dict[str, list[str]]:
     """Read the published tables, without what says how the work was cut, as sorted rows."""
     answers = {}
-    with duckdb_session(lake.store.root, lake.store.tables) as session:
+    with duckdb_session(on_disk(lake.store.root), lake.store.tables) as session:
         for name in COMPARED:
             rows = session.sql(f"from {name}").arrow()  # a view's name of ours
             table = rows.read_all() if isinstance(rows, pa.RecordBatchReader) else rows
