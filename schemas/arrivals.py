@@ -25,7 +25,9 @@ ARRIVALS = Table(
         Column("files", "array<string>", "its files, in their order", nullable=True),
         Column("sizes", "array<long>", "their sizes in bytes", nullable=True),
         Column("mtimes", "array<long>", "their times of change, ns since 1970", nullable=True),
-        Column("hashes", "array<string>", "BLAKE2 of each file", nullable=True),
+        Column(
+            "hashes", "array<string>", "BLAKE2 of each file; on S3 its entity tag", nullable=True
+        ),
         Column("lines", "array<string>", "of a retry: its rows, as JSON, one per file", True),
         Column("content", "string", "one hash of its content"),
         Column("partition_key", "string", "the hour or day it belongs to; '' for a registry"),

@@ -264,7 +264,7 @@ def lay_down(day: DemoDay, settings: Settings, progress: Progress) -> Laid:
         landing = day.landing(name)
         files = {}
         for done, file in enumerate(landing.files(), 1):
-            path = settings.feeds[name].source / file.name
+            path = _folder(settings, name) / file.name
             write(path, file.content)
             files[file.name] = path.stat().st_size
             progress(f"writing a day of {name}", done / len(landing.hours))
@@ -301,7 +301,7 @@ def is_all_there(made: Laid, settings: Settings, scale: float) -> bool:
             "of its own, as in `make demo ARGS=another-folder`"
         )
     paths = [
-        (settings.feeds[name].source / file, size)
+        (_folder(settings, name) / file, size)
         for name, feed in made.feeds.items()
         for file, size in feed.files.items()
     ]
@@ -315,7 +315,14 @@ def is_all_there(made: Laid, settings: Settings, scale: float) -> bool:
 
 def record(settings: Settings) -> Path:
     """Give the path of the record: beside the landing folders, where ingest ignores it."""
-    return settings.feeds["ticks"].source.parent / RECORD
+    return _folder(settings, "ticks").parent / RECORD
+
+
+def _folder(settings: Settings, feed: str) -> Path:
+    """Give where a feed's files land, which in the demo is a folder."""
+    source = settings.feeds[feed].source
+    assert isinstance(source, Path)
+    return source
 
 
 def rules_folder(settings: Settings) -> Path:

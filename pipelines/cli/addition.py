@@ -15,6 +15,7 @@ from pipelines.files.guess.hints import FeedHints
 from pipelines.files.guess.roles import axis_name
 from pipelines.files.guess.sample import SampleFiles, files_of
 from pipelines.files.guess.words import folded
+from pipelines.places import Place, is_remote
 from pipelines.project.declaration import refuse_name, table_of
 from pipelines.project.settings.names import why_no_axis, why_no_feed
 
@@ -105,8 +106,10 @@ def _source(name: str, files: SampleFiles, root: Path) -> str:
     return str(whole.relative_to(root)) if whole.is_relative_to(root) else str(whole)
 
 
-def shown(path: Path) -> str:
+def shown(path: Place) -> str:
     """Give a path relative to the working folder, if it is below it."""
+    if is_remote(path):
+        return str(path)
     here = Path.cwd()
     whole = path.absolute()
     return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)

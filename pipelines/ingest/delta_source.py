@@ -12,7 +12,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
@@ -32,9 +31,10 @@ from pipelines.ingest.landing import (
     Refusal,
     key_of_time,
 )
-from pipelines.ingest.landing.folder import BYTES, content_of
+from pipelines.ingest.landing.contents import BYTES, content_of
 from pipelines.ingest.units import FilePart
 from pipelines.lake.sequence import latest
+from pipelines.places import Place, delta_options
 from pipelines.project.settings import Feed
 from schemas.arrivals import DELIVERY, OF_DELTA
 
@@ -59,7 +59,7 @@ class Version:
     outside: str | None = None
 
     @classmethod
-    def read(cls, source: Path, number: int) -> "Version | None":
+    def read(cls, source: Place, number: int) -> "Version | None":
         """Read a commit; None where it is not there whole."""
         try:
             lines = (source / path_of(number)).read_text().splitlines()
@@ -188,7 +188,7 @@ def _text(value: str | None, kind: str) -> str | None:
 
 
 def _opened(feed: Feed) -> DeltaTable:
-    return DeltaTable(str(feed.source))
+    return DeltaTable(str(feed.source), storage_options=delta_options(feed.source))
 
 
 def _table(feed: Feed, looked: Looked) -> DeltaTable | None:

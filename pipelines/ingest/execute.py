@@ -10,7 +10,6 @@ none can, nothing is refused, and the failure is raised unchanged.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,7 +20,8 @@ from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
 from pipelines.ingest.deliveries import REWRITTEN, VANISHED, Outcome, Planned, Rejection
 from pipelines.ingest.isolating import answered, refuse_unseen
-from pipelines.ingest.landing.folder import File, hash_of
+from pipelines.ingest.landing.contents import file_at, hash_of
+from pipelines.ingest.landing.folder import File
 from pipelines.ingest.record import as_recorded
 from pipelines.ingest.recount import QUARANTINE, counted
 from pipelines.ingest.units import FilePart, ReadJob, cut
@@ -31,6 +31,7 @@ from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.sequence import ARRIVALS, conclude
 from pipelines.lake.store import Store
+from pipelines.places import Place
 from pipelines.project.settings import Feed, Settings
 from pipelines.spark.runner import Runner
 
@@ -138,14 +139,14 @@ def _files(feed: Feed, delivery: Planned, again: bool) -> tuple[FilePart, ...]:
     return tuple(files)
 
 
-def same(source: Path, file: File, content: str) -> int:
+def same(source: Place, file: File, content: str) -> int:
     """Hash a file that was found before; its present time of change, or Rejection."""
     try:
-        now = File.of(file.path, (source / file.path).stat())
+        now = file_at(source, file.path)
         holds = hash_of(source, now)
     except OSError as failure:
-        refuse_failing(failure, source / file.path)
-        detail = f"'{file.path}' was found and is not there any more: {failure.strerror}"
+        refuse_failing(failure, str(source / file.path))
+        detail = f"'{file.path}' was found and is not there any more: {failure.strerror or failure}"
         raise Rejection(VANISHED, detail) from None
     if holds != content:
         detail = (

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from fencepost.order import OrderRules, Ties
+from pipelines.places import place_of
 from pipelines.planning.rules import BY_STREAM, as_json
 from pipelines.project.settings import Feed
 
@@ -60,7 +61,7 @@ def feed_of(values: Mapping[str, Any]) -> Feed:
 def value_of(name: str, value: Any) -> Any:  # noqa: ANN401  any of a feed's
     """Give a feed's value as it was before it was JSON, which has lists for tuples."""
     if name == "source":
-        return Path(value)
+        return place_of(value, Path("/"))
     if name == "payload":
         return tuple((column, kind) for column, kind in value)
     return tuple(value) if isinstance(value, list) else value

@@ -35,7 +35,8 @@ from pipelines.ingest.deliveries import (
 )
 from pipelines.ingest.execute import same
 from pipelines.ingest.landing import Known, LandedDelivery, NewDelivery, key_of_time
-from pipelines.ingest.landing.folder import File, content_of, hash_of
+from pipelines.ingest.landing.contents import content_of, file_at, hash_of
+from pipelines.ingest.landing.folder import File
 from pipelines.ingest.recount import quarantined
 from pipelines.ingest.refusals import REPEAT, refuse_unnamed, unanswered
 from pipelines.ingest.run import take_all
@@ -219,11 +220,12 @@ def _found(ledger: _Ledger, delivery: Planned, files: Sequence[str]) -> NewDeliv
     found, hashes = [], []
     for name in files:
         try:
-            file = File.of(name, (source / name).stat())
+            file = file_at(source, name)
             content = hash_of(source, file)
         except OSError as failure:
-            refuse_failing(failure, source / name)
-            ledger.pass_over(delivery, f"'{name}' cannot be read: {failure.strerror}")
+            refuse_failing(failure, str(source / name))
+            why = failure.strerror or failure
+            ledger.pass_over(delivery, f"'{name}' cannot be read: {why}")
             return None
         if content is None:
             ledger.pass_over(delivery, f"'{name}' is being written")

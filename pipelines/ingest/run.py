@@ -31,7 +31,9 @@ from pipelines.ingest.deliveries import (
     unfinished,
 )
 from pipelines.ingest.execute import carry_out
+from pipelines.ingest.hashing import hash_by_tasks
 from pipelines.ingest.landing import KnownFiles, Looked, look
+from pipelines.ingest.landing.look import HashAll, one_by_one
 from pipelines.ingest.landing.news import Outside, outside
 from pipelines.ingest.record import record_of
 from pipelines.lake.crash_points import point
@@ -59,7 +61,7 @@ def ingest(
     report = IngestReport(progress)
     wanted: list[Candidate] = []
     for feed in map(settings.feeds.__getitem__, settings.feeds if feeds is None else feeds):
-        looked = looked_for(store, feed, now)
+        looked = looked_for(store, feed, now, partial(hash_by_tasks, runner))
         wanted += [Candidate(delivery) for delivery in (*looked.found, *looked.refused)]
         if looked.waiting:
             report.waiting[feed.name] = looked.waiting
@@ -70,11 +72,11 @@ def ingest(
     return report
 
 
-def looked_for(store: Store, feed: Feed, now: int) -> Looked:
+def looked_for(store: Store, feed: Feed, now: int, hash_all: HashAll = one_by_one) -> Looked:
     """Find what has landed for a feed, given the ledger; changes nothing."""
     if feed.form == delta_source.FORM:
         return delta_source.look(feed, store.rows(ARRIVALS), now)
-    return look(feed, store.fold(ARRIVALS, KnownFiles).of(feed.name), now)
+    return look(feed, store.fold(ARRIVALS, KnownFiles).of(feed.name), now, hash_all)
 
 
 def left_outside(feed: Feed, arrivals: pa.Table, now: int) -> Outside:

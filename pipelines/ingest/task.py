@@ -27,10 +27,12 @@ from fencepost.tuples import Bools, Int64s
 from pipelines.disk.errors import refuse_failing
 from pipelines.files.read.delivery import look_at, pieces
 from pipelines.files.read.rows import Declared, Malformed, TuplePiece
-from pipelines.ingest.deliveries import REWRITTEN, UNREADABLE, VANISHED, Outcome, Rejection, Runs
+from pipelines.ingest.at_hand import Copies, refuse_other
+from pipelines.ingest.deliveries import UNREADABLE, Outcome, Rejection, Runs
 from pipelines.ingest.units import DeliveryPart, FilePart, ReadUnit
 from pipelines.ingest.write import TupleFiles
 from pipelines.lake.data_files import DataFile, GrowingFile
+from pipelines.places import is_remote
 from pipelines.project.form import declared_by
 from pipelines.project.settings import Feed
 from schemas import Table
@@ -115,11 +117,13 @@ class _UnitWriter:
         self.tuples = TupleFiles(root / self.table.name, self.table, unit.buckets)
         self.aside = GrowingFile(root / QUARANTINE.name, QUARANTINE, {"feed": unit.feed.name})
         self.any_aside = False
+        self.copies = Copies()
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
         self._open.enter_context(self.tuples)
         self._open.enter_context(self.aside)
+        self._open.enter_context(self.copies)
         return self
 
     def __exit__(
@@ -135,7 +139,7 @@ class _UnitWriter:
 
     def take(self, part: DeliveryPart) -> Outcome:
         """Write one delivery's part, or say why it is refused."""
-        reading = _PartReader(self.unit.feed, self.table, part)
+        reading = _PartReader(self.unit.feed, self.table, part, self.copies)
         outcome = Outcome(part.n)
         try:
             for piece in _proved(reading) if self.unit.shared else reading.pieces():
@@ -146,6 +150,8 @@ class _UnitWriter:
                     self.any_aside = True
         except Rejection as why:
             return Outcome.refused(part.n, why)
+        finally:
+            self.copies.clear()
         return outcome
 
 
@@ -170,21 +176,26 @@ class _PartReader:
     feed: Feed
     table: Table
     part: DeliveryPart
+    copies: Copies
 
     def pieces(self) -> Iterator[_Piece]:
         """Read piece by piece; Rejection if that fails, or a file has changed since."""
         for file in self.part.files:
-            path = self.feed.source / file.path
-            _refuse_other(path, file)
+            path = self.copies.path_of(self.feed.source, file)
             try:
                 yield from self._of_file(file, str(path))
             except StorageError:
                 raise
             except (FencepostError, pa.ArrowException) as failure:
                 refuse_failing(failure, path)
-                _refuse_other(path, file)
+                self._refuse_other(path, file)
                 raise Rejection(UNREADABLE, _in_words(failure, str(path), file.path)) from None
-            _refuse_other(path, file)
+            self._refuse_other(path, file)
+
+    def _refuse_other(self, path: Path, file: FilePart) -> None:
+        """Refuse a file that has changed while it was read; a copy cannot."""
+        if not is_remote(self.feed.source):
+            refuse_other(path, file)
 
     def _of_file(self, file: FilePart, path: str) -> Iterator[_Piece]:
         declared = self._declared(file, path)
@@ -314,24 +325,6 @@ def _among(line: Int64s, lines: Runs) -> Int64s:
     firsts, lasts = np.array(lines, np.int64).T
     run = np.searchsorted(firsts, line, side="right") - 1
     return np.flatnonzero((run >= 0) & (line <= lasts[np.maximum(run, 0)]))
-
-
-def _refuse_other(path: Path, file: FilePart) -> None:
-    """Refuse a file that is gone, or has changed since it was found."""
-    try:
-        now = path.stat()
-    except OSError as failure:
-        refuse_failing(failure, path)
-        why = failure.strerror or failure
-        raise Rejection(
-            VANISHED, f"'{file.path}' was found and is not there any more: {why}"
-        ) from None
-    same_time = file.mtime is None or now.st_mtime_ns == file.mtime
-    if now.st_size != file.size or not same_time:
-        detail = (
-            f"'{file.path}' was changed after it had been found: the next run looks at it again"
-        )
-        raise Rejection(REWRITTEN, detail)
 
 
 def _in_words(failure: Exception, path: str, name: str) -> str:

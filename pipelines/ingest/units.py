@@ -10,15 +10,13 @@ Law: how deliveries are cut changes which files the rows are in, never which row
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any, TypeVar
 
-import pyarrow as pa
-from pyarrow import parquet as pq
+from pyarrow.parquet import FileMetaData
 
-from pipelines.files.read.packed import plain_parquet
 from pipelines.ingest.deliveries import Planned, Runs
 from pipelines.ingest.record import feed_of
+from pipelines.ingest.row_groups import metadata_of
 from pipelines.places import Place
 from pipelines.project.settings import Feed
 
@@ -124,14 +122,14 @@ def cut(
     small = [(job, job.size) for job in jobs if job.size <= SMALL]
     large = [job for job in jobs if job.size > SMALL]
     most = _between(-(-sum(size for _, size in small) // slots), LEAST_SHARED, SMALL)
-    parts = [tuple(job.part(job.files) for job in some) for some in _filled(small, most)]
+    parts = [tuple(job.part(job.files) for job in some) for some in filled(small, most)]
     units = [ReadUnit(str(root), feed, buckets, shared=True, parts=some) for some in parts]
     for job in large:
         most = _between(-(-job.size // slots), LEAST, MOST)
         pieces = [piece for file in job.files for piece in _pieces(feed, file, most)]
         units += [
             ReadUnit(str(root), feed, buckets, shared=False, parts=(job.part(some),))
-            for some in _filled(pieces, most)
+            for some in filled(pieces, most)
         ]
     return units
 
@@ -140,7 +138,7 @@ def _between(value: int, least: int, most: int) -> int:
     return max(least, min(value, most))
 
 
-def _filled(sized: Sequence[tuple[T, int]], most: int) -> list[list[T]]:
+def filled(sized: Sequence[tuple[T, int]], most: int) -> list[list[T]]:
     """Split things into even runs of about so many bytes at most; each goes where its middle is."""
     total = sum(size for _, size in sized)
     share = max(total, 1) / max(-(-total // most), 1)
@@ -156,12 +154,12 @@ def _pieces(feed: Feed, file: FilePart, most: int) -> list[tuple[FilePart, int]]
     """Split a large Parquet file by its row groups, with their bytes; another is one piece."""
     if file.size <= most // 2 or feed.form in ("csv", "json"):
         return [(file, file.size)]
-    groups = _groups(feed.source / file.path)
+    groups = _groups(metadata_of(feed.source / file.path, file.size))
     if file.lines is not None:
         groups = [group for group in groups if group.has_any(file.lines)]
     if not groups:
         return [(file, file.size)]
-    runs = _filled([(group, group.size) for group in groups], most)
+    runs = filled([(group, group.size) for group in groups], most)
     return [
         (
             replace(file, groups=(run[0].place, run[-1].place + 1)),
@@ -184,15 +182,9 @@ class _Group:
         return any(first <= self.before + self.rows and last > self.before for first, last in lines)
 
 
-def _groups(path: Path) -> list[_Group]:
+def _groups(metadata: FileMetaData | None) -> list[_Group]:
     """List a Parquet file's row groups; none where it is no Parquet, or not a whole one."""
-    file = plain_parquet(str(path))
-    if file is None:
-        return []
-    try:
-        with file:
-            metadata = pq.read_metadata(file)
-    except (pa.ArrowException, OSError):
+    if metadata is None:
         return []
     groups, before = [], 0
     for place in range(metadata.num_row_groups):

@@ -19,7 +19,7 @@ from pipelines.places.files import (
     swap,
     written,
 )
-from pipelines.places.place import Place, is_remote, place_of, why_no_place
+from pipelines.places.place import Place, is_remote, lies_in, place_of, why_no_place
 from pipelines.places.remote import Remote
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "duckdb_secret",
     "fetched",
     "is_remote",
+    "lies_in",
     "listed",
     "place_of",
     "read",

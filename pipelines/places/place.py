@@ -39,6 +39,13 @@ def is_remote(place: object) -> "TypeIs[Remote]":
     return isinstance(place, Remote)
 
 
+def lies_in(place: Place, folder: Place) -> bool:
+    """Say whether a place is another, or below it."""
+    if is_remote(place):
+        return place.is_relative_to(folder)
+    return not is_remote(folder) and place.is_relative_to(folder)
+
+
 def place_of(text: str, begin: Path) -> Place:
     """Give the place that a text names; a relative path begins at a folder."""
     why = why_no_place(text)

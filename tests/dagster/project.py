@@ -27,6 +27,7 @@ from pipelines.registry.commit import put
 from pipelines.registry.query_files import read_given, rule_files
 from pipelines.runs.run import RunReport, run
 from pipelines.spark.runner import HereRunner
+from tests.support.lakes.on_disk import on_disk
 
 TOML = """\
 [lake]
@@ -180,7 +181,7 @@ class Project:
 
     def land(self, key: str, name: str = "", feed: str = "ticks", seed: int = 0) -> Path:
         """Let a file land for a partition; its rows follow from its name."""
-        path = self.settings.feeds[feed].source / f"{key}{name}.csv"
+        path = on_disk(self.settings.feeds[feed].source) / f"{key}{name}.csv"
         path.write_text("".join(_lines(self.settings.axes[feed], key, len(name) + seed)))
         os.utime(path, (LONG_AGO, LONG_AGO))
         return path

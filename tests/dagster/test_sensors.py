@@ -8,6 +8,7 @@ import os
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import dagster as dg
@@ -136,7 +137,7 @@ class TestLanding:
         assert "partitions_from" in ticked.skip_message
 
     def test_a_file_that_names_no_partition_is_said_to_be_so(self, project: Project) -> None:
-        project.land(at(2)).rename(project.settings.feeds["ticks"].source / "odd.csv")
+        project.land(at(2)).rename(Path(str(project.settings.feeds["ticks"].source), "odd.csv"))
         ticked = project.tick("landing_ticks")
         assert asked(ticked) == []
         assert "has no hour in it" in ticked.skip_message

@@ -21,6 +21,7 @@ from pipelines.ingest.deliveries import Planned
 from pipelines.project.settings import Feed
 from tests.support.crashes import Killed, killed_at
 from tests.support.lakes.landing_place import AT, HEAD, T0, Place, ticks
+from tests.support.lakes.on_disk import on_disk
 
 POINTS = ("ingest.planned", "ingest.quarantine", "ingest.tuples", "ingest.done")
 FEEDS = (
@@ -195,7 +196,7 @@ def test_rows_that_stand_are_counted_when_their_file_has_vanished_since(tmp_path
     with killed_at("ingest.tuples", 2), pytest.raises(Killed):  # both feeds stand
         place.ingest()
     for feed in FEEDS:
-        for path in place.settings.feeds[feed.name].source.rglob("*.csv*"):
+        for path in on_disk(place.settings.feeds[feed.name].source).rglob("*.csv*"):
             path.unlink()
     place.recovered()
     told, expected = place.content(), uncrashed.content()
@@ -256,7 +257,9 @@ def test_a_large_delivery_in_many_units_is_the_same_rows(tmp_path):
         }
     )
     pq.write_table(table, place.land("a.parquet", b""), row_group_size=300)
-    place.left_alone(place.settings.feeds["ticks"].source / "a.parquet", tmp_path / "ticks")
+    place.left_alone(
+        on_disk(place.settings.feeds["ticks"].source) / "a.parquet", tmp_path / "ticks"
+    )
     for name in ("x", "y", "z"):
         place.land(f"b/{name}.csv", ticks(*range(20), stream=name))
     report = place.ingest()

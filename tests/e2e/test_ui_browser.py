@@ -33,6 +33,7 @@ from pipelines.project.settings import load
 from pipelines.project.templates import FOR_DAGSTER, content
 from tests.support.commands.browser import Seen, in_browser, launched, opened
 from tests.support.commands.commands import REPOSITORY
+from tests.support.lakes.on_disk import on_disk
 
 pytestmark = [
     *in_browser,
@@ -152,7 +153,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (made / name).write_text(content(name))
     settings = load(made)
     Store.create(settings.root, settings.tables, buckets=settings.buckets)
-    source = settings.feeds["ticks"].source
+    source = on_disk(settings.feeds["ticks"].source)
     source.mkdir(parents=True)
     for hour in HOURS:
         (source / f"{hour}.csv").write_text("".join(_lines(hour)))

@@ -187,7 +187,7 @@ class World:
         """Take some of what has landed."""
         ingest_run.ingest(lake.store, lake.settings, lake.runner, NOW)
 
-    def look(self, _feed: Feed, _arrivals: Laid, _now: int) -> Looked:
+    def look(self, _store: SimulatedStore, _feed: Feed, *_: object) -> Looked:
         """Stands in for the look into a landing folder: some of what has landed is complete."""
         lands = self.landed()[: self.draw.choice((1, 1, 2, 3))]
         own = [(FEED, i.path, (i.path,), (1,), (0,), (i.path,), i.path, i.key) for i in lands]

@@ -152,7 +152,7 @@ def test_a_watch_takes_what_lands_and_ends_on_sigterm(tmp_path: Path) -> None:
     (tmp_path / "fencepost.toml").write_text(
         '[feeds.ticks]\naxes = ["price", "volume"]\nsource = "landing/ticks"\nsettle = "0s"\n'
     )
-    landing = settings.feeds["ticks"].source
+    landing = on_disk(settings.feeds["ticks"].source)
     files = list(tick_past.deliveries(3))
     (landing / files[0][0]).write_text(files[0][1])
     command = [sys.executable, "-m", "pipelines.cli.app", "watch", "--every", "1s"]

@@ -21,6 +21,7 @@ from fencepost.queries import QuerySet, parted, read_queries_jsonl
 from fencepost.times import parse_instant
 from pipelines.project.settings import Settings
 from pipelines.workloads import TownDay, town
+from tests.support.lakes.on_disk import on_disk
 
 SCALE = 0.02
 AXES = {"ticks": ("price", "volume"), "locations": ("x", "y", "speed")}
@@ -45,7 +46,7 @@ def laid_down(tmp_path_factory: pytest.TempPathFactory):
 def hours_of(settings: Settings, feed: str) -> dict[str, list[list[str]]]:
     """The rows of each hour's file as they stand, whatever is wrong with them."""
     found = {}
-    for path in sorted(settings.feeds[feed].source.iterdir()):
+    for path in sorted(on_disk(settings.feeds[feed].source).iterdir()):
         header, *rows = csv.reader(io.StringIO(gzip.decompress(path.read_bytes()).decode()))
         assert header == ["stream_id", "ts", *AXES[feed]]
         found[path.name.removesuffix(".csv.gz")] = rows

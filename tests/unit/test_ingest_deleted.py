@@ -23,6 +23,7 @@ from pipelines.project.settings import Feed
 from schemas import all_tables, axes_only
 from tests.support.crashes import Killed, killed_at
 from tests.support.lakes.landing_place import AT, T0, Place, as_json_lines
+from tests.support.lakes.on_disk import on_disk
 
 FEED = Feed("quotes", ("price",), Path("quotes"), deleted="gone")
 HEAD = "stream_id,ts,price,gone\n"
@@ -43,7 +44,7 @@ def land(place: Place, name: str, *cells: str) -> None:
 
 
 def source_of(place: Place) -> Path:
-    return place.settings.feeds["quotes"].source
+    return on_disk(place.settings.feeds["quotes"].source)
 
 
 def told(place: Place) -> Marked:

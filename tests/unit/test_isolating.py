@@ -14,6 +14,7 @@ from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
 from pipelines.spark.runner import HereRunner, Work, said_by_spark
 from tests.support.lakes import tick_past
+from tests.support.lakes.on_disk import on_disk
 from tests.support.lakes.tick_past import NOW, land
 
 
@@ -160,7 +161,7 @@ def test_files_that_only_the_workers_miss_are_not_refused(tmp_path: Path) -> Non
         """Workers on a machine without the landing folder."""
 
         def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
-            source = settings.feeds["ticks"].source
+            source = on_disk(settings.feeds["ticks"].source)
             source.rename(tmp_path / "away")
             try:
                 return super().run(work, tasks)

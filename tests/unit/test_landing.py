@@ -16,8 +16,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.times import DAY, SECOND
-from pipelines.ingest.landing import Known, Looked, NewDelivery, key_in_path, key_of_time, look
-from pipelines.ingest.landing import folder as landing_folder
+from pipelines.ingest.landing import (
+    Known,
+    Looked,
+    NewDelivery,
+    contents,
+    key_in_path,
+    key_of_time,
+    look,
+)
 from pipelines.project.settings import Feed
 from tests.support.lakes.landing_folder import NOON, known, land, paths, refusals
 
@@ -172,7 +179,7 @@ def test_a_job_that_is_still_at_it_keeps_its_folder_waiting(feed):
 
 
 def test_a_file_that_changes_while_it_is_read_waits(feed):
-    land(feed, "a.csv", b"1" * (landing_folder.PIECE + 1))
+    land(feed, "a.csv", b"1" * (contents.PIECE + 1))
     hash_of = hashlib.blake2b
     took: list[int] = []
 

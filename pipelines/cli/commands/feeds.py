@@ -12,6 +12,7 @@ from fencepost.errors import InputError
 from pipelines.cli.help import HELP_NAMES, Manual, page
 from pipelines.cli.hints import takes_hints
 from pipelines.cli.options import AsJson, Config, LakeFolder, Yes, print_json
+from pipelines.places import is_remote
 
 if TYPE_CHECKING:  # Arrow is imported where it is needed: --help stays quick
     from pipelines.files.guess.hints import FeedHints
@@ -135,7 +136,7 @@ def add(  # noqa: PLR0913  options are many
     write(file, content)
     feed = after.feeds[name]
     lines = [f"added    [feeds.{name}] to {shown(file)}"]
-    if not feed.source.exists():
+    if not is_remote(feed.source) and not feed.source.exists():
         feed.source.mkdir(parents=True)
         lines.append(f"made     {shown(feed.source)}/  landing folder: drop files here")
     if as_json:

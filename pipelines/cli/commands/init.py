@@ -15,6 +15,7 @@ import typer
 from fencepost.errors import Fault, Faults
 from pipelines.cli.hints import takes_hints
 from pipelines.cli.options import AsJson, Yes, print_json
+from pipelines.places import is_remote
 
 if TYPE_CHECKING:  # Arrow is imported where it is needed: --help stays quick
     from pipelines.cli.addition import NewFeed
@@ -88,7 +89,8 @@ def init(  # noqa: PLR0913  options are many
         new = NewFeed.of(feed, samples, hints, root=root, settings=given, yes=yes, as_json=as_json)
     try:
         settings = _declared(file, lake, new)
-        landing = [feed.source for feed in settings.feeds.values() if feed.form != "delta"]
+        sources = [feed.source for feed in settings.feeds.values() if feed.form != "delta"]
+        landing = [source for source in sources if not is_remote(source)]
         _refuse_unmakeable(settings, [file, *landing])
         made = [_make_lake(settings), *map(_make_folder, landing)]
         made.append(_make_settings(file, settings, new))

@@ -1,17 +1,13 @@
-"""A landing folder walked: which files are there, which of them are complete, and what they hold.
+"""A landing folder walked: which files are there, which of them are complete.
 
 A file at the top is complete when it has not changed for the feed's settle time; a sub-folder, with
 its content, when that holds for each file and folder in it, or as far as its `_SUCCESS` is
 no older than the files. Names that begin with `.` or `_` and names ending in `.tmp` or `.part` are
 skipped, as is the content of folders named so; a `_temporary` means that a job is still writing.
 
-The content of a file is one hash: 160 bits of BLAKE2, read a piece at a time. A process remembers
-the hashes it has made; else a file that was touched would be read again at every scan.
-
 Law: the result depends on the files alone, not on the order in which a folder lists them.
 """
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
-from fencepost.hashing import digest
 from fencepost.text import shortened, wrong_with_id
 from pipelines.disk.errors import refuse_failing
 
@@ -35,11 +30,15 @@ _Listed = os.DirEntry[str] | Path
 
 @dataclass(frozen=True)
 class File:
-    """A file below the landing folder, as it was found; mtime in ns."""
+    """A file below the landing folder, as it was found; mtime in ns.
+
+    etag  by which a store tells contents apart; below its second, mtime has part of it
+    """
 
     path: str
     size: int
     mtime: int
+    etag: str | None = field(default=None, compare=False)
 
     @classmethod
     def of(cls, path: str, status: os.stat_result) -> "File":
@@ -93,7 +92,12 @@ class _Entry:
 
     @property
     def is_to_take(self) -> bool:
-        return not self.name.startswith((".", "_")) and not self.name.endswith(UNFINISHED)
+        return is_to_take(self.name)
+
+
+def is_to_take(name: str) -> bool:
+    """Say whether a name is one of a file or folder that may be loaded."""
+    return not name.startswith((".", "_")) and not name.endswith(UNFINISHED)
 
 
 class _Walk:
@@ -169,7 +173,7 @@ class _Walk:
             path = f"{folder}/{entry.name}" if folder else entry.name
             try:
                 status = entry.stat()
-                why_not = _why_no_name(entry.name) or self._why_not(entry, status)
+                why_not = why_no_name(entry.name) or self._why_not(entry, status)
             except FileNotFoundError:  # gone since, or a link to nothing
                 why_not = "is a link to nothing" if entry.is_symlink() else GONE
             except OSError as why:
@@ -207,47 +211,11 @@ class _Walk:
         self.walked.passed_over.append(f"{shown}: {why}")
 
 
-def _why_no_name(name: str) -> str | None:
+def why_no_name(name: str) -> str | None:
+    """Say why a file of this name is passed over; None if it is not."""
     try:
         name.encode()
     except UnicodeEncodeError:
         return "its name is not UTF-8"
     why = wrong_with_id(name)
     return None if why is None else f"its name {why}"
-
-
-PIECE = 1 << 20
-BYTES = 20
-MOST_REMEMBERED = 100_000
-
-_made: dict[tuple[Path, File], str] = {}
-
-
-def hash_of(source: Path, file: File) -> str | None:
-    """Hash a file; 1 s a GB. None if it has changed since it was seen, or changes now."""
-    known = _made.get((source, file))
-    if known is not None:
-        return known
-    content = hashlib.blake2b(digest_size=BYTES)
-    piece = memoryview(bytearray(PIECE))
-    try:
-        with (source / file.path).open("rb", buffering=0) as opened:
-            before = File.of(file.path, os.fstat(opened.fileno()))
-            while read := opened.readinto(piece):
-                content.update(piece[:read])
-            after = File.of(file.path, os.fstat(opened.fileno()))
-    except FileNotFoundError:
-        return None
-    if not before == after == file:
-        return None
-    if len(_made) >= MOST_REMEMBERED:
-        _made.clear()
-    _made[source, file] = content.hexdigest()
-    return _made[source, file]
-
-
-def content_of(hashes: Sequence[str]) -> str:
-    """Make one hash of those of several files, in their order; that of a single one is its own."""
-    if len(hashes) == 1:
-        return hashes[0]
-    return digest("\n".join(hashes), BYTES)

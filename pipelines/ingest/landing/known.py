@@ -33,10 +33,11 @@ FOR_ITS_NAME = ("repeat", "changed")
 
 @dataclass(frozen=True, slots=True)
 class LoadedFile:
-    """A file that was loaded: its hash, and the number of its delivery; None: just found."""
+    """A file that was loaded: hash, size, and the number of its delivery; None: just found."""
 
     file: str
     hash: str
+    size: int
     n: int | None = None
 
     def __str__(self) -> str:
@@ -85,8 +86,9 @@ class Known:
             if n not in self._loaded:
                 self._loaded.add(n)
                 self._keys[row["partition_key"]] += 1
-            for file, content in zip(files, row["hashes"] or (), strict=True):
-                self.by_name[file] = self.by_content[content] = LoadedFile(file, content, n)
+            described = zip(files, row["hashes"] or (), row["sizes"] or (), strict=True)
+            for file, content, size in described:
+                self.by_name[file] = self.by_content[content] = LoadedFile(file, content, size, n)
 
     def has(self, file: File) -> bool:
         """Whether a file was seen unchanged."""

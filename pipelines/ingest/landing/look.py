@@ -13,14 +13,17 @@ loaded once, whatever its name. Keys sort as times do.
 
 import posixpath
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
 from fencepost.times import format_instant
 from pipelines.disk.errors import refuse_failing
-from pipelines.ingest.landing.folder import File, Landed, content_of, hash_of, walk
+from pipelines.ingest.landing.contents import are_of_one_kind, content_of, hash_of
+from pipelines.ingest.landing.folder import File, Landed
 from pipelines.ingest.landing.known import Known, LoadedFile
+from pipelines.ingest.landing.walk import walk
+from pipelines.places import Place
 from pipelines.project.settings import Feed
 
 
@@ -108,7 +111,15 @@ def key_of_time(now: int, partition: str) -> str:
 MOST_LISTED = 3
 
 
-def look(feed: Feed, known: Known, now: int) -> Looked:
+HashAll = Callable[[Place, Sequence[File]], object]
+"""Makes the hashes of many files at once, as far as it can, and lets them be remembered."""
+
+
+def one_by_one(_source: Place, _files: Sequence[File]) -> None:
+    """Leave each file to be hashed when it is judged."""
+
+
+def look(feed: Feed, known: Known, now: int, hash_all: HashAll = one_by_one) -> Looked:
     """Find what has landed and is complete; `now` in µs.
 
     A new file is read, one that may have changed gets a stat: at the first scan for a `Known`
@@ -116,6 +127,8 @@ def look(feed: Feed, known: Known, now: int) -> Looked:
     """
     walked = walk(feed.source, feed.settle, now, known.to_pass_by())
     looking = _Looking(feed, known, now)
+    complete = (file for landed in walked.landed for file in landed.complete)
+    hash_all(feed.source, [file for file in complete if not known.has(file)])
     for landed in walked.landed:
         if len(landed.complete) == 1 and landed.path == landed.complete[0].path:
             known.note(landed.complete[0])
@@ -187,7 +200,7 @@ class _Looking:
             try:
                 content = hash_of(self.feed.source, file)
             except OSError as why:
-                refuse_failing(why, self.feed.source / file.path)
+                refuse_failing(why, str(self.feed.source / file.path))
                 self.looked.passed_over.append(f"{file.path}: cannot be read: {why.strerror}")
                 continue
             if content is None:  # it is not complete yet
@@ -201,10 +214,13 @@ class _Looking:
         self._find(landed, [each for each in judged if not each.reason])
 
     def is_known(self, file: File, content: str) -> bool:
-        """Whether only its time of change differs."""
+        """Whether only its time of change differs, or only the place of the landing folder."""
+        if (file.path, content) in self.known.refused:
+            return True
         loaded = self.known.by_name.get(file.path)
-        is_loaded = loaded is not None and loaded.hash == content
-        return is_loaded or (file.path, content) in self.known.refused
+        if loaded is None or are_of_one_kind(loaded.hash, content):
+            return loaded is not None and loaded.hash == content
+        return loaded.size == file.size
 
     def judge(self, landed: Landed, file: File, content: str) -> _Judged:
         """Say whether a file can be loaded, by what was loaded before; else why not."""
@@ -221,7 +237,7 @@ class _Looking:
             wanted = IN_WORDS[self.feed.partition]
             detail = f"'{file.path}' does not name {wanted}, as partition_in_path says it does"
             return _Judged(file, content, reason="no_key", detail=detail)
-        self.beside[content] = LoadedFile(file.path, content)
+        self.beside[content] = LoadedFile(file.path, content, file.size)
         return _Judged(file, content, key)
 
     def _key(self, place: str, file: str) -> str | None:

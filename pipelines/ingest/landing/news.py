@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from fencepost.hashing import digest
-from pipelines.ingest.landing.folder import File, walk
+from pipelines.ingest.landing.folder import File
 from pipelines.ingest.landing.known import Known, naming, seen_and_loaded
 from pipelines.ingest.landing.look import NewDelivery, key_in_path, key_of_time
+from pipelines.ingest.landing.walk import walk
 from pipelines.project.settings import Feed
 
 
@@ -44,7 +45,7 @@ class News:
 
 
 def news(feed: Feed, arrivals: pa.Table, now: int) -> News:
-    """Look for files that the ledger does not know; `now` in µs. One stat a file.
+    """Look for files that the ledger does not know; `now` in µs. One stat a file, or one listing.
 
     Not for feeds of the form delta. A file that was touched, or that repeats another, is news here,
     and dropped when it is opened.
@@ -71,7 +72,7 @@ class Outside:
 
 
 def outside(feed: Feed, arrivals: pa.Table, now: int) -> Outside:
-    """Count what has landed and the ledger does not know; `now` in µs. One stat a file.
+    """Count what has landed and the ledger does not know; `now` in µs. One stat a file, or listed.
 
     Not for feeds of the form delta. A file that was only touched (the name and the size of one that
     was loaded) is not counted, and none is opened to make sure.

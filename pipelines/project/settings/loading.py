@@ -17,6 +17,7 @@ from typing import Any
 from fencepost.errors import Fault, Faults, InputError
 from fencepost.lanes import sides_of
 from fencepost.text import did_you_mean, shortened
+from pipelines.places import Place, lies_in
 from pipelines.project.settings import feed_keys, keys, spark_keys
 from pipelines.project.settings.contradictions import apart
 from pipelines.project.settings.feeds import read_feed
@@ -217,13 +218,13 @@ def _why_apart(left: Feed, right: Feed) -> str | None:
     return None
 
 
-def _badly_placed(feed: Feed, feeds: Iterable[Feed], root: Path) -> Iterator[str]:
+def _badly_placed(feed: Feed, feeds: Iterable[Feed], root: Place) -> Iterator[str]:
     """Report folders inside one another: deliveries of one would count as those of the other."""
     source = feed.source
-    if source == root or source.is_relative_to(root):
+    if lies_in(source, root):
         yield f"{source} is the lake, or lies in it"
-    elif root.is_relative_to(source):
+    elif lies_in(root, source):
         yield f"the lake {root} lies in {source}"
     for other in feeds:
-        if other.source != source and other.source.is_relative_to(source):
+        if other.source != source and lies_in(other.source, source):
             yield f"the folder of '{other.name}', {other.source}, lies in {source}"

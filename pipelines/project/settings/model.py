@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pipelines.places import Place
 from pipelines.project.settings import feed_keys, keys, reading_keys, spark_keys
 from pipelines.project.settings.target import CatalogTarget
 from schemas import FeedColumns, Table, all_tables
@@ -41,7 +42,7 @@ class Feed:
 
     name: str
     axes: tuple[str, ...]
-    source: Path
+    source: Place
     form: str | None = None
     stream_column: str = feed_keys.STREAM_COLUMN.default
     ts_column: str | tuple[str, str] = feed_keys.TS_COLUMN.default

@@ -112,10 +112,10 @@ def register(
 
 def land(feed: Feed, name: str, content: str | bytes, at: int) -> Path:
     """Put a file into a feed's folder; it and the folders above it were last changed at a time."""
-    path = feed.source / name
+    path = on_disk(feed.source) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    changed_at(path, feed.source, at)
+    changed_at(path, on_disk(feed.source), at)
     return path
 
 

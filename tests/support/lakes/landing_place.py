@@ -16,6 +16,7 @@ from pipelines.lake.store import Store
 from pipelines.project.settings import Feed, Settings
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.builder import SECOND, changed_at, land, new_lake
+from tests.support.lakes.on_disk import on_disk
 
 T0 = 1_795_003_200_000_000
 """2026-11-18T12:00:00Z, µs: when everything is found."""
@@ -44,7 +45,7 @@ class Place:
     def make(cls, folder: Path, *feeds: Feed, buckets: int = 4) -> "Place":
         """Create an empty lake, with the feeds' folders beside it."""
         declared = feeds or (Feed("ticks", ("price", "volume"), Path("ticks")),)
-        own = {feed.name: replace(feed, source=folder / feed.source) for feed in declared}
+        own = {feed.name: replace(feed, source=folder / on_disk(feed.source)) for feed in declared}
         settings = Settings(None, folder / "lake", own, buckets=buckets)
         return cls(folder, settings, new_lake(settings).store)
 
