@@ -136,6 +136,7 @@ stop()
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("schema", ["spark:shop", "hive:shop"])
 def test_a_hive_metastore_keeps_a_lake_for_the_sessions_that_follow(schema, tmp_path):
     write_town(tmp_path / "lake")

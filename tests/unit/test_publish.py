@@ -15,10 +15,12 @@ import typer
 from typer.testing import CliRunner
 
 from fencepost.errors import InputError, LakeError
+from pipelines import places
 from pipelines.cli.commands.publish import publish as command
+from pipelines.places import place_of
 from pipelines.project.settings.target import CatalogTarget, target_of
 from pipelines.serve import publish as publishing
-from pipelines.serve.publish import upkeep
+from pipelines.serve.publish import duckdb_file, upkeep
 from pipelines.serve.publish.contents import CatalogEntry, tables_alone
 from pipelines.serve.views import relations, views
 from pipelines.serve.views.duckdb import load_delta
@@ -302,3 +304,22 @@ def test_a_feed_that_no_run_has_seen_is_refused_in_words(town, tmp_path):
     (town.settings.root / "_fencepost.json").write_text(json.dumps(note))
     with pytest.raises(LakeError, match="no table yet for locations: `fencepost run` creates it"):
         to_file(town, tmp_path / "shop.duckdb")
+
+
+def test_a_file_shows_a_lake_on_a_store_and_keeps_no_credential(town, tmp_path, moto_s3):
+    path = tmp_path / "shop.duckdb"
+    expected = town.shows("events", TICKS)
+    root = place_of(moto_s3.uri("lake"), tmp_path)
+    for file in town.settings.root.rglob("*"):
+        if file.is_file():
+            place = root / file.relative_to(town.settings.root).as_posix()
+            places.replace(place, file.read_bytes())
+    town.settings = replace(town.settings, root=root)
+    target = CatalogTarget("duckdb", str(path))
+    assert publishing.publish(town.settings, target, no_spark).change.changed > len(AXES)
+    assert publishing.publish(town.settings, target, no_spark).change.changed == 0
+    with as_user(path) as session:
+        duckdb_file.reach(session, root)
+        rows = session.execute(f"SELECT * FROM shop.events v WHERE v.feed = '{TICKS}'")
+        assert in_order(rows.to_arrow_table()) == expected
+    assert moto_s3.environment()["AWS_SECRET_ACCESS_KEY"].encode() not in path.read_bytes()

@@ -1,7 +1,7 @@
 """A DuckDB file with views over the lake: for DuckDB's shell, DBeaver, Metabase, dbt, a notebook.
 
-Whoever opens the file needs DuckDB's `delta` extension, which DuckDB loads by itself. The rows are
-read from the lake at every query. Days are UTC whatever the time zone of the session.
+Whoever opens the file needs DuckDB's `delta` extension, which DuckDB loads by itself, and for a lake
+on a store a secret of their own. The rows are read from the lake at every query. Days are UTC whatever the time zone of the session.
 
 Law: the file changes in one transaction, or not at all; only names that this lake has published
 there are replaced or dropped.
@@ -12,12 +12,14 @@ there are replaced or dropped.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from hashlib import sha256
+from importlib.resources import files as resources
 from pathlib import Path
 
 import duckdb
 
 from fencepost.errors import LakeError
 from fencepost.text import few
+from pipelines.places import Place, duckdb_secret
 from pipelines.project.settings import Settings
 from pipelines.serve.publish.contents import CatalogChange, CatalogEntry
 from pipelines.serve.views.duckdb import FUNCTIONS, load_delta, nothing, refuse_odd
@@ -44,6 +46,7 @@ def publish(settings: Settings, path: Path, entries: Sequence[CatalogEntry]) -> 
     refuse_odd(settings.root)
     lake = str(settings.root)
     with _opened(path) as session:
+        reach(session, settings.root)
         wanted = _creations(session, lake, entries)
         digests = {name: _digest(statements) for name, statements in wanted.items()}
         mine = _published(session, lake)
@@ -75,6 +78,18 @@ def remove(settings: Settings, path: Path) -> CatalogChange:
             _drop(session, str(settings.root), mine)
             session.execute("COMMIT")
     return CatalogChange(0, 0, len(mine.keys() - FUNCTIONS.keys()))
+
+
+def reach(session: duckdb.DuckDBPyConnection, place: Place) -> None:
+    """Let a session read a place on a store, with this process's credentials; no file keeps them.
+
+    HTTP is spoken by an extension from a wheel, as the Delta reader is.
+    """
+    secret = duckdb_secret(place)
+    if secret is not None:
+        wheel = resources("duckdb_extension_httpfs") / "extensions" / f"v{duckdb.__version__}"
+        session.execute(f"LOAD '{wheel / 'httpfs.duckdb_extension'}'")
+        session.execute(secret)
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
-from pipelines.disk.atomic import replace_text
+from pipelines import places
 from pipelines.project.settings import Settings
 from pipelines.project.settings.target import CatalogTarget
 from pipelines.serve.publish.contents import CatalogEntry
@@ -49,12 +49,12 @@ def note(settings: Settings, target: CatalogTarget, published: Published | None)
     targets = {name: has for name, has in _read(settings).items() if name != str(target)}
     if published is not None:
         targets[str(target)] = {"digest": published.digest, "names": published.names}
-    replace_text(settings.root / FILE, json.dumps(targets, indent=1) + "\n")
+    places.replace(settings.root / FILE, f"{json.dumps(targets, indent=1)}\n".encode())
 
 
 def _read(settings: Settings) -> dict[str, Any]:
     try:
-        given = json.loads((settings.root / FILE).read_text())
+        given = json.loads(places.read(settings.root / FILE))
     except (FileNotFoundError, ValueError):
         return {}
     return given if isinstance(given, dict) else {}

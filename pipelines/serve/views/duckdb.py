@@ -20,7 +20,8 @@ import duckdb
 from fencepost.errors import InputError, LakeError
 from fencepost.text import did_you_mean
 from pipelines.lake.layout import Note
-from pipelines.lake.paths import READABLE
+from pipelines.lake.paths import odd_in
+from pipelines.places import Place
 from pipelines.project.settings import Settings
 from pipelines.serve.views import views, views_for
 from pipelines.serve.views.answers import BATCH, SqlAnswer
@@ -61,13 +62,13 @@ _UNKNOWN = re.compile(r"Table with name (\S+) does not exist|view `?(\w+)`? cann
 _GUESS = re.compile(r'\nDid you mean "[^"]*"\?')
 
 
-def refuse_odd(root: Path) -> None:
+def refuse_odd(root: Place) -> None:
     """Refuse a path that is not safe in SQL.
 
     DuckDB takes no parameters for paths; and (measured) the first parameter
     anywhere makes it import pandas, 1 s.
     """
-    if not READABLE.fullmatch(str(root)):
+    if odd_in(root):
         raise LakeError(f"a lake cannot lie at {root}: letters, digits and . _ - / are fine")
 
 
