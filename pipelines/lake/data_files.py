@@ -8,7 +8,7 @@ name of a file carries the checksum of its bytes (`sums`).
 import json
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from types import TracebackType
@@ -41,7 +41,7 @@ class DataFile:
 
     def as_json(self) -> dict[str, Any]:
         """Encode it for a task's answer."""
-        return asdict(self)
+        return dict(vars(self))
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> "DataFile":

@@ -18,19 +18,23 @@ from tests.simulated.store import Row
 from tests.support.crashes import Killed
 
 MOST_BOOTS = 60
-CALM_FROM = 6
 PATIENCE = 300.0
 
 
 @dataclass(frozen=True)
 class Temper:
-    """How likely what is, at each step or append; `crowd` processes work at once."""
+    """How likely what is, at each step or append.
+
+    crowd  so many processes work at once
+    calm   after so many processes nothing befalls anybody any more
+    """
 
     killed: float
     suspended: float
     turn: float
     append: float
     crowd: int
+    calm: int
 
     @classmethod
     def drawn(cls, draw: random.Random) -> "Temper":
@@ -41,13 +45,14 @@ class Temper:
             draw.choice((0.02, 0.1, 0.3)),
             draw.choice((0.0, 0.05, 0.2)),
             draw.choice((1, 1, 2, 3)),
+            draw.choice((1, 3, 5)),
         )
 
 
 class Process:
     """A process of the simulation, a thread that runs only when it has the baton.
 
-    disturbed  another process has run since it began
+    disturbed  another process has run since it began, or a commit came late
     """
 
     def __init__(self, scheduler: "Scheduler", number: int) -> None:
@@ -89,12 +94,12 @@ class Scheduler:
         self.fault: BaseException | None = None
         self.done = threading.Lock()
         self.done.acquire()
-        self.steps = self.kills = self.zombies = self.lost = 0
+        self.steps = self.kills = self.zombies = self.lost = self.gave_up = 0
 
     @property
     def calm(self) -> bool:
         """Whether nothing befalls anybody any more, so that the run comes to an end."""
-        return len(self.processes) > CALM_FROM
+        return len(self.processes) > self.temper.calm
 
     def run(self) -> None:
         """Run until the work is done; raise what went wrong."""
@@ -155,6 +160,16 @@ class Scheduler:
             raise Unknown("the answer was lost, and so was the commit")
         make()
         raise Unknown("the answer was lost")
+
+    @property
+    def odd_share(self) -> float:
+        """The share of a store's answers that are odd."""
+        return 0.0 if self.calm else 2 * self.temper.append
+
+    def disturb_all(self) -> None:
+        """Somebody's commit came late, and beside whatever any process does now."""
+        for process in self.processes:
+            process.disturbed = True
 
     def foreign(self) -> bool:
         """Say whether somebody else commits first: an OPTIMIZE, say."""

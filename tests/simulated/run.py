@@ -7,7 +7,7 @@ what is evaluated are simulated. There is no lock: all must hold without it.
 import random
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -16,7 +16,7 @@ from unittest import mock
 
 import pyarrow as pa
 
-from fencepost.errors import LakeError
+from fencepost.errors import LakeError, StoreUnavailable
 from pipelines.epochs import drive
 from pipelines.epochs.drive import Lake
 from pipelines.execute import job
@@ -33,6 +33,7 @@ from pipelines.registry import commit as registry
 from pipelines.registry.changes import Compared, QueryChanges
 from schemas.arrivals import DONE
 from tests.simulated.checks import Checks
+from tests.simulated.odd import OddStore
 from tests.simulated.processes import Process, Scheduler
 from tests.simulated.store import Disk, Laid, Row, SimulatedStore, hash_of
 from tests.simulated.streams import Item
@@ -40,14 +41,21 @@ from tests.simulated.tasks import SimulatedRunner
 
 FEED = "grid"
 KEYS = ("2026-01-01", "2026-01-02", "2026-01-03")
+ON_A_STORE = 0.5
+"""The share of seeds whose lake is on an object store."""
 NOW = 1_795_003_200_000_000
 
 
 @dataclass(frozen=True)
 class Ran:
-    """What a run was made of; `lost` are appends that were not made, or whose answer was lost."""
+    """What a run was made of.
 
-    TOTALS = ("processes", "steps", "kills", "zombies", "lost", "epochs", "anew")
+    lost     appends that were not made, or whose answer was lost
+    odd      answers of a store that were neither yes nor no, or not true
+    gave_up  processes that ended since the store failed for too long
+    """
+
+    TOTALS = ("processes", "steps", "kills", "zombies", "lost", "odd", "gave_up", "epochs", "anew")
 
     seed: int
     processes: int
@@ -55,6 +63,8 @@ class Ran:
     kills: int
     zombies: int
     lost: int
+    odd: int
+    gave_up: int
     epochs: int
     anew: int
 
@@ -67,9 +77,11 @@ class Hands:
         self.process = process
 
     def step(self) -> None:
+        if self.world.odd is not None and self.world.odd.arrive():
+            self.world.scheduler.disturb_all()
         self.world.scheduler.step(self.process)
 
-    def commit(self, name: str, evidence: Evidence, make: Callable[[], None]) -> None:
+    def commit(self, name: str, at: int, evidence: Evidence, make: Callable[[], None]) -> None:
         if self.world.scheduler.foreign():
             self.world.disk.commit_foreign(name)
 
@@ -77,7 +89,10 @@ class Hands:
             make()
             self.world.checks.committed(name, evidence, self.process.seen)
 
-        self.world.scheduler.append(made)
+        if self.world.odd is None:
+            self.world.scheduler.append(made)
+        else:
+            self.world.odd.put(f"{name}/{at + 1}", made, self.world.scheduler.odd_share)
 
     def saw(self, name: str, rows: Sequence[Row]) -> None:
         self.process.seen[name] = rows
@@ -95,6 +110,7 @@ class World:
         self.checks = Checks(self.disk, self.items, FEED)
         self.scheduler = Scheduler(self.draw, self.at_rest)
         self.scheduler.program = self.live
+        self.odd = OddStore(self.draw, self.step) if self.draw.random() < ON_A_STORE else None
 
     def declared(self) -> Settings:
         """Declare the feed: what a process finds may be another than what the last one found."""
@@ -115,7 +131,7 @@ class World:
 
     def _items(self) -> Iterator[Item]:
         ts = 1
-        for k in range(self.draw.randint(2, 7)):
+        for k in range(self.draw.choice((2, 2, 3, 3, 4, 5, 7))):
             key = KEYS[min(k // 2, 2)] if self.draw.random() < 0.7 else self.draw.choice(KEYS)
             tuples = []
             for _ in range(self.draw.choice((0, 1, 2, 3, 4))):
@@ -151,6 +167,8 @@ class World:
             self._recover(lake)
             while self._one_more(lake):
                 pass
+        except StoreUnavailable:  # it failed for longer than the client has patience
+            self.scheduler.gave_up += 1
         except LakeError:  # a plan was replaced while its writer slept
             if not me.disturbed:
                 raise
@@ -217,9 +235,13 @@ class World:
         if group:
             drive.execute(lake, lake.lane(FEED), drive.chain_of(lake.store, FEED), group)
 
+    def step(self) -> None:
+        """Let whoever runs pass a step."""
+        self.scheduler.step(self.scheduler.running)
+
     def passed(self, _name: str) -> None:
         """Hear of a named point."""
-        self.scheduler.step(self.scheduler.running)
+        self.step()
 
     def run(self) -> Ran:
         """Run to the end, and look at what stands."""
@@ -228,6 +250,7 @@ class World:
             with (
                 mock.patch.object(job, "ONE_TASK", self.draw.choice((-1, 1000))),
                 mock.patch.object(ingest_run, "looked_for", self.look),
+                self.odd.in_place() if self.odd is not None else nullcontext(),
             ):
                 self.scheduler.run()
         finally:
@@ -241,6 +264,8 @@ class World:
             done.kills,
             done.zombies,
             done.lost,
+            0 if self.odd is None else self.odd.odd,
+            done.gave_up,
             len(self.checks.force),
             self.checks.generations - 1,
         )

@@ -52,9 +52,8 @@ class Laid:
 
     def filter(self, mask: pa.BooleanArray | pa.compute.Expression) -> "Laid":
         if isinstance(mask, pa.compute.Expression):
-            columns = {name: self[name] for name in FILTERED if name in self.kinds}
-            place = pa.array(range(self.num_rows), pa.int64())
-            return self.take(pa.table({**columns, "place": place}).filter(mask)["place"])
+            kinds = [(name, self.kinds[name]) for name in FILTERED if name in self.kinds]
+            return Laid(self.kinds, [row for row in self.rows if _holds(mask, kinds, row)])
         flags = zip(self.rows, mask.to_pylist(), strict=True)
         return Laid(self.kinds, [row for row, kept in flags if kept])
 
@@ -62,6 +61,19 @@ class Laid:
         kinds = {**self.kinds, name: values.type}
         cells = values.to_pylist()
         return Laid(kinds, [{**r, name: v} for r, v in zip(self.rows, cells, strict=True)])
+
+
+_held: dict[tuple[str, str], bool] = {}
+
+
+def _holds(mask: pa.compute.Expression, kinds: Sequence[tuple[str, pa.DataType]], row: Row) -> bool:
+    """Let Arrow say whether a row passes, once for all that have the same cells: that is 0.5 ms."""
+    cells = {name: row.get(name) for name, _ in kinds}
+    known = f"{mask}", f"{cells}"
+    if known not in _held:
+        rows = pa.Table.from_pylist([cells], pa.schema(kinds))
+        _held[known] = rows.filter(mask).num_rows == 1
+    return _held[known]
 
 
 def hash_of(rows: Laid, leave_out: Sequence[str] = ()) -> int:
@@ -142,8 +154,8 @@ class Steps(Protocol):
         """Pass a step, or end here, or let others go first."""
         ...
 
-    def commit(self, name: str, evidence: Evidence, make: Callable[[], None]) -> None:
-        """Let a commit be made, or not."""
+    def commit(self, name: str, at: int, evidence: Evidence, make: Callable[[], None]) -> None:
+        """Let the commit after a version be made, or not."""
         ...
 
     def saw(self, name: str, rows: Sequence[Row]) -> None:
@@ -189,7 +201,7 @@ class SimulatedStore:
         gone, kept = self._parted(name, replaces)
         self.steps.step()
         came = [*files, *kept]
-        self.steps.commit(name, evidence, lambda: self.make(name, at, came, evidence, gone))
+        self.steps.commit(name, at, evidence, lambda: self.make(name, at, came, evidence, gone))
 
     def make(
         self,
