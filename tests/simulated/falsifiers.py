@@ -55,7 +55,7 @@ def nobody_looks_for_evidence() -> Any:
 def evidence_goes_by_number() -> Any:
     """As transaction ids do: a number that was used is passed over, whatever its content."""
 
-    def by_number(tables: Any, name: str, evidence: Evidence, _since: int) -> bool:
+    def by_number(tables: Any, name: str, evidence: Evidence, *_: int | None) -> bool:
         mine = (evidence.what, evidence.lane, evidence.first, evidence.last)
         return mine in {(e.what, e.lane, e.first, e.last) for e in tables.evidence(name, -1)}
 
