@@ -19,7 +19,7 @@ from fencepost.hashing import added, content_hash
 from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
 from pipelines.ingest.deliveries import REWRITTEN, VANISHED, Outcome, Planned, Rejection
-from pipelines.ingest.isolating import answered, refuse_unseen
+from pipelines.ingest.isolation import answered, refuse_unseen
 from pipelines.ingest.landing.contents import file_at, hash_of
 from pipelines.ingest.landing.folder import File
 from pipelines.ingest.record import as_recorded

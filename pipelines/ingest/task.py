@@ -32,7 +32,7 @@ from pipelines.ingest.deliveries import UNREADABLE, Outcome, Rejection, Runs
 from pipelines.ingest.units import DeliveryPart, FilePart, ReadUnit
 from pipelines.ingest.write import TupleFiles
 from pipelines.lake.data_files import DataFile, GrowingFile
-from pipelines.places import is_remote
+from pipelines.places import is_remote, place_of
 from pipelines.project.form import declared_by
 from pipelines.project.settings import Feed
 from schemas import Table
@@ -113,7 +113,7 @@ class _UnitWriter:
     def __init__(self, unit: ReadUnit) -> None:
         self.unit = unit
         self.table = tuples(unit.feed.name, unit.feed.in_tables)
-        root = Path(unit.root)
+        root = place_of(unit.root, Path("/"))
         self.tuples = TupleFiles(root / self.table.name, self.table, unit.buckets)
         self.aside = GrowingFile(root / QUARANTINE.name, QUARANTINE, {"feed": unit.feed.name})
         self.any_aside = False

@@ -5,7 +5,6 @@ file, so that a trickle of small deliveries does not become a flood of small fil
 """
 
 from contextlib import ExitStack
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +14,7 @@ import pyarrow as pa
 from fencepost.arrow import dictionary_of
 from pipelines.lake.buckets import MIXED, buckets_of
 from pipelines.lake.data_files import DataFile, GrowingFile
+from pipelines.places import Place
 from schemas import Table
 
 FEW = 200_000
@@ -28,7 +28,7 @@ AT_ONCE = 100_000
 class TupleFiles:
     """A unit's tuples on their way to files; FEW rows and a row group a bucket in memory."""
 
-    def __init__(self, folder: Path, table: Table, buckets: int) -> None:
+    def __init__(self, folder: Place, table: Table, buckets: int) -> None:
         """Begin without files."""
         self.folder = folder
         self.table = table

@@ -18,6 +18,7 @@ from pipelines.ingest.landing.folder import File
 from pipelines.ingest.landing.news import outside
 from pipelines.ingest.units import FilePart
 from pipelines.lake.sequence import ARRIVALS
+from pipelines.lake.store import Store
 from pipelines.places import Remote, is_remote
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.landing_place import T0, Place, ticks
@@ -234,6 +235,24 @@ def test_a_delta_table_on_a_store_is_a_source(place, moto_s3):
         write_deltalake(str(source), pa.table(rows), mode="append", storage_options=options)
     assert [each.tuples for each in place.ingest().loaded] == [1, 1]
     assert (place.ingest().loaded, place.ingest().refused) == ([], [])
+
+
+def test_a_lake_on_a_store_takes_what_landed_on_a_store_in_few_requests(place, watched_s3):
+    bucket, proxy = watched_s3
+    source = feed_on(place, bucket)
+    put(source, "a.csv", ticks(1, 2) + "no tuple\n")
+    root = source.with_name("lake")
+    place.settings = replace(place.settings, root=root)
+    Store.create(root, place.settings.tables, buckets=4)
+    place.store = Store.open(root, place.settings.tables)
+    with proxy.counted():
+        place.ingest()
+    assert sum(proxy.counts().values()) <= 30, proxy.counts()
+    assert [row["price"] for row in place.tuples()] == [1.0, 2.0]
+    assert [row["path"] for row in place.aside()] == ["a.csv"]
+    with proxy.counted():
+        assert place.ingest().loaded == []
+    assert sum(proxy.counts().values()) <= 5, proxy.counts()
 
 
 def test_tasks_hash_what_is_much_and_the_hashes_are_the_same(place, monkeypatch):

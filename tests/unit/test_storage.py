@@ -14,7 +14,7 @@ from fencepost.errors import Faults, InputError, LakeError, StorageError
 from pipelines.cli.errors import exit_code_of
 from pipelines.cli.exit_codes import Code
 from pipelines.disk.errors import storage_error, stored
-from pipelines.ingest.isolating import answered
+from pipelines.ingest.isolation import answered
 from pipelines.ingest.task import ready
 from pipelines.ingest.units import ReadUnit
 from pipelines.lake import data_files
