@@ -7,8 +7,10 @@ import dagster as dg
 from assets.graph import MARTS, REPORT, REPORTS, key, marts
 from assets.resources import LakeAccess, plain_failures
 from pipelines.project.settings import Feed, Settings
+from pipelines.runs.run import session_of
 from pipelines.serve import pictures
 from pipelines.serve.marts import refresh
+from pipelines.serve.publish import keep_up
 from pipelines.serve.report.links import link
 
 Picture = Callable[[Settings, str], pictures.Picture]
@@ -33,7 +35,10 @@ def of_feed(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
     def write_marts(
         context: dg.AssetExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterator[dg.MaterializeResult[None]]:
-        """Write the requested marts; the lake is only read, so no writer has to wait."""
+        """Write the requested marts; the lake is only read, so no writer has to wait.
+
+        The catalogs that fencepost.toml names are brought up to date with them.
+        """
         names = [name for name in MARTS if key(feed, name) in context.selected_asset_keys]
         with plain_failures():
             for report in refresh(lake.settings, feed.name, names):
@@ -50,6 +55,8 @@ def of_feed(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
                         **drawn,
                     },
                 )
+            for line in keep_up(lake.settings, (), session_of(lake.settings)):
+                context.log.warning(line)
 
     return write_marts
 

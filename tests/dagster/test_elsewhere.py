@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+import dagster as dg
+import duckdb
 import pytest
 
 from assets import graph
@@ -53,3 +55,20 @@ def test_a_run_elsewhere_that_fails_fails_the_op(project: Project, example: Modu
 def test_a_table_is_named_where_another_machine_finds_it() -> None:
     assert graph.uri(Remote("s3://bucket", "lake") / "events") == "s3://bucket/lake/events"
     assert graph.uri(Path("/srv/lake/events")) == "file:///srv/lake/events"
+
+
+def test_the_marts_bring_the_catalogs_up_to_date(project: Project) -> None:
+    file = project.folder / "fencepost.toml"
+    lake = '[lake]\npublish = ["duckdb:shop.duckdb"]'
+    file.write_text(file.read_text().replace("[lake]", lake, 1))
+    project.land(at(0))
+    project.make(at(0))
+    done = dg.materialize(
+        [project.assets("marts_ticks")],
+        instance=project.instance,
+        resources={"lake": project.lake},
+    )
+    assert done.success
+    with duckdb.connect(str(project.folder / "shop.duckdb"), read_only=True) as session:
+        names = session.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal")
+        assert {"events", "raw_events", "mart_visits"} <= {name for (name,) in names.fetchall()}

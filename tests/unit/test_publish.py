@@ -17,14 +17,18 @@ from typer.testing import CliRunner
 from fencepost.errors import InputError, LakeError
 from pipelines import places
 from pipelines.cli.commands.publish import publish as command
+from pipelines.cli.run_output import notes
 from pipelines.places import place_of
 from pipelines.project.settings.target import CatalogTarget, target_of
+from pipelines.runs.run import run
 from pipelines.serve import publish as publishing
 from pipelines.serve.publish import duckdb_file, upkeep
 from pipelines.serve.publish.contents import CatalogEntry, tables_alone
 from pipelines.serve.views import relations, views
 from pipelines.serve.views.duckdb import load_delta
 from pipelines.serve.views.view import View
+from pipelines.spark.runner import HereRunner
+from tests.support.lakes.builder import land, new_lake, settings_of
 from tests.support.lakes.ledger import AXES
 from tests.support.lakes.mart_lake import TICKS, Town, in_order, refreshed, write_town
 
@@ -323,3 +327,17 @@ def test_a_file_shows_a_lake_on_a_store_and_keeps_no_credential(town, tmp_path, 
         rows = session.execute(f"SELECT * FROM shop.events v WHERE v.feed = '{TICKS}'")
         assert in_order(rows.to_arrow_table()) == expected
     assert moto_s3.environment()["AWS_SECRET_ACCESS_KEY"].encode() not in path.read_bytes()
+
+
+def test_a_run_publishes_and_reports_what_is_not_up_to_date(tmp_path):
+    path = tmp_path / "shop.duckdb"
+    targets = (CatalogTarget("duckdb", str(path)), CatalogTarget("duckdb", str(tmp_path)))
+    settings = settings_of(tmp_path, {"ticks": ("price",)}, publish=targets)
+    new_lake(settings)
+    land(settings.feeds["ticks"], "a.csv", "stream_id,ts,price\na,2026-01-05T00:00:00Z,1\n", 1)
+    report = run(settings, HereRunner(), patient=False)
+    (line,) = report.unpublished
+    assert line.startswith(f"duckdb:{tmp_path} is not up to date: DuckDB cannot open {tmp_path}")
+    assert [*notes(report)][-1] == f"note: {line}"
+    with as_user(path) as session:
+        assert session.execute("SELECT stream_id, price FROM shop.ticks").fetchall() == [("a", 1)]

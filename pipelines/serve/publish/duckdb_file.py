@@ -1,7 +1,8 @@
 """A DuckDB file with views over the lake: for DuckDB's shell, DBeaver, Metabase, dbt, a notebook.
 
-Whoever opens the file needs DuckDB's `delta` extension, which DuckDB loads by itself, and for a lake
-on a store a secret of their own. The rows are read from the lake at every query. Days are UTC whatever the time zone of the session.
+Whoever opens the file needs DuckDB's `delta` extension, which DuckDB loads by itself, and for a
+lake on a store a secret of their own. The rows are read from the lake at every query. Days are UTC
+whatever the time zone of the session.
 
 Law: the file changes in one transaction, or not at all; only names that this lake has published
 there are replaced or dropped.
