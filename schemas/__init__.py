@@ -36,7 +36,8 @@ FORMAT = 7
 5   band_changes: the column `side`
 6   several tuples of a stream at one instant: their places in all tables of results and logs, and
     sequences; payload; `declared` in `arrivals` and `epochs`; `streams_like` of `queries`
-7   rows of replaced epochs are removed, where up to 6 only views passed them over
+7   rows of replaced epochs are removed, where up to 6 only views passed them over; buckets say
+    their modulus
 """
 
 

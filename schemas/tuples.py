@@ -5,7 +5,8 @@ from schemas.table import Column, FeedColumns, Table, payload_columns
 BUCKET = Column(
     "bucket",
     "integer",
-    "share of the streams, by a hash of stream_id; -1: a small file of all shares",
+    "share of the streams, by a hash of stream_id: the modulus << 16 | the residue; below 65536 a "
+    "residue by the lake's first modulus; -1: a small file of all shares",
 )
 ARRIVAL = Column("arrival", "long", "the delivery that brought it: arrivals.n")
 DELETED = Column(

@@ -18,6 +18,7 @@ from fencepost.hashing import added, content_hash
 from pipelines.execute.logs import AsOf
 from pipelines.execute.share import FeedStep, Share, TaskResult, merged_choices
 from pipelines.lake.append import append_once
+from pipelines.lake.buckets import MIXED, Shares, divided, tasks_for, usual
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
@@ -33,7 +34,6 @@ from schemas.arrivals import DONE
 from schemas.epochs import COUNTS
 from schemas.table import Owner
 
-TASK_ROWS = 2_500_000
 ONE_TASK = 200_000
 _AT = ("at", "seconds", "choice")
 
@@ -191,7 +191,11 @@ class FeedJob(Job):
         """Divide the work: one task where there is little, else a few for each slot."""
         files = self._files()
         tuples = sum(self.deliveries[n].tuples for epoch in self.group for n in epoch.arrivals)
-        return [self._share(files, buckets, snapshot) for buckets in self._buckets(tuples)]
+        modulus = usual(map(_division, files[self.lane]), self.store.buckets)
+        if tuples <= ONE_TASK:
+            return [self._share(files, Shares(modulus, ()), snapshot)]
+        parts = divided(tasks_for(tuples, self.slots), modulus)
+        return [self._share(files, part, snapshot) for part in parts]
 
     def work(self) -> Callable[[str], str]:
         """Give what a task does."""
@@ -208,13 +212,6 @@ class FeedJob(Job):
         if spark_read.is_chosen(settings, self.store, runner):
             return spark_read.answers(runner, self.shares(snapshot=snapshot))
         return super().answers(settings, runner, snapshot=snapshot)
-
-    def _buckets(self, tuples: int) -> list[tuple[int, ...] | None]:
-        many = self.store.buckets
-        if tuples <= ONE_TASK:
-            return [None]
-        tasks = min(many, max(self.slots, -(-tuples // TASK_ROWS)))
-        return [tuple(range(first, many, tasks)) for first in range(tasks)]
 
     def _files(self) -> dict[str, list[DataFile]]:
         as_of = self._as_of()
@@ -234,12 +231,17 @@ class FeedJob(Job):
     def _as_of(self) -> AsOf:
         return AsOf(tuple(self.before.eras), self.before.snapshot)
 
+    def _may_have(self, part: Shares, file: DataFile) -> bool:
+        bucket, _ = _division(file)
+        return not part.residues or part.may_have(bucket, self.store.buckets)
+
     def _share(
         self,
         files: Mapping[str, Sequence[DataFile]],
-        buckets: tuple[int, ...] | None,
+        part: Shares,
         snapshot: bool | None,
     ) -> Share:
+        """Give a task its part; one without residues has all streams."""
         steps = tuple(
             FeedStep(
                 e.epoch,
@@ -257,13 +259,13 @@ class FeedJob(Job):
             root=str(self.store.root),
             feed=self.lane,
             columns=self.columns,
-            all_buckets=self.store.buckets,
-            buckets=buckets,
+            all_buckets=part.modulus,
+            buckets=part.residues or None,
             watermark=self.group[0].watermark_before,
             steps=steps,
             paths={n: self.deliveries[n].files for n in numbers},
             files={
-                name: tuple(file.path for file in listed if _of(file, buckets))
+                name: tuple(file.path for file in listed if self._may_have(part, file))
                 for name, listed in files.items()
             },
             as_of=self._as_of(),
@@ -275,7 +277,6 @@ class FeedJob(Job):
 _WENT = ("accepted", "waiting", "malformed", "future", "late", "duplicate", "conflict")
 
 
-def _of(file: DataFile, buckets: tuple[int, ...] | None) -> bool:
-    """Say whether a file may hold rows of these buckets; a mixed one may."""
-    bucket = int(file.partition.get("bucket") or -1)
-    return buckets is None or bucket < 0 or bucket in buckets
+def _division(file: DataFile) -> tuple[int, int]:
+    """Give a file's bucket, and how many rows it has."""
+    return int(file.partition.get("bucket") or MIXED), file.rows

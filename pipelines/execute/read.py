@@ -23,7 +23,7 @@ from fencepost.arrow import texts_of
 from pipelines.execute.logs import newest
 from pipelines.execute.share import Share
 from pipelines.execute.tuples import ORIGIN, RowOrder, Tuples, sequence_of
-from pipelines.lake.buckets import buckets_of
+from pipelines.lake.buckets import residues_of
 from pipelines.lake.data_files import lost_file, open_verified
 from schemas import FeedColumns, Table, all_tables
 from schemas.tuples import DELETED
@@ -58,11 +58,11 @@ class Reads(Protocol):
 
     @property
     def all_buckets(self) -> int:
-        """How many shares of streams the lake has."""
+        """The modulus that the streams are divided by."""
 
     @property
     def buckets(self) -> tuple[int, ...] | None:
-        """Which of them are read; None: all."""
+        """Which residues are read; None: all."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,12 +197,13 @@ def empty(table: Table, columns: Sequence[str]) -> pa.Table:
 
 
 def of_share(rows: pa.Table, share: Reads) -> pa.Table:
-    """Keep the rows of the share's buckets: a mixed file holds those of all."""
+    """Keep the rows of the share's residues: a file may hold those of others, too."""
     if share.buckets is None or rows.num_rows == 0:
         return rows
     column = texts_of(rows["stream_id"])
-    bucket = buckets_of(column.dictionary, share.all_buckets)
-    mine = np.isin(bucket, share.buckets)
+    wanted = np.zeros(share.all_buckets, np.bool_)
+    wanted[list(share.buckets)] = True
+    mine = wanted[residues_of(column.dictionary, share.all_buckets)]
     if mine.all():
         return rows
     kept = mine[column.indices.to_numpy(zero_copy_only=False)]

@@ -53,7 +53,7 @@ class FeedStep:
 
 @dataclass(frozen=True)
 class Share:
-    """A task. `buckets` are its shares; None: all of them.
+    """A task. `buckets` are its residues by the modulus `all_buckets`; None: all of them.
 
     columns   those of every feed, by name: the columns of the tables
     paths     by arrival: the names of its files, for the quarantine

@@ -25,7 +25,6 @@ from pipelines.execute.read import ShareRows, empty, in_order, of_share
 from pipelines.execute.share import Share, TaskResult
 from pipelines.execute.task import evaluate
 from pipelines.execute.tuples import ORIGIN, sequence_of
-from pipelines.lake.buckets import MIXED
 from pipelines.lake.data_files import compare
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
@@ -39,6 +38,7 @@ OF_LOG = "fencepost_of_"
 """Begins the names of the columns that hold what only logs have."""
 
 BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+FOLDER = "bucket="
 NO_LIMIT = str(2**31 - 1)
 MOST_READER_VERSION = 1
 
@@ -139,7 +139,12 @@ def _table(spark: "SparkSession", share: Share, table: Table) -> "DataFrame":
     read = spark.read.format("delta").load(str(Path(share.root) / table.name))
     if share.buckets is None:
         return read
-    return read.where(sql.col("bucket").isin([MIXED, *share.buckets]))
+    return read.where(sql.col("bucket").isin(sorted(map(_bucket, share.files[table.name]))))
+
+
+def _bucket(path: str) -> int:
+    """Give the bucket of a file, by the folder it is in."""
+    return next(int(part[len(FOLDER) :]) for part in path.split("/") if part.startswith(FOLDER))
 
 
 def _counting(as_of: AsOf) -> Any:  # noqa: ANN401  a Spark column

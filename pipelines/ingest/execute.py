@@ -26,6 +26,7 @@ from pipelines.ingest.record import as_recorded
 from pipelines.ingest.recount import QUARANTINE, counted
 from pipelines.ingest.units import FilePart, ReadJob, cut
 from pipelines.lake.append import Diverged, append_once
+from pipelines.lake.buckets import modulus_for, tasks_for
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
@@ -38,6 +39,9 @@ from pipelines.spark.runner import Runner
 WHAT = "ingest"
 LOST = (VANISHED, REWRITTEN)
 """Reasons that come between finding and reading: the first time they may not have been there."""
+
+ROW_BYTES = 32
+"""Of a file that has landed, about, for each row."""
 
 WORDS = ("detail",)
 """The columns of quarantine that are messages: a version may word them differently."""
@@ -104,7 +108,9 @@ def _written(
     units = [
         unit
         for feed, own in jobs.items()
-        for unit in cut(store.root, feeds[feed], store.buckets, own, runner.slots)
+        for unit in cut(
+            store.root, feeds[feed], _modulus(store, feed, own, runner.slots), own, runner.slots
+        )
     ]
     read, deadly = answered(runner, units)
     refuse_unseen(read)
@@ -121,6 +127,13 @@ def _written(
             tuples.setdefault(unit.feed.name, []).extend(answer.tuples)
             aside.setdefault(unit.feed.name, []).extend(answer.aside)
     return _Written(tuples, aside)
+
+
+def _modulus(store: Store, feed: str, own: Sequence[ReadJob], slots: int) -> int:
+    """Say by which modulus a feed's streams are worth dividing, with what comes."""
+    coming = sum(job.size for job in own) // ROW_BYTES
+    there = sum(file.rows for file in store.files(feed))
+    return modulus_for(there + coming, store.buckets, tasks_for(coming, slots))
 
 
 def _files(feed: Feed, delivery: Planned, again: bool) -> tuple[FilePart, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.arrow import dictionary_of
-from pipelines.lake.buckets import MIXED, buckets_of
+from pipelines.lake.buckets import MIXED, bucket_of, residues_of
 from pipelines.lake.data_files import DataFile, GrowingFile
 from pipelines.places import Place
 from schemas import Table
@@ -78,7 +78,7 @@ class TupleFiles:
         """Add each row to the file of its bucket; each file gets only its own stream ids."""
         coded = dictionary_of(rows["stream_id"])
         names = coded.dictionary.cast(pa.string())
-        bucket = buckets_of(names, self.buckets).astype(np.uint16)
+        bucket = residues_of(names, self.buckets).astype(np.uint16)
         codes = coded.indices.to_numpy(zero_copy_only=False)
         order = np.argsort(bucket[codes], kind="stable")
         ends = np.cumsum(np.bincount(bucket[codes], minlength=self.buckets))
@@ -97,7 +97,7 @@ class TupleFiles:
                 sorted_names.slice(own_begin, own_ends[place] - own_begin),
             )
             part = sorted_rows.slice(begin, ends[place] - begin).append_column("stream_id", ids)
-            self._file(place).add(part)
+            self._file(bucket_of(self.buckets, place)).add(part)
 
     def _file(self, bucket: int) -> GrowingFile:
         if bucket not in self._files:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import LakeError
-from pipelines.planning.chain import HORIZON, Chain, Epoch
+from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Arrivals
 from pipelines.planning.plan import (
     Limits,
@@ -19,7 +19,7 @@ from pipelines.planning.plan import (
     next_group,
 )
 from schemas.arrivals import ARRIVALS, DONE, PLANNED
-from schemas.epochs import COUNTS, EPOCHS
+from schemas.epochs import COUNTS, EPOCHS, HORIZON
 from tests.support.lakes.planned import (
     KEYS,
     LANE,

@@ -58,8 +58,8 @@ BUCKETS = defaulted(
     whole(1, 4096),
     "8",
     "shares of the streams, evaluated in parallel; set at creation only",
-    "How many shares the streams are divided into; shares are evaluated in parallel. Set at "
-    "creation only: an existing lake keeps its own number.",
+    "How many shares the streams are divided into while the lake is small; it divides them further "
+    "as it grows. Set at creation only. The number of tasks does not depend on it.",
 )
 EPOCH_ROWS = defaulted(
     "epoch_rows",

@@ -1,0 +1,64 @@
+"""However many buckets a lake was made with, its tasks go by slots and rows, and change no row."""
+
+from pathlib import Path
+
+import pytest
+
+from pipelines.execute import job
+from pipelines.execute import write as written
+from pipelines.ingest import execute as ingested
+from pipelines.ingest import write as loaded
+from pipelines.lake import buckets
+from pipelines.lake.buckets import MIXED, division_of
+from pipelines.spark.runner import HereRunner
+from tests.support.lakes.builder import SECOND
+from tests.support.lakes.tick_past import Way, play, tables_of
+
+
+class Wide(HereRunner):
+    """A runner that says it has several slots, and notes how many tasks of an epoch it gets."""
+
+    slots = 5
+
+    def __init__(self) -> None:
+        """Begin without tasks."""
+        self.tasks: list[int] = []
+
+    def run(self, work, tasks):
+        """Do the tasks one after the other."""
+        if work.__module__ == "pipelines.execute.task":
+            self.tasks.append(len(tasks))
+        return super().run(work, tasks)
+
+
+@pytest.fixture(scope="module")
+def in_one(tmp_path_factory):
+    return tables_of(play(tmp_path_factory.mktemp("one"), HereRunner(), Way(), 2 * SECOND))
+
+
+@pytest.fixture
+def small(monkeypatch):
+    """Few rows are many: each has a bucket, and epochs have two tasks for each slot."""
+    monkeypatch.setattr(job, "ONE_TASK", -1)
+    monkeypatch.setattr(written, "FEW", 1)
+    monkeypatch.setattr(loaded, "FEW", 1)
+    monkeypatch.setattr(loaded, "AT_ONCE", 1)
+    monkeypatch.setattr(buckets, "FULL", 1)
+    monkeypatch.setattr(buckets, "ROWS", 20)
+    monkeypatch.setattr(ingested, "ROW_BYTES", 1)
+
+
+def moduli(lake) -> set[int]:
+    files = lake.store.files("ticks")
+    found = {int(file.partition["bucket"] or MIXED) for file in files}
+    return {division_of(bucket, lake.store.buckets)[0] for bucket in found if bucket >= 0}
+
+
+@pytest.mark.usefixtures("small")
+def test_tasks_are_two_a_slot_whatever_the_lake_was_made_with(in_one, tmp_path: Path):
+    runner = Wide()
+    lake = play(tmp_path, runner, Way(run_every=3), 2 * SECOND)
+    assert tables_of(lake) == in_one
+    assert set(runner.tasks) == {2 * Wide.slots}
+    assert lake.store.buckets < 2 * Wide.slots
+    assert max(moduli(lake)) >= 2 * Wide.slots
