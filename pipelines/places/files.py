@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
 
-from fencepost.hashing import digest
 from pipelines.disk.atomic import create_bytes, replacing
 from pipelines.places import objects
 from pipelines.places.place import Place, is_remote
@@ -113,6 +112,8 @@ def fetched(place: Place, cache: Path) -> Path:
     """
     if not is_remote(place):
         return place
+    from fencepost.hashing import digest
+
     copy = cache / f"{digest(str(place).encode(), 16)}-{place.name}"
     if not copy.exists():
         content = place.read_bytes()

@@ -15,7 +15,7 @@ import typer
 from fencepost.errors import Fault, Faults
 from pipelines.cli.hints import takes_hints
 from pipelines.cli.options import AsJson, Yes, print_json
-from pipelines.places import is_remote
+from pipelines.places import Place, is_remote, lies_in, place_of
 
 if TYPE_CHECKING:  # Arrow is imported where it is needed: --help stays quick
     from pipelines.cli.addition import NewFeed
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # Arrow is imported where it is needed: --help stays quick
 NOTHING_MADE = "nothing made"
 IS_FILE = "is a file, where a folder was expected"
 MADE, EXISTS = "made", "exists"
-Made = tuple[str, Path, str]
+Made = tuple[str, Place, str]
 """Which of the two, the path, and its description."""
 
 
@@ -37,8 +37,12 @@ def init(  # noqa: PLR0913  options are many
     ] = Path(),
     *,
     lake: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Folder of the lake.", show_default="DIR/lake"),
+        str | None,
+        typer.Option(
+            metavar="PLACE",
+            help="Where the lake is to be: a folder, or s3://bucket/lake.",
+            show_default="DIR/lake",
+        ),
     ] = None,
     samples: Annotated[
         list[Path] | None,
@@ -71,6 +75,7 @@ def init(  # noqa: PLR0913  options are many
       fencepost init
       fencepost init demo
       fencepost init demo --lake /data/lake
+      fencepost init demo --lake s3://bucket/demo/lake
       fencepost init --from downloads/trades.csv
       fencepost init --from tracks.csv --feed bikes --timezone Europe/Berlin --yes
       fencepost init demo --json | jq -r .lake
@@ -107,7 +112,7 @@ def init(  # noqa: PLR0913  options are many
     typer.echo("\n".join([*about, *_lines(made), "", *then]))
 
 
-def _declared(file: Path, lake: Path | None, new: "NewFeed | None" = None) -> "Settings":
+def _declared(file: Path, lake: str | None, new: "NewFeed | None" = None) -> "Settings":
     """Read the settings that are there, or those that will be."""
     from pipelines.project.declaration import extended
     from pipelines.project.settings import load, understood
@@ -115,7 +120,7 @@ def _declared(file: Path, lake: Path | None, new: "NewFeed | None" = None) -> "S
     if not file.exists():
         return understood(_text(file, lake, new), file, lake, os.environ)
     settings = load(file)
-    if lake is not None and lake.resolve() != settings.root:
+    if lake is not None and place_of(lake, Path.cwd()) != settings.root:
         raise _fault(
             file, f"names the lake {settings.root}, but --lake names {lake}: change one of them"
         )
@@ -127,13 +132,13 @@ def _feeds(settings: "Settings") -> str:
     return f"feeds: {', '.join(feeds)}"
 
 
-def _text(file: Path, lake: Path | None, new: "NewFeed | None") -> str:
+def _text(file: Path, lake: Place | str | None, new: "NewFeed | None") -> str:
     """Write the lake's path relative to the file, so that both can be moved."""
     from pipelines.project.templates import first_settings
 
     folder = file.absolute().parent.resolve()
-    root = folder / "lake" if lake is None else lake.resolve()
-    path = root.relative_to(folder) if root.is_relative_to(folder) else root
+    root = folder / "lake" if lake is None else place_of(str(lake), Path.cwd())
+    path = str(root).removeprefix(f"{folder}/") if lies_in(root, folder) else root
     named = json.dumps(str(path), ensure_ascii=False)
     return first_settings(named) if new is None else first_settings(named, new.table)
 
@@ -143,14 +148,26 @@ def _refuse_unmakeable(settings: "Settings", others: list[Path]) -> None:
     from pipelines.lake.layout import NOTE, refuse_bad_root
 
     missing = [path for path in others if not path.exists()]
-    if not (settings.root / NOTE).exists():
-        missing.append(settings.root / NOTE)
+    root: Place = settings.root
+    is_new = not (root / NOTE).exists()
+    if is_new and not is_remote(root):
+        missing.append(root / NOTE)
     faults = [fault for path in missing if (fault := _why_not_makeable(path)) is not None]
     faults += [Fault(str(path), IS_FILE) for path in others[1:] if path.is_file()]
     if faults:
         raise Faults(list(dict.fromkeys(faults)), NOTHING_MADE)
-    if settings.root / NOTE in missing:
-        refuse_bad_root(settings.root)
+    if is_new:
+        refuse_bad_root(root)
+        _refuse_unsafe(root)
+
+
+def _refuse_unsafe(root: Place) -> None:
+    """Refuse a store on which two writers can both believe that they were first."""
+    from pipelines.places.race import race
+
+    why = race(root) if is_remote(root) else None
+    if why is not None:
+        raise Faults([Fault(str(root), f"a lake cannot be on this store: {why}")], NOTHING_MADE)
 
 
 def _why_not_makeable(path: Path) -> Fault | None:
@@ -214,14 +231,16 @@ def _as_json(settings: "Settings", made: list[Made]) -> dict[str, Any]:
         "config": str(settings.file),
         "lake": str(settings.root),
         "feeds": settings.axes,
-        "made": [str(path.absolute()) for what, path, _ in made if what == MADE],
-        "was_there": [str(path.absolute()) for what, path, _ in made if what == EXISTS],
+        "made": [_whole(path) for what, path, _ in made if what == MADE],
+        "was_there": [_whole(path) for what, path, _ in made if what == EXISTS],
     }
 
 
 def _lines(made: list[Made]) -> list[str]:
     """List what was made, a line each."""
-    shown = [_shown(path) + ("/" if path.is_dir() else "") for _, path, _ in made]
+    shown = [
+        _shown(path) + ("/" if is_remote(path) or path.is_dir() else "") for _, path, _ in made
+    ]
     width = max(24, *map(len, shown))
     return [
         f"{what:<9}  {path:<{width}}  {about}".rstrip()
@@ -255,8 +274,10 @@ def _next_of(folder: Path, settings: "Settings", new: "NewFeed") -> list[str]:
     return new.next_steps(settings.feeds[new.name], elsewhere)
 
 
-def _shown(path: Path) -> str:
+def _whole(place: Place) -> str:
+    return str(place if is_remote(place) else place.absolute())
+
+
+def _shown(place: Place) -> str:
     """Give a path relative to the working folder, if it is below it."""
-    here = Path.cwd()
-    whole = path.absolute()
-    return str(whole.relative_to(here)) if whole.is_relative_to(here) else str(whole)
+    return _whole(place).removeprefix(f"{Path.cwd()}/")

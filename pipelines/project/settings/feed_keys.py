@@ -3,7 +3,6 @@
 How its files are read is in `reading_keys.py`.
 """
 
-from pathlib import Path
 from typing import Any
 
 from fencepost.times import PER_UNIT
@@ -14,8 +13,8 @@ from pipelines.project.settings.values import (
     FLAG,
     NAMES,
     OWNERS,
-    PATH,
     PAYLOAD,
+    PLACE,
     TEXT,
     TIME_COLUMNS,
     UNITS,
@@ -41,9 +40,10 @@ AXES = required(
 )
 SOURCE = required(
     "source",
-    PATH,
-    Path(),
-    "The folder that deliveries land in. Each file in it is a delivery, and so is each subfolder. "
+    PLACE,
+    "",
+    "The folder that deliveries land in, or a place on an object store like `s3://bucket/landing`. "
+    "Each file in it is a delivery, and so is each subfolder. "
     'With the format "delta" it is the Delta table itself, and each of its versions is a delivery.',
     example='"landing/ticks"',
     hint="name the folder that its files land in",

@@ -24,7 +24,7 @@ def read_feed(section: Section, name: str, folder: Path) -> Feed:
     feed = Feed(
         name=name,
         axes=section.value(keys.AXES),
-        source=section.path(keys.SOURCE, folder),
+        source=section.place(keys.SOURCE, folder),
         form=section.value(keys.FORM),
         stream_column=section.value(keys.STREAM_COLUMN),
         ts_column=section.value(keys.TS_COLUMN),

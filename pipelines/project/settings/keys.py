@@ -21,6 +21,7 @@ from pipelines.project.settings.values import (
     NAMES,
     PAIRS,
     PATH,
+    PLACE,
     SIZE,
     VARIABLE,
     one_of,
@@ -37,11 +38,13 @@ READ_PATHS = ("auto", "files", "spark")
 # The table [lake].
 LAKE = defaulted(
     "path",
-    PATH,
+    PLACE,
     '"lake"',
     "the Delta tables: created by `fencepost init`, readable by any engine",
-    "The folder of the Delta tables; letters, digits and `. _ - /` only. In the variable and in "
-    "`--lake`, a path is relative to the working folder.",
+    "The folder of the Delta tables; letters, digits and `. _ - /` only. Or a place on an object "
+    "store: `s3://bucket/lake`, `gs://…`, `az://…`, `abfss://…`; credentials come from the store's "
+    "own variables and roles, never from here. In the variable and in `--lake`, a path is "
+    "relative to the working folder.",
     variable="FENCEPOST_LAKE",
 )
 QUERIES = optional(

@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from fencepost.errors import Fault, Faults, InputError
 from fencepost.lanes import sides_of
@@ -32,7 +32,7 @@ TABLES = "[lake], [run], [alerts] and [feeds.<name>]"
 NO_ENVIRONMENT: Mapping[str, str] = {}
 
 
-def load(file: Path | None = None, *, lake: Path | None = None) -> Settings:
+def load(file: Path | None = None, *, lake: str | Path | None = None) -> Settings:
     """Read the settings; Faults list all that is wrong with them.
 
     `file` is a fencepost.toml or its folder; None is the one that FENCEPOST_CONFIG names, or the
@@ -54,7 +54,7 @@ def load(file: Path | None = None, *, lake: Path | None = None) -> Settings:
 def understood(
     text: str,
     file: Path,
-    lake: Path | None = None,
+    lake: str | Path | None = None,
     environment: Mapping[str, str] = NO_ENVIRONMENT,
 ) -> Settings:
     """Parse the text of a fencepost.toml, as if it were in `file`."""
@@ -107,7 +107,7 @@ def _not_toml(file: Path, text: str, why: str) -> Faults:
 class _SettingsReader:
     """A fencepost.toml being read: its position, and the faults so far."""
 
-    def __init__(self, file: Path, lake: Path | None, environment: Mapping[str, str]) -> None:
+    def __init__(self, file: Path, lake: str | Path | None, environment: Mapping[str, str]) -> None:
         self.source = _shown(file)
         self.file = file.parent.resolve() / file.name
         self.lake = lake
@@ -126,7 +126,7 @@ class _SettingsReader:
         feeds = self._feeds(declared, root)
         settings = Settings(
             file=self.file,
-            root=root,
+            root=cast("Path", root),
             feeds=feeds,
             queries=lake.path_if_any(keys.QUERIES, self.file.parent),
             buckets=lake.value(keys.BUCKETS),
@@ -162,17 +162,17 @@ class _SettingsReader:
         section.over = {key: (variable, text) for key, (variable, text) in said.items() if text}
         return section
 
-    def _root(self, section: Section) -> Path:
+    def _root(self, section: Section) -> Place:
         if self.lake is not None:
             section.over = {"path": ("--lake", str(self.lake))}
         begin = Path.cwd() if "path" in section.over else self.file.parent
-        root = section.path(keys.LAKE, begin)
+        root = section.place(keys.LAKE, begin)
         why = why_no_root(root)
         if why is not None:
             section.wrong(keys.LAKE, why)
         return root
 
-    def _feeds(self, declared: Mapping[str, Any], root: Path) -> dict[str, Feed]:
+    def _feeds(self, declared: Mapping[str, Any], root: Place) -> dict[str, Feed]:
         given = self._section("feeds", declared).given
         if not given and not self.faults:
             hint = 'write [feeds.<name>] and under it axes = ["..."] and source = "..."'

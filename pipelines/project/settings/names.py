@@ -4,10 +4,10 @@ Law: no name means two things, in the lake's tables, in `where`, in SQL or in Da
 """
 
 import re
-from pathlib import Path
 
 from fencepost.text import shortened
-from pipelines.lake.paths import READABLE
+from pipelines.lake.paths import odd_in
+from pipelines.places import Place, is_remote
 from pipelines.project.settings.values import shown
 from schemas import RESERVED, all_tables, axes_only
 
@@ -52,11 +52,13 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,62}")
 NAME_IN_WORDS = "a-z first, then up to 62 of a-z, 0-9 and _"
 
 
-def why_no_root(root: Path) -> str | None:
+def why_no_root(root: Place) -> str | None:
     """Say why a lake cannot be in a folder; None if it can."""
-    if READABLE.fullmatch(str(root)):
+    if is_remote(root) and not root.key:
+        return f"{root} is a whole bucket, where a folder was expected, as {root}/lake"
+    odd = odd_in(root)
+    if not odd:
         return None
-    odd = "".join(sorted(set(READABLE.sub("", str(root)))))
     return (
         f"some engines cannot read '{shortened(str(root), 200)}', a path with {odd!r}: "
         "take one of letters, digits and . _ - / only"

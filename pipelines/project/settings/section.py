@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from fencepost.errors import Fault
+from fencepost.errors import Fault, InputError
 from fencepost.text import did_you_mean
+from pipelines.places import Place, place_of
 from pipelines.project.settings.values import Read, shown
 
 T = TypeVar("T")
@@ -82,10 +83,12 @@ class Section:
         """Read a key that is a list, or absent: then there are none."""
         return self.value(key) or ()
 
-    def path(self, key: Key[Path], begin: Path) -> Path:
-        """Read a key that is a path; unless it is absolute, it begins at a folder."""
-        default = key.default if key.missing else (begin / key.default).resolve()
-        return self.value(replace(key, read=_begun(key.read, begin), default=default))
+    def place(self, key: Key[str], begin: Path) -> Place:
+        """Read a key that is a place; a path begins at a folder, unless it is absolute."""
+        read = _placed(key.read, begin)
+        default = Path() if key.missing else read.take(key.default)
+        found: Key[Place] = Key(**{**vars(key), "read": read, "default": default})
+        return self.value(found)
 
     def path_if_any(self, key: Key[Path | None], begin: Path) -> Path | None:
         """Read a key that is a path, or absent."""
@@ -108,6 +111,18 @@ class Section:
             if key not in self.known:
                 hint = f"the keys are: {', '.join(self.known)}.{did_you_mean(key, self.known)}"
                 self.fault(f"unknown key {shown(key)}", hint)
+
+
+def _placed(read: Read[str], begin: Path) -> Read[Place]:
+    def take(given: object) -> Place:
+        try:
+            return place_of(read.take(given), begin)
+        except InputError as why:
+            raise ValueError(str(why)) from None
+        except (OSError, RuntimeError) as why:  # a cycle of links, an unknown user's home
+            raise ValueError(f"{shown(given)} leads nowhere: {why}") from None
+
+    return Read(read.expected, take)
 
 
 def _begun(read: Read[Path | None], begin: Path) -> Read[Path]:

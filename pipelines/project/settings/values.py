@@ -263,5 +263,7 @@ SIZE = Read('a size like "4g" or "800m"', _size)
 ADDRESS = Read('an address like "https://fencepost.example.com/reports"', _address)
 VARIABLE = Read('a variable like "env:FENCEPOST_WEBHOOK"', _variable)
 """The variable's name."""
+PLACE = Read('a path, or a place like "s3://bucket/lake"', _text)
+"""As it is written, like a path."""
 PATH = Read("a path", lambda given: Path(_text(given)))
 """As it is written; where it begins is for the one who asks."""
