@@ -281,11 +281,7 @@ class Lease:
     def check(self) -> None:
         """Refuse to go on where another writes by now; renews what may have lapsed."""
         if self.lost or (self.clock() >= self.fresh_until and not self.renew()):
-            raise LockedError(
-                "this process was stopped or cut off for so long that another took over the lake, "
-                "and goes on from what was committed: nothing is lost. Look at the outcome of that "
-                "one, then try again"
-            )
+            raise overtaken()
 
 
 def _name(token: int) -> str:
@@ -340,6 +336,15 @@ def _await(lease: Lease, root: Remote, timeout: float) -> None:
     finally:
         with suppress(StorageError):
             lease.tear()
+
+
+def overtaken() -> LockedError:
+    """Make the error of a holder that slept for longer than its lease."""
+    return LockedError(
+        "this process was stopped or cut off for so long that another took over the lake, and goes "
+        "on from what was committed: nothing is lost. Look at the outcome of that one, then try "
+        "again"
+    )
 
 
 def locked_out(root: object, other: Holder | None, timeout: float) -> LockedError:

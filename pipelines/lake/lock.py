@@ -25,7 +25,7 @@ from typing import TypeAlias
 from fencepost.errors import LakeError
 from pipelines.disk.errors import storage_error, stored
 from pipelines.lake.holder import Holder
-from pipelines.lake.lease import Lease, lease_holder, leased, locked_out
+from pipelines.lake.lease import Lease, lease_holder, leased, locked_out, overtaken
 from pipelines.places import Place, is_remote
 
 LOCK = "_lock"
@@ -64,6 +64,29 @@ class Lock:
 
 WriteLock: TypeAlias = Lock | Lease
 """What a writer has while it writes, whichever keeps others out."""
+
+
+@dataclass
+class Fence:
+    """What a writer has to pass with each commit: is it still the one who may write?
+
+    lock  what it has now; None: nobody keeps others out, and nothing is asked
+    """
+
+    lock: WriteLock | None = None
+
+    def passed(self, newest: int) -> int | None:
+        """Give the token for a commit to a table with commits of a token so far; None: of a lock.
+
+        LockedError where another took over.
+        """
+        if self.lock is None:
+            return None
+        self.lock.check()
+        token = self.lock.token
+        if token is not None and token < newest:
+            raise overtaken()
+        return token
 
 
 @contextmanager

@@ -8,6 +8,9 @@ Each of our commits carries a seal: a checksum of what the table then consists o
 each file with its statistics. So a flipped byte in the log or a checkpoint is noticed, whichever
 engine would have missed it. Commits of other programs carry none; the next of ours seals them.
 
+Where a lease keeps the lake to one writer, each carries its token, too: after a commit of a higher
+one those of its predecessors are refused.
+
 Law: `refresh` gives the newest version, as any reader sees it. If two commit the same version
 one succeeds, and the other gets Conflict. A log that does not add up to its seal is refused.
 """
@@ -28,6 +31,7 @@ from pipelines.disk.flush import flushed
 from pipelines.lake import layout
 from pipelines.lake.append import Conflict, Unknown
 from pipelines.lake.data_files import DataFile
+from pipelines.lake.lock import Fence
 from pipelines.lake.snapshot import READER, Opened, opened
 from pipelines.places import Place, create, is_remote
 from schemas import Table
@@ -39,6 +43,9 @@ REARRANGEMENTS = 256
 
 SEAL = "fencepostSeal"
 """Where in a commit's info its seal is."""
+
+TOKEN = "fencepostToken"  # noqa: S105  a number, no secret
+"""Where in a commit's info the token of its writer's lease is; commits under a lock have none."""
 
 SEALED = ("arrival", "epoch", "n", "lane")
 """The columns by whose bounds files are passed over; delta-rs knows those of the first 32 only."""
@@ -61,9 +68,13 @@ class Rearranged:
 class Log:
     """The log of one table. Not for several threads at once."""
 
-    def __init__(self, folder: Place, table: Table, begin: Opened) -> None:
+    def __init__(
+        self, folder: Place, table: Table, begin: Opened, fence: Fence | None = None
+    ) -> None:
         """Begin with a table as opened."""
         self.folder = folder
+        self.fence = fence or Fence()
+        self.token = 0
         self.table = table
         self.version = -1
         self.fsync = False
@@ -140,6 +151,15 @@ class Log:
         if self.is_plain and not sealed:
             self._commit(at, "SEAL", {}, [], None)
 
+    def mark(self) -> None:
+        """Commit our token, and nothing else: what an earlier holder is about to commit fails."""
+        while True:
+            try:
+                self._commit(self.refresh(), "FENCE", {}, [], None)
+            except Conflict:
+                continue
+            return
+
     def rearranged(self, since: int) -> list[Rearranged] | None:
         """Give the rearrangements after the first `since`; None if some are forgotten."""
         missed = self._rearrangements - since
@@ -205,9 +225,11 @@ class Log:
         return f"{(total + self._schema) % 2**64:016x}"
 
     def _refuse_broken_seal(self, actions: Sequence[Action]) -> None:
-        """Refuse a table that differs from the seal of its newest commit."""
+        """Refuse a table that differs from the seal of its newest commit; note its token."""
         for action in actions:
-            said = action.get("commitInfo", {}).get(SEAL)
+            info = action.get("commitInfo", {})
+            self.token = max(self.token, info.get(TOKEN, 0))
+            said = info.get(SEAL)
             if said is not None and said != self._seal(self._sum):
                 raise LakeError(
                     f"the log of the table '{self.folder.name}' is damaged: its files and columns "
@@ -231,6 +253,8 @@ class Log:
         }
         if said is not None:
             info["userMetadata"] = said
+        if (token := self.fence.passed(self.token)) is not None:
+            info[TOKEN] = token
         actions = list(actions)
         gone = [each["remove"]["path"] for each in actions if "remove" in each]
         came = [layout.file_of(each["add"], self.table) for each in actions if "add" in each]

@@ -24,15 +24,10 @@ from pipelines.lake.append import Conflict
 from pipelines.lake.by_delta import append_by_delta
 from pipelines.lake.checksums import record
 from pipelines.lake.create import add_columns, lacking, make_table, refuse_other_axes
-from pipelines.lake.data_files import (
-    DataFile,
-    compare,
-    lost_file,
-    open_verified,
-    write_files,
-)
+from pipelines.lake.data_files import DataFile, compare, lost_file, open_verified, write_files
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.folds import Fold, Folded
+from pipelines.lake.lock import Fence
 from pipelines.lake.log import Log, refuse_cleaned
 from pipelines.lake.obsolete import (
     HAVE_EPOCHS,
@@ -62,6 +57,7 @@ class Store:
         self.tables = dict(tables)
         self.buckets = note.buckets
         self.fsync = False
+        self.fence = Fence()
         self._ids = note.ids
         self._adds_columns = False
         self._absent = self.tables.keys() - note.ids.keys()
@@ -381,7 +377,8 @@ class Store:
     def log(self, name: str) -> Log:
         """Give a table's log, as far as it was read."""
         if name not in self._logs:
-            self._logs[name] = Log(self.folder(name), self.tables[name], self._opened(name))
+            begin = self._opened(name)
+            self._logs[name] = Log(self.folder(name), self.tables[name], begin, self.fence)
             self._logs[name].fsync = self.fsync
         return self._logs[name]
 

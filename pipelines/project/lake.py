@@ -31,6 +31,10 @@ def open_to_write(
     """
     with hold(settings.root, command, timeout) as lock:
         store = store or Store.open(settings.root, settings.tables, fsync=settings.fsync)
-        if recover is not None:
-            recover(store)
-        yield store, lock
+        store.fence.lock = lock
+        try:
+            if recover is not None:
+                recover(store)
+            yield store, lock
+        finally:
+            store.fence.lock = None

@@ -23,6 +23,7 @@ from pipelines.lake.crash_points import point
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import CACHE
 from pipelines.lake.store import Store
+from pipelines.lake.vacuum import vacuum
 from pipelines.lanes import Lane, lanes_of
 from pipelines.planning.chain import EPOCHS, Chain
 from pipelines.progress import Progress, no_progress
@@ -75,11 +76,7 @@ def maintain(
         after = len(store.files(name))
         if after != before:
             done.compacted[name] = (before, after)
-        hours = int(keep_files.total_seconds() // 3600)
-        gone = store.delta(name).vacuum(
-            retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
-        )
-        done.deleted += len(gone)
+        done.deleted += vacuum(store, name, keep_files)
         store.delta(name).create_checkpoint()
     from pipelines.serve import marts  # this imports DuckDB
 
