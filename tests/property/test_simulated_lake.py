@@ -1,8 +1,8 @@
 """Whatever befalls the processes that work on a lake, it ends with the rows of an undisturbed run.
 
 10,000 seeds in the short set and 40,000 in the long one, each a story of its own with kills,
-zombies, several writers without any lock, lost answers, and stores that answer oddly. One again:
-`python -m tests.simulated SEED`; a million: `make simulate SEEDS=1000000`.
+zombies, several writers without any lock or with leases that lapse, lost answers, and stores that
+answer oddly. One again: `python -m tests.simulated SEED`; a million: `make simulate SEEDS=1000000`.
 """
 
 import pytest

@@ -19,6 +19,8 @@ from pipelines.ingest import run as ingest_run
 from pipelines.lake import append, sequence
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.lease import Lease
+from pipelines.lake.lock import Fence
 from pipelines.lake.obsolete import Obsolete
 from pipelines.lanes import Lane
 from pipelines.planning import plan
@@ -191,6 +193,31 @@ def what_a_look_found_is_planned_unseen() -> Any:
     return everywhere("still_new", lambda _store, _settings, _now, some: list(some))
 
 
+def no_commit_is_refused_for_its_token() -> Any:
+    """A writer that was overtaken commits after the next."""
+
+    def passed(fence: Fence, _newest: int) -> int | None:
+        return None if fence.lock is None else fence.lock.token
+
+    return mock.patch.object(Fence, "passed", passed)
+
+
+def a_lease_is_taken_from_one_who_renews_it() -> Any:
+    return mock.patch.object(Lease, "_is_free", return_value=True)
+
+
+def a_lease_is_renewed_after_it_lapsed() -> Any:
+    """The holder writes its own object, however late, and believes to have the lease."""
+
+    def renew(lease: Lease) -> bool:
+        assert lease.mine is not None
+        lease.cell.write(f"{lease.token:020}.json", lease.mine.content())
+        lease.fresh_until = lease.clock() + lease.term
+        return True
+
+    return mock.patch.object(Lease, "renew", renew)
+
+
 def deliveries_are_read_as_declared_now() -> Any:
     return everywhere("as_recorded", lambda feed, _record: feed)
 
@@ -216,6 +243,9 @@ BROKEN: Sequence[Broken] = (
     rows_are_removed_from_an_epoch_on_whatever_their_generation,
     numbers_are_taken_without_comparing,
     what_a_look_found_is_planned_unseen,
+    no_commit_is_refused_for_its_token,
+    a_lease_is_taken_from_one_who_renews_it,
+    a_lease_is_renewed_after_it_lapsed,
     deliveries_are_read_as_declared_now,
     epochs_are_judged_as_declared_now,
 )

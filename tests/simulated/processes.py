@@ -14,11 +14,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pipelines.lake.append import Unknown
+from pipelines.lake.lease import Lease
 from tests.simulated.store import Row
 from tests.support.crashes import Killed
 
 MOST_BOOTS = 60
 PATIENCE = 300.0
+LOOK = 6.0
+"""Seconds of the simulated clock between two looks of one who waits; a step takes one."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,7 @@ class Process:
         self.suspended = False
         self.ended = False
         self.disturbed = False
+        self.lease: Lease | None = None
         self.seen: dict[str, Sequence[Row]] = {}
         self.thread = threading.Thread(target=self._live, daemon=True)
         self.thread.start()
@@ -94,7 +98,8 @@ class Scheduler:
         self.fault: BaseException | None = None
         self.done = threading.Lock()
         self.done.acquire()
-        self.steps = self.kills = self.zombies = self.lost = self.gave_up = 0
+        self.waited = 0.0
+        self.steps = self.kills = self.zombies = self.lost = self.gave_up = self.overtaken = 0
 
     @property
     def calm(self) -> bool:
@@ -143,6 +148,12 @@ class Scheduler:
             roll -= self.temper.suspended
         if roll < self.temper.turn:
             self._hand_over(me)
+
+    def wait(self, me: Process) -> None:
+        """Let another go first, whatever was drawn, and look again some seconds later."""
+        self.step(me)
+        self.waited += LOOK
+        self._hand_over(me)
 
     def append(self, make: Callable[[], None]) -> None:
         """Let a commit be made, or not, and its answer be lost, or not."""

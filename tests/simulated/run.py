@@ -1,7 +1,8 @@
 """One run of the simulation: processes that take in, register and evaluate, and what must hold.
 
 Planner, committer, ingest's and the registry's protocol are the real ones; the store, the rows and
-what is evaluated are simulated. There is no lock: all must hold without it.
+what is evaluated are simulated. There is no lock: all must hold without it. In some seeds
+there is a lease, which lapses.
 """
 
 import random
@@ -16,7 +17,7 @@ from unittest import mock
 
 import pyarrow as pa
 
-from fencepost.errors import LakeError, StoreUnavailable
+from fencepost.errors import LakeError, LockedError, StoreUnavailable
 from pipelines.epochs import drive
 from pipelines.epochs.drive import Lake
 from pipelines.execute import job
@@ -33,6 +34,7 @@ from pipelines.registry import commit as registry
 from pipelines.registry.changes import Compared, QueryChanges
 from schemas.arrivals import DONE
 from tests.simulated.checks import Checks
+from tests.simulated.leases import TRIES, Leases
 from tests.simulated.odd import OddStore
 from tests.simulated.processes import Process, Scheduler
 from tests.simulated.store import Disk, Laid, Row, SimulatedStore, hash_of
@@ -43,6 +45,7 @@ FEED = "grid"
 KEYS = ("2026-01-01", "2026-01-02", "2026-01-03")
 ON_A_STORE = 0.5
 """The share of seeds whose lake is on an object store."""
+WITH_A_LEASE = 0.3
 NOW = 1_795_003_200_000_000
 
 
@@ -53,9 +56,21 @@ class Ran:
     lost     appends that were not made, or whose answer was lost
     odd      answers of a store that were neither yes nor no, or not true
     gave_up  processes that ended since the store failed for too long
+    overtaken  those that ended since another had taken over their lease
     """
 
-    TOTALS = ("processes", "steps", "kills", "zombies", "lost", "odd", "gave_up", "epochs", "anew")
+    TOTALS = (
+        "processes",
+        "steps",
+        "kills",
+        "zombies",
+        "lost",
+        "odd",
+        "gave_up",
+        "overtaken",
+        "epochs",
+        "anew",
+    )
 
     seed: int
     processes: int
@@ -65,6 +80,7 @@ class Ran:
     lost: int
     odd: int
     gave_up: int
+    overtaken: int
     epochs: int
     anew: int
 
@@ -80,6 +96,8 @@ class Hands:
         if self.world.odd is not None and self.world.odd.arrive():
             self.world.scheduler.disturb_all()
         self.world.scheduler.step(self.process)
+        if self.world.leases is not None and self.process.lease is not None:
+            self.world.leases.beat(self.process.lease)
 
     def commit(self, name: str, at: int, evidence: Evidence, make: Callable[[], None]) -> None:
         if self.world.scheduler.foreign():
@@ -110,6 +128,7 @@ class World:
         self.checks = Checks(self.disk, self.items, FEED)
         self.scheduler = Scheduler(self.draw, self.at_rest)
         self.scheduler.program = self.live
+        self.leases = Leases(self.draw, self.clock) if self.draw.random() < WITH_A_LEASE else None
         self.odd = OddStore(self.draw, self.step) if self.draw.random() < ON_A_STORE else None
 
     def declared(self) -> Settings:
@@ -160,6 +179,15 @@ class World:
     def live(self, me: Process) -> None:
         """Finish what was begun, then do one thing after the other until nothing is left."""
         store = SimulatedStore(self.disk, Hands(self, me))
+        if self.leases is not None:
+            me.lease = self.leases.wanted_by(me.number)
+            for _ in range(TRIES):
+                if self.leases.acquired(me.lease):
+                    break
+                self.scheduler.wait(me)
+            else:
+                return
+            store.fence.lock = me.lease
         slots = self.draw.choice((1, 1, 2))
         runner = SimulatedRunner(self.disk, self.items, slots, store.steps.step)
         lake = Lake(cast("Any", store), self.declared(), runner, self._limits())
@@ -167,11 +195,17 @@ class World:
             self._recover(lake)
             while self._one_more(lake):
                 pass
+        except LockedError:  # another took over while it slept
+            self.scheduler.overtaken += 1
+            return
         except StoreUnavailable:  # it failed for longer than the client has patience
             self.scheduler.gave_up += 1
         except LakeError:  # a plan was replaced while its writer slept
             if not me.disturbed:
                 raise
+        if me.lease is not None:
+            me.lease.tear()
+            me.lease.give_back()
 
     def _limits(self) -> Limits:
         return Limits(
@@ -235,6 +269,10 @@ class World:
         if group:
             drive.execute(lake, lake.lane(FEED), drive.chain_of(lake.store, FEED), group)
 
+    def clock(self) -> float:
+        """Give the time: each step takes a second, and who waits does so for some."""
+        return self.scheduler.steps + self.scheduler.waited
+
     def step(self) -> None:
         """Let whoever runs pass a step."""
         self.scheduler.step(self.scheduler.running)
@@ -266,6 +304,7 @@ class World:
             done.lost,
             0 if self.odd is None else self.odd.odd,
             done.gave_up,
+            done.overtaken,
             len(self.checks.force),
             self.checks.generations - 1,
         )

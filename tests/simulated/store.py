@@ -16,6 +16,7 @@ import pyarrow as pa
 from pipelines.lake.append import Conflict
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.lock import Fence
 from pipelines.lake.obsolete import Obsolete
 from schemas import Table
 from schemas.table import KINDS
@@ -103,6 +104,7 @@ class Disk:
     buckets: int
     commits: dict[str, list[Commit]] = field(default_factory=dict)
     written: dict[str, list[Row]] = field(default_factory=dict)
+    tokens: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.commits = {name: [Commit(None, ())] for name in self.tables}
@@ -122,6 +124,13 @@ class Disk:
     def rows(self, name: str) -> list[Row]:
         """Give all rows of a table, in the order of the commits."""
         return [row for file in self.files(name) for row in self.written[file.path]]
+
+    def sign(self, name: str, token: int | None) -> None:
+        """Note the token of a commit that was made just now."""
+        if token is not None:
+            newest = self.tokens.get(name, 0)
+            assert token >= newest, f"{name}: a commit of token {token} follows one of {newest}"
+            self.tokens[name] = token
 
     def commit_foreign(self, name: str) -> None:
         """Let somebody else commit, without a row: an OPTIMIZE, say."""
@@ -173,6 +182,7 @@ class SimulatedStore:
         self.steps = steps
         self.tables = disk.tables
         self.buckets = disk.buckets
+        self.fence = Fence()
         self._folded: dict[tuple[str, object], tuple[set[str], Any]] = {}
 
     def version(self, name: str) -> int:
@@ -201,7 +211,13 @@ class SimulatedStore:
         gone, kept = self._parted(name, replaces)
         self.steps.step()
         came = [*files, *kept]
-        self.steps.commit(name, at, evidence, lambda: self.make(name, at, came, evidence, gone))
+        token = self.fence.passed(self.disk.tokens.get(name, 0))
+
+        def make() -> None:
+            self.make(name, at, came, evidence, gone)
+            self.disk.sign(name, token)
+
+        self.steps.commit(name, at, evidence, make)
 
     def make(
         self,
