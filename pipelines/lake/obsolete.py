@@ -73,6 +73,13 @@ class Obsolete:
             gone &= rows["generation"].fill_null(0).to_numpy() < self.below
         return gone
 
+    def condition(self, table: Table) -> str:
+        """Give them as SQL: numbers, and the lane's checked name."""
+        terms = [f"{table.lane_column} = '{self.lane}'", f"epoch >= {self.since}"]
+        terms += [] if self.before is None else [f"epoch < {self.before}"]
+        terms += [] if self.below is None else [f"generation < {self.below}"]
+        return " AND ".join(terms)
+
     def deciding(self, table: Table) -> pa.Schema:
         """Give the columns that `among` looks at."""
         names = (table.lane_column or "", "epoch", "generation")

@@ -1,6 +1,6 @@
 """Small files compacted, obsolete rows removed, old files deleted.
 
-All of it is done under the lake's lock, by delta-rs, and changes no row that any view shows.
+All of it is done under the lake's lock, and changes no row that any view shows.
 
 Law: a state as of the horizon or later can always be read; before it, re-evaluation is refused with
 a message.
@@ -22,6 +22,7 @@ from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import CACHE
+from pipelines.lake.obsolete import Obsolete
 from pipelines.lake.store import Store
 from pipelines.lake.vacuum import vacuum
 from pipelines.lanes import Lane, lanes_of
@@ -29,6 +30,7 @@ from pipelines.planning.chain import EPOCHS, Chain
 from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import newest_version
+from pipelines.runs.compact import compact
 from schemas import Table
 from schemas.epochs import HORIZON
 
@@ -68,10 +70,10 @@ def maintain(
     for place, (name, table) in enumerate(store.tables.items()):
         progress(f"{name}: compacting files", place / len(store.tables))
         before = len(store.files(name))
-        if table.clustered_by:
-            store.rewrite(name, partial(_clustered, by=table.clustered_by))
-        elif before > max(1, store.buckets if "bucket" in table.partitioned_by else 1):
-            store.rewrite(name, _compacted)
+        if store.log(name).is_plain:
+            compact(store, name)
+        elif before > 1:
+            store.rewrite(name, partial(_compacted, by=table.clustered_by))
         point(f"maintain.{name}")
         after = len(store.files(name))
         if after != before:
@@ -84,12 +86,12 @@ def maintain(
     return done
 
 
-def _compacted(delta: DeltaTable) -> None:
-    delta.optimize.compact(target_size=FILE_BYTES)
-
-
-def _clustered(delta: DeltaTable, by: Sequence[str]) -> None:
-    delta.optimize.z_order(by, target_size=FILE_BYTES)
+def _compacted(delta: DeltaTable, by: Sequence[str]) -> None:
+    """Let delta-rs arrange a table with features that our own commits do not support."""
+    if by:
+        delta.optimize.z_order(by, target_size=FILE_BYTES)
+    else:
+        delta.optimize.compact(target_size=FILE_BYTES)
 
 
 def _raise_horizon(store: Store, lane: Lane, keep: int, done: Maintained) -> None:
@@ -104,7 +106,7 @@ def _raise_horizon(store: Store, lane: Lane, keep: int, done: Maintained) -> Non
     done.horizons[lane.name] = chain.horizon
     if chain.horizon:
         for log in lane.logs:
-            _delete(store, log, lane, f"epoch < {chain.horizon}", done)
+            _delete(store, log, Obsolete(lane.name, before=chain.horizon), done)
 
 
 def _write_horizon(store: Store, chain: Chain, horizon: int) -> None:
@@ -122,13 +124,11 @@ def _write_horizon(store: Store, chain: Chain, horizon: int) -> None:
 
 
 def _take_out(store: Store, lane: Lane, done: Maintained) -> None:
-    """Remove the rows of epochs that were re-evaluated since: no view shows them any more."""
+    """Remove the rows of epochs that were re-evaluated since, where no commit of ours could."""
     chain = chain_of(store, lane.name)
-    if chain.open or chain.replaced or len(chain.eras) < 2:
-        return  # while anything is stale, nothing is deleted
-    for (older, _, _), (_, first, _) in zip(chain.eras, chain.eras[1:], strict=False):
+    for newer, first, _ in chain.eras[1:]:
         for table in lane.tables:
-            _delete(store, table, lane, f"generation <= {older} AND epoch >= {first}", done)
+            _delete(store, table, Obsolete(lane.name, since=first, below=newer), done)
 
 
 def _forget_old_sets(store: Store, done: Maintained) -> None:
@@ -142,9 +142,12 @@ def _forget_old_sets(store: Store, done: Maintained) -> None:
             done.deleted += 1
 
 
-def _delete(store: Store, table: Table, lane: Lane, condition: str, done: Maintained) -> None:
-    """Delete rows of a lane by a condition made of numbers and the lane's checked name."""
-    mine = f"{table.lane_column} = '{lane}' AND {condition}"
-    gone = store.rewrite(table.name, lambda delta: delta.delete(mine))["num_deleted_rows"]
+def _delete(store: Store, table: Table, rows: Obsolete, done: Maintained) -> None:
+    """Delete rows that no longer count."""
+    if store.log(table.name).is_plain:
+        gone = store.remove(table.name, rows)
+    else:
+        where = rows.condition(table)
+        gone = int(store.rewrite(table.name, lambda delta: delta.delete(where))["num_deleted_rows"])
     if gone:
-        done.deleted_rows[table.name] = done.deleted_rows.get(table.name, 0) + int(gone)
+        done.deleted_rows[table.name] = done.deleted_rows.get(table.name, 0) + gone

@@ -70,7 +70,7 @@ def _due(
     for file in files:
         if file.size < SMALL:
             tier = int(math.log(max(file.rows, 1), FAN))
-            tiers[*_group(table, file, snapshots), tier].append(file)
+            tiers[*group_of(table, file, snapshots), tier].append(file)
     for alike in tiers.values():
         if len(alike) >= FAN:
             total = 0
@@ -84,7 +84,7 @@ def _due(
                 yield some
 
 
-def _group(table: Table, file: DataFile, snapshots: Mapping[str, int]) -> Group:
+def group_of(table: Table, file: DataFile, snapshots: Mapping[str, int]) -> Group:
     """Name the group of files that a file may be compacted with.
 
     Those of a log that precede the last snapshot are no longer read, and stay apart from those

@@ -4,14 +4,17 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.epochs.partitions import keys_of, partitions
 from pipelines.execute import job
 from pipelines.execute import write as written
 from pipelines.ingest import execute as ingested
 from pipelines.ingest import write as loaded
 from pipelines.lake import buckets
-from pipelines.lake.buckets import MIXED, division_of
+from pipelines.lake.buckets import MIXED, division_of, modulus_for
+from pipelines.runs import compact
+from pipelines.runs.maintain import maintain
 from pipelines.spark.runner import HereRunner
-from tests.support.lakes.builder import SECOND
+from tests.support.lakes.builder import SECOND, reopened
 from tests.support.lakes.tick_past import Way, play, tables_of
 
 
@@ -62,3 +65,30 @@ def test_tasks_are_two_a_slot_whatever_the_lake_was_made_with(in_one, tmp_path: 
     assert set(runner.tasks) == {2 * Wide.slots}
     assert lake.store.buckets < 2 * Wide.slots
     assert max(moduli(lake)) >= 2 * Wide.slots
+
+
+@pytest.mark.usefixtures("small")
+def test_maintenance_divides_streams_by_what_the_lake_holds(in_one, tmp_path, monkeypatch):
+    monkeypatch.setattr(buckets, "ROWS", 1_000_000)  # while it is loaded nothing is large
+    lake = play(tmp_path, HereRunner(), Way(run_every=3), 2 * SECOND)
+    assert moduli(lake) == {lake.store.buckets}
+    monkeypatch.setattr(buckets, "ROWS", 20)
+    monkeypatch.setattr(compact, "FEW", 1)
+    maintain(lake.store, lake.settings)
+    held = sum(file.rows for file in lake.store.files("ticks"))
+    assert moduli(lake) == {modulus_for(held, lake.store.buckets)}
+    assert max(moduli(lake)) > lake.store.buckets
+    lake = reopened(lake)
+    assert tables_of(lake) == in_one
+    first, *_, last = keys_of(lake, lake.lane("ticks"))
+    for key in (first, last):
+        (report,) = partitions(lake, lake.lane("ticks"), [key], again=True)
+        assert report.proved
+
+
+def test_maintenance_done_again_moves_no_row(tmp_path: Path) -> None:
+    lake = play(tmp_path, HereRunner(), Way(run_every=1), 2 * SECOND)
+    maintain(lake.store, lake.settings)
+    before = {name: lake.store.files(name) for name in lake.store.tables}
+    assert not maintain(lake.store, lake.settings).compacted
+    assert {name: lake.store.files(name) for name in lake.store.tables} == before

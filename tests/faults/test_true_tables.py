@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from pipelines.lake.obsolete import HAVE_EPOCHS
 from pipelines.lake.store import Store
 from pipelines.project.settings import load
 from pipelines.runs.tidy import tidy
@@ -48,6 +49,11 @@ def test_every_reader_sees_what_sql_shows_after_each_stage(before_late, tmp_path
     assert_true(settings)
     do(folder, "maintained")
     assert assert_true(settings)["quarantine"]
+    store = Store.to_read(settings.root, settings.tables)
+    for name in (table.name for table in store.tables.values() if table.role in HAVE_EPOCHS):
+        for file in store.files(name):
+            assert file.least("generation") == file.most("generation"), name
+            assert file.least("lane") == file.most("lane"), name
 
 
 @pytest.mark.parametrize(
