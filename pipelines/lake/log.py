@@ -93,7 +93,7 @@ class Log:
 
         10 µs where there are none; on a store one request, and one for each commit.
         """
-        began, now = self.version, _clocks()
+        began, now = self.version, _clocks() if is_remote(self.folder) else self._looked
         while (actions := layout.read_commit(self.folder, self.version + 1)) is not None:
             self._apply(actions)
         if (
