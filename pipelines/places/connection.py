@@ -1,6 +1,6 @@
 """The clients of object stores, one per store and kind of patience.
 
-Credentials come as each store's own tools take them: AWS_* and roles, AZURE_*,
+Credentials come as each store's own tools take them: AWS_*, profiles and roles, AZURE_*,
 GOOGLE_APPLICATION_CREDENTIALS. A client is kept as long as those variables stay what they are.
 """
 
@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from datetime import timedelta
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+
+from pipelines.places.credentials import s3_keys, s3_region
 
 if TYPE_CHECKING:
     from obstore.store import ObjectStore
@@ -23,6 +25,7 @@ FAMILIES = ("AWS_", "AZURE_", "GOOGLE_")
 def store_of(base: str, *, patient: bool = True) -> "ObjectStore":
     """Give the client of a store. Not patient: each request is tried once, whatever happens."""
     theirs = {name: value for name, value in os.environ.items() if name.startswith(FAMILIES)}
+    theirs["HOME"] = os.environ.get("HOME", "")
     return _connected(base, PATIENCE if patient else 0.0, tuple(sorted(theirs.items())))
 
 
@@ -54,6 +57,9 @@ def _connected(
         },
     }
     address = endpoint(dict(environment)) if base.startswith("s3://") else None
+    if base.startswith("s3://"):
+        theirs = dict(environment)
+        said["config"] |= {**s3_keys(theirs), "region": s3_region(theirs)}
     if address is not None:
         said["config"]["endpoint"] = address
         said["client_options"]["allow_http"] = address.startswith("http:")

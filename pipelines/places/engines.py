@@ -3,21 +3,18 @@
 What is given here may hold credentials: it goes to the engine, and into no text.
 """
 
-import os
 from urllib.parse import urlsplit
 
 from pipelines.places.connection import endpoint
+from pipelines.places.credentials import s3_keys, s3_region
 from pipelines.places.place import Place, is_remote
-
-REGION = "us-east-1"
-"""Where none is named: services other than Amazon's want some region, and any will do."""
 
 
 def delta_options(place: Place) -> dict[str, str]:
     """Give the options with which delta-rs opens a table here; credentials it finds itself."""
     if not is_remote(place) or not place.base.startswith("s3://"):
         return {}
-    options = {"AWS_REGION": _region()}
+    options = {"AWS_REGION": s3_region()}
     address = endpoint()
     if address is not None:
         options["AWS_ENDPOINT_URL"] = address
@@ -38,14 +35,15 @@ def duckdb_secret(place: Place, name: str = "fencepost_store") -> str | None:
 
 
 def _of_s3() -> dict[str, str]:
-    fields = {"REGION": _quoted(_region())}
-    key, secret = os.environ.get("AWS_ACCESS_KEY_ID"), os.environ.get("AWS_SECRET_ACCESS_KEY")
-    if key and secret:
-        fields |= {"KEY_ID": _quoted(key), "SECRET": _quoted(secret)}
-        token = os.environ.get("AWS_SESSION_TOKEN")
-        if token:
-            fields["SESSION_TOKEN"] = _quoted(token)
-    else:
+    fields = {"REGION": _quoted(s3_region())}
+    names = {
+        "access_key_id": "KEY_ID",
+        "secret_access_key": "SECRET",
+        "session_token": "SESSION_TOKEN",
+    }
+    keys = s3_keys()
+    fields |= {names[name]: _quoted(value) for name, value in keys.items()}
+    if not keys:
         fields["PROVIDER"] = "credential_chain"
     address = endpoint()
     if address is not None:
@@ -53,10 +51,6 @@ def _of_s3() -> dict[str, str]:
         fields |= {"ENDPOINT": _quoted(split.netloc), "URL_STYLE": "'path'"}
         fields["USE_SSL"] = "true" if split.scheme == "https" else "false"
     return fields
-
-
-def _region() -> str:
-    return os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or REGION
 
 
 def _quoted(text: str) -> str:

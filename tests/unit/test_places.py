@@ -14,6 +14,7 @@ from obstore.exceptions import AlreadyExistsError, GenericError
 from fencepost.errors import InputError, StorageError, StoreUnavailable
 from pipelines import places
 from pipelines.places import Remote, connection, is_remote, objects, place_of
+from pipelines.places.credentials import s3_keys
 
 SECRET = "sEcReTsEcReT"  # noqa: S105
 BUCKET = Remote("s3://bucket", "")
@@ -240,6 +241,30 @@ def test_a_bucket_that_is_not_there_is_no_missing_file() -> None:
         places.read(Remote("s3://absent-bucket", "x"))
     with pytest.raises(StorageError, match="no such bucket"):
         list(places.listed(Remote("s3://absent-bucket", "x")))
+
+
+def test_a_profile_stands_in_for_variables(store: Remote, tmp_path, monkeypatch) -> None:
+    places.replace(store / "x", b"x")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.delenv(name)
+    (tmp_path / ".aws").mkdir()
+    keys = f"aws_access_key_id = someone\naws_secret_access_key = {SECRET}\n"
+    (tmp_path / ".aws" / "credentials").write_text(f"[default]\n[work]\n{keys}")
+    (tmp_path / ".aws" / "config").write_text("[profile work]\nregion = eu-central-1\n")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("AWS_PROFILE", "work")
+    assert s3_keys() == {"access_key_id": "someone", "secret_access_key": SECRET}
+    assert places.delta_options(store)["AWS_REGION"] == "eu-central-1"
+    assert places.read(store / "x") == b"x"
+    assert "KEY_ID 'someone'" in (places.duckdb_secret(store) or "")
+    monkeypatch.setenv("AWS_WEB_IDENTITY_TOKEN_FILE", "/token")
+    assert s3_keys() == {}
+    assert "credential_chain" in (places.duckdb_secret(store) or "")
+    monkeypatch.delenv("AWS_WEB_IDENTITY_TOKEN_FILE")
+    (tmp_path / ".aws" / "credentials").write_text(f"{keys}\n[work")
+    with pytest.raises(StorageError, match="cannot be read") as refused:
+        s3_keys()
+    assert SECRET not in str(refused.value)
 
 
 def test_engines_get_the_same_store(store: Remote) -> None:
