@@ -30,6 +30,7 @@ from pipelines.lake.buckets import modulus_for, tasks_for
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.obsolete import Refused
 from pipelines.lake.sequence import ARRIVALS, conclude
 from pipelines.lake.store import Store
 from pipelines.places import Place
@@ -189,17 +190,27 @@ class _Committing:
     def all(self) -> Mapping[int, Outcome]:
         """Commit the quarantined rows, then each feed's tuples, then the conclusion."""
         lane = ",".join(self.feeds)
-        self._commit(QUARANTINE, lane, self.planned)
+        first = self._commit(QUARANTINE, lane, self.planned)
         point("ingest.quarantine")
         for feed in self.feeds:
             own = [delivery for delivery in self.planned if delivery.feed == feed]
             if not self._commit(feed, feed, own):
                 self._count_lost(own)
             point("ingest.tuples")
+        if not first:
+            self._take_back()
         rows = [delivery.concluded(self.outcomes[delivery.n]) for delivery in self.planned]
         conclude(self.store, self.plan, lane, rows, self.planned[0].base(ARRIVALS))
         point("ingest.done")
         return self.outcomes
+
+    def _take_back(self) -> None:
+        """Remove what was put aside of deliveries whose files are gone, so that none is loaded."""
+        for feed in self.feeds:
+            own = [delivery for delivery in self.planned if delivery.feed == feed]
+            gone = [each.n for each in own if self.outcomes[each.n].reason in LOST]
+            if gone and self.store.log(QUARANTINE).is_plain:
+                self.store.remove(QUARANTINE, Refused(feed, tuple(gone)))
 
     def _commit(self, table: str, lane: str, own: Sequence[Planned]) -> bool:
         """Commit a table's rows; False where they are committed and not all could be read again."""

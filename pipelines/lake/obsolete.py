@@ -86,6 +86,36 @@ class Obsolete:
         return pa.schema([table.arrow.field(name) for name in names])
 
 
+@dataclass(frozen=True)
+class Refused:
+    """Rows that ingest put aside of deliveries of a feed that were refused after all."""
+
+    feed: str
+    arrivals: tuple[int, ...]
+
+    def may_hold(self, table: Table, file: DataFile) -> bool:
+        """Say whether a file may have such rows, by its statistics. O(1)."""
+        mine = _lanes(table, file)[0] in (None, self.feed)
+        return mine and file.overlaps("arrival", min(self.arrivals), max(self.arrivals))
+
+    def is_all_of(self, table: Table, file: DataFile) -> bool:
+        """Statistics do not tell which deliveries lie between two."""
+        del table, file
+        return False
+
+    def among(self, table: Table, rows: pa.Table) -> Bools:
+        """Say of each row whether it is one of them. O(rows)."""
+        own = pc.equal(rows[table.lane_column or ""], self.feed)
+        named = pc.is_in(rows["arrival"], pa.array(self.arrivals, pa.int64()))
+        gone: Bools = pc.and_(pc.and_(own, named), pc.is_null(rows["epoch"])).to_numpy()
+        return gone
+
+    def deciding(self, table: Table) -> pa.Schema:
+        """Give the columns that `among` looks at."""
+        names = (table.lane_column or "", "arrival", "epoch")
+        return pa.schema([table.arrow.field(name) for name in names])
+
+
 class Files(Protocol):
     """What a removal needs of a store."""
 
@@ -106,6 +136,10 @@ class Files(Protocol):
         """Write data files, invisible until they are committed."""
 
 
+Gone = Obsolete | Refused
+"""What may be removed."""
+
+
 @dataclass(frozen=True)
 class Removal:
     """What a commit does away with: files, and those with the rows of them that stay."""
@@ -115,7 +149,7 @@ class Removal:
     rows: int = 0
 
 
-def removal_of(store: Files, name: str, what: Obsolete) -> Removal:
+def removal_of(store: Files, name: str, what: Gone) -> Removal:
     """Write the rows that stay of files that have both. O(files + rows of those)."""
     gone: list[DataFile] = []
     kept: list[DataFile] = []
@@ -128,7 +162,7 @@ def removal_of(store: Files, name: str, what: Obsolete) -> Removal:
     return Removal(gone, kept, removed)
 
 
-def holding(store: Files, name: str, what: Obsolete) -> Iterator[tuple[DataFile, Bools | None]]:
+def holding(store: Files, name: str, what: Gone) -> Iterator[tuple[DataFile, Bools | None]]:
     """Give the files with such rows, and which of their rows they are; None: all.
 
     O(files), and the rows of those whose statistics cannot tell.

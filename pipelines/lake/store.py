@@ -31,6 +31,7 @@ from pipelines.lake.lock import Fence
 from pipelines.lake.log import Log, refuse_cleaned
 from pipelines.lake.obsolete import (
     HAVE_EPOCHS,
+    Gone,
     Obsolete,
     Removal,
     holding,
@@ -218,7 +219,7 @@ class Store:
             return False
         return any(True for _ in holding(self, name, rows))
 
-    def remove(self, name: str, rows: Obsolete) -> int:
+    def remove(self, name: str, rows: Gone) -> int:
         """Remove rows that no longer count from a plain table; count them. With the lock."""
         at = self.version(name)
         return self._commit(self._at(name, at), at, (), None, rows)
@@ -236,7 +237,7 @@ class Store:
         at: int,
         files: Sequence[DataFile],
         said: str | None,
-        replaces: Obsolete | None,
+        replaces: Gone | None,
     ) -> int:
         """Commit files, and rows away; count these. The files of the others are left to vacuum."""
         name = log.table.name

@@ -5,17 +5,20 @@ After a re-evaluation, a crash at any point of it, files put together by the way
 
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
 from pipelines.lake.obsolete import HAVE_EPOCHS
 from pipelines.lake.store import Store
 from pipelines.project.settings import load
+from pipelines.runs.run import run
 from pipelines.runs.tidy import tidy
+from pipelines.spark.runner import HereRunner
 from tests.faults.story import STORIES, copied, do, make
-from tests.support.crashes import Killed, watched
+from tests.support.crashes import Killed, killed_at, watched
 from tests.support.lakes.readers import assert_true, by_delta_rs
 
-AT_EVERY = 5
+AT_EVERY = 12
 """Of the points of a stage each so-manieth is a place to crash at; the long set takes all."""
 FEW = {"delta-rs": by_delta_rs}
 
@@ -54,6 +57,24 @@ def test_every_reader_sees_what_sql_shows_after_each_stage(before_late, tmp_path
         for file in store.files(name):
             assert file.least("generation") == file.most("generation"), name
             assert file.least("lane") == file.most("lane"), name
+
+
+@pytest.mark.parametrize("story", STORIES)
+def test_what_was_put_aside_of_a_file_that_vanished_is_taken_back(story, tmp_path):
+    folder = tmp_path / "project"
+    make(folder, story=STORIES[story])
+    do(folder, "registered")
+    with killed_at("ingest.quarantine"), pytest.raises(Killed):
+        do(folder, "taken-in")
+    gone, *_ = STORIES[story].landings["taken-in"]
+    settings = load(folder)
+    aside = Store.to_read(settings.root, settings.tables).rows("quarantine").num_rows
+    (folder / "landing" / gone).unlink()
+    run(settings, HereRunner())
+    store = Store.to_read(settings.root, settings.tables)
+    assert "vanished" in store.rows("arrivals")["reason"].to_pylist()
+    assert 0 < store.rows("quarantine").filter(pc.field("epoch").is_null()).num_rows < aside
+    assert_true(settings, FEW)
 
 
 @pytest.mark.parametrize(

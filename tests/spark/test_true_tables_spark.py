@@ -11,7 +11,9 @@ from tests.support.lakes.readers import assert_true
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize(
+    "story", [pytest.param(n, marks=[pytest.mark.slow] if n == "crossed" else []) for n in STORIES]
+)
 def test_spark_sees_what_sql_shows_after_a_re_evaluation_and_maintenance(
     story: str, spark: SparkSession, tmp_path
 ) -> None:
@@ -23,5 +25,4 @@ def test_spark_sees_what_sql_shows_after_a_re_evaluation_and_maintenance(
 
     for stage in STAGES:
         do(folder, stage)
-        if stage in ("late", "maintained"):
-            assert assert_true(load(folder), {"spark": read})["quarantine"]
+    assert assert_true(load(folder), {"spark": read})["quarantine"]
