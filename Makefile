@@ -24,7 +24,7 @@ PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 HOW_FAR := /^Collecting / && ++n % 30 == 0 { print "  " n " packages fetched"; fflush() } \
   /^Installing / { print "  " n " packages fetched; unpacking them"; fflush() }
 
-.PHONY: help setup check lint format test test-all soak bench-engine bench-lake bench-matches bench-joins bench-guard trace simulate mutants demo dev docs images release lock clean
+.PHONY: help setup check lint format test test-all test-cluster soak bench-engine bench-lake bench-matches bench-joins bench-guard trace simulate mutants demo dev docs images release lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -89,6 +89,9 @@ else
 test-all: $(READY)
 	$(PYTEST) -m "" $(ARGS)
 endif
+
+test-cluster: $(READY)  ## a standalone cluster and a Connect server on loopback: same rows, whatever is killed
+	$(BIN)/python -m pytest -q -n 1 --dist=loadgroup -m cluster tests/cluster $(ARGS)
 
 soak: $(READY)  ## age one lake in one process: EPOCHS runs (10000), each an epoch of three lanes
 	FENCEPOST_SOAK=$(EPOCHS) $(PYTEST) -n0 -s -m "" tests/e2e/test_age.py -k it_cost $(ARGS)

@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar
 
 import typer
 
+from pipelines.cli.commands.bundle import bundle
 from pipelines.cli.commands.check import check
 from pipelines.cli.commands.doctor import doctor
 from pipelines.cli.commands.eval import evaluate
@@ -40,8 +41,8 @@ VARIABLES: Rows = [
     ("FENCEPOST_LAKE", "Where the lake is; --lake takes precedence."),
     ("FENCEPOST_RUNNER", "spark, or here: one process without Spark, for small lakes."),
     ("FENCEPOST_READ_PATH", "What reads the tables: auto, files or spark."),
-    ("FENCEPOST_MASTER", "Where Spark runs: local[*], spark://host:7077, yarn, k8s://…"),
     ("FENCEPOST_DRIVER_HOST", "Under which name the workers reach this machine."),
+    ("FENCEPOST_MASTER", "Where Spark runs: local[*], spark://…, yarn, k8s://…, sc://…."),
     ("FENCEPOST_CORES", "Cores that a run may use."),
     ("FENCEPOST_MEMORY", "Memory that Spark may use: 800m, 4g."),
     ("FENCEPOST_REPORTS_ADDRESS", "Where browsers find reports/ behind a proxy."),
@@ -59,7 +60,7 @@ class Cover(Manual):
     """The page of `fencepost --help`."""
 
     panels: ClassVar = {
-        "Start": ("init", "doctor"),
+        "Start": ("init", "doctor", "bundle"),
         "Feeds and rules": ("feeds", "queries"),
         "Data": ("run", "watch", "partitions", "quarantine", "marts", "publish", "maintain"),
         "Explore": ("sql", "status", "report", "check", "explain"),
@@ -76,6 +77,7 @@ class Cover(Manual):
 COMMANDS: dict[str, Command] = {
     "init": init,
     "doctor": doctor,
+    "bundle": bundle,
     "run": run,
     "watch": watch,
     "partitions": partitions,

@@ -1,4 +1,4 @@
-"""Watching: a run every few seconds, woken by Spark's Structured Streaming.
+"""Watching: a run every few seconds, woken by Spark's Structured Streaming, or by the clock.
 
 The stream is a trigger: its own rows are ignored and its checkpoint is thrown away, so there is one
 ledger, the lake's, and one path, that of `fencepost run`.
@@ -43,7 +43,7 @@ class Watch:
     def until_stopped(self) -> None:
         """Watch until a signal or `stop_requested`; raises what made a run fail."""
         with self._signals():
-            if isinstance(self.runner, SparkRunner):
+            if isinstance(self.runner, SparkRunner) and self.runner.streams:
                 with said_by_spark():
                     self._by_stream(self.runner)
             else:

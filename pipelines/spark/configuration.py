@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pipelines.spark import masters
+from pipelines.spark import bundle, masters
 from pipelines.spark.environment import apart, jars, jvm, machine
 from pipelines.spark.environment.place import Place
 
@@ -18,6 +18,10 @@ ATTEMPTS = 3
 PARTITIONS = 4
 """Of a shuffle: more than this is overhead on one machine."""
 PYTHON = "spark.pyspark.python"
+ARCHIVES = "spark.archives"
+QUIET = {"TZ": "UTC", "OPENBLAS_NUM_THREADS": "1"}
+"""The environment of every worker; a daemon that forks must have one thread."""
+NOTHING: Mapping[str, str] = {}
 SHELL = "pyspark-shell"
 """What SparkSubmit is told to start: a gateway for the Python that started it."""
 
@@ -37,15 +41,23 @@ class Where:
         return min(wanted, machine.cores())
 
 
-def settings(where: Where, folder: Path, place: Place) -> dict[str, str]:
-    """Give all settings of a session whose folder this is."""
+def settings(
+    where: Where, folder: Path, place: Place, wanted: Mapping[str, str] = NOTHING
+) -> dict[str, str]:
+    """Give all settings of a session whose folder this is; those that are wanted over ours.
+
+    Executors on other machines get our code as an archive, unless an archive of theirs has it.
+    """
+    ours = _of_all(folder)
     if masters.is_threads(where.master):
-        return {**_of_all(folder), **_of_threads(where), **_executor_environment(_workers(place))}
-    return {
-        **_of_all(folder),
-        **_of_cluster(where, place),
-        **_executor_environment(_workers(place)),
-    }
+        ours |= _of_threads(where) | _executor_environment(_workers(place))
+    elif masters.is_here(where.master):
+        ours |= _of_cluster(where, place) | _executor_environment(_workers(place))
+    else:
+        ours |= _of_cluster(where, place) | _executor_environment(QUIET)
+        if ARCHIVES not in wanted:
+            ours |= _of_bundle(place)
+    return {**ours, **wanted}
 
 
 def _of_all(folder: Path) -> dict[str, str]:
@@ -95,13 +107,24 @@ def _of_cluster(where: Where, place: Place) -> dict[str, str]:
     return settings
 
 
+def _of_bundle(place: Place) -> dict[str, str]:
+    archive = bundle.shipped(place, _say)
+    return {
+        ARCHIVES: f"{archive.as_uri()}#{bundle.FOLDER}",
+        **_executor_environment({"PYTHONPATH": bundle.FOLDER}),
+    }
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"{line}\n")
+
+
 def _workers(place: Place) -> dict[str, str]:
     """Give the environment of workers that have our code where this process has it."""
     return {
-        "TZ": "UTC",
+        **QUIET,
         "NUMBA_CACHE_DIR": os.environ.get("NUMBA_CACHE_DIR") or str(place.kernels),
         **apart.import_settings(),
-        "OPENBLAS_NUM_THREADS": "1",  # a daemon that forks must have one thread
     }
 
 

@@ -153,14 +153,18 @@ def _batch(axes: tuple[str, ...], values: Doubles, begin: int) -> TupleBatch:
 
 @contextlib.contextmanager
 def _alone(folder: str | None) -> Iterator[None]:
-    """Lock the cache's folder while we may write to it, if there is one."""
+    """Lock the cache's folder while we may write to it, if there is one.
+
+    There is none where kernels travel with our code: each executor has its own copy.
+    """
     import fcntl
 
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(OSError):
-            Path(folder or "").mkdir(parents=True, exist_ok=True)
-            lock = stack.enter_context((Path(folder or "") / ".lock").open("wb"))
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        if folder:
+            with contextlib.suppress(OSError):
+                Path(folder).mkdir(parents=True, exist_ok=True)
+                lock = stack.enter_context((Path(folder) / ".lock").open("wb"))
+                fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 

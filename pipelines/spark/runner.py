@@ -91,20 +91,29 @@ class SparkRunner:
 
         return executors.slots(self.spark)
 
+    @property
+    def streams(self) -> bool:
+        """Whether Structured Streaming can call us back: not in a session that is not ours."""
+        from pipelines.spark import session
+
+        return session.is_ours(self.spark)
+
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
         """Run every task in one Spark job."""
         if not tasks:
             return []
-        context = self.spark.sparkContext
+        from pipelines.spark import adoption, session
+
+        spark = self.spark
         with said_by_spark():
-            return list(context.parallelize(tasks, len(tasks)).map(work).collect())
+            if not session.is_ours(spark):
+                return adoption.run(spark, work, tasks)
+            return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(work).collect())
 
 
 @contextmanager
 def said_by_spark() -> Iterator[None]:
     """Say plainly how a Spark job failed; SparkError if its JVM or a worker ended."""
-    from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
-
     from pipelines.spark import session
 
     try:
@@ -113,7 +122,7 @@ def said_by_spark() -> Iterator[None]:
     except FencepostError:
         raise
     except Exception as failure:
-        answered = isinstance(failure, Py4JJavaError)
+        answered = type(failure).__name__ == "Py4JJavaError"  # behind Connect there is no Py4J
         code = session.ended(0.0 if answered else UNTIL_GONE)
         if code is not None:
             raise SparkError(

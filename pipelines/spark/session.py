@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.errors import InputError, StateError
-from pipelines.spark import executors, masters
+from pipelines.spark import adoption, executors, masters
 from pipelines.spark.configuration import PYTHON, Where, program, settings
 from pipelines.spark.environment import archive, jars, java, jvm, machine
 from pipelines.spark.environment.place import Place
@@ -70,6 +70,8 @@ def spark(  # noqa: PLR0913  by name, and most of them seldom
 ) -> "SparkSession":
     """Return the session of this process; the first call starts and configures it.
 
+    One that runs here already is used as it is, and so is one of spark-submit or Spark Connect.
+
     About 3 s, and at the first job and the first table as much again; a later call costs nothing.
 
     Args:
@@ -85,6 +87,8 @@ def spark(  # noqa: PLR0913  by name, and most of them seldom
     with _TURN:
         if (running := _running()) is not None:
             return running.session
+        if (theirs := adoption.session(master)) is not None:
+            return theirs
         if cores is not None and cores < 1:
             raise InputError(f"{cores} cores, expected 1 or more")
         heap = machine.heap(memory, quick=quick)
@@ -109,7 +113,7 @@ def spark(  # noqa: PLR0913  by name, and most of them seldom
                 program(where, folder, given),
                 **masters.jvm_environment(master, folder, jvm.spark_jars()[0].parent),
             ),
-            lambda folder: {**settings(where, folder, place), **wanted},
+            lambda folder: settings(where, folder, place, wanted),
         )
         _RUNNING.append(running)
         if not masters.is_threads(master) and wanted.get(DYNAMIC) != "true":
@@ -122,7 +126,6 @@ def _begun(
     settings: Callable[[Path], Mapping[str, str]],
 ) -> _RunningSession:
     """Start a JVM and a session in it, with a folder that ends with them; or leave nothing."""
-    _refuse_a_strangers()
     os.environ["TZ"] = "UTC"
     time.tzset()
     folder = Path(tempfile.mkdtemp(prefix="fencepost-spark-"))
@@ -141,15 +144,6 @@ def _begun(
         raise
 
 
-def _refuse_a_strangers() -> None:
-    pyspark = sys.modules.get("pyspark")
-    if pyspark is not None and pyspark.SparkContext._active_spark_context is not None:
-        raise StateError(
-            "a Spark session that Fencepost did not start runs in this process. Stop it first: "
-            "Fencepost sets up its own, with the Delta jars and UTC."
-        )
-
-
 def stop(patience: float = STOPPING) -> None:
     """End the session and its JVM, in about half a second; nothing happens if there is none.
 
@@ -162,6 +156,11 @@ def stop(patience: float = STOPPING) -> None:
             running.session.stop()
         finally:
             _end(running, patience)
+
+
+def is_ours(session: "SparkSession") -> bool:
+    """Whether this is the session that was started here, not one that was there."""
+    return bool(_RUNNING) and _RUNNING[0].session is session
 
 
 def ended(patience: float = 0.0) -> int | None:

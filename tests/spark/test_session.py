@@ -222,19 +222,25 @@ def test_the_jvm_does_not_outlive_a_process_that_is_killed(tmp_path):
 
 STRANGER = """
 from pipelines.spark import session
-session.spark()
+from pipelines.spark.runner import SparkRunner
+from pipelines.ingest.task import ready
+session.spark(cores=2)
 mine = session._RUNNING.pop()
-try:
-    session.spark()
-except Exception as why:
-    print(type(why).__name__, "did not start" in str(why))
+runner = SparkRunner(session.spark)
+print(session.spark() is mine.session, session.is_ours(runner.spark), runner.streams, runner.slots)
+print(runner.run(ready, ["a", "b", "c"]), runner.run(str.upper, [f"x{n}" for n in range(9)]))
+session.stop()
 print(mine.session.range(5).count())
 """
 
 
-def test_a_session_that_is_not_ours_is_left_as_it_is(tmp_path):
+def test_a_session_that_is_not_ours_is_used_and_left_as_it_is(tmp_path):
     said = alone(STRANGER, tmp_path)
-    assert said.stdout.splitlines() == ["StateError True", "5"]
+    assert said.stdout.splitlines() == [
+        "True False False 2",
+        f"{['2', '2', '2']} {[f'X{n}' for n in range(9)]}",
+        "5",
+    ], said.stderr
 
 
 @pytest.mark.fault(8)

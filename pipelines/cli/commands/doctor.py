@@ -1,7 +1,7 @@
 """`fencepost doctor`: can Spark run here, and if not, what helps?"""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,6 +9,7 @@ from fencepost.text import counted
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # what looks is imported where it looks: --help stays quick
+    from pipelines.places import Remote
     from pipelines.spark.environment.diagnosis import Finding
 
 HERE = Path("lake")
@@ -20,7 +21,7 @@ def doctor(
     lake: LakeFolder = None,
     config: Config = None,
     start: Annotated[
-        bool, typer.Option("--start", help="Also start Spark and run a job: ten seconds.")
+        bool, typer.Option("--start", help="Also start Spark, and try a task on every executor.")
     ] = False,
     prepare: Annotated[
         bool,
@@ -30,8 +31,10 @@ def doctor(
 ) -> None:
     """Diagnose the Spark set-up.
 
-    Checks Java, jars, memory, disk, ports, fencepost.toml and the lake. A line begins with ok, with
-    ! for what is slow or worth knowing, or with ✗ for what would stop a run; the remedy follows.
+    Checks Java, jars, memory, disk, ports, fencepost.toml and the lake, and whether an object store
+    lets one writer win, and only one. A line begins with ok, with ! for what is slow or worth
+    knowing, or with ✗ for what would stop a run; the remedy follows. With --start, each executor of
+    a cluster says what it lacks: a package, our code, its Python, the lake.
     Nothing changes without --prepare, which downloads the jars and compiles the kernels beside the
     Python environment, as `make setup` does.
 
@@ -52,8 +55,9 @@ def doctor(
         make_ready(Place.of_this_python(), lambda line: typer.echo(line, err=True))
     declared, root = project(config, lake)
     results = [*findings(Place.of_this_python(), root), *declared, *lake_lines(root)]
+    results += store_lines(root)
     if start:
-        results.append(started())
+        results += started(session_options(config), str(root))
     ready = not any(finding.mark is Mark.STOP for finding in results)
     if as_json:
         print_json({"ready": ready, "findings": [vars(finding) for finding in results]})
@@ -107,6 +111,36 @@ def lake_lines(root: Path) -> list["Finding"]:
         why_open = f"every user of this machine may write to {open_to[0]}"
         results.append(Finding("lake", Mark.MIND, why_open, f"chmod -R o-w {root}"))
     return results
+
+
+def session_options(config: Path | None) -> dict[str, Any]:
+    """Give what a session of the project is started with; nothing where there is no project."""
+    from fencepost.errors import FencepostError
+    from pipelines.project.settings import load
+
+    try:
+        return load(config).session
+    except FencepostError:
+        return {}
+
+
+def store_lines(root: "Path | Remote") -> list["Finding"]:
+    """Race writers for the same objects, where the lake is on an object store."""
+    from fencepost.errors import FencepostError
+    from pipelines.places import is_remote
+    from pipelines.spark.environment.diagnosis import Finding, Mark
+
+    if not is_remote(root):
+        return []
+    from pipelines.places.race import race
+
+    try:
+        wrong = race(root)
+    except FencepostError as why:
+        return [Finding("store", Mark.STOP, str(why), "check its address and credentials")]
+    if wrong is None:
+        return [Finding("store", Mark.OK, "of writers at once, one wins")]
+    return [Finding("store", Mark.STOP, wrong, "take a store with conditional puts")]
 
 
 def _unusable(why: Exception) -> "Finding":

@@ -8,13 +8,15 @@ import shutil
 import socket
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from fencepost.text import size_in_words
+from pipelines.spark import causes
 from pipelines.spark.environment import archive, jars, java, jvm, machine
 from pipelines.spark.environment.faults import SetupError
 from pipelines.spark.environment.place import Place
@@ -22,6 +24,7 @@ from pipelines.spark.environment.prepare import compiled
 
 GB = 10**9
 PAIR = {"pyspark": "4.1.", "delta-spark": "4.4."}
+NOTHING: Mapping[str, Any] = {}
 PREPARE = "`fencepost doctor --prepare`"
 
 
@@ -56,24 +59,38 @@ def findings(place: Place, lake: Path) -> Iterator[Finding]:
     yield _clock()
 
 
-def started() -> Finding:
-    """Start a session, run a job on it, end it, and say how long that took."""
-    from pipelines.spark import session
+def started(options: Mapping[str, Any] = NOTHING, seen: str = "") -> Iterator[Finding]:
+    """Start a session with these options, run a job on it, end it, and say how long that took.
+
+    On a cluster a task is tried on every executor, which must see the path `seen`.
+    """
+    from pipelines.spark import masters, probes, session
 
     begin = time.perf_counter()
+    far = not masters.is_threads(options.get("master", masters.LOCAL))
     try:
-        spark = session.spark()
+        more = {"extra": {**options.get("extra", {}), **probes.STOCK}} if far else {}
+        spark = session.spark(**{**options, **more})
         up = time.perf_counter()
-        counted = spark.sparkContext.parallelize(range(10), 2).map(abs).count()
+        found = probes.probed(spark, seen) if far or not session.is_ours(spark) else []
+        if not found:
+            spark.sparkContext.parallelize(range(10), 2).map(abs).count()
         ran = time.perf_counter()
         session.stop()
     except Exception as why:  # noqa: BLE001  any failure is a finding
-        return Finding("session", Mark.STOP, f"does not start: {why}", "see what is marked above")
-    return Finding(
+        do = "see what is marked above"
+        yield Finding("session", Mark.STOP, f"does not start: {causes.cause(why)}", do)
+        return
+    yield Finding(
         "session",
-        Mark.OK if counted == 10 else Mark.STOP,
+        Mark.OK,
         f"up in {up - begin:.1f} s, a first job through Python workers in {ran - up:.1f} s",
     )
+    for each in found:
+        wrong = probes.lacks(each)
+        said = f"{each['host']}, {each['folder']}: {'; '.join(wrong) or 'has all it needs'}"
+        do = "docs/clusters.md says how executors get it"
+        yield Finding("executor", Mark.STOP if wrong else Mark.OK, said, do if wrong else "")
 
 
 def _python() -> Finding:

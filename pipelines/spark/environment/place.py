@@ -38,6 +38,11 @@ class Place:
         return self.root / "kernels" / fingerprint()
 
     @property
+    def bundles(self) -> Path:
+        """The folder of archives that are shipped to executors."""
+        return self.root / "bundles"
+
+    @property
     def java_answers(self) -> Path:
         """The stored answers of each Java."""
         return self.root / "java.json"

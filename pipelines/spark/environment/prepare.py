@@ -47,7 +47,7 @@ def compile_kernels(place: Place, say: Say) -> None:
     if fault := apart.run(["-c", program], NUMBA_CACHE_DIR=str(place.kernels)):
         say(f"that failed, and workers will compile for themselves: {fault}")
         return
-    replace_text(place.kernels / COMPILED, _compilers())
+    replace_text(place.kernels / COMPILED, compilers())
     for old in place.kernels.parent.iterdir():  # of earlier versions of the engine
         if old != place.kernels:
             shutil.rmtree(old, ignore_errors=True)
@@ -58,8 +58,9 @@ def compile_kernels(place: Place, say: Say) -> None:
 def compiled(place: Place) -> bool:
     """Whether the kernels of the engine as it is are compiled, by this Numba."""
     stamp = place.kernels / COMPILED
-    return stamp.is_file() and stamp.read_text(encoding="utf-8") == _compilers()
+    return stamp.is_file() and stamp.read_text(encoding="utf-8") == compilers()
 
 
-def _compilers() -> str:
+def compilers() -> str:
+    """Name what compiled kernels depend on beside their source."""
     return f"Python {sys.version}, numba {version('numba')}, numpy {version('numpy')}"
