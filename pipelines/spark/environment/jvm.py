@@ -68,7 +68,7 @@ def spark_jars() -> list[Path]:
     """List the jars that PySpark brings, sorted: the archive of classes is valid for this order."""
     found = find_spec("pyspark")
     if found is None or found.origin is None:
-        raise SetupError("PySpark is not installed. `make setup` brings it.")
+        raise SetupError('PySpark is not installed: pip install "fencepost[spark]"')
     return sorted((Path(found.origin).parent / "jars").glob("*.jar"))
 
 
