@@ -1,16 +1,20 @@
 """However many buckets a lake was made with, its tasks go by slots and rows, and change no row."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from pipelines.epochs.drive import arrivals_of, chain_of
 from pipelines.epochs.partitions import keys_of, partitions
 from pipelines.execute import job
 from pipelines.execute import write as written
 from pipelines.ingest import execute as ingested
 from pipelines.ingest import write as loaded
 from pipelines.lake import buckets
-from pipelines.lake.buckets import MIXED, division_of, modulus_for
+from pipelines.lake.buckets import MIXED, division_of, modulus_for, residues_of
 from pipelines.runs import compact
 from pipelines.runs.maintain import maintain
 from pipelines.spark.runner import HereRunner
@@ -92,3 +96,22 @@ def test_maintenance_done_again_moves_no_row(tmp_path: Path) -> None:
     before = {name: lake.store.files(name) for name in lake.store.tables}
     assert not maintain(lake.store, lake.settings).compacted
     assert {name: lake.store.files(name) for name in lake.store.tables} == before
+
+
+@pytest.mark.parametrize("slots", [4, 20, 50])
+def test_an_epoch_of_a_hundred_million_rows_is_two_tasks_a_slot(slots, tmp_path: Path) -> None:
+    lake = play(tmp_path, HereRunner(), Way(), 2 * SECOND)
+    lane, arrivals = lake.lane("ticks"), arrivals_of(lake.store)
+    chain = chain_of(lake.store, "ticks")
+    last = chain.epochs[-1:]
+    whole = lane.job(lake.store, slots, chain, last, arrivals)
+    n, *_ = last[0].arrivals
+    many = replace(whole.deliveries[n], tuples=100_000_000)
+    shares = replace(whole, deliveries={**whole.deliveries, n: many}).shares()
+    assert len(shares) == 2 * slots > lake.store.buckets
+    names = pa.array([f"stream-{k}" for k in range(100_000)])
+    (modulus,) = {share.all_buckets for share in shares}
+    filled = np.bincount(residues_of(names, modulus), minlength=modulus)
+    of_task = [filled[list(share.buckets)].sum() for share in shares]
+    assert sum(of_task) == len(names)
+    assert max(of_task) <= 1.3 * len(names) / len(shares)
