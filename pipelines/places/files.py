@@ -85,7 +85,10 @@ def _on_disk(folder: Path, after: str | None) -> Iterator[Entry]:
     ]
     for path in sorted(paths):
         if after is None or path > after:
-            stat = (folder / path).stat()
+            try:
+                stat = (folder / path).stat()
+            except FileNotFoundError:  # deleted since its folder was read
+                continue
             yield Entry(path, stat.st_size, stat.st_mtime_ns // 1000, None)
 
 
