@@ -81,6 +81,13 @@ class Holder:
         here = _machine()
         return here is not None and self.machine == here and not self._exists()
 
+    @property
+    def is_here(self) -> bool:
+        """Whether it is this process."""
+        here = _machine()
+        mine = here is not None and self.machine == here and self.pid == os.getpid()
+        return mine and self.born == _born(self.pid)
+
     def _exists(self) -> bool:
         try:
             os.kill(self.pid, 0)

@@ -52,6 +52,7 @@ SWEPT = 2
 """So many old objects are deleted by one who acquires."""
 
 _looks = itertools.count(1)
+_in_use: set[str] = set()  # the leases that this process has: others of it could not be given back
 
 
 def boot_clock() -> float:
@@ -164,7 +165,7 @@ class Lease:
     """Who had it when this process looked last."""
     fresh_until: float = 0.0
     """By our clock: nobody takes it over before."""
-    _id: str = field(default_factory=lambda: secrets.token_hex(8))
+    id: str = field(default_factory=lambda: secrets.token_hex(8))
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _signed: bool = False
 
@@ -177,7 +178,7 @@ class Lease:
     @property
     def ticket(self) -> str:
         """The name of the ticket that this process waits by."""
-        return f"{TICKETS}{self._id}.json"
+        return f"{TICKETS}{self.id}.json"
 
     def acquire(self) -> bool:
         """Try once; where another has it, `other` is who. Two requests; six where one waits."""
@@ -202,7 +203,7 @@ class Lease:
         if stands is None:
             return False
         self.other = stands.holder
-        if stands.holder.known_dead:
+        if stands.holder.known_dead or (stands.holder.is_here and stands.id not in _in_use):
             return True
         self.sign()
         entries = {entry.path: entry for entry in self.cell.listed()}
@@ -220,10 +221,10 @@ class Lease:
     def _create(self, token: int) -> bool:
         """Begin a holding; also where the object is ours, and the store's answer was lost."""
         began = self.clock()
-        wanted = Term(token, self._id, 0, self.term, self.me)
+        wanted = Term(token, self.id, 0, self.term, self.me)
         if not self.cell.create(_name(token), wanted.content()):
             found = self.cell.read(_name(token))
-            if found is None or not found[0] or Term.of(found[0]).id != self._id:
+            if found is None or not found[0] or Term.of(found[0]).id != self.id:
                 return False
         self.mine, self.fresh_until = wanted, began + self.term
         return True
@@ -302,12 +303,22 @@ def _tokens(entries: list[Entry]) -> list[Entry]:
 def leased(root: Remote, me: Holder, timeout: float) -> Iterator[Lease]:
     """Have the lease of a lake while the block runs; LockedError after `timeout` seconds."""
     lease = Lease(StoreCell(root), me)
+    _in_use.add(lease.id)
+    try:
+        with _renewed(lease, root, timeout):
+            yield lease
+    finally:
+        _in_use.discard(lease.id)
+
+
+@contextmanager
+def _renewed(lease: Lease, root: Remote, timeout: float) -> Iterator[None]:
     _await(lease, root, timeout)
     stop = threading.Event()
     beats = threading.Thread(target=_renew, args=(lease, stop), name="lease", daemon=True)
     beats.start()
     try:
-        yield lease
+        yield
     finally:
         stop.set()
         with suppress(StorageError):  # then it lapses

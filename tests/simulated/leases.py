@@ -65,7 +65,7 @@ class Leases:
     def wanted_by(self, number: int) -> Lease:
         """Begin to want it."""
         me = Holder(number, "simulated", "fencepost run", 0)
-        lease = Lease(self.cell, me, clock=self.clock, _id=f"{number:016x}")
+        lease = Lease(self.cell, me, clock=self.clock, id=f"{number:016x}")
         self.all.append(lease)
         return lease
 

@@ -18,7 +18,7 @@ from pipelines import places
 from pipelines.lake.holder import Holder
 from pipelines.lake.lease import FOLDER, KEPT, MARGIN, TERM, Lease, StoreCell
 from pipelines.lake.lock import hold, holder
-from pipelines.places import Entry, Remote, place_of
+from pipelines.places import Entry, Remote, connection, place_of
 from tests.support.commands.commands import REPOSITORY
 from tests.support.stores.proxy import Proxy
 from tests.support.stores.servers import KEY, S3, SECRET
@@ -285,6 +285,21 @@ def test_a_killed_holder_of_this_host_is_followed_at_once(root: Remote, record_p
             assert lease.token == 2
         assert time.monotonic() - begun < TERM / 4
         record_property("kills", 1)
+
+
+def test_what_a_process_could_not_give_back_it_has_again_at_once(
+    watched_s3: tuple[S3, Proxy], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(connection, "PATIENCE", 0.2)
+    bucket, proxy = watched_s3
+    root = place_of(bucket.uri("lake"), REPOSITORY)
+    with hold(root, "first"):
+        with pytest.raises(LockedError), hold(root, "beside it", timeout=0):
+            pass
+        proxy.refused = 1.0
+    proxy.refused = 0.0
+    with hold(root, "second", timeout=0) as lease:
+        assert lease.token == 2
 
 
 @pytest.mark.parametrize("server", ["moto_s3", "gateway_s3"])
