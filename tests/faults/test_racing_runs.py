@@ -20,6 +20,8 @@ from pipelines.ingest import IngestReport
 from pipelines.ingest.landing import KnownFiles
 from pipelines.lake.sequence import ARRIVALS, Numbers, latest
 from pipelines.lake.store import F, Store
+from pipelines.places import is_remote, place_of
+from pipelines.places import replace as write
 from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import register
 from pipelines.registry.query_files import given_one
@@ -168,26 +170,49 @@ MACHINES, RUNS, FILES = 6, 50, 40
 @pytest.mark.fault(21)
 def test_of_three_hundred_racing_runs_without_a_lock_each_delivery_is_taken_once(place):
     """Files land all the while; each content lands under two names."""
-    landing = iter(range(FILES))
+    race(place, MACHINES, RUNS, FILES)
+
+
+@pytest.mark.slow
+@pytest.mark.fault(21)
+def test_of_racing_runs_over_a_lake_on_a_store_without_a_lease_one_takes_each(place, gateway_s3):
+    """The lake and what lands are on a server whose conditional puts race as in real stores."""
+    root = place_of(gateway_s3.uri("lake"), place.folder)
+    place.declare("ticks", source=place_of(gateway_s3.uri("landing"), place.folder))
+    place.settings = replace(place.settings, root=root)
+    Store.create(root, place.settings.tables, buckets=4)
+    race(place, 4, 10, 20)
+
+
+def race(place: Place, machines: int, runs: int, files: int) -> None:
+    landing = iter(range(files))
+    source = place.settings.feeds["ticks"].source
     lock = threading.Lock()
+
+    def land(k: int) -> None:
+        content = ticks(k // 2, k // 2 + 0.5)
+        if is_remote(source):
+            write(source / f"{k:03}.csv", content.encode())
+        else:
+            place.land(f"{k:03}.csv", content)
 
     def machine(_: int) -> int:
         store = Store.open(place.settings.root, place.settings.tables)
         loaded = 0
-        for _ in range(RUNS):
+        for _ in range(runs):
             with lock:
                 for k in islice(landing, 2):
-                    place.land(f"{k:03}.csv", ticks(k // 2, k // 2 + 0.5))
+                    land(k)
             ingest.recover(store, place.settings, HereRunner())
             loaded += len(ingested(place, store).loaded)
         return loaded
 
-    with ThreadPoolExecutor(MACHINES) as racing:
-        loaded = sum(racing.map(machine, range(MACHINES)))
+    with ThreadPoolExecutor(machines) as racing:
+        loaded = sum(racing.map(machine, range(machines)))
     place.store = Store.open(place.settings.root, place.settings.tables)
     rows = place.arrivals()
-    assert sorted(row["path"] for row in rows) == [f"{k:03}.csv" for k in range(FILES)]
-    assert Counter(row["state"] for row in rows) == {"done": FILES // 2, "refused": FILES // 2}
+    assert sorted(row["path"] for row in rows) == [f"{k:03}.csv" for k in range(files)]
+    assert Counter(row["state"] for row in rows) == {"done": files // 2, "refused": files // 2}
     assert {row["reason"] for row in rows} == {None, "repeat"}
-    assert sorted(row["price"] for row in place.tuples()) == [k / 2 for k in range(FILES)]
-    assert loaded == FILES // 2
+    assert sorted(row["price"] for row in place.tuples()) == [k / 2 for k in range(files)]
+    assert loaded == files // 2
