@@ -9,14 +9,17 @@ Law: no page names another host or runs a script.
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from pipelines.checks.adapter import result_of, suite_of
 from pipelines.checks.site import PAGE, Run, Site
 from pipelines.checks.style import PLUGINS
+from pipelines.places import Place, is_remote, replace
 from pipelines.project.settings import Settings
 from schemas.expectations import Contract
 
@@ -41,11 +44,12 @@ _STYLED = re.compile(r"url\(\s*['\"]?(?:https?:)?//[^)]*\)", re.IGNORECASE)
 _EMPTY_TITLE = re.compile(r"<title>\s*</title>")
 
 
-def bring_up_to_date(settings: Settings) -> Path:
+def bring_up_to_date(settings: Settings) -> Place:
     """Write the pages that are not there yet; give the site's index."""
     site = Site.of(settings)
     with site.alone():
-        write_pages(site, [run for run in site.runs() if not (site.root / run.page).exists()])
+        pages = site.pages()
+        write_pages(site, [run for run in site.runs() if run.page not in pages])
         site.write_index()
     return site.index
 
@@ -63,10 +67,23 @@ def write_pages(site: Site, runs: Sequence[Run]) -> None:
         context = _context()
         for run, contract in standing:
             _put(context, run, contract)
-        _build(context, site)
-    made = [site.root / name for run, _ in standing for name in (run.page, run.suite)]
-    for page in dict.fromkeys(made):
-        page.write_text(alone(page.read_text(encoding="utf-8")), encoding="utf-8")
+        made = dict.fromkeys(name for run, _ in standing for name in (run.page, run.suite))
+        with _folder_of(site) as folder:
+            _build(context, folder)
+            for name in made:
+                page = alone((folder / name).read_text(encoding="utf-8"))
+                (site.root / name).parent.mkdir(parents=True, exist_ok=True)
+                replace(site.root / name, page.encode())
+
+
+@contextmanager
+def _folder_of(site: Site) -> Iterator[Path]:
+    """Give the folder that pages are built in: the site's own, or one of this host for a while."""
+    if is_remote(site.root):
+        with TemporaryDirectory(prefix="fencepost-pages-") as folder:
+            yield Path(folder)
+    else:
+        yield site.root
 
 
 def _contract(site: Site, run: Run) -> Contract | None:
@@ -127,11 +144,11 @@ def _put(context: "EphemeralDataContext", run: Run, contract: Contract) -> None:
     context.validation_results_store.set(key, result_of(run, suite))
 
 
-def _build(context: "EphemeralDataContext", site: Site) -> None:
+def _build(context: "EphemeralDataContext", folder: Path) -> None:
     """Write the pages of all that was put there; the index is ours."""
     from great_expectations.render.renderer.site_builder import SiteBuilder
 
-    files = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(site.root)}
+    files = {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder)}
     builder = SiteBuilder(
         context, files, SITE, show_how_to_buttons=False, runtime_environment={"root_directory": "/"}
     )

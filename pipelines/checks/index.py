@@ -5,7 +5,7 @@ It is made from the stored runs alone, in a few milliseconds, and rewritten with
 Law: the page is one file: no script, no other host; what comes from data is escaped.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime
 from html import escape
 from itertools import groupby
@@ -49,13 +49,14 @@ def index(site: "Site") -> str:
     """Render the page."""
     runs = list(site.runs())
     newest = [next(some) for _, some in groupby(runs, lambda run: run.name)]
-    missing = sum(not (site.root / run.page).exists() for run in runs)
+    pages = site.pages()
+    missing = sum(run.page not in pages for run in runs)
     return PAGE.format(
         project=escape(site.root.parent.parent.name),
         style=STYLE.read_text(encoding="utf-8"),
         figures="".join(_figures(newest)),
         lanes="\n".join(
-            _lane(site, lane, list(some)) for lane, some in groupby(runs, lambda run: run.lane)
+            _lane(pages, lane, list(some)) for lane, some in groupby(runs, lambda run: run.lane)
         ),
         pages=f"{missing:,} of {len(runs):,} runs have no page yet: "
         "<code>fencepost check --docs</code> writes them."
@@ -80,12 +81,14 @@ def _figure(name: str, value: str, kind: str) -> str:
     return f'<div><dt>{name}</dt><dd class="{kind}">{value}</dd></div>'
 
 
-def _lane(site: "Site", lane: str, runs: list["Run"]) -> str:
-    tables = "\n".join(_table(site, list(some)) for _, some in groupby(runs, lambda run: run.table))
+def _lane(pages: Collection[str], lane: str, runs: list["Run"]) -> str:
+    tables = "\n".join(
+        _table(pages, list(some)) for _, some in groupby(runs, lambda run: run.table)
+    )
     return f'<section><h2 id="{escape(lane)}">{escape(lane)}</h2>\n{tables}\n</section>'
 
 
-def _table(site: "Site", runs: list["Run"]) -> str:
+def _table(pages: Collection[str], runs: list["Run"]) -> str:
     """Render a table: its newest run, which can be opened, and the runs before."""
     run = runs[0]
     mark, kind = _mark(run.checks)
@@ -99,7 +102,7 @@ def _table(site: "Site", runs: list["Run"]) -> str:
 <table><thead><tr><th></th><th>promise</th><th class="n">rows</th><th class="n">at fault</th>
 </tr></thead><tbody>
 {"".join(map(_promise, run.checks))}</tbody></table>
-<p class="runs">{_suite(site, run)}Runs: {"".join(_runs(site, runs))}</p>
+<p class="runs">{_suite(pages, run)}Runs: {"".join(_runs(pages, runs))}</p>
 </details>"""
 
 
@@ -115,17 +118,17 @@ def _promise(checked: Checked) -> str:
     )
 
 
-def _suite(site: "Site", run: "Run") -> str:
-    if not (site.root / run.suite).exists():
+def _suite(pages: Collection[str], run: "Run") -> str:
+    if run.suite not in pages:
         return ""
     return f'<a href="{escape(run.suite)}">Suite</a> '
 
 
-def _runs(site: "Site", runs: Iterable["Run"]) -> Iterator[str]:
+def _runs(pages: Collection[str], runs: Iterable["Run"]) -> Iterator[str]:
     for run in runs:
         mark, kind = _mark(run.checks)
         said = f'<span class="mark">{mark}</span> {_when(run.at)}, {escape(run.rows)}'
-        if (site.root / run.page).exists():
+        if run.page in pages:
             yield f'<a class="{kind}" href="{escape(run.page)}">{said}</a> '
         else:
             yield f'<span class="{kind}">{said}</span> '

@@ -11,12 +11,13 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
+from fencepost.errors import StorageError
+from pipelines import places
 from pipelines.checks.results import Checked
-from pipelines.disk.atomic import replace_text
 from pipelines.lake.layout import CACHE
+from pipelines.places import Place
 
 FORMAT = 1
 
@@ -33,7 +34,7 @@ class Passed:
 class PassedChecks:
     """What passed of one lane."""
 
-    def __init__(self, root: Path, lane: str) -> None:
+    def __init__(self, root: Place, lane: str) -> None:
         """Read what earlier calls have left."""
         self._path = root / CACHE / f"checks-{lane}.json"
         self._known = self._read()
@@ -57,9 +58,10 @@ class PassedChecks:
             return
         known = {**self._read(), **self._new}
         units = {unit: asdict(passed) for unit, passed in known.items() if passed is not None}
-        with suppress(OSError):  # a lake that can only be read, a disk that is full
+        said = json.dumps({"format": FORMAT, "units": units}) + "\n"
+        with suppress(OSError, StorageError):  # a lake that can only be read, a disk that is full
             self._path.parent.mkdir(exist_ok=True)
-            replace_text(self._path, json.dumps({"format": FORMAT, "units": units}) + "\n")
+            places.replace(self._path, said.encode())
 
     def _read(self) -> dict[str, Passed]:
         try:
@@ -67,7 +69,7 @@ class PassedChecks:
             if record["format"] != FORMAT:
                 return {}
             return {unit: _passed(fields) for unit, fields in record["units"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        except (OSError, StorageError, ValueError, KeyError, TypeError, AttributeError):
             return {}
 
 

@@ -1,4 +1,4 @@
-"""The findings of contracts, for people to read: <project>/reports/checks.
+"""The findings of contracts, for people to read: <project>/reports/checks, or on the store.
 
 Each run of a contract is a small file in the hidden folder `.runs`. The index is made of these
 files whenever one is added, so it is always current. The pages of Great Expectations are made of
@@ -11,16 +11,17 @@ Law: only the newest runs of a table are stored; the page of a run is deleted wi
 import fcntl
 import json
 import shutil
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from fencepost.lanes import feeds_of
+from pipelines import places
 from pipelines.checks.results import Checked
 from pipelines.checks.scope import CheckScope
-from pipelines.disk.atomic import replace_text
+from pipelines.places import Place, is_remote, listed
 from pipelines.project.settings import Settings
 from schemas.expectations import Contract, contracts
 
@@ -83,7 +84,7 @@ PAGE = "rows"
 class Site:
     """The site of a project's checks."""
 
-    def __init__(self, root: Path, axes: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(self, root: Place, axes: Mapping[str, tuple[str, ...]]) -> None:
         """Note its folder and the axes of the feeds; nothing is created yet."""
         self.root = root
         self._axes = axes
@@ -95,7 +96,7 @@ class Site:
         return cls(settings.reports / "checks", settings.axes)
 
     @property
-    def index(self) -> Path:
+    def index(self) -> Place:
         """Its first page."""
         return self.root / INDEX
 
@@ -141,29 +142,51 @@ class Site:
 
     def runs(self) -> Iterator[Run]:
         """Give the stored runs, lane by lane and table by table, the newest first."""
-        for folder in sorted((self.root / RUNS).glob("*/*")):
-            for file in sorted(folder.glob("*.json"), reverse=True):
-                yield _run(json.loads(file.read_text(encoding="utf-8")))
+        for files in self._files().values():
+            for file in files:
+                yield _run(json.loads((self.root / file).read_text(encoding="utf-8")))
+
+    def _files(self) -> dict[str, list[str]]:
+        """List the files of runs by table, in order, the newest first."""
+        of_table: dict[str, list[str]] = defaultdict(list)
+        for entry in listed(self.root / RUNS):
+            table, _, name = entry.path.rpartition("/")
+            if name.endswith(".json"):
+                of_table[table].append(f"{RUNS}/{entry.path}")
+        return {table: sorted(of_table[table], reverse=True) for table in sorted(of_table)}
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Keep other processes from the site meanwhile: two would write one index."""
+        """Keep other processes from the site meanwhile: two would write one index.
+
+        On a store nobody is kept from it: the index is then that of who was last.
+        """
+        if is_remote(self.root):
+            yield
+            return
         (self.root / RUNS).mkdir(parents=True, exist_ok=True)
         with (self.root / RUNS / "lock").open("w") as file:
             fcntl.lockf(file, fcntl.LOCK_EX)
             yield
 
+    def pages(self) -> set[str]:
+        """Name the pages that were written, of runs and of suites. A store is listed twice."""
+        folders = ("validations", "expectations")
+        return {f"{each}/{entry.path}" for each in folders for entry in listed(self.root / each)}
+
     def _forget(self) -> None:
         """Delete the oldest runs of each table, and pages without a run."""
-        for folder in (self.root / RUNS).glob("*/*"):
-            for old in sorted(folder.glob("*.json"), reverse=True)[KEPT:]:
-                old.unlink()
-        pages = {self.root / run.page for run in self.runs()}
-        for page in (self.root / "validations").rglob("*.html"):
-            if page not in pages:
-                page.unlink()
-        for older in OF_OLDER:
-            shutil.rmtree(self.root / older, ignore_errors=True)
+        for files in self._files().values():
+            for old in files[KEPT:]:
+                (self.root / old).unlink(missing_ok=True)
+        pages = {run.page for run in self.runs()}
+        for entry in list(listed(self.root / "validations")):
+            page = f"validations/{entry.path}"
+            if page.endswith(".html") and page not in pages:
+                (self.root / page).unlink(missing_ok=True)
+        if not is_remote(self.root):
+            for older in OF_OLDER:
+                shutil.rmtree(self.root / older, ignore_errors=True)
 
 
 def _run(fields: dict[str, Any]) -> Run:
@@ -171,6 +194,6 @@ def _run(fields: dict[str, Any]) -> Run:
     return Run(checks=checks, **fields)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Place, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    replace_text(path, text)
+    places.replace(path, text.encode())

@@ -7,9 +7,10 @@ Law: a data file with a recorded checksum passes only if it is unchanged; one wi
 check only if Parquet can decode all of it, and its rows and bounds are those in the log.
 """
 
+import errno
+import os
 import time
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -22,6 +23,7 @@ from pipelines.lake import layout
 from pipelines.lake.checksums import Damaged, verify
 from pipelines.lake.data_files import DataFile, lost_file, open_verified
 from pipelines.lake.store import Store
+from pipelines.places import Entry, Place, is_remote, listed
 from pipelines.project.settings import Settings
 from pipelines.serve.marts.place import folder_of
 from schemas import Table
@@ -66,49 +68,67 @@ def files_are_whole(settings: Settings, *, deep: bool = False) -> Checked:
     )
 
 
-def _tables(settings: Settings) -> Iterator[tuple[Path, Table]]:
+def _tables(settings: Settings) -> Iterator[tuple[Place, Table]]:
     """List the existing tables, marts among them, and their folders."""
     Store.to_read(settings.root, settings.tables)
-    places = [(settings.root / name, table) for name, table in settings.tables.items()]
-    places += [(folder_of(settings.root, name), table) for name, table in MARTS.items()]
-    return ((folder, table) for folder, table in places if (folder / "_delta_log").is_dir())
+    folders: list[tuple[Place, Table]] = [
+        (settings.root / name, table) for name, table in settings.tables.items()
+    ]
+    folders += [(folder_of(settings.root, name), table) for name, table in MARTS.items()]
+    return ((folder, table) for folder, table in folders if (folder / "_delta_log").is_dir())
 
 
-def _faults(folder: Path, table: Table, files: list[DataFile], *, deep: bool) -> Iterator[str]:
+def _faults(folder: Place, table: Table, files: list[DataFile], *, deep: bool) -> Iterator[str]:
     if deep:
         yield from _torn_commits(folder)
-    found = {file.path: _fault_outside(folder, file) for file in files}
+    there = _there(folder, files)
+    found = {file.path: _fault_outside(there.get(file.path), file) for file in files}
     left = NEWEST
-    for file in sorted(files, key=lambda file: _changed(folder / file.path), reverse=True):
+    for file in sorted(files, key=lambda file: _changed(there.get(file.path)), reverse=True):
         left -= file.size
         if found[file.path] is None and (deep or left >= 0):
             found[file.path] = _fault_inside(folder, table, file, deep=deep)
     yield from (f"{path}: {fault}" for path, fault in sorted(found.items()) if fault)
 
 
-def _torn_commits(folder: Path) -> Iterator[str]:
-    for commit in sorted((folder / "_delta_log").glob("*.json")):
-        if commit.stem.isdecimal():
+def _torn_commits(folder: Place) -> Iterator[str]:
+    for entry in listed(folder / "_delta_log"):
+        stem, _, ending = entry.path.partition(".")
+        if ending == "json" and stem.isdecimal():
             try:
-                layout.read_commit(folder, int(commit.stem))
+                layout.read_commit(folder, int(stem))
             except FencepostError as why:
                 yield str(why)
 
 
-def _fault_outside(folder: Path, file: DataFile) -> str | None:
+def _there(folder: Place, files: Sequence[DataFile]) -> dict[str, Entry | str]:
+    """Say of each file what is there, or why it cannot be read; a store is listed once."""
+    if is_remote(folder):
+        return {entry.path: entry for entry in listed(folder)}
+    there: dict[str, Entry | str] = {}
+    for file in files:
+        try:
+            stat = (folder / file.path).stat()
+            there[file.path] = Entry(file.path, stat.st_size, stat.st_mtime_ns, None)
+        except OSError as why:
+            there[file.path] = str(why.strerror)
+    return there
+
+
+def _fault_outside(there: Entry | str | None, file: DataFile) -> str | None:
     """Check what can be seen of a file without reading it."""
-    try:
-        size = (folder / file.path).stat().st_size
-    except OSError as why:
-        return f"cannot be read: {why.strerror}"
-    return None if size == file.size else f"has {size:,} bytes, the log says {file.size:,}"
+    if not isinstance(there, Entry):
+        return f"cannot be read: {there or os.strerror(errno.ENOENT)}"
+    if there.size == file.size:
+        return None
+    return f"has {there.size:,} bytes, the log says {file.size:,}"
 
 
-def _changed(path: Path) -> int:
-    return path.stat().st_mtime_ns if path.exists() else 0
+def _changed(there: Entry | str | None) -> int:
+    return there.changed if isinstance(there, Entry) else 0
 
 
-def _fault_inside(folder: Path, table: Table, file: DataFile, *, deep: bool) -> str | None:
+def _fault_inside(folder: Place, table: Table, file: DataFile, *, deep: bool) -> str | None:
     try:
         if not deep:
             verify(folder, file.path)

@@ -131,7 +131,7 @@ def _settings(ctx: typer.Context) -> "Settings":
 
     params: dict[str, Any] = ctx.params
     config, lake = params.get("config"), params.get("lake")
-    return load(None if config is None else Path(config), lake=None if lake is None else Path(lake))
+    return load(None if config is None else Path(config), lake=lake)
 
 
 def _store(settings: "Settings") -> "Store":

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from pipelines.cli import completion
+from pipelines.places import Place, is_remote
 
 Config = Annotated[
     Path | None,
@@ -19,8 +20,8 @@ Config = Annotated[
     ),
 ]
 LakeFolder = Annotated[
-    Path | None,
-    typer.Option("--lake", metavar="DIR", help="The lake; overrides fencepost.toml."),
+    str | None,
+    typer.Option("--lake", metavar="PLACE", help="The lake; overrides fencepost.toml."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object to stdout.")]
 Yes = Annotated[
@@ -30,6 +31,14 @@ OfFeed = Annotated[
     str | None,
     typer.Option("--feed", metavar="FEED", help="Only this feed.", autocompletion=completion.feeds),
 ]
+
+
+def shown_place(place: Place) -> str:
+    """Give a place relative to the working folder, if it is below it."""
+    here = Path.cwd()
+    if is_remote(place) or not place.absolute().is_relative_to(here):
+        return str(place)
+    return str(place.absolute().relative_to(here))
 
 
 def print_json(content: Any) -> None:  # noqa: ANN401  whatever JSON can say

@@ -12,7 +12,6 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +24,7 @@ from pipelines.execute.share import Share
 from pipelines.execute.tuples import ORIGIN, RowOrder, Tuples, sequence_of
 from pipelines.lake.buckets import residues_of
 from pipelines.lake.data_files import lost_file, open_verified
+from pipelines.places import Place
 from schemas import FeedColumns, Table, all_tables
 from schemas.tuples import DELETED
 
@@ -42,6 +42,10 @@ class Reads(Protocol):
 
     @property
     def root(self) -> str:
+        """The lake, as text."""
+
+    @property
+    def place(self) -> Place:
         """The lake."""
 
     @property
@@ -172,7 +176,7 @@ def columns_of(share: Reads, table: Table, path: str, columns: Sequence[str]) ->
     A file that delta-rs rewrote has string_view columns, which few kernels support.
     """
     try:
-        file = open_verified(Path(share.root) / table.name, path, coded=["stream_id"])
+        file = open_verified(share.place / table.name, path, coded=["stream_id"])
         has = set(file.schema_arrow.names)
         read = file.read([name for name in columns if name in has], use_threads=False)
     except (OSError, pa.ArrowException) as why:

@@ -10,6 +10,8 @@ comparison of epochs reads it.
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +19,7 @@ import numpy as np
 from fencepost.order import NEVER, OrderRules
 from fencepost.tuples import Int64s
 from pipelines.execute.logs import AsOf
+from pipelines.places import Place, place_of
 from pipelines.planning.rules import as_json, of_json
 from schemas import FeedColumns, Feeds
 
@@ -78,6 +81,11 @@ class Share:
     def axes(self) -> dict[str, tuple[str, ...]]:
         """The axes of every feed."""
         return {feed: own.axes for feed, own in self.columns.items()}
+
+    @cached_property
+    def place(self) -> Place:
+        """The lake."""
+        return place_of(self.root, Path())
 
     def to_json(self) -> str:
         """Encode it as one line of JSON."""

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -78,7 +77,7 @@ def _answer(spark: "SparkSession", share: Share) -> TaskResult:
     """Do the work of a share. Spark compares no checksum, so the files are compared first."""
     for name, paths in share.files.items():
         for path in paths:
-            compare(Path(share.root), name, path)
+            compare(share.place, name, path)
     line = share.to_json()
 
     def through(batches: Iterable[pa.RecordBatch]) -> Iterable[pa.RecordBatch]:
@@ -136,7 +135,7 @@ def _read(table: Table) -> list[str]:
 def _table(spark: "SparkSession", share: Share, table: Table) -> "DataFrame":
     from pyspark.sql import functions as sql
 
-    read = spark.read.format("delta").load(str(Path(share.root) / table.name))
+    read = spark.read.format("delta").load(str(share.place / table.name))
     if share.buckets is None:
         return read
     return read.where(sql.col("bucket").isin(sorted(map(_bucket, share.files[table.name]))))

@@ -7,7 +7,6 @@ again gives the same rows.
 import time
 from collections import defaultdict
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,6 +28,7 @@ from pipelines.execute.read import ShareRows, read
 from pipelines.execute.reorder import waiting_tuples
 from pipelines.execute.share import Choice, FeedStep, Share, TaskResult, choice_of
 from pipelines.lake.data_files import write_files
+from pipelines.places import Place, is_remote
 from pipelines.registry.cache import load_queries
 from schemas import Feeds, all_tables
 from schemas.epochs import COUNTS
@@ -84,7 +84,7 @@ def evaluate(share: Share, rows: ShareRows, seconds: dict[str, float]) -> TaskRe
 class ShareFiles:
     """The data files of a share: by table, written as their rows arrive."""
 
-    def __init__(self, root: Path, columns: Feeds) -> None:
+    def __init__(self, root: Place, columns: Feeds) -> None:
         """Write below a lake; `columns` are those of all its feeds."""
         self.root = root
         self.declared = all_tables(columns)
@@ -143,7 +143,7 @@ class _ShareRun:
     def __init__(self, share: Share, rows: ShareRows) -> None:
         self.share = share
         self.tuples = rows.tuples
-        self.files = ShareFiles(Path(share.root), share.columns)
+        self.files = ShareFiles(share.place, share.columns)
         names = share.columns[share.feed].payload_columns
         payload = Payload(names, rows.tuples.rows, rows.reorder)
         self.writer = outputs.FeedWriter(share, payload, self.files.write)
@@ -181,7 +181,7 @@ def _index(share: Share, now: FeedStep) -> BorderIndex:
     """Build the index of a query set, or reuse the one that this process built. O(n)."""
     if now.queries is None:
         return BorderIndex.build(QuerySet.empty(share.feed, share.axes[share.feed]))
-    path = Path(share.root) / now.queries
+    path = share.place / now.queries
     return built(_indexes, lambda: BorderIndex.build(load_queries(path)), key_of(path))
 
 
@@ -192,7 +192,7 @@ def _matcher(share: Share, now: FeedStep, tuples: int) -> Matcher | None:
     """
     if now.matches is None:
         return None
-    path = Path(share.root) / now.matches
+    path = share.place / now.matches
     key = key_of(path)
     for forgotten in _tuples_matched.keys() - _matchers.keys() - {key}:
         del _tuples_matched[forgotten]
@@ -213,8 +213,10 @@ def built(known: dict[str, T], build: Callable[[], T], key: str) -> T:
     return known[key]
 
 
-def key_of(path: Path) -> str:
+def key_of(path: Place) -> str:
     """Name a file and its content."""
+    if is_remote(path):  # whose name says what it was made from
+        return str(path)
     return f"{path}:{path.stat().st_mtime_ns}:{path.stat().st_ino}"
 
 

@@ -10,6 +10,7 @@ Law: under its name an object is whole or absent. No text here ever holds a cred
 from pipelines.places.engines import delta_options, duckdb_secret
 from pipelines.places.files import (
     Entry,
+    copy_of,
     create,
     fetched,
     listed,
@@ -26,6 +27,7 @@ __all__ = [
     "Entry",
     "Place",
     "Remote",
+    "copy_of",
     "create",
     "delta_options",
     "duckdb_secret",

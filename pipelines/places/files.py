@@ -115,14 +115,19 @@ def fetched(place: Place, cache: Path) -> Path:
     """
     if not is_remote(place):
         return place
-    from fencepost.hashing import digest
-
-    copy = cache / f"{digest(str(place).encode(), 16)}-{place.name}"
+    copy = copy_of(place, cache)
     if not copy.exists():
         content = place.read_bytes()
         cache.mkdir(parents=True, exist_ok=True)
         replace(copy, content)
     return copy
+
+
+def copy_of(place: Remote, cache: Path) -> Path:
+    """Say where the local copy of an object is, or will be."""
+    from fencepost.hashing import digest
+
+    return cache / f"{digest(str(place).encode(), 16)}-{place.name}"
 
 
 def state(place: Remote) -> tuple[bytes, str] | None:

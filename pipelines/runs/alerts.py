@@ -86,7 +86,7 @@ def send(settings: Settings, channel: str, alert: Alert) -> None:
     if channel == WEBHOOK and settings.webhook is not None:
         _post(settings.webhook, alert)
     elif channel == COMMAND and settings.command is not None:
-        folder = settings.file.parent if settings.file else settings.root
+        folder = settings.file.parent if settings.file else Path.cwd()
         _execute(settings.command, folder, alert)
 
 

@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from pathlib import Path
-from typing import cast
 
 from deltalake import DeltaTable
 
@@ -21,7 +19,6 @@ from pipelines.epochs.drive import chain_of, code_version
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point
 from pipelines.lake.evidence import Evidence
-from pipelines.lake.layout import CACHE
 from pipelines.lake.obsolete import Obsolete
 from pipelines.lake.store import Store
 from pipelines.lake.vacuum import vacuum
@@ -29,6 +26,7 @@ from pipelines.lanes import Lane, lanes_of
 from pipelines.planning.chain import EPOCHS, Chain
 from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
+from pipelines.registry.cache import forget_old
 from pipelines.registry.queries import newest_version
 from pipelines.runs.compact import compact
 from schemas import Table
@@ -82,7 +80,7 @@ def maintain(
         store.delta(name).create_checkpoint()
     from pipelines.serve import marts  # this imports DuckDB
 
-    done.deleted += marts.tidy(cast("Path", store.root), keep_files)
+    done.deleted += marts.tidy(store.root, keep_files)
     return done
 
 
@@ -134,12 +132,7 @@ def _take_out(store: Store, lane: Lane, done: Maintained) -> None:
 def _forget_old_sets(store: Store, done: Maintained) -> None:
     """Delete the files of query sets except the newest few; they are rebuilt on demand."""
     newest = newest_version(store)
-    folder = cast("Path", store.root) / CACHE
-    for path in (*folder.glob("*queries-*.arrow"), *folder.glob("joins-*.arrow")):
-        version = path.stem.rpartition("-")[2]
-        if version.isdecimal() and int(version) <= newest - SETS_KEPT:
-            path.unlink(missing_ok=True)
-            done.deleted += 1
+    done.deleted += forget_old(store.root, newest - SETS_KEPT)
 
 
 def _delete(store: Store, table: Table, rows: Obsolete, done: Maintained) -> None:

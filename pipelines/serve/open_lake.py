@@ -10,6 +10,7 @@ import duckdb
 
 from fencepost.errors import InputError
 from fencepost.text import did_you_mean
+from pipelines.places import Place
 from pipelines.project.settings import Settings, load
 from pipelines.serve.views import views
 from pipelines.serve.views.duckdb import duckdb_session, not_understood, refuse_writing
@@ -35,8 +36,8 @@ class LakeReader:
         return duckdb_session(self.path, self._settings.tables, " ".join(self._comments))
 
     @property
-    def path(self) -> Path:
-        """The folder of the lake."""
+    def path(self) -> Place:
+        """The folder of the lake, or its place on a store: its URI as text."""
         return self._settings.root
 
     @property

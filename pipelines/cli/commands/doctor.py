@@ -7,12 +7,14 @@ import typer
 
 from fencepost.text import counted
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
+from pipelines.places import Place, is_remote, place_of
 
 if TYPE_CHECKING:  # what looks is imported where it looks: --help stays quick
     from pipelines.places import Remote
+    from pipelines.project.settings import Settings
     from pipelines.spark.environment.diagnosis import Finding
 
-HERE = Path("lake")
+HERE = "lake"
 """The lake that is examined where none is declared."""
 
 
@@ -67,30 +69,37 @@ def doctor(
         raise typer.Exit(1)
 
 
-def project(config: Path | None, lake: Path | None) -> tuple[list["Finding"], Path]:
+def project(config: Path | None, lake: str | None) -> tuple[list["Finding"], Place]:
     """Check fencepost.toml, if there is one; give the lake's place with the findings."""
     from fencepost.errors import FencepostError, InputError
     from pipelines.project.settings import load
-    from pipelines.spark.environment.diagnosis import Finding, Mark
 
     try:
         settings = load(config, lake=lake)
     except InputError as why:  # there is none, and none was named
-        return ([], lake or HERE) if config is None else ([_unusable(why)], lake or HERE)
+        found = [] if config is None else [_unusable(why)]
     except FencepostError as why:
-        return [_unusable(why)], lake or HERE
+        found = [_unusable(why)]
+    else:
+        return [_declared(settings)], settings.root
+    return found, place_of(lake or HERE, Path.cwd())
+
+
+def _declared(settings: "Settings") -> "Finding":
+    from pipelines.spark.environment.diagnosis import Finding, Mark
+
     feeds = f"{'feed' if len(settings.feeds) == 1 else 'feeds'} {', '.join(settings.feeds)}"
-    return [Finding("project", Mark.OK, f"{settings.file}; {feeds}")], settings.root
+    return Finding("project", Mark.OK, f"{settings.file}; {feeds}")
 
 
-def lake_lines(root: Path) -> list["Finding"]:
+def lake_lines(root: Place) -> list["Finding"]:
     """Check the lake, if there is one: its format, its tables, its writer."""
     from fencepost.errors import FencepostError
     from pipelines.lake.layout import NOTE, Note, open_to_all, refuse_torn
     from pipelines.lake.lock import holder
     from pipelines.spark.environment.diagnosis import Finding, Mark
 
-    if root.exists() and not root.is_dir():
+    if not is_remote(root) and root.exists() and not root.is_dir():
         remedy = "name a folder, or a path that does not exist yet"
         return [
             Finding("lake", Mark.STOP, f"{root} is a file, where a folder was expected", remedy)
@@ -107,7 +116,8 @@ def lake_lines(root: Path) -> list["Finding"]:
     writer = "no writer" if lock_owner is None else str(lock_owner)
     summary = f"format {note.format}, {counted(len(note.ids), 'table')} at {root}; {writer}"
     results = [Finding("lake", Mark.OK, summary)]
-    if open_to := open_to_all(root, list(note.ids)):
+    open_to = [] if is_remote(root) else open_to_all(root, list(note.ids))
+    if open_to:
         why_open = f"every user of this machine may write to {open_to[0]}"
         results.append(Finding("lake", Mark.MIND, why_open, f"chmod -R o-w {root}"))
     return results

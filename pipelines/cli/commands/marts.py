@@ -4,13 +4,12 @@ Law: it acquires no lock and starts no JVM; a mart that is up to date is not wri
 """
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from fencepost.text import counted
-from pipelines.cli.options import AsJson, Config, LakeFolder
+from pipelines.cli.options import AsJson, Config, LakeFolder, shown_place
 
 if TYPE_CHECKING:
     from pipelines.serve.marts import MartReport
@@ -53,8 +52,7 @@ def _fields(report: "MartReport") -> dict[str, Any]:
 
 def _line(report: "MartReport", wide: int) -> str:
     """Describe a mart on one line."""
-    path, here = report.path, Path.cwd()
-    shown = path.relative_to(here) if path.is_relative_to(here) else path
+    shown = shown_place(report.path)
     rows = counted(report.rows, "row")
     what = f"{report.seconds:.1f} s" if report.changed else "unchanged"
     return f"{report.feed:<{wide}}  {report.name:<13}  {rows:>14}  {what:>9}   {shown}"

@@ -348,7 +348,7 @@ def export(
         typer.echo(f"{out}: {counted(queries.num_rows, 'standing query', 'standing queries')}")
 
 
-def _settings(config: Path | None, lake: Path | None) -> "Settings":
+def _settings(config: Path | None, lake: str | None) -> "Settings":
     from pipelines.project.settings import load
 
     return load(config, lake=lake)

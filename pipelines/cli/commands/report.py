@@ -15,6 +15,7 @@ from fencepost.errors import InputError
 from fencepost.text import counted
 from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
+from pipelines.places import Place, is_remote, place_of
 
 if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
     from pipelines.serve.report import ReportMade
@@ -25,13 +26,13 @@ KEY_OR_TIME = "KEY|TIME"
 def report(  # noqa: PLR0913  options are many
     *,
     out: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             "--out",
             "-o",
             metavar="FILE",
             help="Output file.",
-            show_default="reports/<lake>.html, beside fencepost.toml",
+            show_default="reports/<lake>.html, beside fencepost.toml or on the store",
         ),
     ] = None,
     feed: Annotated[
@@ -92,7 +93,9 @@ def report(  # noqa: PLR0913  options are many
     if partition is not None and (since is not None or until is not None):
         raise InputError("--partition cannot be combined with --since or --until")
     settings = load(config, lake=lake)
-    path = out or default_path(settings, since, until, partition)
+    path = default_path(settings, since, until, partition)
+    if out is not None:
+        path = place_of(out, Path()) if "://" in out else Path(out)
     started = time.perf_counter()
     with progress_bar() as progress:
         made = write_report(
@@ -130,7 +133,9 @@ def _line(made: "ReportMade", took: float) -> str:
     )
 
 
-def _open(path: Path) -> None:
+def _open(path: Place) -> None:
     """Open a page; without a browser, print where it is."""
-    if not webbrowser.open(path.resolve().as_uri()):
+    if is_remote(path):
+        sys.stderr.write(f"a page on a store cannot be opened from there: {path}\n")
+    elif not webbrowser.open(path.resolve().as_uri()):
         sys.stderr.write(f"no browser found; the page is {path.resolve()}\n")

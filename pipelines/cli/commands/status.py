@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from fencepost.text import counted
-from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
+from pipelines.cli.options import AsJson, Config, LakeFolder, print_json, shown_place
+from pipelines.places import Place, is_remote
 
 if TYPE_CHECKING:  # DuckDB is imported where it is needed: --help stays quick
     from pipelines.project.settings import Settings
@@ -57,7 +58,7 @@ def lines(settings: "Settings", status: "Status") -> Iterator[str]:
     """Describe the lake, line by line: a label, and then the facts."""
     from pipelines.lanes import lane_named
 
-    yield _line("lake", _lake(settings, status))
+    yield _line("lake", _lake(settings.root, status))
     names = max(len(each.lane) for each in status.lanes)
     for each in status.lanes:
         noun = lane_named(settings, each.lane).noun
@@ -76,12 +77,13 @@ def _line(label: str, text: str) -> str:
     return f"{label:<10}  {text}"
 
 
-def _lake(settings: "Settings", status: "Status") -> str:
-    root = settings.root
-    here = Path.cwd()
-    shown = f"./{root.relative_to(here)}" if root.is_relative_to(here) else str(root)
+def _lake(root: Place, status: "Status") -> str:
+    shown = shown_place(root)
+    if not is_remote(root) and root.is_relative_to(Path.cwd()):
+        shown = f"./{shown}"
+    where = "object store" if is_remote(root) else "local disk"
     writer = "free" if status.writer is None else f"locked by {status.writer['words']}"
-    return f"{shown}   (local disk, one writer: {writer})"
+    return f"{shown}   ({where}, one writer: {writer})"
 
 
 def _lane(lane: "LaneStatus") -> str:

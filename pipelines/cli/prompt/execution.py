@@ -34,7 +34,9 @@ class _Execution(threading.Thread):
     def run(self) -> None:
         """Run the statement, and read the rows up to the limit."""
         try:
-            session = duckdb_session(self.settings.root, self.settings.tables, self.statement)
+            session = duckdb_session(
+                self.settings.root, self.settings.tables, self.statement, only=True
+            )
             self.session = session
             try:
                 if not self.cancelled.is_set():

@@ -7,11 +7,14 @@ the streams. The first of them writes the state as well. It travels as one line 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from fencepost.order import OrderRules
 from pipelines.execute.logs import AsOf
 from pipelines.execute.share import columns_of
+from pipelines.places import Place, place_of
 from pipelines.planning.rules import as_json, of_json
 from schemas import Feeds
 
@@ -61,6 +64,11 @@ class JoinShare:
     as_of: AsOf
     snapshot: bool
     unordered: tuple[int, ...] = ()
+
+    @cached_property
+    def place(self) -> Place:
+        """The lake."""
+        return place_of(self.root, Path())
 
     @property
     def buckets(self) -> None:

@@ -6,7 +6,6 @@ work again gives the same rows.
 
 import time
 from collections.abc import Iterable
-from pathlib import Path
 
 import numpy as np
 
@@ -35,7 +34,7 @@ def work(line: str) -> str:
 def evaluate(share: JoinShare, rows: JoinShareRows, seconds: dict[str, float]) -> TaskResult:
     """Evaluate a share whose rows have been read; write the results."""
     started = time.perf_counter()
-    files = ShareFiles(Path(share.root), share.columns)
+    files = ShareFiles(share.place, share.columns)
     writer = JoinWriter(share, files.write)
     counts: dict[int, dict[str, int]] = {}
     state, stood = rows.state, share.standing
@@ -76,7 +75,7 @@ def _index(share: JoinShare, file: str | None) -> LaneIndex:
         axes = (share.axes[left], share.axes[right])
         nothing = WindowJoins.from_queries(share.feeds, axes, ())
         return LaneIndex.build(nothing, BandJoins.from_queries(share.feeds, axes, ()))
-    path = Path(share.root) / file
+    path = share.place / file
     part, parts = share.part
 
     def build() -> LaneIndex:
@@ -99,7 +98,7 @@ def _newly(share: JoinShare, before: str | None, now: str | None, bands: BandJoi
         return np.empty(0, np.int64)
     stood: set[tuple[str, int]] = set()
     if before is not None:
-        stood = set(_names(load_joins(Path(share.root) / before)[1]))
+        stood = set(_names(load_joins(share.place / before)[1]))
     return np.array([row for row, name in enumerate(_names(bands)) if name not in stood], np.int64)
 
 

@@ -12,7 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from fencepost.errors import Fault, Faults, InputError
 from fencepost.lanes import sides_of
@@ -126,7 +126,7 @@ class _SettingsReader:
         feeds = self._feeds(declared, root)
         settings = Settings(
             file=self.file,
-            root=cast("Path", root),
+            root=root,
             feeds=feeds,
             queries=lake.path_if_any(keys.QUERIES, self.file.parent),
             buckets=lake.value(keys.BUCKETS),

@@ -6,7 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pipelines.places import Place
+from pipelines.places import Place, is_remote
 from pipelines.project.settings import feed_keys, keys, reading_keys, spark_keys
 from pipelines.project.settings.target import CatalogTarget
 from schemas import FeedColumns, Table, all_tables
@@ -117,7 +117,7 @@ class Settings:
     """
 
     file: Path | None
-    root: Path
+    root: Place
     feeds: Mapping[str, Feed]
     queries: Path | None = None
     buckets: int = keys.BUCKETS.default
@@ -140,8 +140,10 @@ class Settings:
     command: tuple[str, ...] | None = None
 
     @property
-    def reports(self) -> Path:
-        """The folder of reports and of the checks' pages."""
+    def reports(self) -> Place:
+        """The folder of reports and of the checks' pages: beside fencepost.toml, or on a store."""
+        if is_remote(self.root):
+            return self.root / "_reports"
         return (self.file or self.root).parent / "reports"
 
     @property

@@ -6,7 +6,6 @@ Law: rows of an older moment never replace those of a newer one.
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
-from pathlib import Path
 
 from deltalake import CommitProperties, DeltaTable
 from deltalake.exceptions import DeltaError
@@ -17,6 +16,7 @@ from pipelines.lake.create import add_action, add_columns, make_table
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import commit_path, open_table, refuse_torn, user_metadata
+from pipelines.places import Place, is_remote
 from schemas import Table
 from schemas.marts import MARTS
 
@@ -35,12 +35,12 @@ class Overtaken(Exception):
     """Another process has refreshed the same rows since they were queried."""
 
 
-def folder_of(root: Path, name: str) -> Path:
+def folder_of(root: Place, name: str) -> Place:
     """Give the folder of a mart."""
     return root / FOLDER / name
 
 
-def opened(root: Path, table: Table) -> DeltaTable:
+def opened(root: Place, table: Table) -> DeltaTable:
     """Open a mart; create it if missing, or finish a creation that was interrupted.
 
     One of an older version gets the columns that it lacks.
@@ -71,11 +71,17 @@ def opened(root: Path, table: Table) -> DeltaTable:
     return delta
 
 
-def _is_made(folder: Path) -> bool:
-    if not DeltaTable.is_deltatable(str(folder)):
+def _is_made(folder: Place) -> bool:
+    if not _is_table(folder):
         return False
     has = open_table(folder).metadata().configuration
     return all(has.get(key) == value for key, value in PROPERTIES.items())
+
+
+def _is_table(folder: Place) -> bool:
+    if is_remote(folder):
+        return (folder / "_delta_log").is_dir()
+    return DeltaTable.is_deltatable(str(folder))
 
 
 def _is_older(delta: DeltaTable, table: Table) -> bool:
@@ -86,7 +92,7 @@ def _is_older(delta: DeltaTable, table: Table) -> bool:
 
 
 def put(
-    folder: Path, table: Table, files: Sequence[DataFile], evidence: Evidence, since: int
+    folder: Place, table: Table, files: Sequence[DataFile], evidence: Evidence, since: int
 ) -> int:
     """Replace the feed's files by these; give the version; Overtaken if they are old.
 
@@ -124,7 +130,7 @@ def put(
     raise crowded(table.name)
 
 
-def _since(folder: Path, evidence: Evidence, since: int, at: int) -> int | None:
+def _since(folder: Place, evidence: Evidence, since: int, at: int) -> int | None:
     """Find our own commit among the newest ones; Overtaken if another is of the same feed."""
     for version in range(since + 1, at + 1):
         said = Evidence.from_json(user_metadata(folder, version))
@@ -135,17 +141,17 @@ def _since(folder: Path, evidence: Evidence, since: int, at: int) -> int | None:
     return None
 
 
-def tidy(root: Path, retention: timedelta = RETENTION) -> int:
+def tidy(root: Place, retention: timedelta = RETENTION) -> int:
     """Delete the obsolete files of all marts; give their number."""
     gone = 0
     for name in MARTS:
         folder = folder_of(root, name)
-        if DeltaTable.is_deltatable(str(folder)):
+        if _is_table(folder):
             gone += len(swept(folder, retention))
     return gone
 
 
-def swept(folder: Path, retention: timedelta = RETENTION) -> list[str]:
+def swept(folder: Place, retention: timedelta = RETENTION) -> list[str]:
     """Delete files replaced before the retention, and those as old that no version names."""
     hours = int(retention.total_seconds() // 3600)
     return open_table(folder).vacuum(

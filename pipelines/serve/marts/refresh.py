@@ -9,7 +9,6 @@ import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -19,6 +18,7 @@ from fencepost.errors import LakeError, refuse_unknown
 from pipelines.lake.crash_points import point
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import Note, open_table
+from pipelines.places import Place
 from pipelines.project.settings import Settings
 from pipelines.serve.marts.place import TRIES, Overtaken, crowded, folder_of, opened, put, swept
 from pipelines.serve.marts.write import BATCH, MartRows
@@ -39,7 +39,7 @@ class MartReport:
     rows: int
     seconds: float
     version: int
-    path: Path
+    path: Place
     changed: bool
 
 
@@ -57,7 +57,7 @@ def refresh(settings: Settings, feed: str, names: Sequence[str] | None = None) -
         if not missing:
             return [done[name] for name in wanted]
         since = {name: int(opened(settings.root, MARTS[name]).version()) for name in missing}
-        session = duckdb_session(settings.root, settings.tables)
+        session = duckdb_session(settings.root, settings.tables, " ".join(MARTS), only=True)
         try:
             for name in missing:
                 with suppress(Overtaken):
@@ -77,7 +77,7 @@ def _chosen(settings: Settings, feed: str, names: Sequence[str] | None) -> list[
 
 
 def _refreshed(
-    session: duckdb.DuckDBPyConnection, root: Path, feed: str, name: str, since: int
+    session: duckdb.DuckDBPyConnection, root: Place, feed: str, name: str, since: int
 ) -> MartReport:
     """Refresh one mart from what a session sees."""
     started = time.perf_counter()

@@ -4,15 +4,14 @@ Law: at most one row group is in memory, and the files are in no table until the
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from deltalake import DeltaTable
 
 from fencepost.hashing import added, content_hash
-from pipelines.lake.data_files import DataFile, GrowingFile
+from pipelines.lake.data_files import DataFile, GrowingFile, open_verified
 from pipelines.lake.layout import active_files
+from pipelines.places import Place
 from schemas import Table
 
 BATCH = 1 << 16
@@ -24,7 +23,7 @@ FILE_ROWS = 1 << 22
 class MartRows:
     """The rows of a feed in new files: the files, how many rows, and their hash."""
 
-    def __init__(self, folder: Path, table: Table, feed: str) -> None:
+    def __init__(self, folder: Place, table: Table, feed: str) -> None:
         """Begin with no row and no file."""
         self.folder, self.table, self.feed = folder, table, feed
         self.count = self.hash = 0
@@ -69,7 +68,7 @@ class MartRows:
         total = 0
         schema = self.table.in_files
         for each in files:
-            with pq.ParquetFile(self.folder / each.path) as parquet:
+            with open_verified(self.folder, each.path) as parquet:
                 for batch in parquet.iter_batches(BATCH, columns=schema.names):
                     total = added(total, content_hash(pa.Table.from_batches([batch]).cast(schema)))
         return total

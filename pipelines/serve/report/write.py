@@ -5,11 +5,11 @@ Law: the file is whole or not there; an existing report is replaced at the end.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import BinaryIO
 
 from fencepost.errors import InputError
 from pipelines.files.write.target import Target, write_whole
+from pipelines.places import Place, is_remote, replace
 from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
 from pipelines.serve.report.gather import ReportRequest, gather, name_of
@@ -17,21 +17,19 @@ from pipelines.serve.report.page import page
 from pipelines.serve.report.scope import Range
 from pipelines.serve.report.streams import STREAMS
 
-FOLDER = "reports"
-
 
 @dataclass(frozen=True)
 class ReportMade:
     """The report's path, size and counts."""
 
-    path: Path
+    path: Place
     bytes: int
     counts: Mapping[str, int]
 
 
 def write_report(  # noqa: PLR0913  by name
     settings: Settings,
-    out: Path,
+    out: Place,
     *,
     feeds: Sequence[str] | None = None,
     since: str | None = None,
@@ -55,10 +53,7 @@ def write_report(  # noqa: PLR0913  by name
     progress("writing the page", 0.95)
     content = page(data).encode("utf-8", "replace")
 
-    def write(_: str, file: BinaryIO) -> None:
-        file.write(content)
-
-    write_whole([(Target(out, "html", packed=False), write)])
+    _write(out, content)
     progress("done", 1.0)
     counts = {
         "feeds": len(data["feeds"]),
@@ -74,16 +69,26 @@ def write_report(  # noqa: PLR0913  by name
     return ReportMade(out, len(content), counts)
 
 
+def _write(out: Place, content: bytes) -> None:
+    if is_remote(out):
+        replace(out, content)
+        return
+
+    def write(_: str, file: BinaryIO) -> None:
+        file.write(content)
+
+    write_whole([(Target(out, "html", packed=False), write)])
+
+
 def default_path(
     settings: Settings,
     since: str | None = None,
     until: str | None = None,
     partition: str | None = None,
-) -> Path:
+) -> Place:
     """Give the default path of a report: reports/<lake>[-<since>[--<until>]].html."""
-    folder = (settings.file or settings.root).parent / FOLDER
     wanted = Range.of(since, until, partition)
     ends = dict.fromkeys((wanted.since.text, wanted.until.text))
     suffix = "--".join(end.replace(":", "").replace(".000000Z", "Z") for end in ends if end)
     before = "until-" if wanted.until.text and not wanted.since.text else ""
-    return folder / f"{name_of(settings)}{'-' if suffix else ''}{before}{suffix}.html"
+    return settings.reports / f"{name_of(settings)}{'-' if suffix else ''}{before}{suffix}.html"

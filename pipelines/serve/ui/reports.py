@@ -6,6 +6,7 @@ here; it reaches no other server. A request that names another host is refused, 
 can read a report by pointing its own name at this address.
 """
 
+import io
 import os
 import stat
 import threading
@@ -21,6 +22,10 @@ from shutil import copyfileobj
 from socket import getaddrinfo
 from typing import BinaryIO
 from urllib.parse import quote, unquote, urlsplit
+
+from fencepost.errors import StorageError
+from pipelines import places
+from pipelines.places import Place, is_remote
 
 LOCAL = ("127.0.0.1", "localhost", "::1")
 KINDS = {
@@ -55,7 +60,9 @@ SECONDS = 30.0
 
 
 @contextmanager
-def reports_served(folder: Path, host: str, port: int, names: Sequence[str] = ()) -> Iterator[None]:
+def reports_served(
+    folder: Place, host: str, port: int, names: Sequence[str] = ()
+) -> Iterator[None]:
     """Serve a folder until the block ends; `names` are further hosts that a request may name."""
     family = getaddrinfo(host, port)[0][0]
 
@@ -87,7 +94,7 @@ def _allowed(host: str, names: Sequence[str]) -> frozenset[str] | None:
 class _Site:
     """The served folder, and the hosts that requests may name."""
 
-    folder: Path
+    folder: Place
     hosts: frozenset[str] | None
 
     def admits(self, host: str) -> bool:
@@ -103,7 +110,7 @@ class _Site:
             return None
         if not parts or path.endswith("/"):
             parts.append(INDEX)
-        with suppress(OSError):
+        with suppress(OSError, StorageError):
             return _opened(self.folder, parts), KINDS.get(Path(parts[-1]).suffix.lower(), "")
         return None
 
@@ -116,19 +123,13 @@ class _Site:
 
     def contents(self) -> bytes:
         """List the pages of the folder, the newest first: its index page, if it has none."""
-        pages = []
-        with suppress(OSError):
-            pages = [
-                entry
-                for entry in os.scandir(self.folder)
-                if entry.name.endswith(".html")
-                and entry.name[0] != "."
-                and entry.is_file(follow_symlinks=False)
-            ]
-        pages.sort(key=lambda entry: entry.stat(follow_symlinks=False).st_mtime, reverse=True)
+        found: dict[str, float] = {}
+        with suppress(OSError, StorageError):
+            found = _pages(self.folder)
+        pages = sorted(found, key=found.__getitem__, reverse=True)
         listed = "".join(
-            f'<li><a href="{quote(page.name)}">{escape(page.name.removesuffix(".html"))}</a>'
-            f"<time>{_written(page)}</time></li>"
+            f'<li><a href="{quote(page)}">{escape(page.removesuffix(".html"))}</a>'
+            f"<time>{datetime.fromtimestamp(found[page], UTC):%Y-%m-%d %H:%M} UTC</time></li>"
             for page in pages
         )
         if self.is_folder("/checks"):
@@ -137,9 +138,18 @@ class _Site:
         return _PAGE.format(content=f"<ul>{listed}</ul>" if listed else none).encode()
 
 
-def _written(page: "os.DirEntry[str]") -> str:
-    when = datetime.fromtimestamp(page.stat(follow_symlinks=False).st_mtime, UTC)
-    return f"{when:%Y-%m-%d %H:%M} UTC"
+def _pages(folder: Place) -> dict[str, float]:
+    """Give the pages directly in a folder, and when each was written."""
+    if is_remote(folder):
+        entries = [entry for entry in places.listed(folder) if "/" not in entry.path]
+        found = {entry.path: entry.changed / 1e6 for entry in entries}
+    else:
+        found = {
+            entry.name: entry.stat(follow_symlinks=False).st_mtime
+            for entry in os.scandir(folder)
+            if entry.is_file(follow_symlinks=False)
+        }
+    return {name: at for name, at in found.items() if name.endswith(".html") and name[0] != "."}
 
 
 _PAGE = """<!doctype html>
@@ -159,8 +169,10 @@ time, span {{ opacity: .7 }}
 """
 
 
-def _opened(folder: Path, parts: Sequence[str]) -> BinaryIO:
+def _opened(folder: Place, parts: Sequence[str]) -> BinaryIO:
     """Open a regular file below a folder, following no links; OSError otherwise."""
+    if is_remote(folder):
+        return io.BytesIO(places.read(folder / "/".join(parts)))
     at = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         for part in parts[:-1]:
@@ -209,7 +221,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, file: BinaryIO, kind: str) -> None:
         with file:
-            size = os.fstat(file.fileno()).st_size
+            size = file.seek(0, os.SEEK_END)
+            file.seek(0)
             self._head(HTTPStatus.OK, kind or "application/octet-stream", size, download=not kind)
             if self.command != "HEAD":
                 copyfileobj(file, self.wfile)

@@ -2,7 +2,8 @@
 
 The raw tables are read by DuckDB's own Delta reader, from the wheel: nothing is downloaded, nothing
 is put into the user's home. All tables are pinned when the session opens, the ledgers first: what
-they say is done is in the tables that are pinned after them.
+they say is done is in the tables that are pinned after them. On a store `store_tables.py` says
+how tables are read, and a session for one statement opens only those that it needs.
 
 Law: a session sees the lake as it was when it opened; its tables cannot be written to, and whatever
 statement it runs, no file outside the lake is reached. A statement that would write, attach, load
@@ -10,7 +11,7 @@ or set is rejected before it runs: DuckDB has no folders that are only read.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from importlib.resources import files
 from pathlib import Path
@@ -21,10 +22,13 @@ from fencepost.errors import InputError, LakeError
 from fencepost.text import did_you_mean
 from pipelines.lake.layout import Note
 from pipelines.lake.paths import odd_in
-from pipelines.places import Place
+from pipelines.lake.store import Store
+from pipelines.places import Place, Remote, is_remote
 from pipelines.project.settings import Settings
 from pipelines.serve.views import views, views_for
 from pipelines.serve.views.answers import BATCH, SqlAnswer
+from pipelines.serve.views.dependencies import tables_read
+from pipelines.serve.views.store_tables import StoredTables
 from schemas import Column, Table
 
 LEDGERS = ("epochs", "arrivals")
@@ -50,6 +54,8 @@ TYPES = {
     "date": "DATE",
 }
 """By kind of column: the type in DuckDB."""
+
+NOT_OPENED = "raw_{} was not opened: a statement has to name the views and tables that it reads"
 
 READS = "SELECT, WITH, FROM, VALUES, DESCRIBE, SHOW, SUMMARIZE and EXPLAIN"
 
@@ -79,25 +85,32 @@ def ledgers_first(tables: Mapping[str, Table]) -> list[Table]:
 
 
 def duckdb_session(
-    root: Path, tables: Mapping[str, Table], statement: str = ""
+    root: Place, tables: Mapping[str, Table], statement: str = "", *, only: bool = False
 ) -> duckdb.DuckDBPyConnection:
     """Open a session on a lake: raw tables, views, UTC; 0.1 s and 1 ms a file of the ledgers.
 
-    Of the views of single feeds it has those that the statement names.
+    Of the views of single feeds it has those that the statement names. `only`: nothing but this
+    statement is to be run; on an object store only the tables that it reads are opened then.
     """
     refuse_odd(root)
     Note.read(root)
+    declared = {view.name: view for view in views_for(statement, tables)}
+    needed = tables_read(statement, declared, tables) if only else tables.keys()
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
     try:
         load_delta(connection)
         connection.execute("SET TimeZone = 'UTC'")
         for function in FUNCTIONS.values():
             connection.execute(function)
-        for table in ledgers_first(tables):
-            _bind(connection, root, table)
-        for view in views_for(statement, tables):
+        if is_remote(root):
+            folders = _bind_stored(connection, root, tables, needed)
+        else:
+            for table in ledgers_first(tables):
+                _bind(connection, root, table)
+            folders = [f"{root}/"]
+        for view in declared.values():
             connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
-        _shut(connection, root)
+        _shut(connection, folders)
     except duckdb.Error as why:
         connection.close()
         raise LakeError(f"the lake {root} cannot be read by DuckDB: {why}") from why
@@ -128,12 +141,44 @@ def _bind(connection: duckdb.DuckDBPyConnection, root: Path, table: Table) -> No
             f"ATTACH '{path}' AS _{table.name} (TYPE delta, PIN_SNAPSHOT, READ_ONLY)"
         )
         has = {name for name, *_ in connection.execute(f"DESCRIBE _{table.name}").fetchall()}
-    source = f" FROM _{table.name} t" if has else " WHERE FALSE"
+    _name(connection, table, has, f"FROM _{table.name} t" if has else "WHERE FALSE")
+
+
+def _bind_stored(
+    connection: duckdb.DuckDBPyConnection,
+    root: Remote,
+    tables: Mapping[str, Table],
+    needed: Collection[str],
+) -> list[str]:
+    """Do the same for the tables of a lake on a store; give the folders that may be read.
+
+    A table that is not needed has its columns, and an error in place of rows.
+    """
+    stored = StoredTables(connection, root, Store.to_read(root, tables))
+    for table in ledgers_first(tables):
+        if table.name not in needed:
+            why = NOT_OPENED.format(table.name)
+            _name(connection, table, set(), f"WHERE error('{why}') IS NULL")
+            continue
+        kinds = {column.name: column.kind for column in table.columns}
+        folders = [(name, TYPES[kinds[name]]) for name in table.partitioned_by]
+        source = stored.source(table, folders)
+        has: set[str] = set()
+        if source is not None:
+            has = {name for name, *_ in connection.execute(f"DESCRIBE FROM {source}").fetchall()}
+        _name(connection, table, has, "WHERE FALSE" if source is None else f"FROM {source} t")
+    return stored.folders
+
+
+def _name(
+    connection: duckdb.DuckDBPyConnection, table: Table, has: Collection[str], source: str
+) -> None:
+    """Give a table its raw name; columns that it does not have yet are null."""
     columns = ", ".join(
         f"t.{column.name}" if column.name in has else nothing(column) for column in table.columns
     )
     what = "TABLE" if table.name in LEDGERS else "VIEW"
-    connection.execute(f"CREATE {what} raw_{table.name} AS SELECT {columns}{source}")
+    connection.execute(f"CREATE {what} raw_{table.name} AS SELECT {columns} {source}")
 
 
 def nothing(column: Column) -> str:
@@ -143,12 +188,13 @@ def nothing(column: Column) -> str:
     return f'CAST(NULL AS {kind}) AS "{column.name}"'
 
 
-def _shut(connection: duckdb.DuckDBPyConnection, root: Path) -> None:
+def _shut(connection: duckdb.DuckDBPyConnection, folders: Sequence[str]) -> None:
     """Restrict the session to the lake's files, for good.
 
     Without the replacements a table's name never refers to a Python variable.
     """
-    connection.execute(f"SET allowed_directories = ['{root}/']")
+    allowed = ", ".join(f"'{folder}'" for folder in folders)
+    connection.execute(f"SET allowed_directories = [{allowed}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET python_enable_replacements = false")
     connection.execute("SET lock_configuration = true")
@@ -162,7 +208,7 @@ def _quoted(text: str) -> str:
 def from_duckdb(settings: Settings, statement: str) -> Iterator[SqlAnswer]:
     """Run a statement in DuckDB, in this process."""
     with (
-        closing(duckdb_session(settings.root, settings.tables, statement)) as session,
+        closing(duckdb_session(settings.root, settings.tables, statement, only=True)) as session,
         answered(session, statement, settings.tables) as answer,
     ):
         yield answer

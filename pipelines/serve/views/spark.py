@@ -8,7 +8,6 @@ in the statement's plan is a command, but for those that show something.
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
@@ -17,6 +16,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as fn
 
 from pipelines.lake.layout import Note
+from pipelines.lake.store import Store
+from pipelines.places import Place, is_remote
 from pipelines.project.settings import Settings
 from pipelines.serve.views import views_for
 from pipelines.serve.views.answers import BATCH, SqlAnswer
@@ -40,24 +41,32 @@ _PLAN = re.compile(r";?\n+('|JVM stacktrace)")
 
 
 def spark_session_views(
-    spark: SparkSession, root: Path, tables: Mapping[str, Table], statement: str = ""
+    spark: SparkSession, root: Place, tables: Mapping[str, Table], statement: str = ""
 ) -> None:
     """Register the raw tables and the views of a lake in a session, as temporary views.
 
-    Of the views of single feeds it gets those that the statement names.
+    Of the views of single feeds it gets those that the statement names. A lake on a store is read
+    by this process, whole: Java needs no way to the store then, and memory for all tables.
     """
     refuse_odd(root)
     Note.read(root)
+    store = Store.to_read(root, tables) if is_remote(root) else None
     for table in ledgers_first(tables):
-        rows = _raw(spark, root / table.name, table)
-        if table.name in LEDGERS:  # each view reads them several times, and they are small
+        folder = root / table.name
+        if store is not None:
+            rows = spark.createDataFrame(store.rows(table.name))
+        else:
+            rows = _raw(spark, folder, table)
+        if (
+            store is None and table.name in LEDGERS
+        ):  # each view reads them several times, and they are small
             rows = spark.createDataFrame(rows.toArrow())
         rows.createOrReplaceTempView(f"raw_{table.name}")
     for view in views_for(statement, tables):
         spark.sql(f"CREATE OR REPLACE TEMPORARY VIEW `{view.name}` AS {view.sql}")
 
 
-def _raw(spark: SparkSession, path: Path, table: Table) -> DataFrame:
+def _raw(spark: SparkSession, path: Place, table: Table) -> DataFrame:
     """Read a table with all the columns that are declared; those that the lake lacks are null."""
     if (path / "_delta_log").is_dir():
         rows = spark.read.format("delta").load(str(path))

@@ -7,6 +7,7 @@ import os
 import shutil
 import socket
 import sys
+import tempfile
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from fencepost.text import size_in_words
+from pipelines import places
 from pipelines.spark import causes
 from pipelines.spark.environment import archive, jars, java, jvm, machine
 from pipelines.spark.environment.faults import SetupError
@@ -46,7 +48,7 @@ class Finding:
     do: str = ""
 
 
-def findings(place: Place, lake: Path) -> Iterator[Finding]:
+def findings(place: Place, lake: places.Place) -> Iterator[Finding]:
     """Check everything that a session needs, in about a tenth of a second."""
     yield _python()
     yield from _java(place)
@@ -166,8 +168,9 @@ def _memory() -> Finding:
     return Finding("memory", Mark.MIND if memory.free < 2 * short else Mark.OK, found, do)
 
 
-def _disk(lake: Path) -> Finding:
-    there = lake.absolute()
+def _disk(lake: places.Place) -> Finding:
+    """Check the disk of the lake; of one on a store, that of temporary files and copies."""
+    there = Path(tempfile.gettempdir()) if places.is_remote(lake) else lake.absolute()
     while not there.exists():
         there = there.parent
     free = shutil.disk_usage(there).free
