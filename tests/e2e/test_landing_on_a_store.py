@@ -64,9 +64,15 @@ def run_all(folder: Path) -> list[str]:
         return [fencepost("sql", each, "--format", "csv").out for each in asked]
 
 
-def test_a_run_over_a_store_makes_the_lake_that_a_folder_makes(moto_s3: S3, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    "lake", ["s3://{}/lake", pytest.param("lake", marks=pytest.mark.slow)], ids=["store", "disk"]
+)
+def test_a_run_over_a_store_makes_the_lake_that_a_folder_makes(
+    moto_s3: S3, tmp_path: Path, lake: str
+) -> None:
     on_disk = project(tmp_path / "disk", "landing")
-    on_store = project(tmp_path / "store", moto_s3.uri("landing"))
+    at = lake.format(moto_s3.bucket)
+    on_store = project(tmp_path / "store", moto_s3.uri("landing"), at)
     source = places.place_of(moto_s3.uri("landing"), tmp_path)
     for name, content in FILES.items():
         path = on_disk / "landing" / name
