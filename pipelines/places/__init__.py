@@ -17,7 +17,6 @@ from pipelines.places.files import (
     read,
     replace,
     state,
-    swap,
     written,
 )
 from pipelines.places.place import Place, is_remote, lies_in, place_of, why_no_place
@@ -39,7 +38,6 @@ __all__ = [
     "read",
     "replace",
     "state",
-    "swap",
     "why_no_place",
     "written",
 ]

@@ -1,7 +1,7 @@
 """Reading, writing and listing, on a disk and on an object store alike.
 
-Law: what appears under a name is whole, and stays until it is replaced or deleted. `create` and
-`swap` have one winner, however many try at once, also where the winner's answer was lost.
+Law: what appears under a name is whole, and stays until it is replaced or deleted. `create`
+has one winner, however many try at once, also where the winner's answer was lost.
 """
 
 import os
@@ -131,21 +131,8 @@ def copy_of(place: Remote, cache: Path) -> Path:
 
 
 def state(place: Remote) -> tuple[bytes, str] | None:
-    """Read an object and what to compare at its `swap`; None where there is none. One request."""
+    """Read an object and its entity tag; None where there is none. One request."""
     try:
         return objects.get(place.base, place.key)
     except FileNotFoundError:
-        return None
-
-
-def swap(place: Remote, content: bytes, etag: str | None) -> str | None:
-    """Replace an object if it is as `state` gave it (None: absent); None if another was first.
-
-    Gives the new entity tag. The content must be one that nobody else writes. One request.
-    """
-    if etag is not None:
-        return objects.put_if(place.base, place.key, content, etag)
-    try:
-        return objects.put_new(place.base, place.key, content)
-    except FileExistsError:
         return None

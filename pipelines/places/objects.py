@@ -4,8 +4,8 @@ Reads, listings and plain writes are retried by the client. Conditional writes a
 their answer may be lost, and then the retry is refused because of its own success. Only the
 object itself says who wrote it, so conditional writes want contents that nobody else writes.
 
-Law: a conditional write that returned has happened once; one that raised FileExistsError or gave
-None has not; of one that raised StoreUnavailable nobody knows.
+Law: a conditional write that returned has happened once; one that raised FileExistsError
+has not; of one that raised StoreUnavailable nobody knows.
 """
 
 import random
@@ -118,21 +118,6 @@ def put_new(base: str, key: str, content: bytes) -> str:
         return answer["e_tag"] or ""
 
     return _once(base, key, content, attempt)
-
-
-def put_if(base: str, key: str, content: bytes, etag: str) -> str | None:
-    """Replace an object that is still what `etag` names; None if it is not. One request."""
-    import obstore
-
-    def attempt() -> str:
-        store = store_of(base, patient=False)
-        answer = obstore.put(store, key, content, mode={"e_tag": etag})
-        return answer["e_tag"] or ""
-
-    try:
-        return _once(base, key, content, attempt)
-    except (FileExistsError, FileNotFoundError):
-        return None
 
 
 def _once(base: str, key: str, content: bytes, attempt: Callable[[], str]) -> str:

@@ -162,19 +162,14 @@ def test_a_copy_is_fetched_once(store: Remote, tmp_path: Path) -> None:
     assert places.fetched(copy, tmp_path / "other") == copy
 
 
-def test_a_swap_wants_the_state_that_was_read(store: Remote) -> None:
-    lease = store / "_lease"
-    assert places.state(lease) is None
-    first = places.swap(lease, b"1", None)
-    assert first is not None
-    assert places.swap(lease, b"2", None) is None
-    assert places.state(lease) == (b"1", first)
-    second = places.swap(lease, b"3", first)
-    assert second is not None
-    assert places.swap(lease, b"4", first) is None
-    assert places.state(lease) == (b"3", second)
-    lease.unlink()
-    assert places.swap(lease, b"5", second) is None
+def test_a_state_is_content_and_entity_tag(store: Remote) -> None:
+    one = store / "one"
+    assert places.state(one) is None
+    places.create(one, b"1")
+    content, tag = places.state(one) or (b"", "")
+    assert content == b"1"
+    places.replace(one, b"2")
+    assert (places.state(one) or (b"", tag))[1] != tag
 
 
 def test_of_many_creators_one_wins(store: Remote) -> None:
