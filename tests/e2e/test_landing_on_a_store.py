@@ -4,6 +4,8 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 from pipelines import places
 from tests.support.commands.commands import Said, fencepost
 from tests.support.stores.servers import S3
