@@ -4,6 +4,11 @@ Law: what ends, ends with the rows of a run on a disk; what does not end says so
 and the same command goes on from there.
 """
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -15,7 +20,7 @@ from fencepost.hashing import content_hash
 from pipelines import places
 from pipelines.cli.errors import exit_code_of
 from pipelines.cli.exit_codes import Code
-from pipelines.lake.lease import FOLDER
+from pipelines.lake.lease import FOLDER, TERM
 from pipelines.lake.store import Store
 from pipelines.places import Place, connection
 from pipelines.project.settings import Settings, load
@@ -23,6 +28,7 @@ from pipelines.registry.commit import put
 from pipelines.registry.query_files import given_line
 from pipelines.runs.run import run
 from pipelines.spark.runner import HereRunner
+from tests.support.commands.commands import REPOSITORY
 from tests.support.crashes import hooked
 from tests.support.stores.proxy import Proxy
 from tests.support.stores.servers import S3, SECRET
@@ -154,6 +160,45 @@ def test_one_who_wakes_after_another_took_over_changes_no_row(
         with hooked(sleep), suppress(LockedError, LakeError):
             work(there)
         assert not left
+    assert content(there) == expected
+
+
+SLEEPS = """
+import os, signal, sys
+from pathlib import Path
+from pipelines.project.settings import load
+from pipelines.runs.run import run
+from pipelines.spark.runner import HereRunner
+from tests.support.crashes import hooked
+
+def sleep(passed):
+    if passed == "epochs.planned":
+        os.kill(os.getpid(), signal.SIGSTOP)
+
+with hooked(sleep):
+    run(load(Path(sys.argv[1])), HereRunner())
+"""
+
+
+@pytest.mark.slow
+def test_a_driver_that_is_stopped_for_longer_than_its_lease_changes_no_row(
+    moto_s3: S3, tmp_path: Path, expected
+):
+    there = project(tmp_path / "there", moto_s3.uri("lake"), moto_s3.uri("landing"))
+    registered(there)
+    land(there, 1)
+    command = [sys.executable, "-c", SLEEPS, str(there.file)]
+    with subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.PIPE, text=True) as sleeper:
+        assert os.WIFSTOPPED(os.waitpid(sleeper.pid, os.WUNTRACED)[1])
+        begun = time.monotonic()
+        run(there, HereRunner(), timeout=4 * TERM)
+        assert time.monotonic() - begun > TERM / 2
+        land(there, 2)
+        work(there)
+        sleeper.send_signal(signal.SIGCONT)
+        _, said = sleeper.communicate(timeout=120)
+    assert sleeper.returncode
+    assert "another" in said
     assert content(there) == expected
 
 
