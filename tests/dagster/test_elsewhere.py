@@ -10,9 +10,13 @@ import duckdb
 import pytest
 
 from assets import graph
-from pipelines.places import Remote
+from pipelines import places
+from pipelines.lanes import lane_named
+from pipelines.places import Remote, place_of
 from tests.dagster.project import Project, at, why_failed
 from tests.support.commands.commands import REPOSITORY
+from tests.support.lakes.on_disk import on_disk
+from tests.support.stores.servers import S3
 
 pytestmark = [pytest.mark.dagster, pytest.mark.filterwarnings("ignore:.*expected_writer_count")]
 
@@ -72,3 +76,23 @@ def test_the_marts_bring_the_catalogs_up_to_date(project: Project) -> None:
     with duckdb.connect(str(project.folder / "shop.duckdb"), read_only=True) as session:
         names = session.execute("SELECT view_name FROM duckdb_views() WHERE NOT internal")
         assert {"events", "raw_events", "mart_visits"} <= {name for (name,) in names.fetchall()}
+
+
+def test_a_lake_on_a_store_is_shown_from_any_machine(project: Project, moto_s3: S3) -> None:
+    project.land_all([at(0), at(1)])
+    project.by_command()
+    lake = on_disk(project.settings.root)
+    root = place_of(moto_s3.uri("lake"), lake)
+    for file in (path for path in lake.rglob("*") if path.is_file()):
+        places.replace(root / file.relative_to(lake).as_posix(), file.read_bytes())
+    elsewhere = Project(project.folder)
+    toml = project.folder / "fencepost.toml"
+    toml.write_text(toml.read_text().replace('path = "lake"', f'path = "{root}"', 1))
+    for event in elsewhere.tick("ledger").asset_events:
+        elsewhere.instance.report_runless_asset_event(event)
+    assert elsewhere.shown("ticks/events") == [at(0), at(1)]
+    lane = lane_named(elsewhere.settings, "ticks")
+    (spec,) = (s for s in graph.evaluated(elsewhere.settings, lane) if s.key.path[-1] == "events")
+    assert spec.metadata["dagster/uri"] == f"{root}/events"
+    assert elsewhere.job("run_now").success
+    assert elsewhere.job("maintain").success
