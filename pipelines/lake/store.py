@@ -2,8 +2,7 @@
 
 Every commit is made here, in the driver's process, by compare-and-set: it names the version that it
 makes, and fails if that version exists. So no JVM ever commits, what a zombie does too late fails,
-and epochs and deliveries are right even without the lock. (Measured) 3 ms a commit; through Spark
-0.4 s.
+and epochs and deliveries are right even without the lock. (Measured) 3 ms a commit.
 
 On an object store a table is opened when it is first used, without delta-rs, and a commit is one
 conditional put; what is refused of a table is refused then.
@@ -59,7 +58,7 @@ class Store:
         self.buckets = note.buckets
         self.fsync = False
         self.fence = Fence()
-        self._ids = note.ids
+        self.ids = note.ids
         self._adds_columns = False
         self._absent = self.tables.keys() - note.ids.keys()
         self._open: dict[str, DeltaTable] = {}
@@ -147,10 +146,10 @@ class Store:
 
     def _refuse_other(self, name: str, table_id: str, columns: Sequence[str]) -> None:
         """Refuse a table that is not the one of the note, or has other axes than declared."""
-        if table_id != self._ids[name]:
+        if table_id != self.ids[name]:
             raise LakeError(
                 f"the table '{name}' of the lake {self.root} was dropped and created again "
-                f"by someone else: its id is {table_id}, {self._ids[name]} was "
+                f"by someone else: its id is {table_id}, {self.ids[name]} was "
                 "expected. Restore it, or make a new lake with `fencepost init`."
             )
         refuse_other_axes(columns, self.tables[name])
@@ -166,6 +165,10 @@ class Store:
             add_columns(self.delta(name), table)
             found = opened(folder, table)
         return found
+
+    def is_used(self, name: str) -> bool:
+        """Whether a table was opened; on a disk all are."""
+        return name in self._logs or not is_remote(self.root)
 
     def folder(self, name: str) -> Place:
         """Give a table's folder."""

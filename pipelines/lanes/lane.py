@@ -4,7 +4,7 @@ Law: the lanes of all kinds are planned by the same function and committed by th
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
@@ -20,6 +20,35 @@ from schemas.table import Owner
 
 if TYPE_CHECKING:  # this imports the engine: --help stays quick
     from pipelines.execute.job import Job
+
+
+class Bases(Mapping[str, int]):
+    """The versions of tables before a plan: of the ledger at once, of the others if one is made.
+
+    So a lane with nothing to plan opens none of them.
+    """
+
+    def __init__(self, store: Store, names: Sequence[str]) -> None:
+        """Note the ledger's version: a plan that another one precedes must not be committed."""
+        self._store = store
+        self._names = (EPOCHS, *names)
+        self._known = {EPOCHS: store.version(EPOCHS)}
+
+    def __getitem__(self, name: str) -> int:
+        """Give a table's version, the same each time."""
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._known:
+            self._known[name] = self._store.version(name)
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        """List the tables."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """Count them."""
+        return len(self._names)
 
 
 @dataclass(frozen=True)
@@ -86,7 +115,7 @@ class Lane(ABC):
             self.lateness,
             self.registry_versions(arrivals, deliveries),
             lambda version: self.fingerprint(store, version) if version else "",
-            {name: store.version(name) for name in (EPOCHS, *(t.name for t in self.tables))},
+            Bases(store, [table.name for table in self.tables]),
             code,
             plan,
         )

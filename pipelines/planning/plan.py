@@ -164,7 +164,7 @@ def _epochs(
                 before,
                 tuple(marks),
                 number == last and last - base.snapshot >= limits.snapshot_every,
-                context.bases,
+                dict(context.bases),
                 context.code,
                 feed_watermarks=tuple(stands.values()) if len(stands) > 1 else (),
                 rules=rules,

@@ -32,7 +32,7 @@ from pipelines import places
 from pipelines.disk.atomic import replacing
 from pipelines.disk.errors import naming
 from pipelines.lake.checksums import sum_of
-from pipelines.lake.layout import CACHE, Note
+from pipelines.lake.layout import CACHE
 from pipelines.lake.store import Store
 from pipelines.places import Place, copy_of, fetched, is_remote, listed
 from pipelines.places.host import host_cache
@@ -76,7 +76,7 @@ def compiled_queries(
     """
     name = "queries" if kind == CROSSING else f"{kind}-queries"
     head = {
-        "table": Note.read(store.root).ids[QUERIES],
+        "table": store.ids[QUERIES],
         "feed": feed,
         "kind": kind,
         "axes": list(settings.axes[feed]),
@@ -103,7 +103,7 @@ def compiled_joins(store: Store, settings: Settings, lane: str, version: int) ->
     """
     feeds = pair_of(lane)
     head = {
-        "table": Note.read(store.root).ids[QUERIES],
+        "table": store.ids[QUERIES],
         "feeds": list(feeds),
         "axes": [list(settings.axes.get(feed, ())) for feed in feeds],
         "version": version,

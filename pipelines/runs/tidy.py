@@ -46,17 +46,24 @@ Group = tuple[object, ...]
 
 
 def tidy(store: Store, keep_history: int) -> None:
-    """Do what is due; `keep_history` in µs. 10 µs a table to which nothing was committed."""
+    """Do what is due; `keep_history` in µs. 10 µs a table to which nothing was committed.
+
+    On a store a table that this process did not use costs no request.
+    """
     snapshots: Mapping[str, int] | None = None
     for name in store.tables:
-        if store.tidied.get(name) == store.version(name):
+        if not store.is_used(name) or store.tidied.get(name) == store.version(name):
             continue
         if snapshots is None:
             snapshots = {lane: chain.snapshot for lane, chain in chains_of(store).items()}
         while merged := [*_due(store.tables[name], store.files(name), snapshots)]:
             if not all(_put_together(store, name, files) for files in merged):
                 break
-        if store.version(name) - layout.checkpointed(store.folder(name)) >= CHECKPOINT_EVERY:
+        version = store.version(name)
+        if (
+            version >= CHECKPOINT_EVERY - 1
+            and version - layout.checkpointed(store.folder(name)) >= CHECKPOINT_EVERY
+        ):
             _checkpoint(store, name, keep_history)
             _clean(store, name, keep_history)
         store.tidied[name] = store.version(name)
