@@ -22,8 +22,6 @@ from pathlib import Path
 from statistics import median
 from typing import IO, Any
 
-from tests.cluster.standalone import Standalone, running
-
 from benchmarks.lake_made import AXES, FEED, Bench
 from benchmarks.lake_times import REPEATS, Times, divided
 from benchmarks.report import Line, show
@@ -31,6 +29,7 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.places import create, place_of
 from pipelines.project.settings import Feed, Settings
+from tests.cluster.standalone import Standalone, running
 from tests.support.stores.proxy import proxied
 from tests.support.stores.servers import S3, gateway_bucket, versitygw
 
