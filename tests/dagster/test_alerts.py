@@ -16,6 +16,7 @@ from schemas import FORMAT
 from tests.dagster.project import Project
 from tests.dagster.test_refused import spoil
 from tests.support.commands.loopback import listening
+from tests.support.lakes.on_disk import on_disk
 
 pytestmark = pytest.mark.dagster
 HOOK = "HOOK_OF_THE_TEST"
@@ -49,7 +50,7 @@ def failures(project: Project) -> dg.SensorDefinition:
 
 def failed_run(project: Project) -> dg.ExecuteInProcessResult:
     """Let a run fail: the lake is of a format that nobody knows yet."""
-    note = project.settings.root / NOTE
+    note = on_disk(project.settings.root / NOTE)
     note.write_text(note.read_text().replace(f'"format": {FORMAT}', '"format": 99'))
     result = project.job("run_now", raise_on_error=False)
     assert not result.success

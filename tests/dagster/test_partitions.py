@@ -13,6 +13,7 @@ from fencepost.errors import InputError, LockedError, SparkError, StoreUnavailab
 from pipelines.lake.lock import hold
 from tests.dagster.project import DAY, Crash, Project, at, fault_at, hours, told, why_failed
 from tests.faults.story import differing, rows_of
+from tests.support.lakes.on_disk import on_disk
 
 pytestmark = pytest.mark.dagster
 
@@ -183,7 +184,7 @@ def test_who_finds_the_lake_locked_says_by_whom_and_tries_again(
 def test_what_is_wrong_with_the_input_is_not_tried_again(project: Project) -> None:
     hour = at(0)
     project.land(hour)
-    (project.settings.root / "_fencepost.json").write_text("{}")  # a lake of no version
+    on_disk(project.settings.root / "_fencepost.json").write_text("{}")  # a lake of no version
     result = project.make(hour, fails=True)
     assert not any(e.is_step_up_for_retry for e in result.all_events)
     why = why_failed(result, "arrivals_of_ticks")

@@ -276,7 +276,7 @@ class TestLedger:
         assert events_of(project.tick("ledger")) != []
 
     def test_before_there_is_a_lake_it_says_what_makes_one(self, project: Project) -> None:
-        project.settings.root.rename(project.folder / "elsewhere")
+        (project.folder / "lake").rename(project.folder / "elsewhere")
         assert "fencepost init" in project.tick("ledger").skip_message
 
 

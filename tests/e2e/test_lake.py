@@ -17,6 +17,7 @@ from pipelines.runs.tidy import tidy
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes import builder, tick_past
 from tests.support.lakes.builder import SECOND, reopened
+from tests.support.lakes.on_disk import on_disk
 from tests.support.lakes.tick_past import Way, deliveries, land, play, tables_of
 
 LATENESS = 2 * SECOND
@@ -66,7 +67,7 @@ def test_partition_by_partition_gives_the_rows_of_a_live_run(in_one, tmp_path: P
     lake = play(tmp_path, HereRunner(), Way(), lateness)
     keys = keys_of(lake, lake.lane("ticks"))
     assert len(keys) > 1
-    folder = lake.settings.root.parent
+    folder = on_disk(lake.settings.root).parent
     again = tick_past.past_settings(folder, lateness)
     fresh = builder.new_lake(replace(again, root=folder / "other"), lake.runner, lake.limits)
     builder.register(fresh, tick_past.RULES, tick_past.NOW)

@@ -177,7 +177,7 @@ def past(tmp_path_factory: pytest.TempPathFactory) -> Lake:
 
 @pytest.fixture
 def copied(past: Lake, tmp_path: Path) -> Lake:
-    shutil.copytree(past.settings.root.parent, tmp_path / "copy")
+    shutil.copytree(on_disk(past.settings.root).parent, tmp_path / "copy")
     settings = replace(
         tick_past.past_settings(tmp_path / "copy", 2 * SECOND), root=tmp_path / "copy" / "lake"
     )

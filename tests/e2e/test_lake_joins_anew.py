@@ -211,7 +211,7 @@ def test_old_sets_of_joins_are_forgotten_like_those_of_crossings(tmp_path: Path)
         happen(lake, Commit([rule]), NOW + version * SECOND)
         happen(lake, FILES[version], NOW + version * SECOND)
     list(advance(lake, lake.lane(LANE)))
-    folder = lake.settings.root / CACHE
+    folder = on_disk(lake.settings.root / CACHE)
     files = [f"joins-{LANE}-{version}.arrow" for version in versions]
     assert {path.name for path in folder.glob("joins-*")} == set(files)
     maintain(lake.store, lake.settings)

@@ -35,6 +35,7 @@ from pipelines.runs.maintain import maintain
 from pipelines.runs.run import run, writing
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.builder import new_store
+from tests.support.lakes.on_disk import on_disk
 
 NOW = parse_instant("2026-01-09T00:00:00Z")
 LAKE = """\
@@ -156,7 +157,7 @@ def make(folder: Path, runner: str = "here", story: Story = CROSSED) -> Settings
         (folder / "landing" / feed).mkdir(parents=True)
     (folder / "fencepost.toml").write_text(story.toml.replace("{runner}", runner))
     settings = load(folder)
-    new_store(settings.root, settings.axes, settings.buckets)
+    new_store(on_disk(settings.root), settings.axes, settings.buckets)
     return settings
 
 

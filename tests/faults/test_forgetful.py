@@ -12,6 +12,7 @@ from pipelines.project.settings import Settings, load
 from pipelines.runs.run import run
 from pipelines.spark.runner import HereRunner
 from tests.faults.story import STORIES, copied, differing, do, land, make, rows_of
+from tests.support.lakes.on_disk import on_disk
 
 
 @pytest.fixture(scope="module", params=STORIES)
@@ -76,7 +77,7 @@ def test_commits_carry_plans_of_their_own_and_no_transaction_ids(project) -> Non
     settings = load(project)
     plans: dict[str, list[str]] = {}
     for name in settings.tables:
-        for path in sorted((settings.root / name / "_delta_log").glob("*.json")):
+        for path in sorted(on_disk(settings.root / name / "_delta_log").glob("*.json")):
             actions = [json.loads(line) for line in path.read_text().splitlines()]
             assert not [each for each in actions if "txn" in each], path
         said = store_of(settings).evidence(name, 0)

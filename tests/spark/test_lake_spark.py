@@ -87,7 +87,9 @@ def test_rows_through_spark_and_rows_from_files_give_the_same_tables(
 
 
 def test_evaluating_again_by_the_other_path_proves_the_rows(on_spark: Lake) -> None:
-    settings = tick_past.past_settings(on_spark.settings.root.parent, LATENESS, read_path="spark")
+    settings = tick_past.past_settings(
+        on_disk(on_spark.settings.root).parent, LATENESS, read_path="spark"
+    )
     other = Lake(on_spark.store, settings, on_spark.runner, on_spark.limits)
     for report in partitions(
         other, other.lane("ticks"), keys_of(other, other.lane("ticks")), again=True

@@ -5,7 +5,6 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,6 +17,7 @@ from pipelines.serve.publish import spark_catalog
 from pipelines.serve.publish.contents import CatalogEntry, tables_alone, with_views
 from tests.support.commands.commands import REPOSITORY
 from tests.support.lakes.mart_lake import TICKS, Town, in_order, refreshed, write_town
+from tests.support.lakes.on_disk import on_disk
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
@@ -140,11 +140,11 @@ stop()
 @pytest.mark.parametrize("schema", ["spark:shop", "hive:shop"])
 def test_a_hive_metastore_keeps_a_lake_for_the_sessions_that_follow(schema, tmp_path):
     write_town(tmp_path / "lake")
-    town = Town(tmp_path / "lake")
+    lake = on_disk(Town(tmp_path / "lake").settings.root)
 
     def session(what: str) -> dict[str, Any]:
         done = subprocess.run(
-            [sys.executable, "-c", IN_A_METASTORE, town.settings.root, tmp_path, schema, what],
+            [sys.executable, "-c", IN_A_METASTORE, lake, tmp_path, schema, what],
             cwd=REPOSITORY,
             capture_output=True,
             text=True,
@@ -162,4 +162,4 @@ def test_a_hive_metastore_keeps_a_lake_for_the_sessions_that_follow(schema, tmp_
     assert session("publish") == {**first, "changed": 0}
     assert session("remove")["dropped"] == first["entries"]
     assert session("read")["names"] == []
-    assert Path(town.settings.root / "events" / "_delta_log").is_dir()
+    assert (lake / "events" / "_delta_log").is_dir()

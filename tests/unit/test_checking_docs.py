@@ -13,6 +13,7 @@ from pipelines.checks.site import KEPT, Site
 from pipelines.checks.style import STYLE
 from pipelines.lanes import lane_named
 from pipelines.project.settings import Settings
+from tests.support.lakes.on_disk import on_disk
 from tests.support.lakes.sound_feed import sound, sound_settings, spoilt
 
 pytestmark = pytest.mark.xdist_group("great-expectations")  # one process imports it for all
@@ -61,7 +62,7 @@ def site(tmp_path_factory) -> Site:
 
 
 def pages(site: Site) -> list[Page]:
-    return [Page(path) for path in sorted(site.root.rglob("*.html"))]
+    return [Page(path) for path in sorted(on_disk(site.root).rglob("*.html"))]
 
 
 def test_no_page_names_another_host_or_runs_a_script(site):
@@ -90,7 +91,7 @@ def test_every_page_has_our_stylesheet_as_the_last_one(site):
 
 def test_what_was_broken_has_its_page_at_once_with_the_counts(site):
     (run,) = [run for run in site.runs() if run.table == "events"]
-    text = " ".join(Page(site.root / run.page).text.split())
+    text = " ".join(Page(on_disk(site.root / run.page)).text.split())
     assert "Status: Failed" in text
     assert "Unsuccessful Expectations 8" in text
     assert "-95000000" in text
@@ -104,13 +105,13 @@ def test_what_passed_is_in_the_index_at_once_and_has_its_page_when_asked_for(tmp
     declared = sound_settings(tmp_path)
     site = Site.of(declared)
     checked(declared)
-    assert not list((site.root / "validations").rglob("*.html"))
+    assert not list(on_disk(site.root / "validations").rglob("*.html"))
     assert "7 of 7 runs have no page yet" in site.index.read_text()
     assert bring_up_to_date(declared) == site.index
     runs = list(site.runs())
     assert len(runs) == 7
     for run in runs:
-        assert "Succeeded" in Page(site.root / run.page).text
+        assert "Succeeded" in Page(on_disk(site.root / run.page)).text
         assert run.page in site.index.read_text()
     assert "Every run has its page" in site.index.read_text()
 
@@ -123,7 +124,7 @@ def test_pages_go_with_their_runs(tmp_path):
         with Moment(declared, [lane_named(declared, "ticks")], again=True) as moment:
             list(moment.contracts(lane_named(declared, "ticks"), names=["pending"]))
     runs = [site.root / run.page for run in site.runs()]
-    assert sorted((site.root / "validations").rglob("*.html")) == sorted(runs)
+    assert sorted(on_disk(site.root / "validations").rglob("*.html")) == sorted(runs)
     assert len(runs) == KEPT
 
 

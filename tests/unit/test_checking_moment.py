@@ -15,6 +15,7 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
 from pipelines.lanes import lane_named
 from pipelines.project.settings import Settings
+from tests.support.lakes.on_disk import on_disk
 from tests.support.lakes.sound_feed import sound, sound_settings, spoilt
 from tests.support.lakes.sound_join import LANE
 from tests.support.lakes.sound_join import sound as sound_joins
@@ -165,7 +166,7 @@ def test_the_index_is_current_and_lists_the_newest_runs(declared):
 def test_the_index_comes_again_where_it_was_thrown_away_though_nothing_is_looked_at(declared):
     site = Site.of(declared)
     before = [run.file for run in site.runs()]
-    shutil.rmtree(site.root)
+    shutil.rmtree(on_disk(site.root))
     assert fresh(looked(declared)) == []
     assert [run.file for run in site.runs()] == before
-    assert site.index.is_file()
+    assert on_disk(site.index).is_file()

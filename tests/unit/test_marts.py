@@ -25,6 +25,7 @@ from pipelines.serve.views.duckdb import duckdb_session
 from schemas.marts import MARTS
 from tests.support.lakes.ledger import AXES, Ledger
 from tests.support.lakes.mart_lake import TICKS, TOWN, Town, in_order, refreshed, write_town
+from tests.support.lakes.on_disk import on_disk
 
 
 @pytest.fixture(scope="module")
@@ -157,7 +158,7 @@ def test_what_is_not_there_is_refused_in_words_and_nothing_is_made(town, tmp_pat
 def test_a_mart_of_an_older_version_gets_the_columns_that_it_lacks(town):
     now = MARTS["visits"]
     older = replace(now, columns=tuple(c for c in now.columns if not c.name.endswith("_place")))
-    folder = folder_of(town.settings.root, "visits")
+    folder = on_disk(folder_of(town.settings.root, "visits"))
     refreshed(town)
     rows = DeltaTable(str(folder)).to_pyarrow_table().select(older.arrow.names)
     shutil.rmtree(folder)

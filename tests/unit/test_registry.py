@@ -28,6 +28,7 @@ from pipelines.registry.queries import (
 from pipelines.registry.query_files import given_one, read_given
 from schemas.queries import QUERIES
 from tests.support.commands.files import written
+from tests.support.lakes.on_disk import on_disk
 from tests.support.lakes.registry_lake import AXES, Lake, Row, lines_of, query, said
 
 HISTORY = QUERIES.arrow
@@ -228,7 +229,7 @@ def test_an_older_version_is_what_stood_then(lake):
 def test_a_cached_set_is_the_set_and_no_copy_of_it(lake):
     lake.put(query("a", streams=["s"], where="price < 1 OR price > 3"), query("b", within="3m"))
     lake.put(query("ü", on_first="enter"))
-    path = compiled_queries(lake.store, lake.settings, "ticks", 2)
+    path = on_disk(compiled_queries(lake.store, lake.settings, "ticks", 2))
     assert path.parent == lake.root / "_cache"
     found = load_queries(path)
     found.check()
@@ -247,7 +248,7 @@ def test_a_cached_set_is_the_set_and_no_copy_of_it(lake):
 def test_a_cached_file_that_is_missing_torn_or_wrong_is_made_anew(lake):
     lake.put(*(query(f"q{k}") for k in range(50)))
     lake.put(query("q7", where="price >= 0.123456789"))
-    path = compiled_queries(lake.store, lake.settings, "ticks", 2)
+    path = on_disk(compiled_queries(lake.store, lake.settings, "ticks", 2))
     right = path.read_bytes()
     older = compiled_queries(lake.store, lake.settings, "ticks", 1).read_bytes()
     at = right.index(np.float64(0.123456789).tobytes())

@@ -28,6 +28,7 @@ from tests.support.lakes.join_rules import (
     window,
     without_none,
 )
+from tests.support.lakes.on_disk import on_disk
 from tests.support.lakes.registry_lake import AXES, Lake, query, said
 
 
@@ -43,7 +44,7 @@ def test_a_cached_file_holds_the_sets_and_is_made_once(lake):
     on = "left.price > right.x OR left.price = right.x + 1 AND left.volume < right.y"
     lake.put(window("w", on=on), window("ü", window=9), band("b"), query("q"))
     lake.put(window("v", where="right.speed >= 0"))
-    path = compiled_joins(lake.store, lake.settings, LANE, 2)
+    path = on_disk(compiled_joins(lake.store, lake.settings, LANE, 2))
     (windows, bands), (of_windows, of_bands) = load_joins(path), sets(lake, 2)
     same(windows, of_windows)
     same(bands, of_bands)
@@ -74,7 +75,7 @@ def test_a_fingerprint_names_what_stands_and_nothing_else(lake):
 def test_a_cached_file_of_joins_that_is_missing_torn_or_wrong_is_made_anew(lake):
     lake.put(*(window(f"w{k}", where=f"left.price > {k}.123456789") for k in range(20)), band("b"))
     lake.put(band("c"))
-    path = compiled_joins(lake.store, lake.settings, LANE, 2)
+    path = on_disk(compiled_joins(lake.store, lake.settings, LANE, 2))
     right = path.read_bytes()
     older = compiled_joins(lake.store, lake.settings, LANE, 1).read_bytes()
     at = right.index(np.float64(-0.5).tobytes())

@@ -17,6 +17,7 @@ from pipelines.registry.queries import query_set_of, rows_of, rows_of_each, stan
 from pipelines.registry.query_files import read_given
 from pipelines.registry.text import json_lines
 from tests.support.commands.files import written
+from tests.support.lakes.on_disk import on_disk
 from tests.support.lakes.registry_lake import AXES, Lake, Row, lines_of, query, said
 from tests.support.stories.strategies import FEED, axis_names, matches
 
@@ -77,7 +78,7 @@ def test_the_same_tests_in_other_words_are_an_edit(lake):
 
 def test_a_cached_set_of_matches_is_the_set(lake):
     lake.put(query("a"), match("b", streams=["s"]), match("c", where="price = volume OR ALL"))
-    path = compiled_queries(lake.store, lake.settings, "ticks", 1, MATCH)
+    path = on_disk(compiled_queries(lake.store, lake.settings, "ticks", 1, MATCH))
     found = load_queries(path)
     found.check()
     whole = lake.set(kind=MATCH)

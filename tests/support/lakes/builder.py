@@ -94,7 +94,7 @@ def new_lake(
     """Create what settings declare: an empty lake, and the folders where files land."""
     for feed in settings.feeds.values():
         feed.source.mkdir(parents=True, exist_ok=True)
-    store = new_store_of(settings.root, settings.columns, settings.buckets)
+    store = new_store_of(on_disk(settings.root), settings.columns, settings.buckets)
     lake = Lake.of(store, settings, runner or HereRunner())
     return replace(lake, limits=limits) if limits else lake
 

@@ -20,6 +20,7 @@ from fencepost.lanes import lane_of
 from pipelines.runs.run import run
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.builder import SECOND, land, new_lake, register, settings_of
+from tests.support.lakes.on_disk import on_disk
 
 FEEDS = {"bids": ("price", "volume"), "asks": ("price",)}
 LANES = (*FEEDS, lane_of(*FEEDS))
@@ -90,8 +91,9 @@ class Ageing:
     def figures(self) -> Figures:
         """Run once, and measure its time, the files, the log, memory and open descriptors."""
         cpu, wall = self.run()
-        files = [path.stat() for path in self.settings.root.rglob("*.parquet")]
-        log = [path.stat().st_size for path in self.settings.root.glob("*/_delta_log/*")]
+        root = on_disk(self.settings.root)
+        files = [path.stat() for path in root.rglob("*.parquet")]
+        log = [path.stat().st_size for path in root.glob("*/_delta_log/*")]
         pages = int(Path("/proc/self/statm").read_text().split()[1])
         descriptors = len(list(Path("/proc/self/fd").iterdir()))
         return Figures(cpu, wall, len(files), len(log), sum(log), pages << 12, descriptors)

@@ -18,6 +18,7 @@ from pipelines.serve.views.duckdb import duckdb_session
 from schemas.marts import MARTS
 from tests.support.lakes.builder import settings_of
 from tests.support.lakes.ledger import AXES, Ledger, at
+from tests.support.lakes.on_disk import on_disk
 
 NOW = timedelta(0)
 TICKS, TOWN = "ticks", "locations"
@@ -99,4 +100,4 @@ def refreshed(town: Town, *feeds: str) -> list[MartReport]:
 
 
 def files_of(town: Town) -> list[Path]:
-    return sorted((town.settings.root / "marts").rglob("*.parquet"))
+    return sorted(on_disk(town.settings.root / "marts").rglob("*.parquet"))

@@ -17,6 +17,7 @@ from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.serve.views.tables import IN_FORCE
 from schemas import Table
+from tests.support.lakes.on_disk import on_disk
 
 Read = Callable[[Path], pa.Table]
 
@@ -100,6 +101,6 @@ def assert_true(settings: Settings, readers: Mapping[str, Read] = READERS) -> di
     shown = shown_by_sql(settings)
     for name, expected in shown.items():
         for reader, read in readers.items():
-            found = rows_of(read(settings.root / name), settings.tables[name])
+            found = rows_of(read(on_disk(settings.root / name)), settings.tables[name])
             assert found == expected, f"{reader} sees other rows of {name}"
     return {name: len(rows) for name, rows in shown.items()}
