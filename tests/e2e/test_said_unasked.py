@@ -179,6 +179,7 @@ def test_status_counts_what_lies_in_the_landing_folder(project: Path) -> None:
     words = said(project, "status").out
     assert "2 deliveries landed, not loaded · 1 delivery landed, still growing" in words
     os.utime(project / "landing" / "ticks" / "c.csv", (1_700_000_000, 1_700_000_000))
+    declared.write_text(PROJECT)
     assert said(project, "run").code == 0
     assert counts() == (0, 0)
     assert "landed" not in said(project, "status").out
