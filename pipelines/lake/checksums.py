@@ -161,6 +161,12 @@ def content(folder: Place, path: str) -> bytes:
     return found
 
 
+def is_named_by(path: str, found: bytes) -> bool:
+    """Say whether a file's name says that these are its bytes."""
+    ours = OURS.fullmatch(path.rpartition("/")[2])
+    return ours is not None and int(ours[1], 16) == zlib.crc32(found)
+
+
 def _refuse_other(found: int, expected: int) -> None:
     if found != expected:
         raise Damaged(f"its checksum is {found:08x}, and {expected:08x} was written")

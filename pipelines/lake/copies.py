@@ -4,6 +4,7 @@ Law: a copy has the bytes that were written, and lies under its table's folders,
 values of its columns. A data file never changes, so a copy is right for ever.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from fencepost.hashing import digest
@@ -12,8 +13,11 @@ from pipelines.places import Remote, replace
 from pipelines.places.host import host_cache
 
 
-def copied(folder: Remote, path: str) -> Path:
-    """Give the copy of a table's file, fetched if there is none. One request, or none."""
+def copied(folder: Remote, path: str, content: Callable[[Remote, str], bytes] = content) -> Path:
+    """Give the copy of a table's file, fetched if there is none. One request, or none.
+
+    `content` reads a file, verified.
+    """
     copy = host_cache() / digest(str(folder).encode(), 8) / path
     if not copy.exists():
         found = content(folder, path)

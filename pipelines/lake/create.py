@@ -87,6 +87,16 @@ def _made_on_store(folder: Remote, table: Table) -> str:
     return table_id
 
 
+def refuse_other(folder: Place, expected: str, found: str) -> None:
+    """Refuse a table whose id is not that of the lake's note."""
+    if found != expected:
+        raise LakeError(
+            f"the table '{folder.name}' of the lake {folder.parent} was dropped and created again "
+            f"by someone else: its id is {found}, {expected} was "
+            "expected. Restore it, or make a new lake with `fencepost init`."
+        )
+
+
 def refuse_other_axes(has: Sequence[str], table: Table) -> None:
     """Refuse a feed whose axes are not those of its table: boxes depend on their order.
 

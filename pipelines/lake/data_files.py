@@ -7,7 +7,7 @@ name of a file carries the checksum of its bytes (`sums`).
 
 import json
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from fencepost.errors import FencepostError, LakeError
 from pipelines.disk.errors import naming, storage_error
 from pipelines.lake.checksums import SummedFile, content, named, verify
-from pipelines.places import Place, is_remote
+from pipelines.places import Place, Remote, is_remote
 from schemas.table import TIME, Table
 
 ROW_GROUP = 1 << 17
@@ -88,15 +88,20 @@ def compare(root: Place, table: str, path: str) -> bool:
         raise lost_file(table, path, why) from why
 
 
-def open_verified(folder: Place, path: str, coded: Sequence[str] = ()) -> pq.ParquetFile:
+def open_verified(
+    folder: Place,
+    path: str,
+    coded: Sequence[str] = (),
+    read: Callable[[Remote, str], bytes] = content,
+) -> pq.ParquetFile:
     """Open a data file of a table; Damaged if its bytes are not those that were written.
 
     `coded` names the columns of text to be read as dictionaries. O(bytes); from a store one
-    request, and the file is in memory.
+    request, and the file is in memory; `read` gives its bytes, verified.
     """
     if is_remote(folder):
         return pq.ParquetFile(
-            pa.BufferReader(content(folder, path)),
+            pa.BufferReader(read(folder, path)),
             read_dictionary=list(coded),
             page_checksum_verification=True,
         )
@@ -108,6 +113,20 @@ def open_verified(folder: Place, path: str, coded: Sequence[str] = ()) -> pq.Par
             memory_map=True,
             page_checksum_verification=True,
         )
+
+
+def as_declared(read: pa.Table, file: DataFile, schema: pa.Schema) -> pa.Table:
+    """Give the rows of a file with the columns of a schema: also those that its folder names."""
+    columns = []
+    for field in schema:
+        if field.name in file.partition:
+            value = pa.scalar(file.partition[field.name], pa.string()).cast(field.type)
+            columns.append(pa.repeat(value, read.num_rows))
+        elif field.name in read.column_names:
+            columns.append(read[field.name].cast(field.type))
+        else:  # a column added later
+            columns.append(pa.nulls(read.num_rows, field.type))
+    return pa.table(columns, schema=schema)
 
 
 def write_files(folder: Place, table: Table, rows: pa.Table) -> list[DataFile]:

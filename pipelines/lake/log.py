@@ -9,7 +9,9 @@ each file with its statistics. So a flipped byte in the log or a checkpoint is n
 engine would have missed it. Commits of other programs carry none; the next of ours seals them.
 
 Where a lease keeps the lake to one writer, each carries its token, too: after a commit of a higher
-one those of its predecessors are refused.
+one those of its predecessors are refused. Who has the lease need not look again at a log that it
+looked at, or committed to, a moment ago: if another has committed after all, our commit is a
+Conflict, and after one it looks.
 
 Law: `refresh` gives the newest version, as any reader sees it. If two commit the same version
 one succeeds, and the other gets Conflict. A log that does not add up to its seal is refused.
@@ -20,7 +22,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fencepost.errors import LakeError, StoreUnavailable
@@ -31,7 +33,7 @@ from pipelines.disk.flush import flushed
 from pipelines.lake import layout
 from pipelines.lake.append import Conflict, Unknown
 from pipelines.lake.data_files import DataFile
-from pipelines.lake.lock import Fence
+from pipelines.lake.lock import Fence, WriteLock
 from pipelines.lake.snapshot import READER, Opened, opened
 from pipelines.places import Place, create, is_remote
 from schemas import Table
@@ -50,8 +52,14 @@ TOKEN = "fencepostToken"  # noqa: S105  a number, no secret
 SEALED = ("arrival", "epoch", "n", "lane")
 """The columns by whose bounds files are passed over; delta-rs knows those of the first 32 only."""
 
+SAID = 64
+"""So many commits' user metadata are in a log's state."""
+
 REMEMBERED = 1024
 """So many commits' user metadata is kept in memory, where reading it again is a request."""
+
+SETTLED = 10.0
+"""Seconds for which a look at a log on a store is enough to who has the lease."""
 
 FRESH = 300.0
 """Seconds for which a log on a store counts as looked at; none is cleaned of younger commits."""
@@ -86,13 +94,19 @@ class Log:
         self._rearrangements = 0
         self._said: dict[int, str | None] = {}
         self._looked = _clocks()
+        self._seen_by: WriteLock | None = self.fence.lock
+        self._shared_by: WriteLock | None = None
         self._begin(begin)
 
     def refresh(self) -> int:
         """Read the commits made since, and give the newest version.
 
-        10 µs where there are none; on a store one request, and one for each commit.
+        10 µs where there are none; on a store one request, and one for each commit, or none at all
+        where we have the lease and looked a moment ago.
         """
+        if self._is_settled:
+            return self.version
+        lock = self.fence.lock
         began, now = self.version, _clocks() if is_remote(self.folder) else self._looked
         while (actions := layout.read_commit(self.folder, self.version + 1)) is not None:
             self._apply(actions)
@@ -102,14 +116,36 @@ class Log:
             and not layout.commit_path(self.folder, began).exists()
         ):
             self._open()  # the log was cleaned meanwhile, perhaps beyond what was read of it
-        self._looked = now
+        self._looked, self._seen_by = now, lock
         return self.version
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether we looked a moment ago, by the lease that we have: nobody else commits."""
+        lock = self.fence.lock
+        if lock is None or self._seen_by is not lock or self._shared_by is lock:
+            return False
+        return is_remote(self.folder) and self._looked_within(SETTLED)
+
+    def share(self) -> None:
+        """Look each time while we have the lease: delta-rs may commit in this process, too."""
+        self._shared_by = self.fence.lock
 
     @property
     def is_fresh(self) -> bool:
         """Whether so little time has passed since the last look that nobody cleaned the log."""
-        return is_remote(self.folder) and all(
-            now - then < FRESH for now, then in zip(_clocks(), self._looked, strict=True)
+        return is_remote(self.folder) and self._looked_within(FRESH)
+
+    def _looked_within(self, seconds: float) -> bool:
+        return all(now - then < seconds for now, then in zip(_clocks(), self._looked, strict=True))
+
+    @property
+    def state(self) -> Opened:
+        """The table as read so far; of what commits say the newest. O(files)."""
+        said = dict(sorted(self._said.items())[-SAID:])
+        files = list(self.files.values())
+        return replace(
+            self._began, version=self.version, files=files, newest=self._newest, said=said
         )
 
     def user_metadata(self, version: int) -> str | None:
@@ -181,6 +217,8 @@ class Log:
         self._begin(opened(self.folder, self.table))
 
     def _begin(self, table: Opened) -> None:
+        self._began = replace(table, files=(), newest=())
+        self._newest = table.newest if is_remote(self.folder) else ()
         self.version = table.version
         self.reader_version = table.reader_version
         self.is_plain = table.is_plain
@@ -203,6 +241,7 @@ class Log:
         self.files |= {file.path: file for file in came}
         self.version += 1
         if is_remote(self.folder):
+            self._newest = actions
             self._remember(self.version, layout.metadata_in(actions))
         self._refuse_broken_seal(actions)
         if gone and not any(_changes_data(action) for action in actions):
@@ -261,9 +300,11 @@ class Log:
         info[SEAL] = self._seal(self._after(gone, came))
         actions = [{"commitInfo": info}, *actions]
         path = layout.commit_path(self.folder, at + 1)
+        self._seen_by, now = None, _clocks()
         publish(path, layout.as_commit(actions), fsync=self.fsync)
         if self.is_fresh:
             self._apply(actions)
+            self._looked, self._seen_by = now, self.fence.lock
         elif layout.checkpointed(self.folder) > at:  # its place was free because it was cleaned
             path.unlink()
             raise Conflict(f"{self.folder.name}: {at + 1} lies before the checkpoint by now")

@@ -108,16 +108,44 @@ def _read(folder: Remote, table: Table) -> Opened:
     if checkpoint is not None:
         state.begin(read(log / checkpoint))
         after = [begin, *after] if begin in commits else after
-    with ThreadPoolExecutor(AT_ONCE) as pool:
-        contents = pool.map(lambda version: layout.read_commit(folder, version), after)
-        for version, actions in zip(after, contents, strict=True):
-            if actions is None:
-                raise FileNotFoundError(str(layout.commit_path(folder, version)))
-            layout.refuse_restored(folder, version, actions if version == after[-1] else ())
-            state.add(version, actions)
+    _read_on(folder, state, after)
     if state.reader_version > READER:
         return of_delta(folder, layout.open_table(folder), table)
     return state.opened(max([begin, *after]))
+
+
+def continued(folder: Remote, table: Table, known: Opened) -> Opened | None:
+    """Open a table from what it is known to have been; None where its log does not go on from that.
+
+    A listing, and a request for the known version's commit, which must be what it was, and for each
+    since.
+    """
+    names = [entry.path for entry in listed(folder / layout.LOG, after=_padded(known.version))]
+    commits = sorted(int(found[1]) for name in names if (found := _COMMIT.fullmatch(name)))
+    if not commits or commits != list(range(known.version, known.version + len(commits))):
+        return None
+    try:
+        state = _read_on(folder, _State.of(table, known), commits)
+    except FileNotFoundError:  # the log was cleaned since it was listed
+        return None
+    same = state.first == known.newest and state.reader_version <= READER
+    return state.opened(commits[-1]) if same else None
+
+
+def _read_on(folder: Remote, state: "_State", versions: Sequence[int]) -> "_State":
+    """Read commits, many at a time."""
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        contents = pool.map(lambda version: layout.read_commit(folder, version), versions)
+        for version, actions in zip(versions, contents, strict=True):
+            if actions is None:
+                raise FileNotFoundError(str(layout.commit_path(folder, version)))
+            layout.refuse_restored(folder, version, actions if version == versions[-1] else ())
+            state.add(version, actions)
+    return state
+
+
+def _padded(version: int) -> str:
+    return f"{version:0{layout.VERSION_DIGITS}}"
 
 
 class _State:
@@ -126,10 +154,25 @@ class _State:
     def __init__(self, table: Table) -> None:
         self.table = table
         self.files: dict[str, DataFile] = {}
+        self.first: Sequence[Action] | None = None
         self.newest: Sequence[Action] = ()
         self.said: dict[int, str | None] = {}
         self.metadata: Mapping[str, Any] = {}
         self.reader_version = self.writer_version = 0
+
+    @classmethod
+    def of(cls, table: Table, known: Opened) -> "_State":
+        """Begin with a table as it was."""
+        state = cls(table)
+        state.files = {file.path: file for file in known.files}
+        state.said = dict(known.said)
+        state.metadata = {
+            "id": known.id,
+            "schemaString": known.schema.to_json(),
+            "partitionColumns": list(known.partitioned_by),
+        }
+        state.reader_version, state.writer_version = known.reader_version, known.writer_version
+        return state
 
     def begin(self, checkpoint: bytes) -> None:
         """Read a checkpoint."""
@@ -144,6 +187,8 @@ class _State:
 
     def add(self, version: int, actions: Sequence[Action]) -> None:
         """Read a commit, the newest so far."""
+        if self.first is None:
+            self.first = actions
         self.newest = actions
         self.said[version] = layout.metadata_in(actions)
         for action in actions:

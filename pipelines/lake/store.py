@@ -21,26 +21,32 @@ from fencepost.errors import LakeError
 from pipelines.lake import layout
 from pipelines.lake.append import Conflict
 from pipelines.lake.by_delta import append_by_delta
-from pipelines.lake.checksums import record
-from pipelines.lake.create import add_columns, lacking, make_table, refuse_other_axes
-from pipelines.lake.data_files import DataFile, compare, lost_file, open_verified, write_files
+from pipelines.lake.checksums import content, record
+from pipelines.lake.create import add_columns, lacking, make_table, refuse_other, refuse_other_axes
+from pipelines.lake.data_files import (
+    DataFile,
+    as_declared,
+    compare,
+    lost_file,
+    open_verified,
+    write_files,
+)
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.folds import Fold, Folded
 from pipelines.lake.lock import Fence
 from pipelines.lake.log import Log, refuse_cleaned
 from pipelines.lake.obsolete import (
-    HAVE_EPOCHS,
     Gone,
     Obsolete,
     Removal,
     holding,
     removal_of,
-    replaced_in,
 )
+from pipelines.lake.pack import Pack
 from pipelines.lake.snapshot import Opened, of_delta, opened
+from pipelines.lake.upgrade import make_true
 from pipelines.places import Place, create, is_remote
 from schemas import Table
-from schemas.epochs import EPOCHS as LEDGER
 
 NO_VERSION = -1
 
@@ -59,6 +65,7 @@ class Store:
         self.fsync = False
         self.fence = Fence()
         self.ids = note.ids
+        self.packed = Pack(root) if is_remote(root) else None
         self._adds_columns = False
         self._absent = self.tables.keys() - note.ids.keys()
         self._open: dict[str, DeltaTable] = {}
@@ -107,7 +114,7 @@ class Store:
                 else:
                     add_columns(store._delta(name), table)
         if older:
-            store._make_true()
+            make_true(store)
             note.upgraded().write(root)
         store.fsync = fsync
         return store
@@ -124,16 +131,6 @@ class Store:
         store._refuse_strange()
         return store
 
-    def _make_true(self) -> None:
-        """Do what formats before 7 left to views: remove what was replaced; say so in comments."""
-        replaced = replaced_in(self.rows(LEDGER.name))
-        for name, table in self.tables.items():
-            if table.role in HAVE_EPOCHS and self.log(name).is_plain:
-                for rows in replaced:
-                    self.remove(name, rows)
-            if self._delta(name).metadata().description != table.comment:
-                self.delta(name).alter.set_table_description(table.comment)
-
     def _refuse_strange(self) -> None:
         if is_remote(self.root):
             return
@@ -142,17 +139,8 @@ class Store:
                 layout.refuse_torn(self.folder(name))
                 delta = self._delta(name)
                 columns = [field.name for field in delta.schema().fields]
-                self._refuse_other(name, str(delta.metadata().id), columns)
-
-    def _refuse_other(self, name: str, table_id: str, columns: Sequence[str]) -> None:
-        """Refuse a table that is not the one of the note, or has other axes than declared."""
-        if table_id != self.ids[name]:
-            raise LakeError(
-                f"the table '{name}' of the lake {self.root} was dropped and created again "
-                f"by someone else: its id is {table_id}, {self.ids[name]} was "
-                "expected. Restore it, or make a new lake with `fencepost init`."
-            )
-        refuse_other_axes(columns, self.tables[name])
+                refuse_other(self.folder(name), self.ids[name], str(delta.metadata().id))
+                refuse_other_axes(columns, self.tables[name])
 
     def _opened(self, name: str) -> Opened:
         """Open a table; on a store also do what was put off until now."""
@@ -160,7 +148,8 @@ class Store:
         if not is_remote(folder):
             return of_delta(folder, self._delta(name), table)
         found = opened(folder, table)
-        self._refuse_other(name, found.id, [field.name for field in found.schema.fields])
+        refuse_other(folder, self.ids[name], found.id)
+        refuse_other_axes([field.name for field in found.schema.fields], table)
         if self._adds_columns and lacking(found.schema, table):
             add_columns(self.delta(name), table)
             found = opened(folder, table)
@@ -176,7 +165,7 @@ class Store:
 
     def version(self, name: str) -> int:
         """Give the newest version, -1 where there is no table yet; reads on in the log, 10 µs."""
-        return NO_VERSION if name in self._absent else self.log(name).refresh()
+        return NO_VERSION if name in self._absent else self._newest(name).version
 
     def evidence(self, name: str, after: int, upto: int | None = None) -> list[Evidence]:
         """Read the evidence of the commits after a version, up to a known one; each must exist."""
@@ -279,9 +268,7 @@ class Store:
         """List the files that a table consists of, with what is known of each."""
         if name in self._absent:
             return []
-        log = self.log(name)
-        log.refresh()
-        return list(log.files.values())
+        return list(self._newest(name).files.values())
 
     def rows(self, name: str) -> pa.Table:
         """Read a small table whole; files read before are not read again."""
@@ -344,21 +331,14 @@ class Store:
     def _read(self, table: Table, file: DataFile, schema: pa.Schema | None = None) -> pa.Table:
         schema = table.arrow if schema is None else schema
         try:
-            whole = open_verified(self.folder(table.name), file.path)
+            folder = self.folder(table.name)
+            read = content if self.packed is None else self.packed.content
+            whole = open_verified(folder, file.path, read=read)
             has = set(whole.schema_arrow.names)
-            read = whole.read([name for name in schema.names if name in has])
+            rows = whole.read([name for name in schema.names if name in has])
         except (OSError, pa.ArrowException) as why:
             raise lost_file(table.name, file.path, why) from why
-        columns = []
-        for field in schema:
-            if field.name in file.partition:
-                value = pa.scalar(file.partition[field.name], pa.string()).cast(field.type)
-                columns.append(pa.repeat(value, read.num_rows))
-            elif field.name in read.column_names:
-                columns.append(read[field.name].cast(field.type))
-            else:  # a column added later
-                columns.append(pa.nulls(read.num_rows, field.type))
-        return pa.table(columns, schema=schema)
+        return as_declared(rows, file, schema)
 
     def _delta(self, name: str) -> DeltaTable:
         delta = self._open.get(name)
@@ -368,23 +348,38 @@ class Store:
 
     def delta(self, name: str) -> DeltaTable:
         """Give the table itself, at its newest version: for maintenance."""
+        if name in self._logs:
+            self._logs[name].share()
         delta = self._delta(name)
         delta.update_incremental()
         return delta
 
     def reader_version(self, name: str) -> int:
         """Give a table's reader version: above 1, it is not plain files."""
-        log = self.log(name)
-        log.refresh()
-        return log.reader_version
+        return self._newest(name).reader_version
 
     def log(self, name: str) -> Log:
         """Give a table's log, as far as it was read."""
         if name not in self._logs:
-            begin = self._opened(name)
-            self._logs[name] = Log(self.folder(name), self.tables[name], begin, self.fence)
-            self._logs[name].fsync = self.fsync
+            folder, table, log = self.folder(name), self.tables[name], None
+            if self.packed is not None:
+                log = self.packed.log(table, self.ids[name], self.fence, adds=self._adds_columns)
+            log = self._logs[name] = log or Log(folder, table, self._opened(name), self.fence)
+            log.fsync = self.fsync
+            if name in self._open:
+                log.share()
         return self._logs[name]
+
+    def _newest(self, name: str) -> Log:
+        """Give a table's log at its newest version; on a store opening it is a look."""
+        if name in self._logs or not is_remote(self.root):
+            self.log(name).refresh()
+        return self.log(name)
+
+    def pack(self) -> None:
+        """Keep for others what this session knows of a lake on a store. One request, or none."""
+        if self.packed is not None:
+            self.packed.keep(self._logs)
 
     def rewrite(self, name: str, change: Callable[[DeltaTable], T]) -> T:
         """Let delta-rs replace files of a table; the new ones are checksummed.

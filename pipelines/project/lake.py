@@ -36,5 +36,6 @@ def open_to_write(
             if recover is not None:
                 recover(store)
             yield store, lock
+            store.pack()
         finally:
             store.fence.lock = None

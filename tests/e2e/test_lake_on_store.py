@@ -46,8 +46,8 @@ BAND_JOIN = {
     "right": "asks.price",
     "between": [0, None],
 }
-SQL = 60
-"""Requests at most of a statement."""
+IDLE, TINY, SQL = 40, 120, 60
+"""Requests at most: of a run with nothing to do, with one small delivery, of a statement."""
 
 LOCAL_TIME = ("at", "found_at", "ingested_at", "seconds", "plan", "bases", "choice", "code", "n")
 
@@ -127,9 +127,24 @@ def test_commands_that_show_a_lake_show_one_on_a_store(tmp_path: Path, gateway_s
     assert "2" in said(there, "sql", "select count(*) from events").out
 
 
-def test_a_statement_makes_few_requests(tmp_path: Path, watched_s3: tuple[S3, Proxy]) -> None:
+def test_runs_and_statements_make_few_requests(
+    tmp_path: Path, watched_s3: tuple[S3, Proxy]
+) -> None:
     bucket, proxy = watched_s3
-    there = played(project(tmp_path / "there", bucket.uri("lake"), RULES))
+    there = project(tmp_path / "there", bucket.uri("lake"), RULES)
+    land(there, "bids.csv", "bids")
+    land(there, "asks.csv", "asks")
+    said(there, "run")
+    with proxy.counted() as requests:
+        said(there, "run")
+    assert len(requests) <= IDLE, proxy.counts()
+    land(there, "asks-later.csv", "asks")
+    with proxy.counted() as requests:
+        assert "1 delivery" in said(there, "run").out
+    assert len(requests) <= TINY, proxy.counts()
+    with proxy.counted() as requests:
+        said(there, "run")
+    assert len(requests) <= IDLE, proxy.counts()
     for statement in ("select * from inside_now", "select * from transitions"):
         with proxy.counted() as requests:
             said(there, "sql", statement)

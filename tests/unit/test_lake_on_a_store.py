@@ -218,7 +218,7 @@ def test_requests_of_a_commit(watched_s3) -> None:
     proxy.clear()
     reader = Store.to_read(store.root, store.tables)
     assert lines(reader) == [0, 1, 9]
-    assert proxy.counts() == {"LIST": 1, "GET": 1 + 5 + 1 + 3}  # note; commits; next?; files
+    assert proxy.counts() == {"LIST": 1, "GET": 1 + 1 + 5 + 3}  # note; pack?; commits; files
     proxy.clear()
     assert lines(reader) == [0, 1, 9]
     assert proxy.counts() == {"GET": 1}

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import duckdb
 
+from pipelines.lake.checksums import content
 from pipelines.lake.copies import copied
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.store import Store
@@ -38,6 +39,7 @@ class StoredTables:
         self._connection = connection
         self._root = root
         self._store = store
+        self._content = content if store.packed is None else store.packed.content
         self._attaches = False
 
     def source(self, table: Table, types: Sequence[tuple[str, str]]) -> str | None:
@@ -65,7 +67,8 @@ class StoredTables:
     def _fetched(self, table: Table, files: Sequence[DataFile]) -> list[Path]:
         folder = self._root / table.name
         with ThreadPoolExecutor(min(AT_ONCE, len(files))) as pool:
-            return list(pool.map(partial(copied, folder), (file.path for file in files)))
+            copy = partial(copied, folder, content=self._content)
+            return list(pool.map(copy, (file.path for file in files)))
 
     def _can_attach(self) -> bool:
         """Let DuckDB into the store; False where its wheels know no such store."""
