@@ -5,7 +5,7 @@
 
 writes `format-1.tar.xz` with two projects: `whole`, and `cut-off`, whose last run was killed
 between the commits of two tables. It only gives commands, as a user would. Format 2 was made by
-e2fe708, 3 by 45b94a9, 4 by 50ff5c6, 5 by 1960fe5, 6 by 2243049.
+e2fe708, 3 by 45b94a9, 4 by 50ff5c6, 5 by 1960fe5, 6 by 2243049, 7 by 478af6b.
 """
 
 import os

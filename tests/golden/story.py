@@ -14,7 +14,7 @@ from typing import Any
 Rules = dict[str, dict[str, Any]]
 
 HAS_TIES = HAS_PAYLOAD = 6
-FORMATS = (1, 2, 3, 4, 5, 6)
+FORMATS = (1, 2, 3, 4, 5, 6, 7)
 NOW = 1_767_916_800  # 2026-01-09, the files' time
 TOML = """\
 [lake]
