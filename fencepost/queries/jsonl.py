@@ -90,7 +90,7 @@ def _refuse_constant(name: str) -> NoReturn:
     raise QueryFault(f"not JSON: `{name}` is no number of JSON")
 
 
-def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return the pairs as an object; no key may be repeated."""
     fields = dict(pairs)
     if len(fields) < len(pairs):
@@ -103,7 +103,7 @@ def _once_each(pairs: list[tuple[str, object]]) -> dict[str, object]:
 
 
 _STRICT = json.JSONDecoder(
-    object_pairs_hook=_once_each,
+    object_pairs_hook=once_each,
     parse_constant=_refuse_constant,
     parse_float=InexactNumber.or_double,
 )

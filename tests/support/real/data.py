@@ -16,6 +16,7 @@ from tests.support.commands.commands import REPOSITORY
 DATA = Path(os.environ.get("FENCEPOST_SHARED", REPOSITORY.parent / "shared")) / "data"
 LEAN = DATA / "lean"
 TRACKS = DATA / "geolife" / "plt" / "tests" / "data" / "geolife_long_10_MB"
+DISTRICTS = DATA / "geo" / "china" / "package" / "src" / "geojson" / "bei_jing_geo.json"
 needs_real_data = pytest.mark.skipif(
     not DATA.is_dir(), reason="the real data is not here: it is expected in ../shared/data"
 )
