@@ -12,11 +12,16 @@ from pipelines.workloads.locations import MovingObjects, speed_figures
 from pipelines.workloads.roads import RoadNetwork, town
 from pipelines.workloads.squares import Garages, Squares
 from pipelines.workloads.ticks import Market, PriceWalks, mean_steps
+from pipelines.workloads.zones import Corridors, Districts, Geofences, ParkingCircles
 
 __all__ = [
+    "Corridors",
+    "Districts",
     "Garages",
+    "Geofences",
     "Market",
     "MovingObjects",
+    "ParkingCircles",
     "PriceBands",
     "PriceWalks",
     "RoadNetwork",

@@ -1,4 +1,4 @@
-"""Generated workloads as files: CSV, JSON lines or Parquet, by the end of the name.
+"""Generated workloads as files: CSV, JSON lines, Parquet or GeoJSON, by the end of the name.
 
 Law: the files of one workload are all written, each whole, or none is.
 """
@@ -21,9 +21,13 @@ from fencepost.tuples import TupleBatch
 from pipelines.files.write.target import Target, Write, write_whole
 from pipelines.files.write.text import csv_pieces, json_pieces
 from pipelines.workloads import RoadNetwork
+from pipelines.workloads.geojson import feature_lines, query_feature, road_features
 
 TABLE_FORMS = ("csv", "jsonl", "parquet")
 QUERY_FORMS = ("jsonl", "parquet")
+GEOJSON = "geojson"
+"""Besides, of queries and roads on the earth."""
+
 UNITS = {"m": 60 * SECOND, "s": SECOND, "ms": 1_000, "us": 1}
 
 
@@ -36,16 +40,24 @@ class Targets:
     roads: Target | None
 
     @classmethod
-    def of(cls, tuples: Path, queries: Path | None, roads: Path | None = None) -> "Targets":
+    def of(
+        cls,
+        tuples: Path,
+        queries: Path | None,
+        roads: Path | None = None,
+        *,
+        on_earth: bool = False,
+    ) -> "Targets":
         """Check the names before anything is written; refuse one that is given twice."""
+        more = (GEOJSON,) if on_earth else ()
         paths = [path.resolve() for path in (tuples, queries, roads) if path is not None]
         twice = next((path for path in paths if paths.count(path) > 1), None)
         if twice is not None:
             raise InputError(f"{twice} was given twice, expected a name of its own for each file")
         return cls(
             Target.of(tuples, TABLE_FORMS),
-            None if queries is None else Target.of(queries, QUERY_FORMS),
-            None if roads is None else Target.of(roads, TABLE_FORMS),
+            None if queries is None else Target.of(queries, (*more, *QUERY_FORMS)),
+            None if roads is None else Target.of(roads, (*more, *TABLE_FORMS)),
         )
 
     def write(
@@ -94,24 +106,41 @@ def write_tuples(tuples: TupleBatch, form: str, file: BinaryIO) -> None:
 
 
 def write_queries(queries: pa.Table, feed: str, form: str, file: BinaryIO) -> None:
-    """Write one-box queries: in Parquet their bounds as columns, in JSON lines as `where`."""
+    """Write queries of one box or a region: in Parquet as columns, in JSON lines as objects.
+
+    In GeoJSON a box is a polygon, which is the same place: half-open, too.
+    """
     if form == "parquet":
         named = pa.array([feed] * len(queries), pa.string())
         write_table(queries.add_column(1, "feed", named), form, file)
         return
     axes = [name.removesuffix("_lo") for name in queries.column_names if name.endswith("_lo")]
-    file.writelines(query_lines(queries.to_pylist(), axes, feed))
+    if form == GEOJSON:
+        rows = ((row, axes, others_of(row)) for row in queries.to_pylist())
+        file.writelines(feature_lines(query_feature(*each) for each in rows))
+    else:
+        file.writelines(query_lines(queries.to_pylist(), axes, feed))
 
 
 def query_lines(rows: Iterable[dict[str, Any]], axes: Sequence[str], feed: str) -> Iterator[bytes]:
     """Give each query as a line of JSON."""
     for row in rows:
-        query = {"id": row["id"], "feed": feed, "where": where_text(row, axes)}
-        if row.get("streams") is not None:
-            query["streams"] = row["streams"]
-        if row.get("within") is not None:
-            query["within"] = duration_text(row["within"])
-        yield json.dumps(query).encode() + b"\n"
+        query: dict[str, Any] = {"id": row["id"], "feed": feed}
+        if row.get("region") is not None:
+            query["region"] = json.loads(row["region"])
+        else:
+            query["where"] = where_text(row, axes)
+        yield json.dumps(query | others_of(row)).encode() + b"\n"
+
+
+def others_of(row: dict[str, Any]) -> dict[str, Any]:
+    """Give what a query has besides its place: its streams and its `within`, as JSON has them."""
+    more: dict[str, Any] = {}
+    if row.get("streams") is not None:
+        more["streams"] = row["streams"]
+    if row.get("within") is not None:
+        more["within"] = duration_text(row["within"])
+    return more
 
 
 def where_text(row: dict[str, Any], axes: Sequence[str]) -> str:
@@ -128,7 +157,13 @@ def duration_text(us: int) -> str:
 
 
 def write_roads(roads: RoadNetwork, form: str, file: BinaryIO) -> None:
-    """Write the roads, a row each: its ends in metres and its speed limit in km/h."""
+    """Write the roads, a row each: its ends in metres and its speed limit in km/h.
+
+    In GeoJSON a line each, between ends in degrees.
+    """
+    if form == GEOJSON:
+        file.writelines(feature_lines(road_features(roads)))
+        return
     begin, end = roads.begin, roads.end
     columns = {
         "x_begin": roads.x[begin],

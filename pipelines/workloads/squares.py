@@ -84,6 +84,11 @@ class Garages:
 
     def table(self, roads: RoadNetwork) -> pa.Table:
         """Return the columns id, x_lo, x_hi, y_lo, y_hi, and within where there is one."""
+        widths = np.full(self.count, self.side)
+        return squares_about("garage-", np.stack(self.middles(roads)), widths, self.within)
+
+    def middles(self, roads: RoadNetwork) -> tuple[Doubles, Doubles]:
+        """Return where they are, x and y."""
         draws = Draws(self.seed, "garages")
         at = draws.order(len(roads.x))[: self.count]
         more = self.count - len(at)
@@ -92,9 +97,7 @@ class Garages:
         a, b = roads.begin[road], roads.end[road]
         x = np.concatenate([roads.x[at], roads.x[a] + along * (roads.x[b] - roads.x[a])])
         y = np.concatenate([roads.y[at], roads.y[a] + along * (roads.y[b] - roads.y[a])])
-        return squares_about(
-            "garage-", np.stack([x, y]), np.full(self.count, self.side), self.within
-        )
+        return x, y
 
 
 def squares_about(word: str, middle: Doubles, width: Doubles, within: int | None) -> pa.Table:

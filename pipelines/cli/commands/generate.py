@@ -69,6 +69,12 @@ Out = Annotated[
 QueriesOut = Annotated[
     Path | None, _option("File for the queries: .jsonl or .parquet.", metavar="FILE")
 ]
+ZonesOut = Annotated[
+    Path | None,
+    _option(
+        "File for the queries: .jsonl or .parquet; with --lonlat also .geojson.", metavar="FILE"
+    ),
+]
 Start = Annotated[
     int, _option("Time of the first tuples, with Z or an offset.", parser=_instant, metavar="TIME")
 ]
@@ -191,11 +197,21 @@ def ticks(  # noqa: PLR0913 (options are many)
 def locations(  # noqa: PLR0913 (options are many)
     *,
     out: Out,
-    queries_out: QueriesOut = None,
+    queries_out: ZonesOut = None,
     roads_out: Annotated[
         Path | None,
-        _option("File for the town's roads: .csv, .jsonl or .parquet.", metavar="FILE"),
+        _option(
+            "File for the town's roads: .csv, .jsonl or .parquet; with --lonlat also .geojson.",
+            metavar="FILE",
+        ),
     ] = None,
+    lonlat: Annotated[
+        bool,
+        _option(
+            "Put the town on the earth: lon and lat in degrees, and queries with regions.",
+            "--lonlat",
+        ),
+    ] = False,
     objects: Annotated[int, _option("Moving objects.")] = 1_000,
     fast: Annotated[
         float,
@@ -210,7 +226,9 @@ def locations(  # noqa: PLR0913 (options are many)
     seed: Seed = 1,
     speed: Annotated[bool, _option("Add a third axis, the speed in km/h.")] = True,
     decimals: Annotated[int, _option("Decimals to round to; 2 is centimetres.", min=0, max=9)] = 2,
-    squares: Annotated[int, _option("Squares (S1: 500 to 5000).")] = 1_000,
+    squares: Annotated[
+        int | None, _option("Squares (S1: 500 to 5000).", show_default="1000; with --lonlat 0")
+    ] = None,
     width: Annotated[
         float, _option("W, the side of a square in metres (S1: 500 to 5000).")
     ] = 1_000.0,
@@ -219,14 +237,37 @@ def locations(  # noqa: PLR0913 (options are many)
         Spread, _option("Centres of the squares: normal around the town centre, or uniform.")
     ] = Spread.NORMAL,
     within: Within = None,
-    garages: Annotated[int, _option("Parking garages, 30 m × 30 m, in addition.")] = 0,
+    garages: Annotated[
+        int | None,
+        _option(
+            "Parking garages: 30 m × 30 m; with --lonlat circles of 20 m.",
+            show_default="0; with --lonlat 50",
+        ),
+    ] = None,
     garage_within: Annotated[int, _time("t of the garages.")] = "3m",  # type: ignore[assignment]
+    districts: Annotated[
+        int | None,
+        _option(
+            "With --lonlat: districts, polygons that share their edges.",
+            min=0,
+            show_default="with --lonlat 36",
+        ),
+    ] = None,
+    corridors: Annotated[
+        int | None,
+        _option(
+            "With --lonlat: corridors, 40 m wide, along roads across the town.",
+            min=0,
+            show_default="with --lonlat 1",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Generate vehicles and walkers in a made-up town, and squares and garages that watch them.
+    """Generate vehicles and walkers in a made-up town, and geofences that watch them.
 
     By default as in S1 (BMQ-Processor, section 7.2): 1,000 objects on a map of 15 km × 15 km, each
     on its way by road from one place to the next. x and y are metres from the south-west corner.
+    With --lonlat the town lies on the earth, on the Dogger Bank, where there is no other.
 
     \b
     A small one to try:
@@ -237,11 +278,19 @@ def locations(  # noqa: PLR0913 (options are many)
     A day of 2,000 vehicles that park, some of them in garages, and the map:
       fencepost generate locations --out day.parquet --objects 2000 --fast 1 --updates 2880 \\
           --parked 20m --squares 0 --garages 200 --queries-out garages.jsonl --roads-out roads.csv
-    """  # noqa: D301 (the shell's backslash)
-    from pipelines.workloads import Garages, MovingObjects, Squares, mean_steps, town
-    from pipelines.workloads.files import Targets, rounded, together
 
-    targets = Targets.of(out, queries_out, roads_out)
+    \b
+    The town on the earth, with districts, parking circles and a corridor along a road:
+      fencepost generate locations --lonlat --out tracks.csv --objects 200 --parked 5m \\
+          --queries-out zones.geojson --roads-out streets.geojson
+    """  # noqa: D301 (the shell's backslash)
+    from pipelines.workloads import Garages, Geofences, MovingObjects, Squares, mean_steps, town
+    from pipelines.workloads.files import Targets, rounded, together
+    from pipelines.workloads.globe import boxes_on_earth, roads_on_earth, tuples_on_earth
+
+    _refuse_regions_on_a_plane(districts, corridors, lonlat=lonlat)
+    squares = (0 if lonlat else 1_000) if squares is None else squares
+    targets = Targets.of(out, queries_out, roads_out, on_earth=lonlat)
     plan = MovingObjects(
         objects=objects,
         updates=updates,
@@ -252,20 +301,34 @@ def locations(  # noqa: PLR0913 (options are many)
         start=start,
         seed=seed,
     )
-    _refuse_too_much(objects * updates, len(plan.axes), squares + garages)
+    _refuse_too_much(objects * updates, len(plan.axes), squares + (garages or 0))
     zones = Squares(
         count=squares, width=width, widest=widest, centres=centres, within=within, seed=seed
     )
-    places = Garages(count=garages, within=garage_within, seed=seed)
     roads = town(seed)
-    fences = together(zones.table(), places.table(roads))
     tuples = rounded(plan.tuples(roads), decimals)
-    targets.write(tuples, fences, roads)
     realised = dict(zip(plan.axes[:2], mean_steps(tuples, roads.extent), strict=False))
+    if lonlat:
+        many = _specified(districts=districts, garages=garages, corridors=corridors)
+        drawn = Geofences(**many, within=within, garage_within=garage_within, seed=seed)
+        fences = together(boxes_on_earth(zones.table()), drawn.table(roads))
+        tuples, roads = tuples_on_earth(tuples), roads_on_earth(roads)
+    else:
+        places = Garages(count=garages or 0, within=garage_within, seed=seed)
+        fences = together(zones.table(), places.table(roads))
+    targets.write(tuples, fences, roads)
     if as_json:
         print_json(_as_json(targets, tuples, fences, realised))
     else:
         typer.echo(targets.summary(tuples, fences, _levels(realised) + _speeds(tuples)))
+
+
+def _refuse_regions_on_a_plane(
+    districts: int | None, corridors: int | None, *, lonlat: bool
+) -> None:
+    """Refuse options that are of --lonlat alone."""
+    if not lonlat and (districts is not None or corridors is not None):
+        raise typer.BadParameter("--districts and --corridors apply with --lonlat only.")
 
 
 def _refuse_too_much(tuples: int, axes: int, queries: int) -> None:
