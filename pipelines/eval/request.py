@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fencepost.api.tables import Axes
 from fencepost.errors import Fault, refuse
-from pipelines.eval.shape import NOTHING_WRITTEN, Shapes
+from pipelines.eval.shape import NOTHING_WRITTEN, FileShapes
 from pipelines.files.read.rows import STREAM_ID, TS
 from pipelines.files.write.form import OutForm
 
@@ -39,7 +39,7 @@ class EvalRequest:
     tuples: tuple[Given, ...]
     out: Path
     form: OutForm = OutForm.CSV
-    shapes: Shapes = field(default_factory=Shapes)
+    shapes: FileShapes = field(default_factory=FileShapes)
     max_skew: int = 0
 
 

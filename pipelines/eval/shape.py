@@ -27,7 +27,7 @@ NO_HINT = FeedHints()
 
 
 @dataclass(frozen=True)
-class Shapes:
+class FileShapes:
     """What is said of the files of all feeds; `axes` and `hints` under None are for every other."""
 
     axes: Mapping[str | None, Axes] = field(default_factory=dict)

@@ -135,7 +135,7 @@ def evaluate(  # noqa: PLR0913  options are many
     from pipelines.cli.progress import progress_bar
     from pipelines.eval.request import EvalRequest, Given, axes_by_feed, clock_column
     from pipelines.eval.run import run
-    from pipelines.eval.shape import Shapes
+    from pipelines.eval.shape import FileShapes
 
     if guesses and config is not None:
         raise typer.BadParameter("--guess finds out what --config would say: give one of them")
@@ -146,7 +146,7 @@ def evaluate(  # noqa: PLR0913  options are many
         tuples=given,
         out=Path(out),
         form=form,
-        shapes=Shapes(
+        shapes=FileShapes(
             axes_by_feed(axes or [], clock),
             hints_by_feed(texts, feeds),
             order_by_feed(texts, feeds),

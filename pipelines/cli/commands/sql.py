@@ -44,7 +44,7 @@ class Engine(StrEnum):
     SPARK = "spark"
 
 
-class Shape(StrEnum):
+class AnswerFormat(StrEnum):
     """The formats of an answer."""
 
     TABLE = "table"
@@ -73,7 +73,7 @@ def sql(  # noqa: PLR0913  options are many
         ),
     ] = None,
     shape: Annotated[
-        Shape | None,
+        AnswerFormat | None,
         typer.Option(
             "--format",
             "-f",
@@ -164,16 +164,16 @@ def _answer(
     return from_duckdb(settings, statement)
 
 
-def _form(shape: Shape | None, out: Path | None, *, as_json: bool) -> "Form":
+def _form(shape: AnswerFormat | None, out: Path | None, *, as_json: bool) -> "Form":
     """Choose the format of the rows: by option, else by the file's extension."""
     if as_json and out is None:
-        if shape not in (None, Shape.JSON):
+        if shape not in (None, AnswerFormat.JSON):
             raise InputError(f"--json cannot be combined with --format {shape}")
         return "json"
-    if out is None and shape is Shape.PARQUET:
+    if out is None and shape is AnswerFormat.PARQUET:
         raise InputError("Parquet cannot be printed: name a file with --out FILE")
     if out is None or shape is not None:
-        return (shape or Shape.TABLE).value
+        return (shape or AnswerFormat.TABLE).value
     ends = [end.lower() for end in out.suffixes if end.lower() != ".gz"]
     if not ends or ends[-1] not in FORMS:
         raise InputError(f"{out}: give --format, or a name that ends in {', '.join(FORMS)}")
