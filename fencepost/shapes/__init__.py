@@ -2,6 +2,7 @@
 
     shape.py, columns.py                  one shape; many of them as columns
     parse.py, wkt.py, distances.py        from GeoJSON, WKT and `150m`
+    wkb.py                                to and from well-known binary
     prepare.py                            what a test needs beside the vertices
     holds.py, *_kernels.py, twins.py      the test
 
