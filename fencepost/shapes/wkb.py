@@ -58,7 +58,7 @@ def _packed(vertices: Ring | tuple[Point, ...]) -> bytes:
 
 def geometry_of(wkb: bytes) -> dict[str, object]:
     """Read one as a geometry of GeoJSON; QueryFault where the bytes are none."""
-    reader = _Reader(wkb)
+    reader = _WkbReader(wkb)
     try:
         geometry = reader.geometry(0)
     except struct.error:
@@ -72,7 +72,7 @@ def _damaged(why: str) -> QueryFault:
     return QueryFault(f"the geometry is no well-known binary: {why}")
 
 
-class _Reader:
+class _WkbReader:
     """Bytes of geometries, and how far they are read."""
 
     def __init__(self, wkb: bytes) -> None:
