@@ -8,7 +8,6 @@ draws a seed and prints it, and `make test ARGS=--hypothesis-seed=N` runs the sa
 
 import os
 import secrets
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,8 +17,8 @@ from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 
 from fencepost.kernel_cache import fingerprint
+from pipelines.spark.environment.kernels import bring, compiled
 from pipelines.spark.environment.place import Place as EnvironmentPlace
-from pipelines.spark.environment.prepare import compiled
 from tests.support.budgets import far_over, seconds_by_room, summary
 from tests.support.oracles.figures import told
 
@@ -48,7 +47,7 @@ def pytest_configure(config: pytest.Config) -> None:
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     kernels = CACHE / "numba" / fingerprint() / worker
     if not kernels.exists() and compiled(place := EnvironmentPlace.of_this_python()):
-        shutil.copytree(place.kernels, kernels)  # what `make setup` compiled: a start, not shared
+        bring(place.kernels, kernels)  # what `make setup` compiled: a start, not shared
     os.environ["NUMBA_CACHE_DIR"] = str(kernels)
     set_hypothesis_home_dir(CACHE / "hypothesis")
     for name, examples in EXAMPLES.items():

@@ -15,14 +15,14 @@ import tarfile
 import tempfile
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
+from fencepost.kernel_cache import ENGINE
 from pipelines.disk.atomic import replacing
-from pipelines.spark.environment import apart
+from pipelines.spark.environment import apart, kernels
 from pipelines.spark.environment.faults import SetupError
-from pipelines.spark.environment.place import Place
-from pipelines.spark.environment.prepare import compile_kernels, compiled, compilers
+from pipelines.spark.environment.place import Place, Say
 
 FOLDER = "fp"
 """What the archive is called where it is unpacked."""
@@ -40,8 +40,6 @@ main()
 """
 ROOMS = ("fencepost", "pipelines", "schemas")
 _LEFT_OUT = ("__pycache__", "*.pth", "__editable__*", "fencepost", "fencepost-*")
-
-Say = Callable[[str], None]
 
 
 def shipped(place: Place, say: Say) -> Path:
@@ -112,9 +110,10 @@ def _fill(tree: Path, place: Place, say: Say) -> None:
     """Copy the rooms and compile them, kernels too."""
     for room in _rooms():
         shutil.copytree(room, tree / room.name, ignore=shutil.ignore_patterns("__pycache__"))
-    if not compiled(place):
-        compile_kernels(place, say)
-    _bring_kernels(place.kernels, tree)
+    kernels.compile_kernels(place, say)
+    for folder, path in kernels.kept(place.kernels):
+        target = tree / ENGINE.name / folder / "__pycache__"
+        shutil.copytree(path, target, dirs_exist_ok=True)
     say("compiling what is not compiled yet")
     needed = ("ingest.task", "execute.task", "execute.joins.task", "spark.daemon")
     imports = "\n".join(f"from {apart.module(name)} import work" for name in needed[:-1])
@@ -127,16 +126,6 @@ def _fill(tree: Path, place: Place, say: Say) -> None:
         unchecked = py_compile.PycInvalidationMode.UNCHECKED_HASH
         name = source.relative_to(tree).as_posix()
         py_compile.compile(str(source), str(stale), dfile=name, invalidation_mode=unchecked)
-
-
-def _bring_kernels(cache: Path, tree: Path) -> None:
-    """Copy machine code that Numba keeps by the path of its source to where the tree has that."""
-    for room in _rooms():
-        for folder in (path for path in room.rglob("*") if path.is_dir()):
-            name = f"{folder.name}_{hashlib.sha1(str(folder).encode()).hexdigest()}"  # noqa: S324
-            if (cache / name).is_dir():
-                target = tree / room.name / folder.relative_to(room) / "__pycache__"
-                shutil.copytree(cache / name, target, dirs_exist_ok=True)
 
 
 def _rooms() -> Iterator[Path]:
@@ -152,7 +141,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _key() -> str:
     """Digest what goes into the archive: 30 ms."""
-    digest = hashlib.sha256(compilers().encode())
+    digest = hashlib.sha256(kernels.compilers().encode())
     for room in _rooms():
         for file in _files(room):
             if "__pycache__" not in file.parts:

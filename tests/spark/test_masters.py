@@ -106,8 +106,6 @@ def test_on_a_cluster_the_settings_travel_in_a_file_of_their_owner_alone(tmp_pat
     )
 
 
-@pytest.mark.slow  # minutes in a fresh clone: the archive's kernels are compiled first
-@pytest.mark.timeout(960)
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_two_executors_in_processes_of_their_own_write_the_rows_of_one_process(tmp_path) -> None:
@@ -128,7 +126,7 @@ def test_two_executors_in_processes_of_their_own_write_the_rows_of_one_process(t
         },
         capture_output=True,
         text=True,
-        timeout=900,
+        timeout=230,
         check=False,
     )
     assert ran.stdout.splitlines() == [f"2 2 {PROCESSES}", "4"], ran.stderr

@@ -2,7 +2,10 @@
 
 import json
 import os
+import shutil
 import stat
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from importlib.metadata import version
 from pathlib import Path
@@ -24,7 +27,7 @@ from pipelines.spark.environment.jars import Jar
 from pipelines.spark.environment.java import Java
 from pipelines.spark.environment.place import Place
 from pipelines.spark.environment.prepare import prepare
-from tests.support.commands.commands import python
+from tests.support.commands.commands import REPOSITORY, python
 
 GB = 2**30
 
@@ -285,6 +288,42 @@ def test_the_daemon_compiles_whatever_a_worker_will_call_and_has_no_thread(monke
     monkeypatch.setenv("OPENBLAS_NUM_THREADS", "1")
     said = python(KERNELS)
     assert (said.stdout.split(), said.stderr) == (["1", "1", "True", "1", "True"], "")
+
+
+LOADED = """
+import sys
+from pathlib import Path
+from pipelines.spark import daemon
+from pipelines.spark.environment import kernels
+kernels.bring(Path(sys.argv[1]), Path(sys.argv[2]))
+daemon.warm()
+from numba.core.dispatcher import Dispatcher
+found = {v for name, m in [*sys.modules.items()] if name.startswith("fencepost.")
+         for v in vars(m).values() if isinstance(v, Dispatcher)}
+print(sum(sum(each.stats.cache_hits.values()) for each in found) > 20,
+      sum(sum(each.stats.cache_misses.values()) for each in found),
+      Path(daemon.__file__).parents[2])
+"""
+
+
+def test_kernels_that_were_compiled_for_one_copy_of_the_engine_serve_another(tmp_path):
+    prepare(Place.of_this_python(), print)
+    for room in ("fencepost", "pipelines", "schemas"):
+        left_out = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(REPOSITORY / room, tmp_path / "clone" / room, ignore=left_out)
+    ran = subprocess.run(
+        [sys.executable, "-c", LOADED, Place.of_this_python().kernels, tmp_path / "kernels"],
+        cwd=tmp_path,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(tmp_path / "clone"),
+            "NUMBA_CACHE_DIR": str(tmp_path / "kernels"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.split() == ["True", "0", str(tmp_path / "clone")], ran.stderr
 
 
 def test_a_daemon_that_cannot_warm_up_serves_all_the_same():

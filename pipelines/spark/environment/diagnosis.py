@@ -21,8 +21,8 @@ from pipelines import places
 from pipelines.spark import causes
 from pipelines.spark.environment import archive, jars, java, jvm, machine
 from pipelines.spark.environment.faults import SetupError
+from pipelines.spark.environment.kernels import compiled
 from pipelines.spark.environment.place import Place
-from pipelines.spark.environment.prepare import compiled
 
 GB = 10**9
 PAIR = {"pyspark": "4.1.", "delta-spark": "4.4."}

@@ -4,11 +4,15 @@ Law: all of it may be deleted at any time; `fencepost doctor --prepare` recreate
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from fencepost.kernel_cache import fingerprint
 from pipelines.spark.environment.faults import SetupError
+
+Say = Callable[[str], None]
+"""Who hears what a step of the set-up does."""
 
 
 @dataclass(frozen=True)
