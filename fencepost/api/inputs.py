@@ -16,6 +16,7 @@ from fencepost import cells
 from fencepost.cells import CellFaults
 from fencepost.errors import InputError
 from fencepost.order import rejection_details
+from fencepost.position import Position, declared_position
 from fencepost.queries.conversions import is_text
 from fencepost.text import did_you_mean
 from fencepost.time_cells import instants
@@ -32,13 +33,17 @@ _PANDAS_INDEX = re.compile(r"__index_level_\d+__")
 
 @dataclass(frozen=True)
 class TupleColumns:
-    """Which columns of a table say what; `axes` are by feed, those under None for all others."""
+    """Which columns of a table say what.
+
+    `axes` and `position` are by feed, those under None for all others.
+    """
 
     stream_id: str = "stream_id"
     ts: str = "ts"
     ts_unit: str | None = None
     axes: Mapping[str | None, Axes] = field(default_factory=dict)
     sequence: str | None = None
+    position: Mapping[str | None, Axes] = field(default_factory=dict)
 
     @property
     def own(self) -> tuple[str, ...]:
@@ -71,6 +76,21 @@ class TupleColumns:
                 f"'{self.ts}', only {others or 'none'}: cast one, or name it with axes=[…]"
             )
         return tuple(names)
+
+    def positions(self, axes: Mapping[str, Axes]) -> dict[str, Position]:
+        """Give the position of each feed that has one; one for all is that of those that can."""
+        found = {}
+        for feed, own in axes.items():
+            names = self.position.get(feed)
+            if names is None:
+                names = self.position.get(None, ())
+                names = names if {*names} <= {*own} else ()
+            if names:
+                try:
+                    found[feed] = declared_position(own, names)
+                except InputError as why:
+                    raise InputError(f"the position of '{feed}': {why}") from None
+        return found
 
 
 def arrow_table(given: object, what: str) -> pa.Table:

@@ -41,6 +41,7 @@ def evaluate(  # noqa: PLR0913  tuples and rules, and how the tuples are read, b
     ts: str = "ts",
     ts_unit: str | None = None,
     axes: AxesByFeed | None = None,
+    position: AxesByFeed | None = None,
     sequence: str | None = None,
     ties: Ties = "all",
     allowed_lateness: Duration = "0s",
@@ -54,7 +55,8 @@ def evaluate(  # noqa: PLR0913  tuples and rules, and how the tuples are read, b
     `fencepost.rules` takes. `stream_id` and `ts` name the columns that say whose tuple it is and
     when; `ts_unit` (s, ms, us, ns) says what a `ts` counts that is an integer. `axes` are the
     columns that rules may speak of, of one feed or as a dict by feed; without it, all columns of
-    numbers.
+    numbers. `position` names the two of them that a `region` is on, `("lon", "lat")` in degrees or
+    `("x", "y")` on a plane.
 
     Of several tuples of a stream at one instant, `ties="all"` takes each as a step, in the order of
     their rows, and `"first"` the first alone. `sequence` names a column, integers or text, that
@@ -86,6 +88,7 @@ def evaluate(  # noqa: PLR0913  tuples and rules, and how the tuples are read, b
         ts=ts,
         ts_unit=ts_unit,
         axes=axes,
+        position=position,
         sequence=sequence,
         ties=ties,
         allowed_lateness=allowed_lateness,
@@ -127,6 +130,7 @@ class Monitor:
         ts: str = "ts",
         ts_unit: str | None = None,
         axes: AxesByFeed | None = None,
+        position: AxesByFeed | None = None,
         sequence: str | None = None,
         ties: Ties = "all",
         allowed_lateness: Duration = "0s",
@@ -134,7 +138,10 @@ class Monitor:
         idle: Duration = "24h",
     ) -> None:
         """Take the rules; Faults lists what is wrong with them."""
-        columns = TupleColumns(stream_id, ts, ts_unit, _by_feed(axes), sequence)
+        columns = TupleColumns(
+            *(stream_id, ts, ts_unit, _by_feed("axes", axes), sequence),
+            _by_feed("position", position),
+        )
         if lateness_by not in get_args(LatenessBy):
             raise InputError(f"lateness_by is {lateness_by!r}: 'feed' or 'stream' was expected")
         behind = _microseconds("idle", idle) if lateness_by == "stream" else None
@@ -267,7 +274,8 @@ class Monitor:
                     f"before the first tuples of '{here}'. Push both, {{'{left}': …, "
                     f"'{right}': …}}, or declare axes={{'{lacking}': ['…']}}"
                 )
-        bound = self._rules._for(every)  # noqa: SLF001  its own
+        positions = self._columns.positions(every)
+        bound = self._rules._for(every, positions)  # noqa: SLF001  its own
         feeds = {feed: FeedRun.of(bound.sets[feed], bound.matches[feed]) for feed in fresh}
         joins = join_runs(bound)
         self._evaluation.feeds |= feeds
@@ -322,11 +330,11 @@ def _note_texts(fault: Faults, feed: str, table: pa.Table, axes: Axes) -> None:
         )
 
 
-def _by_feed(axes: AxesByFeed | None) -> dict[str | None, Axes]:
+def _by_feed(what: str, axes: AxesByFeed | None) -> dict[str | None, Axes]:
     if axes is None:
         return {}
     if isinstance(axes, str):
-        raise InputError(f"axes is the text {axes!r}: a list of names was expected, [{axes!r}]")
+        raise InputError(f"{what} is the text {axes!r}: a list of names was expected, [{axes!r}]")
     if isinstance(axes, Mapping):
         return {feed: tuple(names) for feed, names in axes.items()}
     return {None: tuple(axes)}

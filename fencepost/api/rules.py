@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from fencepost.api.inputs import arrow_table
 from fencepost.errors import InputError
+from fencepost.position import NOWHERE, Positions
 from fencepost.queries.files import FEED, QueryFile, StandingQueries, read_queries
 from fencepost.times import format_instant, to_microseconds
 
@@ -54,9 +55,11 @@ class Rules:
         watched = ", ".join(self.feeds)
         return f"<{len(self)} {'rule' if len(self) == 1 else 'rules'} of {watched or 'no feed'}>"
 
-    def _for(self, axes: Mapping[str, tuple[str, ...]]) -> StandingQueries:
+    def _for(
+        self, axes: Mapping[str, tuple[str, ...]], positions: Positions = NOWHERE
+    ) -> StandingQueries:
         """Give the rules as boxes over the axes of these feeds; Faults where one does not fit."""
-        return read_queries(self._files, axes, self._feed)
+        return read_queries(self._files, axes, self._feed, positions)
 
 
 def rules(*sources: object, feed: str = DEFAULT_FEED) -> Rules:

@@ -25,6 +25,7 @@ from fencepost.engine import FeedState
 from fencepost.errors import StateError
 from fencepost.hashing import digest
 from fencepost.order import OrderRules
+from fencepost.position import Positions
 from fencepost.queries.files import StandingQueries
 from fencepost.queries.fingerprint import hashes_of
 from fencepost.queries.joins import BandJoins, WindowJoins
@@ -55,6 +56,9 @@ DAMAGED = (
 Tables = dict[str, pa.Table]
 
 
+Bind = Callable[[Mapping[str, tuple[str, ...]], Positions], StandingQueries]
+
+
 @dataclass(frozen=True, eq=False)
 class Saved:
     """What a monitor is, its rules aside."""
@@ -76,6 +80,7 @@ class Saved:
                 self.columns.sequence,
             ],
             "axes": list(self.columns.axes.items()),
+            "position": list(self.columns.position.items()),
             "feeds": [
                 _write_feed(run, f"feed{n}/", tables) for n, run in enumerate(feeds.values())
             ],
@@ -92,10 +97,8 @@ class Saved:
         return written.getvalue()
 
     @classmethod
-    def from_bytes(
-        cls, content: bytes, bind: Callable[[Mapping[str, tuple[str, ...]]], StandingQueries]
-    ) -> "Saved":
-        """Read it under the rules that `bind` gives for the axes of its feeds."""
+    def from_bytes(cls, content: bytes, bind: Bind) -> "Saved":
+        """Read it under the rules that `bind` gives for the axes and positions of its feeds."""
         try:
             about, tables = _unpacked(content)
             return _restored(about, tables, bind)
@@ -131,10 +134,18 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], Tables]:
 def _restored(
     about: Mapping[str, Any],
     tables: Tables,
-    bind: Callable[[Mapping[str, tuple[str, ...]]], StandingQueries],
+    bind: Bind,
 ) -> Saved:
+    stream_id, ts, ts_unit, *sequence = about["columns"]
+    declared, position = (
+        {feed: tuple(own) for feed, own in listed}
+        for listed in (about["axes"], about.get("position", ()))
+    )
+    columns = TupleColumns(
+        stream_id, ts, ts_unit, declared, sequence[0] if sequence else None, position
+    )
     axes = {feed["feed"]: tuple(feed["axes"]) for feed in about["feeds"]}
-    rules = bind(axes)
+    rules = bind(axes, columns.positions(axes))
     feeds = {
         feed["feed"]: _read_feed(feed, f"feed{n}/", tables, rules)
         for n, feed in enumerate(about["feeds"])
@@ -148,9 +159,6 @@ def _restored(
             if join is None
             else _read_join(join, f"join{n}/", tables, windows, bands)
         )
-    stream_id, ts, ts_unit, *sequence = about["columns"]
-    declared = {feed: tuple(own) for feed, own in about["axes"]}
-    columns = TupleColumns(stream_id, ts, ts_unit, declared, *sequence)
     return Saved(columns, Evaluation(feeds, joins, _order_of(about)))
 
 

@@ -65,11 +65,12 @@ def cross(
     """Find the crossings along a path, by the requested method or the cheaper one."""
     if method not in METHODS:
         raise InputError(f"method '{method}' was given, expected one of: {', '.join(METHODS)}")
-    if method == "difference":
+    has_regions = index.queries.position is not None
+    if method == "difference" or has_regions:
         holders = _holders(index, path.values[:, _steps(path)[1]])
         return Difference(
             matcher=index.stabbing, path=path, holders=holders, fast=fast, threads=threads
-        ), Chosen(method, "requested")
+        ), Chosen("difference", "regions" if has_regions else "requested")
     walked = walk(index, path, fast=fast, threads=threads)
     if method == "walk":
         return walked, Chosen(method, "requested")

@@ -12,6 +12,9 @@ import numpy as np
 from fencepost.doubles import next_double
 from fencepost.errors import InputError
 from fencepost.matches.boxes import Boxes
+from fencepost.ragged import members
+from fencepost.shapes.holds import holds
+from fencepost.shapes.prepare import Prepared
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 OPS = (np.less, np.less_equal, np.equal)
@@ -56,6 +59,11 @@ class AxisTests:
         """Bytes of the arrays."""
         return self.ptr.nbytes + self.tests.nbytes
 
+    def some(self, boxes: Int64s) -> "AxisTests":
+        """Give the tests of some boxes."""
+        ptr, place = members(self.ptr, boxes)
+        return AxisTests(ptr, self.tests[place])
+
     def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
         """Compare; O(tests of each pair)."""
         inside = np.ones(len(box), np.bool_)
@@ -67,6 +75,65 @@ class AxisTests:
             inside[left] = np.choose(code, [op(a, b) for op in OPS])
             at[left] += 1
             left = left[inside[left] & (at[left] < end[left])]
+        return inside
+
+
+@dataclass(frozen=True, eq=False)
+class ShapeTests:
+    """Boxes of queries with regions: on two of the axes, a point must be in the query's shape."""
+
+    shapes: Prepared
+    shape: Int32s  # [box] the place of its shape, or -1
+    axes: tuple[int, int]
+
+    @property
+    def asks(self) -> Bools:
+        """Of each box, whether it has a shape."""
+        has: Bools = self.shape >= 0
+        return has
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the arrays, those of the shapes too."""
+        prepared = (each.nbytes for each in self.shapes if isinstance(each, np.ndarray))
+        return self.shape.nbytes + sum(prepared)
+
+    def some(self, boxes: Int64s) -> "ShapeTests":
+        """Give the tests of some boxes."""
+        return ShapeTests(self.shapes, self.shape[boxes], self.axes)
+
+    def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
+        """Test; O(log edges) a pair where edges are spread, see shapes/prepare.py."""
+        inside = np.ones(len(box), np.bool_)
+        tested = np.flatnonzero(self.shape[box] >= 0)
+        x, y = (points[axis, point[tested]] for axis in self.axes)
+        inside[tested] = holds(self.shapes, self.shape[box[tested]], x, y)
+        return inside
+
+
+@dataclass(frozen=True, eq=False)
+class AllOf:
+    """Boxes whose regions are refined in several ways, all of which must hold."""
+
+    tests: tuple[Exact, ...]
+
+    @property
+    def asks(self) -> Bools:
+        """Of each box, whether any way refines it."""
+        any_asks: Bools = np.logical_or.reduce([each.asks for each in self.tests])
+        return any_asks
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        return sum(each.nbytes for each in self.tests)
+
+    def holds(self, points: Doubles, point: Int64s, box: Int32s) -> Bools:
+        """Test one after the other what is still in."""
+        inside = np.ones(len(box), np.bool_)
+        for each in self.tests:
+            left = np.flatnonzero(inside)
+            inside[left] = each.holds(points, point[left], box[left])
         return inside
 
 

@@ -8,7 +8,7 @@ with crossings.
 Law: whatever index is chosen and however the set came about, the same queries hold.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
@@ -19,7 +19,7 @@ from fencepost.arrow import codes_in
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches.auto import AUTO, IndexChoice, choose
 from fencepost.matches.boxes import Boxes
-from fencepost.matches.exact import AxisTests, Exact
+from fencepost.matches.exact import AllOf, AxisTests, Exact, ShapeTests
 from fencepost.matches.index import KINDS, Parameter
 from fencepost.matches.regions import Regions, chosen
 from fencepost.matches.result import ProbeResult
@@ -33,7 +33,7 @@ from fencepost.queries.slots import (
     without,
 )
 from fencepost.queries.stream_boxes import StreamBoxes
-from fencepost.ragged import members
+from fencepost.shapes.prepare import prepared
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
@@ -227,9 +227,8 @@ class MatcherPart:
         `scans` means that there is no index because few tuples are expected.
         """
         query = np.repeat(np.arange(len(queries), dtype=np.int32), np.diff(queries.box_ptr))
-        tests = AxisTests(queries.test_ptr, queries.tests)
         why = SCANS if scans else REQUESTED
-        builder = _PartBuilder(queries, query, tests, index, batch, parameters, why)
+        builder = _PartBuilder(queries, query, _tests_of(queries), index, batch, parameters, why)
         boxes = np.flatnonzero(queries.everywhere[query])
         everywhere = builder.build(boxes, None) if len(boxes) or not len(queries) else None
         named = StreamBoxes.of(queries, query.astype(np.int64))
@@ -312,8 +311,7 @@ class MatcherPart:
         owner = np.arange(len(rows)) if regions.query is None else regions.query
         if not np.array_equal(owner, query):
             raise BrokenIndex("a box in the index is said to be of another query")
-        tests = _some(AxisTests(self.queries.test_ptr, self.queries.tests), rows)
-        if not _same(regions.exact, tests):
+        if not _same(regions.exact, _some(_tests_of(self.queries), rows)):
             raise BrokenIndex("the tests beside the boxes are not those of the queries")
 
 
@@ -323,7 +321,7 @@ class _PartBuilder:
 
     queries: QuerySet
     query: Int32s
-    tests: AxisTests
+    tests: tuple[AxisTests | ShapeTests, ...]
     index: str
     batch: int | None
     parameters: dict[str, Parameter]
@@ -351,19 +349,31 @@ class _PartBuilder:
         return Regions.build(boxes, choice.name, query=self.query[rows], exact=exact, **parameters)
 
 
-def _same(mine: Exact | None, tests: AxisTests | None) -> bool:
-    if tests is None or not tests.asks.any():
-        return mine is None
-    return (
-        isinstance(mine, AxisTests)
-        and np.array_equal(mine.ptr, tests.ptr)
-        and np.array_equal(mine.tests, tests.tests)
-    )
+def _tests_of(queries: QuerySet) -> tuple[AxisTests | ShapeTests, ...]:
+    """Give what the boxes of the queries are refined by."""
+    tests: list[AxisTests | ShapeTests] = []
+    if len(queries.tests):
+        tests.append(AxisTests(queries.test_ptr, queries.tests))
+    if queries.position is not None:
+        shape = np.repeat(queries.shape, np.diff(queries.box_ptr))
+        tests.append(ShapeTests(prepared(queries.shapes), shape, queries.position))
+    return tuple(tests)
 
 
-def _some(tests: AxisTests, rows: Int64s) -> AxisTests | None:
+def _some(tests: Sequence[AxisTests | ShapeTests], rows: Int64s) -> Exact | None:
     """Return the tests of some boxes; None where they have none."""
-    if not len(tests.tests):
-        return None
-    ptr, place = members(tests.ptr, rows)
-    return AxisTests(ptr, tests.tests[place])
+    chosen = [each for each in (tests_of.some(rows) for tests_of in tests) if each.asks.any()]
+    if len(chosen) > 1:
+        return AllOf(tuple(chosen))
+    return chosen[0] if chosen else None
+
+
+def _same(mine: Exact | None, tests: Exact | None) -> bool:
+    """Say whether two test the same; of shapes, the places in the set's columns."""
+    if isinstance(mine, AllOf) and isinstance(tests, AllOf):
+        return all(map(_same, mine.tests, tests.tests))
+    if isinstance(mine, AxisTests) and isinstance(tests, AxisTests):
+        return np.array_equal(mine.ptr, tests.ptr) and np.array_equal(mine.tests, tests.tests)
+    if isinstance(mine, ShapeTests) and isinstance(tests, ShapeTests):
+        return mine.axes == tests.axes and np.array_equal(mine.shape, tests.shape)
+    return mine is None and tests is None

@@ -17,6 +17,7 @@ from fencepost.doubles import LARGEST
 from fencepost.errors import BrokenIndex
 from fencepost.queries.condition import OPS
 from fencepost.queries.ids import no_ids, repeated
+from fencepost.shapes.columns import Shapes
 
 CROSSING, MATCH = "crossing", "match"
 
@@ -34,7 +35,10 @@ _TYPES = {
     "test_ptr": np.int64,
     "tests": np.int32,
     "like_query": np.int64,
+    "leaps": np.bool_,
+    "shape": np.int32,
 }
+NO_SHAPE = -1
 
 
 class QueryColumns(NamedTuple):
@@ -56,6 +60,14 @@ class QueryColumns(NamedTuple):
     tests: Int32s
     like_query: Int64s
     likes: pa.StringArray
+    leaps: Bools
+    shape: Int32s
+    shapes: Shapes
+
+
+def no_shapes(n: int) -> tuple[Int32s, Shapes]:
+    """Give the columns `shape` and `shapes` of n queries without regions."""
+    return np.full(n, NO_SHAPE, np.int32), Shapes.of([], earth=False)
 
 
 def no_tests(boxes: int) -> tuple[Int64s, Int32s]:
@@ -68,16 +80,24 @@ def no_likes() -> tuple[Int64s, pa.StringArray]:
     return np.empty(0, np.int64), pa.array([], pa.string())
 
 
-def check_columns(axes: tuple[str, ...], columns: QueryColumns, kind: str = CROSSING) -> None:
+def check_columns(
+    axes: tuple[str, ...],
+    columns: QueryColumns,
+    kind: str = CROSSING,
+    position: tuple[int, int] | None = None,
+) -> None:
     """Raise BrokenIndex with the first law that is broken, and where; O(n log n)."""
-    for broken in (_shapes, _pointers, _boxes, _tests, _rows, _names):
+    on_axes = position is not None and {*position} <= {*range(len(axes))} and len({*position}) == 2
+    if on_axes != bool(len(columns.shapes)):
+        raise BrokenIndex(f"{len(columns.shapes)} shapes are on the axes {position} of {axes}")
+    for broken in (_sizes, _pointers, _boxes, _tests, _regions, _rows, _names):
         for message in broken(axes, columns):
             raise BrokenIndex(message)
     for message in _of_kind(kind, columns):
         raise BrokenIndex(message)
 
 
-def _shapes(axes: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
+def _sizes(axes: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
     n, d, b = len(columns.ids), len(axes), columns.lo.shape[-1]
     shapes = {"box_ptr": (n + 1,), "stream_ptr": (n + 1,), "lo": (d, b), "hi": (d, b)}
     shapes["like_query"] = (len(columns.likes),)
@@ -140,13 +160,21 @@ def _tests(axes: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
         yield f"test {k} is {columns.tests[k].tolist()}: two of {d} axes, op 0 to 2 between them"
 
 
+def _regions(_: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:
+    has = columns.shape != NO_SHAPE
+    if not np.array_equal(columns.shape[has], np.arange(len(columns.shapes))):
+        yield f"{len(columns.shapes)} shapes and {has.sum()} queries with one: not one each"
+    columns.shapes.check()
+
+
 def _of_kind(kind: str, columns: QueryColumns) -> Iterator[str]:
     if kind == CROSSING:
         if len(columns.tests):
             yield f"crossing queries have {len(columns.tests)} tests of two axes"
         return
-    for q in np.flatnonzero((columns.within != -1) | columns.enters_on_first)[:1]:
-        yield f"query {q} ('{columns.ids[int(q)]}') is a match, and has within or on_first"
+    events = (columns.within != -1) | columns.enters_on_first | columns.leaps
+    for q in np.flatnonzero(events)[:1]:
+        yield f"query {q} ('{columns.ids[int(q)]}') is a match, and has within, on_first or leaps"
 
 
 def _rows(_: tuple[str, ...], columns: QueryColumns) -> Iterator[str]:

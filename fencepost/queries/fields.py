@@ -10,24 +10,40 @@ from typing import Final
 
 from fencepost.doubles import exactly, parse_number
 from fencepost.errors import QueryFault
+from fencepost.position import Position
 from fencepost.queries.columns import CROSSING, MATCH
 from fencepost.queries.joins.query import BAND_JOIN, JOINS, WINDOW_JOIN
+from fencepost.shapes.parse import shape_of
+from fencepost.shapes.shape import Shape
 from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import parse_instant
 
 KINDS = (CROSSING, MATCH, *JOINS)
+NO_POSITION = 'declare which two axes are its place: position = ["lon", "lat"], or ["x", "y"]'
 NO_EVENTS = "it matches each tuple alone, so there is no I and no O to time or to begin with"
 
 _FREE = ("owner", "tags", "note")
 _VALIDITY = ("valid_from", "valid_to")
 _OF_CROSSINGS = (
-    *("id", "feed", "kind", "where", "streams", "streams_like", "within", "on_first"),
-    *(*_VALIDITY, *_FREE),
+    *("id", "feed", "kind", "where", "region", "leaps", "streams", "streams_like"),
+    *("within", "on_first", *_VALIDITY, *_FREE),
 )
+_EVENTS = ("within", "on_first", "leaps")
 FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
     CROSSING: _OF_CROSSINGS,
-    MATCH: tuple(name for name in _OF_CROSSINGS if name not in ("within", "on_first")),
-    WINDOW_JOIN: ("id", "kind", "left", "right", "on", "where", "window", *_VALIDITY, *_FREE),
+    MATCH: tuple(name for name in _OF_CROSSINGS if name not in _EVENTS),
+    WINDOW_JOIN: (
+        "id",
+        "kind",
+        "left",
+        "right",
+        "on",
+        "where",
+        "region",
+        "window",
+        *_VALIDITY,
+        *_FREE,
+    ),
     BAND_JOIN: ("id", "kind", "left", "right", "between", *_FREE),
 }
 """The fields that a query of each kind may have."""
@@ -40,14 +56,14 @@ _NO_CONDITION = "its condition is `between`: the least and the largest left - ri
 _NO_VALIDITY = "its result is kept up from its registration to its removal"
 _BY_SIDES = "a join names its feeds by `left` and `right`"
 _WHY_NOT: Mapping[tuple[str, str], str] = {
-    **dict.fromkeys(((MATCH, "within"), (MATCH, "on_first")), NO_EVENTS),
+    **{(MATCH, name): NO_EVENTS for name in _EVENTS},
     **{(kind, "feed"): _BY_SIDES for kind in JOINS},
     **dict.fromkeys(
         product(JOINS, ("streams", "streams_like")), "a join takes all streams of its feeds"
     ),
-    **{(kind, name): _NO_EVENTS_OF_PAIRS for kind in JOINS for name in ("within", "on_first")},
+    **{(kind, name): _NO_EVENTS_OF_PAIRS for kind in JOINS for name in _EVENTS},
     (WINDOW_JOIN, "between"): "BETWEEN stands in `on`; a `band_join` has `between`",
-    **dict.fromkeys(((BAND_JOIN, "on"), (BAND_JOIN, "where")), _NO_CONDITION),
+    **{(BAND_JOIN, name): _NO_CONDITION for name in ("on", "where", "region")},
     (BAND_JOIN, "window"): "it joins the current values of the streams: nothing passes out of it",
     **{(BAND_JOIN, name): _NO_VALIDITY for name in _VALIDITY},
 }
@@ -175,6 +191,27 @@ class Fields:
         else:
             return text
         return None
+
+    def region(self, place: Position | None) -> Shape | None:
+        """Read the shape that tuples must be in; None where there is none, or it is at fault."""
+        value = self.obj.get("region")
+        if value is None:
+            return None
+        if place is None:
+            self.note("`region`: the feed has no `position`", NO_POSITION)
+            return None
+        try:
+            return shape_of(value, earth=place.earth)
+        except QueryFault as fault:
+            self.faults.append(fault)
+            return None
+
+    def flag(self, field: str) -> bool:
+        """Read an optional field that is true or false; absent, it is false."""
+        value = self.obj.get(field)
+        if value is not None and not isinstance(value, bool):
+            self.note(f"`{field}` must be true or false, not {kind_of(value)}")
+        return value is True
 
     def streams(self) -> tuple[str, ...] | None:
         """Read the list of streams; what occurs twice counts once."""

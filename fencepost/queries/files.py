@@ -11,13 +11,14 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
 from io import BytesIO
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults, QueryFault, refuse
+from fencepost.position import NOWHERE, Positions
 from fencepost.queries.columns import CROSSING, MATCH
 from fencepost.queries.conversions import is_text
 from fencepost.queries.joins import (
@@ -29,7 +30,7 @@ from fencepost.queries.joins import (
     WindowJoins,
 )
 from fencepost.queries.jsonl import json_object, read_queries_jsonl
-from fencepost.queries.query import StandingQuery, parted
+from fencepost.queries.query import AxesOf, StandingQuery, parted
 from fencepost.queries.query_set import QuerySet
 from fencepost.text import shortened
 from fencepost.tuples import Bools, Int64s
@@ -125,13 +126,17 @@ class StandingQueries:
 
 
 def read_queries(
-    files: Sequence[QueryFile], axes_of: Mapping[str, Sequence[str]], only_feed: str | None
+    files: Sequence[QueryFile],
+    axes_of: AxesOf,
+    only_feed: str | None,
+    positions: Positions = NOWHERE,
 ) -> StandingQueries:
     """Read all the files; Parquet without a column `feed` is of the only feed that there is."""
+    feeds = KnownFeeds(axes_of, positions)
     faults: list[Fault] = []
     parts: list[_Part] = []
     for file in files:
-        parts += collected(faults, partial(_parts, file, axes_of, only_feed), [])
+        parts += collected(faults, partial(_parts, file, feeds, only_feed), [])
     faults += _repeats(parts)
     refuse(faults)
     sets, matches = (
@@ -154,9 +159,7 @@ def read_queries(
     return StandingQueries(sets, matches, of_lanes, pairs, unevaluated)
 
 
-def _join_sets(
-    queries: Sequence[JoinQuery], axes_of: Mapping[str, Sequence[str]]
-) -> tuple[WindowJoins, BandJoins]:
+def _join_sets(queries: Sequence[JoinQuery], axes_of: AxesOf) -> tuple[WindowJoins, BandJoins]:
     """Make the sets of a lane, by id: rows do not depend on the order of the lines."""
     left, right = queries[0].left, queries[0].right
     axes = axes_of[left], axes_of[right]
@@ -193,14 +196,19 @@ class _Part:
     lane: str | None = None
 
 
-def _parts(
-    file: QueryFile, axes_of: Mapping[str, Sequence[str]], only_feed: str | None
-) -> list[_Part]:
+class KnownFeeds(NamedTuple):
+    """What is known of the feeds: their axes, and which two of them are a place."""
+
+    axes: AxesOf
+    positions: Positions
+
+
+def _parts(file: QueryFile, feeds: KnownFeeds, only_feed: str | None) -> list[_Part]:
     if file.table is not None:
-        return _parts_of_table(file.source, file.table, axes_of, only_feed)
-    lines = BytesIO(file.content)
+        return _parts_of_table(file.source, file.table, feeds, only_feed)
+    lines, axes_of = BytesIO(file.content), feeds.axes
     watching, joins = parted(
-        read_queries_jsonl(lines, file.source, axes_of, feeds_may_be_absent=True)
+        read_queries_jsonl(lines, file.source, *feeds, feeds_may_be_absent=True)
     )
     alike: dict[tuple[str, str], list[StandingQuery]] = {}
     for query in watching:
@@ -217,9 +225,7 @@ def _parts(
     return parts + _parts_of_joins(file.source, joins, axes_of)
 
 
-def _parts_of_joins(
-    source: str, joins: Sequence[JoinQuery], axes_of: Mapping[str, Sequence[str]]
-) -> list[_Part]:
+def _parts_of_joins(source: str, joins: Sequence[JoinQuery], axes_of: AxesOf) -> list[_Part]:
     alike: dict[tuple[str, str | None], list[JoinQuery]] = {}
     for query in joins:
         absent = [feed for feed in (query.left, query.right) if feed not in axes_of]
@@ -239,14 +245,14 @@ def _parts_of_joins(
 
 
 def _parts_of_table(
-    source: str, table: pa.Table, axes_of: Mapping[str, Sequence[str]], only_feed: str | None
+    source: str, table: pa.Table, known: KnownFeeds, only_feed: str | None
 ) -> list[_Part]:
     table = table.drop_columns([name for name in FREE if name in table.column_names])
     if FEED not in table.column_names:
         if only_feed is None:
             hint = "With tuples of several feeds each row must say which feed it watches."
             raise Faults([Fault(source, "no column 'feed'", hint=hint)])
-        return _parts_of_feed(source, only_feed, table, axes_of)
+        return _parts_of_feed(source, only_feed, table, known)
     feeds = pc.fill_null(table[FEED].cast(pa.string()), "")
     parts: list[_Part] = []
     nameless = np.flatnonzero(pc.equal(feeds, "").to_numpy())
@@ -258,19 +264,18 @@ def _parts_of_table(
         if feed:
             found: list[Fault] = []
             rows = _columns_of(table, mine)
-            parts += collected(found, partial(_parts_of_feed, source, feed, rows, axes_of), [])
+            parts += collected(found, partial(_parts_of_feed, source, feed, rows, known), [])
             faults += [_at(fault, np.flatnonzero(mine)) for fault in found]
     refuse(faults)
     return parts
 
 
-def _parts_of_feed(
-    source: str, feed: str, table: pa.Table, axes_of: Mapping[str, Sequence[str]]
-) -> list[_Part]:
-    if feed not in axes_of:
+def _parts_of_feed(source: str, feed: str, table: pa.Table, feeds: KnownFeeds) -> list[_Part]:
+    if feed not in feeds.axes:
         ids = table["id"].cast(pa.string()).combine_chunks() if "id" in table.column_names else []
         return [_Part(source, feed, pa.array(ids, pa.string()), None)]
-    sets = QuerySet.of_each_kind(feed, axes_of[feed], table, source)
+    position = feeds.positions.get(feed)
+    sets = QuerySet.of_each_kind(feed, feeds.axes[feed], table, source, position)
     return [_Part(source, feed, queries.ids, queries) for queries in sets.values()]
 
 

@@ -6,7 +6,7 @@ import pyarrow.compute as pc
 
 from fencepost.arrays import Int64s
 from fencepost.hashing import CHUNK, bytes_of, mix_strings, seeded
-from fencepost.text import LONGEST_ID
+from fencepost.text import LONGEST_ID, shortened
 
 
 def repeated(strings: pa.StringArray) -> tuple[Int64s, Int64s]:
@@ -42,3 +42,9 @@ def no_ids(strings: pa.StringArray) -> Int64s:
         found = pc.match_substring_regex(strings, r"[\x00-\x1f\x7f-\x{9f}]")
         wrong |= found.to_numpy(zero_copy_only=False)
     return np.flatnonzero(wrong)
+
+
+def named(ids: pa.StringArray, rows: Int64s) -> str:
+    """Name a few of the ids, and say how many more there are."""
+    names = ", ".join(f"'{shortened(ids[int(row)].as_py())}'" for row in rows[:3])
+    return names if len(rows) <= 3 else f"{names} and {len(rows) - 3:,} more"

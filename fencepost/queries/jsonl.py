@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NoReturn
 
 from fencepost.errors import Fault, Faults, QueryFault
+from fencepost.position import NOWHERE, Positions
 from fencepost.queries.fields import InexactNumber
 from fencepost.queries.query import Query, check_query
 from fencepost.text import shortened
@@ -21,13 +22,14 @@ def read_queries_jsonl(
     lines: Iterable[bytes],
     source: str,
     axes_of: Mapping[str, Sequence[str]],
+    positions: Positions = NOWHERE,
     *,
     feeds_may_be_absent: bool = False,
 ) -> list[Query]:
     """Read all queries of the lines, or raise Faults that lists every fault of every line.
 
-    `source` names the lines in the faults; `axes_of` and `feeds_may_be_absent` are those of
-    check_query.
+    `source` names the lines in the faults; `axes_of`, `positions` and `feeds_may_be_absent`
+    are those of check_query.
     """
     queries: list[Query] = []
     faults: list[Fault] = []
@@ -41,7 +43,7 @@ def read_queries_jsonl(
         except QueryFault as fault:
             faults.append(Fault.of(source, number, fault))
             continue
-        query, found = check_query(obj, axes_of, feeds_may_be_absent=feeds_may_be_absent)
+        query, found = check_query(obj, axes_of, positions, feeds_may_be_absent=feeds_may_be_absent)
         found += _repeated(obj, number, line_of)
         faults += [Fault.of(source, number, fault) for fault in found]
         if query is not None:

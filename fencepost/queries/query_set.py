@@ -8,7 +8,6 @@ from one set to the next.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.arrays import Bools, Doubles, Int32s, Int64s
-from fencepost.doubles import LARGEST
 from fencepost.errors import Fault, Faults, InputError
+from fencepost.position import Position
 from fencepost.queries.columns import (
     CROSSING,
     MATCH,
@@ -26,21 +25,20 @@ from fencepost.queries.columns import (
     no_likes,
     no_tests,
 )
-from fencepost.queries.condition import OPS
-from fencepost.queries.conversions import or_absent
 from fencepost.queries.fingerprint import Sums, fingerprint_of, minus, plus, sums_of
-from fencepost.queries.ids import repeated
+from fencepost.queries.ids import named
 from fencepost.queries.patterns import Patterns
 from fencepost.queries.query import StandingQuery
+from fencepost.queries.query_list import columns_of_each
+from fencepost.queries.region import appended, some_shapes
 from fencepost.queries.table import columns_of
 from fencepost.ragged import members, ptr_of
-from fencepost.text import shortened, the_query
-from fencepost.times import ALWAYS_FROM, ALWAYS_TO
+from fencepost.shapes.columns import Shapes
 
 
 @dataclass(frozen=True, eq=False)
 class QuerySet:
-    """n queries of one feed and kind: 54 bytes each, 8 + 16 an axis for a box, and the ids.
+    """n queries of one feed and kind: 59 bytes each, 8 + 16 an axis for a box, and the ids.
 
     from_queries   O(n), 2 µs a query      with_added     a copy, and one look-up of the ids
     from_table     O(n), 0.1–0.3 µs a row        with_removed   the same
@@ -51,7 +49,8 @@ class QuerySet:
     likes[k], those with like_query[k] = q, it is `everywhere` for an index, and filtered: see
     patterns.py. `within` is -1 where there
     is none. Box b of a match has the tests[test_ptr[b]:test_ptr[b+1]], each (left axis, place of
-    the op in OPS, right axis). `sums` is what the fingerprint is made of, where it is known.
+    the op in OPS, right axis). Where shape[q] is not -1, q holds only within that one of `shapes`,
+    on the two axes of `position`. `sums` is what the fingerprint is made of, where it is known.
     """
 
     feed: str
@@ -72,11 +71,17 @@ class QuerySet:
     tests: Int32s
     like_query: Int64s
     likes: pa.StringArray
+    leaps: Bools
+    shape: Int32s
+    shapes: Shapes
     kind: str = CROSSING
+    position: tuple[int, int] | None = None
     sums: Sums | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        """Make the arrays read-only."""
+        """Make the arrays read-only. Without shapes there is no position."""
+        if not len(self.shapes):
+            vars(self)["position"] = None
         for name, column in vars(self).items():
             if isinstance(column, np.ndarray):
                 view = column.view()
@@ -97,44 +102,8 @@ class QuerySet:
         kind: str = CROSSING,
     ) -> "QuerySet":
         """Build a set of queries; refuse other feeds' and kinds', unparsed ones, repeated ids."""
-        listed = list(queries)
-        d, n = len(axes), len(listed)
-        _refuse_strangers(feed, d, kind, listed)
-        ids = pa.array([q.id for q in listed], pa.string())
-        again, _ = repeated(ids)
-        if len(again):
-            raise InputError(f"the feed '{feed}' is given {_named(ids, again)} twice")
-        ends = np.fromiter(
-            chain.from_iterable(chain.from_iterable(chain.from_iterable(q.boxes for q in listed))),
-            np.float64,
-        ).reshape(-1, d, 2)
-        lo, hi = np.ascontiguousarray(ends.transpose(2, 1, 0)) + 0.0  # -0.0 becomes 0.0
-        box_ptr = ptr_of([len(q.boxes) for q in listed])
-        named = [q.streams or () for q in listed]
-        likes = [q.streams_like or () for q in listed]
-        for box in np.flatnonzero(~((lo < hi) & (hi > -LARGEST)).all(axis=0))[:1]:
-            query = listed[int(np.searchsorted(box_ptr, box, side="right")) - 1]
-            raise InputError(f"{the_query(query.id)} has an empty box: {query.boxes}")
-        return cls(
-            feed,
-            tuple(axes),
-            ids,
-            np.fromiter((q.version for q in listed), np.int32, n),
-            box_ptr,
-            lo,
-            hi,
-            np.fromiter((q.streams is None or bool(q.streams_like) for q in listed), np.bool_, n),
-            ptr_of([len(streams) for streams in named]),
-            pa.array(list(chain.from_iterable(named)), pa.string()),
-            or_absent([q.within for q in listed], -1),
-            np.fromiter((q.on_first == "enter" for q in listed), np.bool_, n),
-            or_absent([q.valid_from for q in listed], ALWAYS_FROM),
-            or_absent([q.valid_to for q in listed], ALWAYS_TO),
-            *_tests_of(listed, int(box_ptr[-1])),
-            np.repeat(np.arange(n), [len(patterns) for patterns in likes]),
-            pa.array(list(chain.from_iterable(likes)), pa.string()),
-            kind,
-        )
+        columns, position = columns_of_each(feed, axes, list(queries), kind)
+        return cls(feed, tuple(axes), *columns, kind, position)
 
     @classmethod
     def from_table(
@@ -144,27 +113,34 @@ class QuerySet:
         table: pa.Table,
         source: str = "table",
         kind: str = CROSSING,
+        position: Position | None = None,
     ) -> "QuerySet":
         """Read a table of one-box queries, as table.py describes it; raise Faults for bad rows.
 
         All are of the kind, whether they say so or not; a row that says another is a bad one.
         """
-        columns, matches = columns_of(tuple(axes), table, source, kind)
+        columns, matches = columns_of(tuple(axes), table, source, kind, position)
         strange = np.flatnonzero(matches != (kind == MATCH))
         if len(strange):
             row = int(strange[0]) + 1
             raise Faults([Fault(source, f"`kind` is not '{kind}'", row)], "nothing imported")
-        return cls(feed, tuple(axes), *columns, kind)
+        return cls(feed, tuple(axes), *columns, kind, None if position is None else position.axes)
 
     @classmethod
     def of_each_kind(
-        cls, feed: str, axes: Sequence[str], table: pa.Table, source: str = "table"
+        cls,
+        feed: str,
+        axes: Sequence[str],
+        table: pa.Table,
+        source: str = "table",
+        position: Position | None = None,
     ) -> "dict[str, QuerySet]":
         """Read a table like `from_table`, each row as the kind it says: the sets by kind."""
-        columns, matches = columns_of(tuple(axes), table, source, CROSSING)
+        columns, matches = columns_of(tuple(axes), table, source, CROSSING, position)
+        on = None if position is None else position.axes
         if not matches.any():
-            return {CROSSING: cls(feed, tuple(axes), *columns)}
-        whole = cls(feed, tuple(axes), *columns, MATCH)
+            return {CROSSING: cls(feed, tuple(axes), *columns, position=on)}
+        whole = cls(feed, tuple(axes), *columns, MATCH, on)
         crossings = replace(whole.take(np.flatnonzero(~matches)), kind=CROSSING)
         return {CROSSING: crossings, MATCH: whole.take(np.flatnonzero(matches))}
 
@@ -181,7 +157,8 @@ class QuerySet:
         """The name of the content, 32 hex digits; the order of the queries is no part of it."""
         if self.sums is None:
             vars(self)["sums"] = sums_of(self.columns())
-        return fingerprint_of(self.feed, self.axes, len(self), self.sums or (0, 0), self.kind)
+        sums = self.sums or (0, 0)
+        return fingerprint_of(self.feed, self.axes, len(self), sums, self.kind, self.position)
 
     @cached_property
     def patterns(self) -> Patterns | None:
@@ -203,10 +180,11 @@ class QuerySet:
         few, many = sorted((self.ids, more.ids), key=len)  # the fewer are hashed
         present = np.flatnonzero(pc.is_in(many, value_set=few).to_numpy(zero_copy_only=False))
         if len(present):
-            raise InputError(f"the feed '{self.feed}' has {_named(many, present)} already")
+            raise InputError(f"the feed '{self.feed}' has {named(many, present)} already")
         if len(more) == 0:
             return self
         mine, theirs = self.columns(), more.columns()
+        position, shape, shapes = appended((self.position, mine), (more.position, theirs))
         sums = None
         if self.sums is not None:
             sums = plus(self.sums, more.sums or sums_of(theirs))
@@ -229,7 +207,11 @@ class QuerySet:
             np.concatenate([mine.tests, theirs.tests]),
             np.concatenate([mine.like_query, theirs.like_query + len(self)]),
             pa.concat_arrays([mine.likes, theirs.likes]),
+            np.concatenate([mine.leaps, theirs.leaps]),
+            shape,
+            shapes,
             self.kind,
+            position,
             sums,
         )
 
@@ -256,7 +238,7 @@ class QuerySet:
         row_of[place.drop_null().to_numpy(zero_copy_only=False)] = found
         unknown = np.flatnonzero(row_of < 0)
         if len(unknown):
-            raise InputError(f"the feed '{self.feed}' has no {_named(coded.dictionary, unknown)}")
+            raise InputError(f"the feed '{self.feed}' has no {named(coded.dictionary, unknown)}")
         rows: Int64s = row_of[coded.indices.to_numpy(zero_copy_only=False)]
         return rows
 
@@ -299,70 +281,16 @@ class QuerySet:
             tests,
             like_query,
             likes,
+            self.leaps[rows],
+            *some_shapes(self.shape[rows], self.shapes),
             self.kind,
+            self.position,
         )
 
     def check(self) -> None:
         """Test every law of the columns; BrokenIndex names the first that is broken."""
-        check_columns(self.axes, self.columns(), self.kind)
+        check_columns(self.axes, self.columns(), self.kind, self.position)
 
     def columns(self) -> QueryColumns:
         """The columns by name, in their order."""
         return QueryColumns(*(getattr(self, name) for name in QueryColumns._fields))
-
-
-def _refuse_strangers(feed: str, d: int, kind: str, queries: Sequence[StandingQuery]) -> None:
-    """Refuse queries that do not belong in a set of this kind over d axes of this feed."""
-    for query in queries:
-        if query.kind != kind:
-            raise InputError(
-                f"{the_query(query.id)} is of the kind '{query.kind}', the set of '{kind}'"
-            )
-        if query.feed != feed:
-            raise InputError(f"{the_query(query.id)} watches '{query.feed}', not '{feed}'")
-        if not query.boxes:
-            raise InputError(
-                f"{the_query(query.id)} has no boxes: it was read without its feed's axes"
-            )
-        if any(len(box) != d for box in query.boxes):
-            axes = len(query.boxes[0])
-            raise InputError(f"{the_query(query.id)} has boxes over {axes} axes, '{feed}' has {d}")
-        if query.streams_like == ():
-            raise InputError(f"{the_query(query.id)} has no pattern: None watches all streams")
-        if query.streams == ():
-            raise InputError(f"{the_query(query.id)} names no stream: None watches all of them")
-        if query.tests:
-            _refuse_tests(query, d)
-
-
-def _refuse_tests(query: StandingQuery, d: int) -> None:
-    """Refuse tests that are not of two of the d axes, or do not fit the boxes."""
-    if query.kind == CROSSING:
-        raise InputError(f"{the_query(query.id)} compares two axes: only `match` queries do")
-    if len(query.tests) != len(query.boxes):
-        boxes = len(query.boxes)
-        raise InputError(
-            f"{the_query(query.id)} has {boxes} boxes, and tests for {len(query.tests)}"
-        )
-    for test in chain.from_iterable(query.tests):
-        left, op, right = test
-        if op not in OPS or left == right or not (0 <= left < d and 0 <= right < d):
-            raise InputError(
-                f"{the_query(query.id)} has the test {test}: two of its {d} axes, counted from 0, "
-                f"with one of {', '.join(OPS)} between them were expected"
-            )
-
-
-def _tests_of(queries: Sequence[StandingQuery], boxes: int) -> tuple[Int64s, Int32s]:
-    """Concatenate the tests of all boxes."""
-    if not any(q.tests for q in queries):
-        return no_tests(boxes)
-    of_each = list(chain.from_iterable(q.tests or ((),) * len(q.boxes) for q in queries))
-    rows = [(a, OPS.index(op), b) for a, op, b in chain.from_iterable(of_each)]
-    return ptr_of([len(tests) for tests in of_each]), np.array(rows, np.int32).reshape(-1, 3)
-
-
-def _named(ids: pa.StringArray, rows: Int64s) -> str:
-    """Name a few of the ids, and say how many more there are."""
-    names = ", ".join(f"'{shortened(ids[int(row)].as_py())}'" for row in rows[:3])
-    return names if len(rows) <= 3 else f"{names} and {len(rows) - 3:,} more"

@@ -9,8 +9,11 @@
     streams                a list of texts; null: all streams
     streams_like           a pattern, or a list of them; null: none
     valid_from, valid_to   µs, a timestamp with a zone, or ISO 8601 text; null: always
+    region                 text: GeoJSON, WKT, or the JSON of a circle or a corridor; null: none
+    leaps                  true or false; null: false
 
-A `match` has neither `on_first` nor `within`. Joins are no rows: they are read from JSON lines.
+A `match` has neither `on_first` nor `within` nor `leaps`. Joins are no rows: they are read from
+JSON lines.
 
 Law: the rows are accepted whole or not at all, by the rules of the JSON form; every bad row is
 reported, rows counted from 1, of which the first hundred are listed. Every column is checked at
@@ -26,15 +29,23 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrays import Bools, Doubles, Int64s
+from fencepost.arrays import Bools, Doubles, Int32s, Int64s
 from fencepost.doubles import LARGEST
-from fencepost.errors import Fault, Faults
-from fencepost.queries.columns import CROSSING, MATCH, QueryColumns, no_tests
+from fencepost.errors import QueryFault
+from fencepost.position import Position
+from fencepost.queries.columns import CROSSING, MATCH, QueryColumns, no_shapes, no_tests
 from fencepost.queries.conversions import inexact, is_text, microseconds, nulls_of
+from fencepost.queries.fields import NO_POSITION
 from fencepost.queries.ids import no_ids, repeated
 from fencepost.queries.joins.query import JOINS
+from fencepost.queries.jsonl import json_object
 from fencepost.queries.query import NO_EVENTS, ON_FIRST
+from fencepost.queries.region import cut_to, shapes_of
+from fencepost.queries.table_reader import TableReader
 from fencepost.ragged import distinct_members
+from fencepost.shapes.columns import Shapes
+from fencepost.shapes.parse import shape_of
+from fencepost.shapes.shape import Shape
 from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import (
     ALWAYS_FROM,
@@ -46,20 +57,26 @@ from fencepost.times import (
     parse_instant,
 )
 
-LISTED = 100
 OF_A_ROW = (CROSSING, MATCH)
 _LISTS = ("streams", "streams_like")
-_OPTIONAL = ("kind", "version", "within", *_LISTS, "on_first", "valid_from", "valid_to")
+_OPTIONAL = (
+    *("kind", "version", "within", *_LISTS, "on_first", "valid_from", "valid_to"),
+    *("region", "leaps"),
+)
 
 
 def columns_of(
-    axes: tuple[str, ...], table: pa.Table, source: str, kind: str
+    axes: tuple[str, ...],
+    table: pa.Table,
+    source: str,
+    kind: str,
+    position: Position | None = None,
 ) -> tuple[QueryColumns, Bools]:
     """Read a table's columns, and which rows are matches; `kind` is that of rows that say none.
 
     O(n) but for the sort that finds repeated ids; raises Faults.
     """
-    reader = _TableReader(table, source)
+    reader = _QueryReader(table, source)
     reader.refuse_unknown(axes)
     ids = reader.ids()
     lo, hi = reader.bounds(axes)
@@ -67,7 +84,9 @@ def columns_of(
     patternless, like_ptr, likes = reader.lists("streams_like", "pattern")
     valid_from, valid_to = reader.validity()
     matches = reader.matches(kind)
-    reader.refuse_events(matches)
+    leaps = reader.leaps()
+    reader.refuse_events(matches, leaps)
+    shape, shapes = reader.regions(position, lo, hi)
     test_ptr, tests = no_tests(len(ids))
     columns = QueryColumns(
         ids=ids,
@@ -86,52 +105,16 @@ def columns_of(
         tests=tests,
         like_query=np.repeat(np.arange(len(ids)), np.diff(like_ptr)),
         likes=likes,
+        leaps=leaps,
+        shape=shape,
+        shapes=shapes,
     )
     reader.raise_faults()
     return columns, matches
 
 
-class _TableReader:
-    """One table, and what was found wrong in it: with a column, or with rows of it.
-
-    Each method reads one or two columns whole. Where a row is at fault it notes so and leaves some
-    value there.
-    """
-
-    def __init__(self, table: pa.Table, source: str) -> None:
-        self.table = table
-        self.source = source
-        self.n = table.num_rows
-        self.wrong_columns: list[Fault] = []
-        self.wrong_rows: list[tuple[Int64s, Callable[[int], str]]] = []
-
-    def note(self, rows: Bools | Int64s, say: Callable[[int], str]) -> None:
-        """Note the same fault of some rows; `say` words it for one of them."""
-        places = np.flatnonzero(rows) if rows.dtype == np.bool_ else np.asarray(rows, np.int64)
-        if len(places):
-            self.wrong_rows.append((places, say))
-
-    def refuse(self, message: str, hint: str | None = None) -> None:
-        self.wrong_columns.append(Fault(self.source, message, hint=hint))
-
-    def raise_faults(self) -> None:
-        if self.wrong_columns:
-            raise Faults(self.wrong_columns)
-        if not self.wrong_rows:
-            return
-        rows = np.concatenate([places for places, _ in self.wrong_rows])
-        kinds = np.repeat(
-            np.arange(len(self.wrong_rows)), [len(places) for places, _ in self.wrong_rows]
-        )
-        first = np.argsort(rows, kind="stable")[:LISTED]
-        faults = [
-            Fault(self.source, self.wrong_rows[kinds[k]][1](int(rows[k])), int(rows[k]) + 1)
-            for k in first
-        ]
-        more = len(rows) - len(faults)
-        raise Faults(
-            faults, f"… and {more:,} more, nothing imported" if more else "nothing imported"
-        )
+class _QueryReader(TableReader):
+    """The columns of queries, one or two a method."""
 
     def refuse_unknown(self, axes: tuple[str, ...]) -> None:
         ends = [axis + end for axis in axes for end in ("_lo", "_hi")]
@@ -145,31 +128,7 @@ class _TableReader:
                 self.refuse(f"unknown column `{shortened(name)}`", listed)
         if "id" not in names:
             self.refuse("the column `id` is missing")
-        if self.wrong_columns:
-            raise Faults(self.wrong_columns)
-
-    def column(self, name: str) -> pa.Array | None:
-        """Return a column in one piece; None where it is absent, or all null and of no type."""
-        if name not in self.table.column_names or pa.types.is_null(self.table.field(name).type):
-            return None
-        column = self.table.column(name)
-        if pa.types.is_dictionary(column.type):
-            column = column.cast(column.type.value_type)
-        return column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
-
-    def text(self, name: str, column: pa.Array) -> pa.StringArray | None:
-        """Return a column as valid UTF-8 strings, or refuse it."""
-        kind = column.type
-        if not (is_text(kind)):
-            self.refuse(f"`{name}` holds {kind}, text was expected")
-            return None
-        try:
-            text = column.cast(pa.string())
-            text.validate(full=True)
-        except pa.ArrowInvalid as why:
-            self.refuse(f"`{name}` holds what is no text: {str(why)[:120]}")
-            return None
-        return text
+        self.raise_faults()
 
     def ids(self) -> pa.StringArray:
         column = self.column("id")
@@ -309,12 +268,49 @@ class _TableReader:
         matches: Bools = given == OF_A_ROW.index(MATCH)
         return matches
 
-    def refuse_events(self, matches: Bools) -> None:
+    def refuse_events(self, matches: Bools, leaps: Bools) -> None:
         """Refuse what only crossings have."""
         for name in ("within", "on_first"):
             column = self.column(name)
             if column is not None:
                 self.note(matches & ~nulls_of(column), partial(_no_event, name))
+        self.note(matches & leaps, partial(_no_event, "leaps"))
+
+    def leaps(self) -> Bools:
+        column = self.column("leaps")
+        if column is None:
+            return np.zeros(self.n, np.bool_)
+        if not pa.types.is_boolean(column.type):
+            self.refuse(f"`leaps` holds {column.type}, true or false was expected")
+            return np.zeros(self.n, np.bool_)
+        leaps: Bools = pc.fill_null(column, False).to_numpy(zero_copy_only=False)
+        return leaps
+
+    def regions(self, position: Position | None, lo: Doubles, hi: Doubles) -> tuple[Int32s, Shapes]:
+        """Read the regions, 20 µs and more each, and cut the boxes to their bounds."""
+        column = self.column("region")
+        text = None if column is None else self.text("region", column)
+        if text is None or text.null_count == self.n:
+            return no_shapes(self.n)
+        if position is None:
+            self.refuse("`region`: the feed has no `position`", NO_POSITION)
+            return no_shapes(self.n)
+        regions: list[Shape | None] = [None] * self.n
+        wrong: dict[int, str] = {}
+        for row in np.flatnonzero(~nulls_of(text)).tolist():
+            try:
+                region = shape_of(_given(text[row].as_py()), earth=position.earth)
+                box = tuple(zip(lo[:, row].tolist(), hi[:, row].tolist(), strict=True))
+                ((box,), _) = cut_to(region, position.axes, (box,), ())
+                lo[:, row], hi[:, row] = zip(*box, strict=True)
+                regions[row] = region
+            except QueryFault as fault:
+                wrong[row] = (
+                    fault.message if fault.hint is None else f"{fault.message}: {fault.hint}"
+                )
+        self.note(np.array([*wrong], np.int64), wrong.__getitem__)
+        _, shape, shapes = shapes_of(regions, [position.axes] * self.n)
+        return shape, shapes
 
     def validity(self) -> tuple[Int64s, Int64s]:
         begins = self.instants("valid_from", ALWAYS_FROM)
@@ -345,27 +341,10 @@ class _TableReader:
         )
         return instants
 
-    def parsed(
-        self, name: str, column: pa.Array, parse: Callable[[str], int], absent: int
-    ) -> Int64s:
-        """Parse a column of texts, each distinct text once."""
-        text = self.text(name, column)
-        if text is None:
-            return np.full(self.n, absent)
-        coded = pc.dictionary_encode(text)
-        values: list[int] = []
-        wrong: dict[int, str] = {}
-        for code, given in enumerate(coded.dictionary.to_pylist()):
-            try:
-                values.append(parse(given))
-            except ValueError as why:
-                wrong[code] = str(why)
-                values.append(absent)
-        values.append(absent)
-        codes = coded.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
-        self.note(np.isin(codes, list(wrong)), lambda row: f"`{name}`: {wrong[int(codes[row])]}")
-        parsed: Int64s = np.array(values, np.int64)[codes]
-        return parsed
+
+def _given(region: str) -> object:
+    """Read what is JSON; what is not is left to be read as WKT."""
+    return json_object(region.encode()) if region.lstrip().startswith("{") else region
 
 
 def _on_first(text: str) -> int:

@@ -9,9 +9,14 @@ from fnmatch import fnmatchcase
 from operator import eq, ge, gt, le, lt
 from typing import NamedTuple
 
+import numpy as np
+
+from fencepost.errors import InputError
 from fencepost.queries import MATCH, StandingQuery, read_where
 from fencepost.queries.condition import All, And, Compare, CompareAxes, Condition, Not, Or
 from fencepost.reference.order import Head
+from fencepost.shapes.columns import Shapes
+from fencepost.shapes.shape import Shape
 
 COMPARES: dict[str, Callable[[float, float], bool]] = {
     ">": gt,
@@ -49,13 +54,33 @@ class Match(NamedTuple):
 
 
 def holds(query: StandingQuery, values: Sequence[float]) -> bool:
-    """A query holds when a box of it contains the values, and they pass the box's tests."""
+    """A query holds when a box of it contains the values, which pass the box's tests.
+
+    Where it has a region, their position is in that, too.
+    """
+    if query.region is not None and not inside(query.region, *position(query, values)):
+        return False
     tests = query.tests or ((),) * len(query.boxes)
     return any(
         all(lo <= v < hi for (lo, hi), v in zip(box, values, strict=True))
         and all(COMPARES[op](values[left], values[right]) for left, op, right in its)
         for box, its in zip(query.boxes, tests, strict=True)
     )
+
+
+def inside(region: Shape, x: float, y: float) -> bool:
+    """A region holds a point as its own formula says."""
+    shapes = Shapes.of([region], region.earth)
+    row, here = np.zeros(1, np.int64), (np.array([x]), np.array([y]))
+    return bool(twins.holds(prepared(shapes), row, *here)[0])
+
+
+def position(query: StandingQuery, values: Sequence[float]) -> tuple[float, float]:
+    """A tuple's position is its values on the two axes that the feed declares."""
+    if query.position is None:
+        raise InputError(f"the query '{query.id}' has a region and no position")
+    x, y = query.position
+    return values[x], values[y]
 
 
 def covers(query: StandingQuery, stream: str) -> bool:
@@ -109,7 +134,8 @@ def match(query: StandingQuery, stream: str, current: Head, delivery: int) -> Ma
 def holds_by_text(query: StandingQuery, axes: Sequence[str], values: Sequence[float]) -> bool:
     """The same answer by another way: the text's own comparisons, without any box."""
     condition = read_where(query.where, tuple(axes), compares_axes=query.kind == MATCH)
-    return satisfied(condition, values)
+    here = query.region is None or inside(query.region, *position(query, values))
+    return here and satisfied(condition, values)
 
 
 def satisfied(condition: Condition, values: Sequence[float]) -> bool:

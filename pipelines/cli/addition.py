@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from fencepost.doubles import NUMBER
 from fencepost.errors import InputError
+from fencepost.position import folded
 from pipelines.cli.discovery import Discovery, discover, lines_of
 from pipelines.files.guess.hints import FeedHints
 from pipelines.files.guess.roles import axis_name
 from pipelines.files.guess.sample import SampleFiles, files_of
-from pipelines.files.guess.words import folded
 from pipelines.places import Place, is_remote
 from pipelines.project.declaration import refuse_name, table_of
 from pipelines.project.settings.names import why_no_axis, why_no_feed

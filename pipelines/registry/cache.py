@@ -28,6 +28,7 @@ from fencepost.queries import QuerySet
 from fencepost.queries.columns import CROSSING, QueryColumns
 from fencepost.queries.fingerprint import sums_of
 from fencepost.queries.joins import BAND_JOIN, JOINS, WINDOW_JOIN, BandJoins, WindowJoins
+from fencepost.shapes.columns import Shapes
 from pipelines import places
 from pipelines.disk.atomic import replacing
 from pipelines.disk.errors import naming
@@ -55,8 +56,10 @@ _TORN = (OSError, pa.ArrowException, ValueError, LookupError, TypeError, Attribu
 _SETS = ("queries-", "match-queries-", "joins-")
 """How the names of the files begin."""
 
+_OF_SHAPES = tuple(f.name for f in fields(Shapes) if f.name != "earth")
+"""The columns of the shapes, each written beside those of the queries."""
 _TEXTS = ("ids", "streams", "likes")
-_FLAGS = ("everywhere", "enters_on_first")
+_FLAGS = ("everywhere", "enters_on_first", "leaps")
 _SHAPES: Mapping[str, tuple[int, ...]] = {"tests": (-1, 3), "plus": (-1, 2)}
 _FIELDS = {
     kind: tuple(f.name for f in fields(each) if f.name not in ("left", "right", "axes"))
@@ -86,7 +89,9 @@ def compiled_queries(
     if not _is_current(path, head, _open_queries, _queries_intact):
         queries = query_set(store, settings, feed, version, kind)
         columns = queries.columns()
-        _write(path, columns._asdict(), {**head, "sums": list(sums_of(columns))})
+        found_on = {"position": queries.position, "earth": columns.shapes.earth}
+        head |= {"sums": list(sums_of(columns)), **found_on}
+        _write(path, _flat(columns), head)
     return path
 
 
@@ -235,10 +240,17 @@ def _as_list(column: pa.Array | np.ndarray) -> pa.Array:
     return pa.LargeListArray.from_arrays(pa.array([0, len(column)], pa.int64()), column)
 
 
+def _flat(queries: QueryColumns) -> dict[str, pa.Array | np.ndarray]:
+    """Give the columns of queries, and those of their shapes."""
+    columns = queries._asdict()
+    shapes = columns.pop("shapes")
+    return columns | {f"shapes.{name}": getattr(shapes, name) for name in _OF_SHAPES}
+
+
 def _open_queries(path: Path) -> tuple[QuerySet, Head]:
     row, head = _open(path)
     axes = tuple(head["axes"])
-    values = {name: row[name].values for name in QueryColumns._fields}
+    values = {name: row[name].values for name in QueryColumns._fields if name != "shapes"}
     arrays = {name: values[name].to_numpy() for name in values if name not in _TEXTS}
     for name in _FLAGS:
         arrays[name] = arrays[name].view(np.bool_)
@@ -246,10 +258,18 @@ def _open_queries(path: Path) -> tuple[QuerySet, Head]:
         arrays[name] = arrays[name].reshape(len(axes), -1)
     arrays["tests"] = arrays["tests"].reshape(-1, 3)
     columns = {name: values[name] if name in _TEXTS else arrays[name] for name in values}
+    shapes = {name: row[f"shapes.{name}"].values.to_numpy() for name in _OF_SHAPES}
+    shapes["xy"] = shapes["xy"].reshape(2, -1)
+    columns["shapes"] = Shapes(**shapes, earth=head["earth"])
     if len(columns["ids"]) + 1 != len(columns["box_ptr"]):
         raise LakeError(f"{path} is torn: the next run makes it again")
+    position = None if head["position"] is None else tuple(head["position"])
     return QuerySet(
-        head["feed"], axes, **columns, kind=head["kind"], sums=tuple(head["sums"])
+        *(head["feed"], axes),
+        **columns,
+        kind=head["kind"],
+        position=position,
+        sums=tuple(head["sums"]),
     ), head
 
 

@@ -26,7 +26,7 @@ from fencepost.arrays import Int32s, Int64s
 from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of
 from fencepost.queries import Query, QuerySet, StandingQuery, parted
-from fencepost.queries.columns import CROSSING, no_tests
+from fencepost.queries.columns import CROSSING, no_shapes, no_tests
 from fencepost.queries.condition import OPS
 from fencepost.queries.joins import JoinQuery
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
@@ -177,6 +177,8 @@ def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CRO
         *_tests_flat(rows["tests"], lo_ptr // d),
         np.repeat(np.arange(n), np.diff(_ptr(likes))),
         likes.flatten(),
+        np.zeros(n, np.bool_),
+        *no_shapes(n),
         kind,
     )
 

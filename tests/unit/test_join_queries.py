@@ -233,7 +233,8 @@ def test_hints_say_what_was_probably_meant():
         return fault.hint
 
     assert hint(WINDOW, windw=1) == "Did you mean 'window'?"
-    assert hint(WINDOW, zzz=1).startswith("a query has: id, kind, left, right, on, where, window")
+    listed = "a query has: id, kind, left, right, on, where, region, window"
+    assert hint(WINDOW, zzz=1).startswith(listed)
     assert hint(BAND, zzz=1).endswith("left, right, between, owner, tags, note")
     assert hint(WINDOW, window="1000") == "a count of tuples is a number without quotes"
     assert hint(WINDOW, left="tick").endswith("Did you mean 'ticks'?")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.queries import QuerySet, StandingQuery
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
+from tests.support.query_columns import as_lists
 
 INF = math.inf
 AXES = ("x", "y")
@@ -30,8 +31,7 @@ def set_of(*queries, axes=AXES):
 
 def contents(queries):
     """All of a set, as plain Python."""
-    columns = queries.columns()
-    arrays = [c.tolist() if isinstance(c, np.ndarray) else c.to_pylist() for c in columns]
+    arrays = as_lists(queries.columns())
     return queries.feed, queries.axes, arrays
 
 

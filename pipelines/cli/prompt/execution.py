@@ -8,7 +8,6 @@ Law: when `execute` has returned or raised, nothing of the statement runs any mo
 
 import threading
 from contextlib import suppress
-from dataclasses import replace
 
 import duckdb
 import pyarrow as pa
@@ -17,7 +16,6 @@ from fencepost.errors import FencepostError
 from pipelines.project.settings import Settings
 from pipelines.serve.views.answers import SqlAnswer
 from pipelines.serve.views.duckdb import answered, duckdb_session
-from pipelines.serve.views.geometry import places_of
 
 A_LOOK = 0.05
 
@@ -45,8 +43,7 @@ class _Execution(threading.Thread):
                     with answered(session, self.statement, self.settings.tables) as answer:
                         some = answer.upto(self.most) if self.most else answer
                         batches: list[pa.RecordBatch] = list(some.batches)
-                        places = places_of(self.settings)
-                        self.answer = replace(some, batches=iter(batches), places=places)
+                        self.answer = SqlAnswer(some.schema, iter(batches), some.cut)
             finally:
                 session.close()
         except BaseException as fault:  # noqa: BLE001  raised again by the thread that waits

@@ -18,10 +18,11 @@ import pyarrow.compute as pc
 
 from fencepost.doubles import NUMBER
 from fencepost.errors import InputError
+from fencepost.position import folded
 from pipelines.files.guess.hints import FeedHints
 from pipelines.files.guess.sample import Sampled
 from pipelines.files.guess.times import form_of_times
-from pipelines.files.guess.words import MAYBE_TIMES, folded
+from pipelines.files.guess.words import MAYBE_TIMES
 from pipelines.files.read.content import Form
 
 DELIMITERS = {",": "commas", ";": "semicolons", "\t": "tabs", "|": "bars"}

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from fencepost.position import DEGREES, declared_position, folded
 from fencepost.tuples import Doubles
 from pipelines.files.guess.draft import FoundKey, Question, listed
 from pipelines.files.guess.grid import SampleColumn, SampleGrid, is_unnamed
@@ -23,7 +24,6 @@ from pipelines.files.guess.words import (
     NORTH,
     SEQUENCES,
     VALUES,
-    folded,
 )
 
 MOST_EMPTY = 0.005
@@ -248,6 +248,8 @@ def keys_of_roles(roles: Roles, hints: FeedHints) -> Iterator[FoundKey | Questio
     yield FoundKey("axes", axes, "as you said" if hints.axes else "numbers in every row")
     if roles.position is not None:
         yield FoundKey("position", list(roles.position), "a place on the earth, in degrees")
+        if not declared_position(roles.position, roles.position).earth:
+            yield FoundKey("position_in", DEGREES, "by the range and the digits of its numbers")
     if roles.sequence is not None:
         why = "as you said" if hints.sequence_column else "rises from row to row"
         yield FoundKey("sequence_column", roles.sequence, why)

@@ -9,11 +9,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from fencepost.position import folded
 from pipelines.files.guess.draft import FoundKey, Question, listed
 from pipelines.files.guess.grid import SampleColumn, SampleGrid, is_unnamed
 from pipelines.files.guess.hints import FeedHints
 from pipelines.files.guess.when import RowTime
-from pipelines.files.guess.words import STREAMS, VALUES, WEAK_STREAMS, folded
+from pipelines.files.guess.words import STREAMS, VALUES, WEAK_STREAMS
 
 LIKELY = 60
 _TICKER = re.compile(r"(?=.*[A-Za-z])[A-Za-z0-9./:_^=-]{3,20}")

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePath
 
+from fencepost.position import folded
 from pipelines.files.guess.draft import FoundKey, Question, quoted
 from pipelines.files.guess.grid import SampleColumn, SampleGrid, is_unnamed
 from pipelines.files.guess.hints import FeedHints
@@ -18,7 +19,7 @@ from pipelines.files.guess.times import (
     run_of_digits,
     since_midnight,
 )
-from pipelines.files.guess.words import MAYBE_TIMES, TIMES, folded
+from pipelines.files.guess.words import MAYBE_TIMES, TIMES
 
 BASE = {"instant": 100, "naive": 90, "count": 80, "day": 60, "midnight": 40, "hours": 40}
 OF_TWO = 88

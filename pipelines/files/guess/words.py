@@ -4,10 +4,8 @@ Law: a name only ranks what the values allow; no column has a role by its name a
 """
 
 import re
-import unicodedata
 
-_JOINT = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-_OTHER = re.compile(r"[^a-z0-9]+")
+from fencepost.position import LATITUDES, LONGITUDES
 
 
 def _words(text: str) -> frozenset[str]:
@@ -40,16 +38,8 @@ TIMES = _words(
     """
 )
 MAYBE_TIMES = re.compile(r"time|date|stamp|(^|_)(ts|dt|t|when|at)(_|$)|day|epoch|clock")
-EAST = _words(
-    """
-    lon lng long longitude x location_long position_long gps_lon gps_longitude
-    """
-)
-NORTH = _words(
-    """
-    lat latitude y location_lat position_lat gps_lat gps_latitude
-    """
-)
+EAST = LONGITUDES | {"x"}
+NORTH = LATITUDES | {"y"}
 COUNTERS = re.compile(
     r"(^|_)(id|ids|uid|uuid|no|nr|nbr|num|number|code|zip|zipcode|postcode|index|idx|row|rowid|"
     r"fid|gid|seq|sequence|key|hash|name|type|kind|flag|flags|condition|status|version|phone)$"
@@ -70,9 +60,3 @@ VALUES = _words(
     """
 ) | (EAST | NORTH)
 """Names of what is measured: a file that has any of them beside its time is not a wide one."""
-
-
-def folded(name: str) -> str:
-    """Write a name in small letters, its words joined by `_`: `vehicleId` is `vehicle_id`."""
-    plain = "".join(c for c in unicodedata.normalize("NFKD", name) if not unicodedata.combining(c))
-    return _OTHER.sub("_", _JOINT.sub("_", plain.strip()).lower()).strip("_")

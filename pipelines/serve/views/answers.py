@@ -1,4 +1,4 @@
-"""An answer of SQL, as a table, one column per line, CSV, JSON lines, Parquet, or for maps.
+"""An answer of SQL, as a table, one column per line, CSV, JSON lines or Parquet.
 
 Law: each column has a name of its own; a file is whole or not there; the text of a value in CSV is
 the one that `fencepost eval` would write.
@@ -6,7 +6,7 @@ the one that `fencepost eval` would write.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -15,34 +15,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.serve.views.cells import aligned, as_json, records, text
-from pipelines.serve.views.geometry import (
-    PositionColumns,
-    RowGeometry,
-    feature_collection,
-    write_geoparquet,
-)
 
 BATCH = 1 << 14
 
 
-Form = Literal["table", "lines", "csv", "json", "parquet", "geojson", "geoparquet"]
+Form = Literal["table", "lines", "csv", "json", "parquet"]
 """The format of an answer."""
-
-BINARY: tuple[Form, ...] = ("parquet", "geoparquet")
-"""The formats that are no text."""
 
 
 @dataclass
 class SqlAnswer:
     """The rows of an answer, batch by batch, to be read once.
 
-    places  the pairs of columns that would be a position
-    cut     whether there were more rows than requested; known after reading
+    cut  whether there were more rows than requested; known after reading
     """
 
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
-    places: Sequence[PositionColumns] = ()
     cut: bool = False
 
     @classmethod
@@ -54,7 +43,7 @@ class SqlAnswer:
 
     def upto(self, rows: int) -> "SqlAnswer":
         """Give at most this many rows."""
-        shorter = replace(self, batches=iter(()))
+        shorter = SqlAnswer(self.schema, iter(()))
 
         def some() -> Iterator[pa.RecordBatch]:
             missing = rows
@@ -71,25 +60,17 @@ class SqlAnswer:
 
     def lines(self, form: Form) -> Iterator[str]:
         """Give it as text, in pieces that end with a newline."""
-        if form == "geojson":
-            return feature_collection(self.geometry(), self.schema.names, self.batches)
         if form == "csv":
             return _csv(self)
         if form == "lines":
             return _records(self)
         return _json_lines(self) if form == "json" else _table(self)
 
-    def geometry(self) -> RowGeometry:
-        """Say where its rows have their geometry; InputError where they have none."""
-        return RowGeometry.of(self.schema.names, self.places)
-
     def write(self, form: Form, path: Path) -> int:
         """Write it to a file; give the number of rows."""
         from pipelines.files.write.target import Target, write_whole
 
         rows = 0
-        if form in ("geojson", "geoparquet"):
-            self.geometry()
 
         def counted() -> Iterator[pa.RecordBatch]:
             nonlocal rows
@@ -98,13 +79,13 @@ class SqlAnswer:
                 yield batch
 
         def into(_: str, file: BinaryIO) -> None:
-            answer = replace(self, batches=counted())
-            if form in BINARY:
-                _write_parquet(answer, file, answer.geometry() if form == "geoparquet" else None)
+            answer = SqlAnswer(self.schema, counted())
+            if form == "parquet":
+                _write_parquet(answer, file)
             else:
                 file.writelines(line.encode() for line in answer.lines(form))
 
-        packed = path.suffix.lower() == ".gz" and form not in BINARY
+        packed = path.suffix.lower() == ".gz" and form != "parquet"
         write_whole([(Target(path, form, packed), into)])
         return rows
 
@@ -174,7 +155,7 @@ def _as_text(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(texts, pa.string())])
 
 
-def _write_parquet(answer: SqlAnswer, file: BinaryIO, geometry: RowGeometry | None) -> None:
+def _write_parquet(answer: SqlAnswer, file: BinaryIO) -> None:
     """Write Parquet; intervals, which it lacks, as text."""
     import pyarrow.parquet as pq
 
@@ -182,13 +163,7 @@ def _write_parquet(answer: SqlAnswer, file: BinaryIO, geometry: RowGeometry | No
     schema = pa.schema(
         [f.with_type(pa.string()) if f.type == interval else f for f in answer.schema]
     )
-    batches = (
-        pa.table([_as_text(c) if c.type == interval else c for c in batch.columns], schema=schema)
-        for batch in answer.batches
-    )
-    if geometry is not None:
-        write_geoparquet(geometry, schema, batches, file)
-        return
     with pq.ParquetWriter(file, schema) as writer:
-        for batch in batches:
-            writer.write_table(batch)
+        for batch in answer.batches:
+            columns = [_as_text(c) if c.type == interval else c for c in batch.columns]
+            writer.write_table(pa.table(columns, schema=schema))

@@ -274,6 +274,7 @@ HEADS = (
             "ts_column": "t",
             "stream_column": "tracker",
             "position": ["x", "y"],
+            "position_in": "degrees",
             "payload": ["trajectory_id"],
         },
         lambda: _lines(
