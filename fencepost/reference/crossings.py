@@ -15,7 +15,9 @@ from fencepost.errors import InputError
 from fencepost.queries import MATCH, StandingQuery, read_where
 from fencepost.queries.condition import All, And, Compare, CompareAxes, Condition, Not, Or
 from fencepost.reference.order import Head
+from fencepost.shapes import twins
 from fencepost.shapes.columns import Shapes
+from fencepost.shapes.prepare import prepared
 from fencepost.shapes.shape import Shape
 
 COMPARES: dict[str, Callable[[float, float], bool]] = {
