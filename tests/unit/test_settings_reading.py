@@ -1,5 +1,6 @@
 """The keys that say how files are read, and what is said where two of them contradict."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,8 @@ def test_how_files_are_read_can_be_said():
         idle=DAY // 2,
         payload=(("driver", "text"),),
     )
+    assert feeds["tracks"].place == ((1, 0), True)
+    assert replace(feeds["tracks"], position_in="plane").place == ((1, 0), False)
 
 
 def test_a_task_gets_the_feed_as_it_was_declared():
@@ -123,6 +126,8 @@ def test_a_task_gets_the_feed_as_it_was_declared():
         ('payload = {a = "int"}', "payload: 'int' was given for 'a', where one of text, long"),
         ('payload = ["price"]', "payload: 'price' is in axes too, and axes are on events anyway"),
         ('position = ["price"]', "position: two axes were expected, longitude first"),
+        ('position_in = "plane"', "position_in: position is missing, the two axes"),
+        ('position_in = "metres"', "position_in: 'metres' was given, where one of degrees, plane"),
     ],
 )
 def test_a_wrong_value_or_a_contradiction_is_told_in_words(line, told):

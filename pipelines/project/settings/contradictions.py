@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 from typing import Any
 
+from fencepost.errors import InputError
 from fencepost.text import did_you_mean, few, shortened, wrong_with_id
 from fencepost.time_formats import understood_format
 from pipelines.project.settings.model import Feed
@@ -25,6 +26,7 @@ _ONE_OF = (
 )
 """Keys of which one at most can be meant."""
 _NEEDS = (
+    ("position_in", "position", "the two axes that it is about"),
     ("sequence_is", "sequence_column", "a column with what orders tuples"),
     ("idle", "lateness_by", 'which makes each stream wait for its own clock: "stream"'),
 )
@@ -50,12 +52,10 @@ def _of_axes(feed: Feed) -> Iterator[str]:
         if axis not in feed.axes:
             near = did_you_mean(axis, feed.axes)
             yield f"units: {shown(axis)} is none of the axes {', '.join(feed.axes)}.{near}"
-    if feed.position and (len({*feed.position}) != 2 or len(feed.position) != 2):
-        yield "position: two axes were expected, longitude first"
-    for axis in feed.position:
-        if axis not in feed.axes:
-            near = did_you_mean(axis, feed.axes)
-            yield f"position: {shown(axis)} is none of the axes {', '.join(feed.axes)}.{near}"
+    try:
+        feed.place  # noqa: B018  it is looked for
+    except InputError as why:
+        yield f"position: {why}"
     if feed.wide and len(feed.axes) > 1:
         yield f"wide: each column is a stream, which gives one axis, and axes has {len(feed.axes)}"
 

@@ -5,6 +5,7 @@ How its files are read is in `reading_keys.py`.
 
 from typing import Any
 
+from fencepost.position import POSITIONS_IN
 from fencepost.times import PER_UNIT
 from pipelines.project.settings.declaration import defaulted, optional, required
 from pipelines.project.settings.section import Key
@@ -135,8 +136,19 @@ POSITION = optional(
     "position",
     NAMES,
     "",
-    "The two axes that are a place on Earth, longitude first, in degrees.",
+    "The two axes that are a place, which a `region` of a query is about: longitude first, or x "
+    "and y. Axes called as longitude and latitude are on the earth, in degrees; others are on a "
+    "plane, unless `position_in` says otherwise.",
     example='["lon", "lat"]',
+)
+POSITION_IN = optional(
+    "position_in",
+    one_of(POSITIONS_IN),
+    "",
+    "What the `position` is in: `degrees` on the earth (WGS 84), or the units of a `plane`. "
+    "Default: by the names of its axes. Queries with a region keep to what was declared when they "
+    "were registered.",
+    example='"degrees"',
 )
 CLOCK_COLUMN = optional(
     "clock_column",
@@ -261,7 +273,7 @@ AXIS_UNITS = defaulted(
 
 OF_FEED_ITSELF: tuple[Key[Any], ...] = (
     *(AXES, SOURCE, FORM, STREAM_COLUMN, TS_COLUMN, TS_UNIT, TIMEZONE, CLOCK_COLUMN, DELETED),
-    *(SEQUENCE_COLUMN, SEQUENCE_IS, TIES, PAYLOAD_COLUMNS, POSITION),
+    *(SEQUENCE_COLUMN, SEQUENCE_IS, TIES, PAYLOAD_COLUMNS, POSITION, POSITION_IN),
     *(ALLOWED_LATENESS, LATENESS_BY, IDLE, MAX_SKEW, SETTLE),
     *(PARTITION, PARTITION_IN_PATH, PARTITIONS_FROM, PARTITIONS_TO),
     *(FEED_OWNERS, FRESH_WITHIN, AXIS_UNITS),

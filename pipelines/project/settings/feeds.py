@@ -37,6 +37,7 @@ def read_feed(section: Section, name: str, folder: Path) -> Feed:
         ties=section.value(keys.TIES),
         payload=section.value(keys.PAYLOAD_COLUMNS),
         position=section.names(keys.POSITION),
+        position_in=section.value(keys.POSITION_IN),
         allowed_lateness=section.value(keys.ALLOWED_LATENESS),
         lateness_by=section.value(keys.LATENESS_BY),
         idle=section.value(keys.IDLE),

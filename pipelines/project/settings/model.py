@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from fencepost.position import Position, declared_position
 from pipelines.places import Place, is_remote
 from pipelines.project.settings import feed_keys, keys, reading_keys, spark_keys
 from pipelines.project.settings.target import CatalogTarget
@@ -25,7 +26,8 @@ class Feed:
     sequence_column    what orders the tuples of a stream at one instant; None: their place
     ties               all or first; None: as the feed's last delivery had it, or else all
     payload            columns that travel along, and their kinds
-    position           the axes that are longitude and latitude, if any
+    position           the axes that are a place, longitude first or x and y, if any
+    position_in        degrees or plane; None: by their names
     idle               with lateness_by = stream: how far behind the feed a stream is waited for
     date, stream       the same for every tuple; …_from_path: a regex that finds it in a file's path
     columns            those of CSV without a header; empty: there is one
@@ -55,6 +57,7 @@ class Feed:
     ties: str | None = None
     payload: tuple[tuple[str, str], ...] = ()
     position: tuple[str, ...] = ()
+    position_in: str | None = None
     allowed_lateness: int = feed_keys.ALLOWED_LATENESS.default
     lateness_by: str = feed_keys.LATENESS_BY.default
     idle: int = feed_keys.IDLE.default
@@ -83,6 +86,13 @@ class Feed:
     def has_stream_column(self) -> bool:
         """Whether a column says a tuple's stream: not its file, and not the column's own name."""
         return self.stream is None and self.stream_from_path is None and not self.wide
+
+    @property
+    def place(self) -> Position | None:
+        """Which of its axes are a place, if any; InputError where they cannot be."""
+        if not self.position:
+            return None
+        return declared_position(self.axes, self.position, self.position_in)
 
     @property
     def in_tables(self) -> FeedColumns:
@@ -161,6 +171,12 @@ class Settings:
     def axes(self) -> dict[str, tuple[str, ...]]:
         """The axes of each feed."""
         return {name: feed.axes for name, feed in self.feeds.items()}
+
+    @cached_property
+    def positions(self) -> dict[str, Position]:
+        """The position of each feed that has one."""
+        places = {name: feed.place for name, feed in self.feeds.items()}
+        return {name: place for name, place in places.items() if place is not None}
 
     @cached_property
     def columns(self) -> dict[str, FeedColumns]:
