@@ -200,8 +200,8 @@ def test_every_fault_is_told_at_once_each_with_its_place():
         "axes, source, format, stream_column, ts_column, ts_unit, timezone, clock_column, deleted, "
         "sequence_column, sequence_is, ties, payload, position, position_in, allowed_lateness, "
         "lateness_by, idle, max_skew, settle, partition, partition_in_path, partitions_from, "
-        "partitions_to, owners, fresh_within, units, ts_format, date, date_from_path, columns, skip_lines, "
-        "delimiter, decimal, encoding, stream, stream_from_path, wide"
+        "partitions_to, owners, fresh_within, units, ts_format, date, date_from_path, columns, "
+        "skip_lines, delimiter, decimal, encoding, stream, stream_from_path, wide"
     )
     of_run = "runner, read_path, cores, memory, master, driver_host, spark, reports_address"
     path = "a path with ' ': take one of letters, digits and . _ - / only"
