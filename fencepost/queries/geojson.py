@@ -10,11 +10,11 @@ fault. Where values are on lines of their own, a bad one hides none of the other
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fencepost.errors import QueryFault
 from fencepost.queries.fields import kind_of
-from fencepost.queries.geojson_text import JsonText
+from fencepost.queries.geojson_text import WINDOW, JsonText
 from fencepost.text import shortened
 
 COLLECTION, FEATURE = "FeatureCollection", "Feature"
@@ -29,7 +29,7 @@ _HEAD = 1 << 16
 _MEMBERS = ("features", "geometry", "coordinates", "geometries", "arcs")
 """Members that only such a text has, and that may be longer than its head."""
 
-WGS_84 = re.compile(r"(?:.*[:/])?(?:CRS84h?|4326|WGS ?84)", re.IGNORECASE)
+WGS_84 = re.compile(r"(?:.*[:/])?(?:CRS84h?|4326|(?:GCS_)?WGS[ _]?(?:19)?84)", re.IGNORECASE)
 """The names of degrees, longitude first."""
 
 _OTHERS = {
@@ -45,24 +45,27 @@ class FeatureEntry(NamedTuple):
 
     line: int
     number: int
-    value: object
+    value: Any
 
 
 class GeoJson:
-    """The features of a text.
+    """The features of a text, which may be read again and again.
 
     crs  the reference system that it names, if that is not degrees of WGS 84; known when the member
          has been read, mostly before the first feature
     """
 
-    def __init__(self, content: bytes) -> None:
-        """Begin before the first feature."""
-        self._text = JsonText(content)
+    def __init__(self, content: bytes, window: int = WINDOW) -> None:
+        """Read nothing yet."""
+        self._content = content
+        self._window = window
+        self._text = JsonText(b"")
         self._number = 0
         self.crs: str | None = None
 
     def entries(self) -> Iterator[FeatureEntry]:
-        """Give the features, to be read once."""
+        """Give the features, from the first on."""
+        self._text, self._number, self.crs = JsonText(self._content, self._window), 0, None
         try:
             yield from self._every()
         except QueryFault as fault:

@@ -10,7 +10,7 @@ cut off ends with how to see the rest.
 
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import zip_longest
 
 import pyarrow as pa
@@ -73,7 +73,7 @@ def print_answer(answer: SqlAnswer, form: Form, most: int, hints: Hints = BY_OPT
         rows = [row for batch in counting() for row in rows_of(batch)]
         print_table(answer.schema.names, rows, hint=hints.columns)
     else:
-        for piece in SqlAnswer(answer.schema, counting()).lines(form):
+        for piece in replace(answer, batches=counting()).lines(form):
             sys.stdout.write(piece)
     if form in FOR_PEOPLE:
         sys.stdout.flush()

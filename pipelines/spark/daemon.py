@@ -9,6 +9,7 @@ they need themselves.
 """
 
 import contextlib
+import gc
 import os
 import sys
 import traceback
@@ -168,6 +169,22 @@ def _alone(folder: str | None) -> Iterator[None]:
         yield
 
 
+def spare() -> None:
+    """Spare every fork what Spark has a worker do for each task, and which finds nothing.
+
+    Before a task a worker forgets what it knows of its import path. Spark's own jar is on that, and
+    its directory was read anew each time: 35 to 130 ms. After a task it collects garbage, through
+    200,000 objects of the imported modules: 50 to 300 ms, while the next task waits.
+    """
+    jars = [path for path in sys.path if path.endswith(".jar")]
+    sys.path[:] = [path for path in sys.path if path not in jars]
+    for known in [*sys.path_importer_cache]:
+        if known.startswith(tuple(jars)):
+            del sys.path_importer_cache[known]
+    gc.collect()
+    gc.freeze()
+
+
 def main() -> None:
     """Warm up, then serve Spark. Spark reads our stdout: all other output goes to stderr."""
     spoken_to = os.dup(1)
@@ -179,8 +196,10 @@ def main() -> None:
     sys.stdout.flush()
     os.dup2(spoken_to, 1)
     os.close(spoken_to)
+    from pyspark import worker  # noqa: F401  so that no fork has to
     from pyspark.daemon import manager
 
+    spare()
     manager()
 
 

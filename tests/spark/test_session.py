@@ -1,5 +1,6 @@
 """The session: one a process, quiet, in UTC, on Java and jars of its own, its workers warm."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -101,6 +102,19 @@ def test_a_worker_begins_with_the_kernels_loaded_and_is_kept(spark):
     assert all(each[:3] == [True, 1, sys.executable] for each in asked)
     # Those that are idle take turns, and one that has just answered may not be idle yet.
     assert len({each[3] for each in asked}) <= len(asked) // 2
+
+
+def burden_of_a_task(_: int) -> tuple[int, int, list[str]]:
+    """How many objects the end of a task looks through, how many not, and jars to read before."""
+    looked_over = [path for path in {*sys.path, *sys.path_importer_cache} if ".jar" in path]
+    return len(gc.get_objects()), gc.get_freeze_count(), looked_over
+
+
+def test_a_task_neither_reads_jars_nor_looks_through_what_was_imported(spark):
+    (seen,) = spark.sparkContext.parallelize([0], 1).map(burden_of_a_task).collect()
+    looked_through, frozen, jars = seen
+    assert frozen > looked_through  # of what this module itself imports
+    assert jars == []
 
 
 @pytest.mark.fault(66)

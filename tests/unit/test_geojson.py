@@ -8,7 +8,7 @@ import pytest
 from fencepost.errors import QueryFault
 from fencepost.queries.geojson import GeoJson, is_geojson, other_crs
 from fencepost.queries.geojson_fields import FeatureFields
-from fencepost.queries.geojson_text import JsonText
+from fencepost.queries.geojson_text import WINDOW
 from tests.support.real.data import DISTRICTS, needs_real_data
 
 SQUARE = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]]}
@@ -23,11 +23,9 @@ def collection(*features, **members):
     return {"type": "FeatureCollection", **members, "features": list(features)}
 
 
-def values(content, window=None):
+def values(content, window=WINDOW):
     text = content if isinstance(content, bytes) else json.dumps(content).encode()
-    reader = GeoJson(text)
-    if window is not None:
-        reader._text = JsonText(text, window)
+    reader = GeoJson(text, window)
     return [entry.value for entry in reader.entries()]
 
 

@@ -26,6 +26,8 @@ SHOWN = 1000
 
 FORMS: dict[str, "Form"] = {
     ".csv": "csv",
+    ".geojson": "geojson",
+    ".geoparquet": "geoparquet",
     ".json": "json",
     ".jsonl": "json",
     ".parquet": "parquet",
@@ -52,6 +54,8 @@ class AnswerFormat(StrEnum):
     CSV = "csv"
     JSON = "json"
     PARQUET = "parquet"
+    GEOJSON = "geojson"
+    GEOPARQUET = "geoparquet"
 
 
 def sql(  # noqa: PLR0913  options are many
@@ -77,8 +81,8 @@ def sql(  # noqa: PLR0913  options are many
         typer.Option(
             "--format",
             "-f",
-            help="lines: one column per line; json: one row per line. "
-            "Default: by extension of --out, else table.",
+            help="lines: one column per line; json: one row per line; geojson, geoparquet: rows "
+            "with a position or a region, for maps. Default: by extension of --out, else table.",
         ),
     ] = None,
     out: Annotated[
@@ -115,6 +119,7 @@ def sql(  # noqa: PLR0913  options are many
       fencepost sql --describe events
       fencepost sql --file report.sql --json
       fencepost sql "from events limit 5" --format csv | cut -d, -f1-4
+      fencepost sql "from events" -o events.geojson
     """  # noqa: D301  \b is a character: the lines after it stay lines
     from pipelines.project.settings import load
 
@@ -170,7 +175,7 @@ def _form(shape: AnswerFormat | None, out: Path | None, *, as_json: bool) -> "Fo
         if shape not in (None, AnswerFormat.JSON):
             raise InputError(f"--json cannot be combined with --format {shape}")
         return "json"
-    if out is None and shape is AnswerFormat.PARQUET:
+    if out is None and shape in (AnswerFormat.PARQUET, AnswerFormat.GEOPARQUET):
         raise InputError("Parquet cannot be printed: name a file with --out FILE")
     if out is None or shape is not None:
         return (shape or AnswerFormat.TABLE).value

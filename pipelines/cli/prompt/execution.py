@@ -8,6 +8,7 @@ Law: when `execute` has returned or raised, nothing of the statement runs any mo
 
 import threading
 from contextlib import suppress
+from dataclasses import replace
 
 import duckdb
 import pyarrow as pa
@@ -16,6 +17,7 @@ from fencepost.errors import FencepostError
 from pipelines.project.settings import Settings
 from pipelines.serve.views.answers import SqlAnswer
 from pipelines.serve.views.duckdb import answered, duckdb_session
+from pipelines.serve.views.geometry import places_of
 
 A_LOOK = 0.05
 
@@ -43,7 +45,8 @@ class _Execution(threading.Thread):
                     with answered(session, self.statement, self.settings.tables) as answer:
                         some = answer.upto(self.most) if self.most else answer
                         batches: list[pa.RecordBatch] = list(some.batches)
-                        self.answer = SqlAnswer(some.schema, iter(batches), some.cut)
+                        places = places_of(self.settings)
+                        self.answer = replace(some, batches=iter(batches), places=places)
             finally:
                 session.close()
         except BaseException as fault:  # noqa: BLE001  raised again by the thread that waits

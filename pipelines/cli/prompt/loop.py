@@ -37,7 +37,7 @@ from pipelines.cli.tables import (
 from pipelines.lake.layout import Note
 from pipelines.project.settings import Settings
 from pipelines.serve.views import relations
-from pipelines.serve.views.answers import Form
+from pipelines.serve.views.answers import BINARY, Form
 
 ASKS = "fencepost> "
 GOES_ON = "      ...> "
@@ -50,7 +50,7 @@ A statement ends with ; and may span several lines. Statements are read-only.
   .help               show this
   .exit               quit, like Ctrl-D
 Tab completes names and keywords. Ctrl-C cancels a statement, or drops what is typed."""
-FORMS = tuple(form for form in get_args(Form) if form != "parquet")
+FORMS = tuple(form for form in get_args(Form) if form not in BINARY)
 LOCAL = 3
 """The place of the local modes in a terminal's attributes."""
 

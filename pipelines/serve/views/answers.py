@@ -1,4 +1,4 @@
-"""An answer of SQL, as a table, one column per line, CSV, JSON lines or Parquet.
+"""An answer of SQL, as a table, one column per line, CSV, JSON lines, Parquet, or for maps.
 
 Law: each column has a name of its own; a file is whole or not there; the text of a value in CSV is
 the one that `fencepost eval` would write.
@@ -6,7 +6,7 @@ the one that `fencepost eval` would write.
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -15,23 +15,34 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pipelines.serve.views.cells import aligned, as_json, records, text
+from pipelines.serve.views.geometry import (
+    PositionColumns,
+    RowGeometry,
+    feature_collection,
+    write_geoparquet,
+)
 
 BATCH = 1 << 14
 
 
-Form = Literal["table", "lines", "csv", "json", "parquet"]
+Form = Literal["table", "lines", "csv", "json", "parquet", "geojson", "geoparquet"]
 """The format of an answer."""
+
+BINARY: tuple[Form, ...] = ("parquet", "geoparquet")
+"""The formats that are no text."""
 
 
 @dataclass
 class SqlAnswer:
     """The rows of an answer, batch by batch, to be read once.
 
-    cut  whether there were more rows than requested; known after reading
+    places  the pairs of columns that would be a position
+    cut     whether there were more rows than requested; known after reading
     """
 
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch]
+    places: Sequence[PositionColumns] = ()
     cut: bool = False
 
     @classmethod
@@ -43,7 +54,7 @@ class SqlAnswer:
 
     def upto(self, rows: int) -> "SqlAnswer":
         """Give at most this many rows."""
-        shorter = SqlAnswer(self.schema, iter(()))
+        shorter = replace(self, batches=iter(()))
 
         def some() -> Iterator[pa.RecordBatch]:
             missing = rows
@@ -60,17 +71,25 @@ class SqlAnswer:
 
     def lines(self, form: Form) -> Iterator[str]:
         """Give it as text, in pieces that end with a newline."""
+        if form == "geojson":
+            return feature_collection(self.geometry(), self.schema.names, self.batches)
         if form == "csv":
             return _csv(self)
         if form == "lines":
             return _records(self)
         return _json_lines(self) if form == "json" else _table(self)
 
+    def geometry(self) -> RowGeometry:
+        """Say where its rows have their geometry; InputError where they have none."""
+        return RowGeometry.of(self.schema.names, self.places)
+
     def write(self, form: Form, path: Path) -> int:
         """Write it to a file; give the number of rows."""
         from pipelines.files.write.target import Target, write_whole
 
         rows = 0
+        if form in ("geojson", "geoparquet"):
+            self.geometry()
 
         def counted() -> Iterator[pa.RecordBatch]:
             nonlocal rows
@@ -79,13 +98,13 @@ class SqlAnswer:
                 yield batch
 
         def into(_: str, file: BinaryIO) -> None:
-            answer = SqlAnswer(self.schema, counted())
-            if form == "parquet":
-                _write_parquet(answer, file)
+            answer = replace(self, batches=counted())
+            if form in BINARY:
+                _write_parquet(answer, file, answer.geometry() if form == "geoparquet" else None)
             else:
                 file.writelines(line.encode() for line in answer.lines(form))
 
-        packed = path.suffix.lower() == ".gz" and form != "parquet"
+        packed = path.suffix.lower() == ".gz" and form not in BINARY
         write_whole([(Target(path, form, packed), into)])
         return rows
 
@@ -155,7 +174,7 @@ def _as_text(column: pa.Array | pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.chunked_array([pa.array(texts, pa.string())])
 
 
-def _write_parquet(answer: SqlAnswer, file: BinaryIO) -> None:
+def _write_parquet(answer: SqlAnswer, file: BinaryIO, geometry: RowGeometry | None) -> None:
     """Write Parquet; intervals, which it lacks, as text."""
     import pyarrow.parquet as pq
 
@@ -163,7 +182,13 @@ def _write_parquet(answer: SqlAnswer, file: BinaryIO) -> None:
     schema = pa.schema(
         [f.with_type(pa.string()) if f.type == interval else f for f in answer.schema]
     )
+    batches = (
+        pa.table([_as_text(c) if c.type == interval else c for c in batch.columns], schema=schema)
+        for batch in answer.batches
+    )
+    if geometry is not None:
+        write_geoparquet(geometry, schema, batches, file)
+        return
     with pq.ParquetWriter(file, schema) as writer:
-        for batch in answer.batches:
-            columns = [_as_text(c) if c.type == interval else c for c in batch.columns]
-            writer.write_table(pa.table(columns, schema=schema))
+        for batch in batches:
+            writer.write_table(batch)

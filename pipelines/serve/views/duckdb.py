@@ -13,6 +13,7 @@ or set is rejected before it runs: DuckDB has no folders that are only read.
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from pipelines.project.settings import Settings
 from pipelines.serve.views import views, views_for
 from pipelines.serve.views.answers import BATCH, SqlAnswer
 from pipelines.serve.views.dependencies import tables_read
+from pipelines.serve.views.geometry import places_of
 from pipelines.serve.views.store_tables import StoredTables
 from schemas import Column, Table
 
@@ -211,7 +213,7 @@ def from_duckdb(settings: Settings, statement: str) -> Iterator[SqlAnswer]:
         closing(duckdb_session(settings.root, settings.tables, statement, only=True)) as session,
         answered(session, statement, settings.tables) as answer,
     ):
-        yield answer
+        yield replace(answer, places=places_of(settings))
 
 
 @contextmanager

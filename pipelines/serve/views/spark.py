@@ -8,6 +8,7 @@ in the statement's plan is a command, but for those that show something.
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
@@ -28,6 +29,7 @@ from pipelines.serve.views.duckdb import (
     only_reads,
     refuse_odd,
 )
+from pipelines.serve.views.geometry import places_of
 from pipelines.spark.session import spark, stop
 from schemas import Table
 
@@ -90,7 +92,8 @@ def from_spark(settings: Settings, statement: str) -> Iterator[SqlAnswer]:
         spark_session_views(session, settings.root, settings.tables, statement)
         refuse_writing(session, statement)
         rows = session.sql(statement).toArrow()
-        yield SqlAnswer.of(rows.schema, rows.to_batches(BATCH))
+        answer = SqlAnswer.of(rows.schema, rows.to_batches(BATCH))
+        yield replace(answer, places=places_of(settings))
     except PySparkException as why:
         message = _PLAN.split(str(why), maxsplit=1)[0]
         raise not_understood(message, settings.tables) from None

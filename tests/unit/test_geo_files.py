@@ -1,0 +1,171 @@
+"""What geographic programs write is read as the same features in GeoJSON."""
+
+import json
+import sys
+import zipfile
+from pathlib import Path
+from unittest import mock
+
+import pyarrow as pa
+import pytest
+import shapely  # type: ignore[import-untyped]
+from pyogrio.raw import write_arrow
+
+from fencepost.errors import Faults, MissingExtra
+from fencepost.queries.feature_table import FeatureTable
+from pipelines.files.read.geo_files import is_geo_file, read_features
+
+SQUARE, POINT = shapely.box(116, 39, 117, 40), shapely.Point(116.5, 39.5)
+ROWS = {"name": ["a", "ü"], "within": ["3m", None], "reach": [None, 5.5]}
+DRIVERS = {"zones.gpkg": "GPKG", "zones.fgb": "FlatGeobuf", "zones.shp": "ESRI Shapefile"}
+
+
+def table(*geometries, **columns):
+    return pa.table(
+        {**columns, "wkb": [None if g is None else shapely.to_wkb(g) for g in geometries]}
+    )
+
+
+def write(path, rows, driver, kind="Unknown", crs="EPSG:4326", **more):
+    write_arrow(
+        rows, str(path), driver=driver, geometry_name="wkb", geometry_type=kind, crs=crs, **more
+    )
+    return str(path)
+
+
+def features(read):
+    return [entry.value for entry in read.entries()]
+
+
+def same(geometry, shape):
+    return shapely.equals(shapely.from_geojson(json.dumps(geometry)), shape)
+
+
+def refused(path, layer=None):
+    with pytest.raises(Faults) as caught:
+        read_features(str(path), layer)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["zones.gpkg", "zones.fgb"])
+def test_a_row_is_a_feature(tmp_path, name):
+    path = write(tmp_path / name, table(SQUARE, POINT, **ROWS), DRIVERS[name])
+    assert is_geo_file(path)
+    read = read_features(path)
+    first, second = features(read)
+    assert first["properties"] == {"name": "a", "within": "3m", "reach": None}
+    assert same(first["geometry"], SQUARE)
+    assert second["properties"] == {"name": "ü", "within": None, "reach": 5.5}
+    assert second["geometry"] == {"type": "Point", "coordinates": [116.5, 39.5]}
+    assert read.crs is None
+
+
+def test_a_shapefile_is_read_as_it_is_and_packed(tmp_path):
+    rows = table(SQUARE, None, name=["a", "b"])
+    path = write(tmp_path / "zones.shp", rows, "ESRI Shapefile", "Polygon")
+    packed = tmp_path / "zones.shp.zip"
+    with zipfile.ZipFile(packed, "w") as archive:
+        for part in tmp_path.glob("zones.*"):
+            if part != packed:
+                archive.write(part, part.name)
+    for each in (path, str(packed)):
+        read = read_features(each)
+        whole, without = features(read)
+        assert whole["properties"] == {"name": "a"}
+        assert same(whole["geometry"], SQUARE)
+        assert without["geometry"] is None
+        assert read.crs is None
+
+
+def test_another_reference_system_is_named(tmp_path):
+    for crs, named in (("EPSG:3857", "EPSG:3857"), ("EPSG:32649", "EPSG:32649")):
+        path = tmp_path / f"{named[5:]}.gpkg"
+        assert read_features(write(path, table(SQUARE), "GPKG", crs=crs)).crs == named
+
+
+def test_of_several_layers_one_must_be_named(tmp_path):
+    path = tmp_path / "zones.gpkg"
+    write(path, table(SQUARE, name=["a"]), "GPKG", layer="north")
+    write(path, table(POINT, name=["b"]), "GPKG", layer="south", append=True)
+    assert "has several layers: north, south" in refused(path)
+    assert "has no layer 'east': north, south" in refused(path, "east")
+    (south,) = features(read_features(str(path), "south"))
+    assert south["properties"] == {"name": "b"}
+
+
+def test_what_is_no_such_file_is_refused(tmp_path):
+    path = tmp_path / "zones.gpkg"
+    assert "there is no such file" in refused(path)
+    path.write_bytes(b"hello")
+    assert "cannot be read" in refused(path)
+
+
+def test_without_its_extra_it_is_said_how_to_get_it(tmp_path):
+    with mock.patch.dict(sys.modules, {"pyogrio": None}), pytest.raises(MissingExtra, match="geo"):
+        read_features(str(tmp_path / "zones.gpkg"))
+
+
+def geoparquet(rows, **column):
+    geometry = {"encoding": "WKB", **column}
+    metadata = {"version": "1.1.0", "primary_column": "wkb", "columns": {"wkb": geometry}}
+    return rows.replace_schema_metadata({"geo": json.dumps(metadata)})
+
+
+def test_geoparquet_is_read_by_its_metadata():
+    rows = table(
+        SQUARE, None, name=["a", "b"], since=pa.array([0, None], pa.timestamp("us", "UTC"))
+    )
+    read = FeatureTable.of_geoparquet("zones.parquet", geoparquet(rows))
+    assert read is not None
+    first, second = features(read)
+    assert first["properties"] == {"name": "a", "since": "1970-01-01T00:00:00+00:00"}
+    assert same(first["geometry"], SQUARE)
+    assert second == {
+        "type": "Feature",
+        "properties": {"name": "b", "since": None},
+        "geometry": None,
+    }
+    assert FeatureTable.of_geoparquet("rules.parquet", rows) is None
+
+
+@pytest.mark.parametrize(
+    ("crs", "named"),
+    [
+        (None, None),
+        ({"id": {"authority": "OGC", "code": "CRS84"}}, None),
+        ({"id": {"authority": "EPSG", "code": 4326}}, None),
+        ({"id": {"authority": "EPSG", "code": 3857}}, "EPSG:3857"),
+        ({"name": "mine"}, "mine"),
+    ],
+)
+def test_the_reference_system_of_geoparquet_is_named(crs, named):
+    read = FeatureTable.of_geoparquet("zones.parquet", geoparquet(table(SQUARE), crs=crs))
+    assert read is not None
+    assert read.crs == named
+
+
+@pytest.mark.parametrize(
+    ("rows", "why"),
+    [
+        (table(SQUARE).replace_schema_metadata({"geo": "{"}), "is not GeoParquet's"),
+        (table(SQUARE).replace_schema_metadata({"geo": "[]"}), "is not GeoParquet's"),
+        (geoparquet(table(SQUARE), encoding="polygon"), "encoded as 'polygon'"),
+        (geoparquet(table(SQUARE), edges="spherical"), "its edges are spherical"),
+        (geoparquet(table(SQUARE).rename_columns(["g"])), "`wkb` is no column"),
+    ],
+)
+def test_geoparquet_that_cannot_be_meant_is_refused(rows, why):
+    with pytest.raises(Faults, match=why):
+        FeatureTable.of_geoparquet("zones.parquet", rows)
+
+
+def test_damaged_bytes_are_the_fault_of_their_row():
+    rows = pa.table({"wkb": [shapely.to_wkb(POINT), b"\x01\x02"]})
+    good, bad = features(FeatureTable(rows, "wkb", None))
+    assert good["geometry"]["type"] == "Point"
+    assert "no well-known binary" in bad.message
+
+
+def test_a_geographic_file_is_known_by_its_name():
+    assert is_geo_file("a/ZONES.SHP")
+    assert not is_geo_file(str(Path("zones.geojson")))
