@@ -21,6 +21,10 @@ from fencepost.errors import Fault, Faults, QueryFault, refuse
 from fencepost.position import NOWHERE, Positions
 from fencepost.queries.columns import CROSSING, MATCH
 from fencepost.queries.conversions import is_text
+from fencepost.queries.feature_table import FeatureTable
+from fencepost.queries.features import Features, feeds_of_features, read_features
+from fencepost.queries.geojson import GeoJson, is_geojson
+from fencepost.queries.geojson_fields import PLAIN, FeatureFields
 from fencepost.queries.joins import (
     BAND_JOIN,
     JOINS,
@@ -30,7 +34,7 @@ from fencepost.queries.joins import (
     WindowJoins,
 )
 from fencepost.queries.jsonl import json_object, read_queries_jsonl
-from fencepost.queries.query import AxesOf, StandingQuery, parted
+from fencepost.queries.query import AxesOf, Query, StandingQuery, parted
 from fencepost.queries.query_set import QuerySet
 from fencepost.text import shortened
 from fencepost.tuples import Bools, Int64s
@@ -44,24 +48,58 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class QueryFile:
-    """One file: a table, or the bytes of JSON lines."""
+    """One file: a table, the features of a map, or the bytes of JSON lines.
+
+    `fields` say how the properties of features become queries.
+    """
 
     source: str
     content: bytes
     table: pa.Table | None = None
+    features: Features | None = None
+    fields: FeatureFields = PLAIN
 
     @classmethod
-    def of_table(cls, source: str, table: pa.Table) -> "QueryFile":
+    def of_table(cls, source: str, table: pa.Table, fields: FeatureFields = PLAIN) -> "QueryFile":
         """Read a table of queries; Faults where its rows could not even be identified."""
+        features = FeatureTable.of_geoparquet(source, table)
+        if features is not None:
+            return cls(source, b"", None, features, fields)
         refuse(_faults_of_columns(source, table))
         return cls(source, b"", table)
+
+    @classmethod
+    def of_text(cls, source: str, content: bytes, fields: FeatureFields = PLAIN) -> "QueryFile":
+        """Read a text: GeoJSON, or JSON lines."""
+        if is_geojson(source, content):
+            return cls(source, b"", None, GeoJson(content), fields)
+        return cls(source, content)
 
     def feeds(self) -> list[str]:
         """List the feeds that its queries name, as far as they can be read."""
         if self.table is not None:
             named = FEED in self.table.column_names
             return [f for f in self.table[FEED].unique().to_pylist() if f] if named else []
+        if self.features is not None:
+            return feeds_of_features(self.features, self.fields)
         return [feed for line in BytesIO(self.content) for feed in _feeds_of(line)]
+
+    def queries(
+        self, feeds: "KnownFeeds", only_feed: str | None, *, feeds_may_be_absent: bool = False
+    ) -> list[Query]:
+        """Read those of features or lines; features that name no feed are of the only one."""
+        if self.features is None:
+            lines = BytesIO(self.content)
+            return read_queries_jsonl(
+                lines, self.source, *feeds, feeds_may_be_absent=feeds_may_be_absent
+            )
+        return read_features(
+            self.features,
+            self.source,
+            self.fields.of_feed(only_feed),
+            *feeds,
+            feeds_may_be_absent=feeds_may_be_absent,
+        )
 
 
 def _faults_of_columns(source: str, table: pa.Table) -> list[Fault]:
@@ -206,10 +244,8 @@ class KnownFeeds(NamedTuple):
 def _parts(file: QueryFile, feeds: KnownFeeds, only_feed: str | None) -> list[_Part]:
     if file.table is not None:
         return _parts_of_table(file.source, file.table, feeds, only_feed)
-    lines, axes_of = BytesIO(file.content), feeds.axes
-    watching, joins = parted(
-        read_queries_jsonl(lines, file.source, *feeds, feeds_may_be_absent=True)
-    )
+    axes_of = feeds.axes
+    watching, joins = parted(file.queries(feeds, only_feed, feeds_may_be_absent=True))
     alike: dict[tuple[str, str], list[StandingQuery]] = {}
     for query in watching:
         alike.setdefault((query.feed, query.kind), []).append(query)

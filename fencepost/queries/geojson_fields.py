@@ -8,11 +8,12 @@ with a feature is reported at once.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, TypeGuard
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeGuard
 
 from fencepost.doubles import EXACT_UP_TO
 from fencepost.errors import QueryFault
+from fencepost.queries.columns import MATCH
 from fencepost.queries.fields import KINDS, kind_of
 from fencepost.queries.geojson import FEATURE
 from fencepost.text import did_you_mean, few, shortened
@@ -26,9 +27,13 @@ FIELDS: Final = (
 LISTS = ("streams", "tags")
 """Fields of several texts; a property has them as a list, or as one text with commas."""
 
+OF_EVENTS = ("within", "on_first", "leaps")
+"""Fields that only a crossing has."""
 WORDS = ("owner", "note")
 """Fields that are any text; of several properties it is put together."""
 
+SEVERAL = ("tags", *WORDS)
+"""Fields that may be several properties."""
 _MOST_NAMED = 8
 
 
@@ -36,13 +41,19 @@ _MOST_NAMED = 8
 class FeatureFields:
     """Which properties become which fields.
 
-    of         by field: its property; of `tags` and `note` several. A field that is not here is the
+    of         by field: its property, or several of SEVERAL. A field that is not here is the
                property of its own name
     otherwise  the fields of features that have no such property
     """
 
     of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     otherwise: Mapping[str, object] = field(default_factory=dict)
+
+    def of_feed(self, feed: str | None) -> "FeatureFields":
+        """Give the same, for features of this feed if neither they nor `otherwise` name one."""
+        if feed is None or "feed" in self.otherwise:
+            return self
+        return replace(self, otherwise={**self.otherwise, "feed": feed})
 
     def query_of(self, feature: object) -> tuple[dict[str, object], list[QueryFault]]:
         """Give a feature as the object of a query, and what is wrong with it."""
@@ -53,6 +64,10 @@ class FeatureFields:
             what = f"'{shortened(kind)}'" if isinstance(kind, str) else kind_of(kind)
             return {}, [QueryFault(f"`type` is {what}: '{FEATURE}' was expected")]
         return _Feature(self, feature).as_query()
+
+
+PLAIN = FeatureFields()
+"""Every field is the property of its name."""
 
 
 class _Feature:
@@ -114,7 +129,7 @@ class _Feature:
         if name == "kind" and name not in self.fields.of and not (values and values[0] in KINDS):
             values = []  # a word that many maps have, for something else
         if not values:
-            return self.fields.otherwise.get(name)
+            return self.given_for_all(name)
         if name in LISTS:
             return [text for value in values for text in _texts(value)] or None
         if name in WORDS:
@@ -122,6 +137,12 @@ class _Feature:
         if name == "leaps" and values[0] in ("true", "false"):
             return values[0] == "true"
         return values[0]
+
+    def given_for_all(self, name: str) -> object:
+        """Give what features without a property have; a match takes no part in events."""
+        if name in OF_EVENTS and self.value("kind") == MATCH:
+            return None
+        return self.fields.otherwise.get(name)
 
     def region(self) -> object:
         """Give the geometry as a region; None where it is none, and why is noted."""
@@ -150,6 +171,33 @@ class _Feature:
             message = f"{shape} needs a {name}: there is no property `{shortened(own)}`"
             self.note(message, f"give one to all that have none: --{name} 50m")
         return value
+
+
+def feature_of(query: Mapping[str, object]) -> dict[str, object] | None:
+    """Write a query as a feature that is read back as it; None where it has no region."""
+    region = query.get("region")
+    if not isinstance(region, dict) or not region.keys() & {"type", "circle", "corridor"}:
+        return None
+    geometry, reach = geometry_of_region(region)
+    properties = {name: value for name, value in query.items() if name not in ("id", "region")}
+    return {
+        "type": FEATURE,
+        "id": query["id"],
+        "properties": {**properties, **reach},
+        "geometry": geometry,
+    }
+
+
+def geometry_of_region(region: Mapping[str, Any]) -> tuple[dict[str, object], dict[str, object]]:
+    """Give a region as a geometry of GeoJSON, and the property that it then needs."""
+    if "circle" in region:
+        circle = region["circle"]
+        return {"type": "Point", "coordinates": circle["center"]}, {RADIUS: circle[RADIUS]}
+    if "corridor" in region:
+        corridor = region["corridor"]
+        line = {"type": "LineString", "coordinates": corridor["line"]}
+        return line, {WIDTH: corridor[WIDTH]}
+    return dict(region), {}
 
 
 def plain_number(number: float) -> str:

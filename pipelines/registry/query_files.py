@@ -4,10 +4,9 @@ Law: the files are imported whole or not at all, and every fault of every file i
 occurs once in all of them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -17,27 +16,41 @@ import pyarrow.compute as pc
 from fencepost.arrays import Bools
 from fencepost.doubles import NUMBER
 from fencepost.errors import Fault, Faults, InputError, refuse
+from fencepost.position import NOWHERE, Positions
 from fencepost.queries import CROSSING, MATCH, check_query, read_queries_jsonl
 from fencepost.queries.conversions import is_text
 from fencepost.queries.fields import InexactNumber
-from fencepost.queries.files import FEED, QueryFile, collected, read_queries
+from fencepost.queries.files import FEED, KnownFeeds, QueryFile, collected, read_queries
+from fencepost.queries.geojson import ENDINGS as GEOJSON
 from fencepost.queries.ids import repeated
+from fencepost.queries.query import AxesOf
 from fencepost.text import did_you_mean, shortened
+from pipelines.files.read.geo_files import ENDINGS as GEO
 from pipelines.files.read.query_file import open_queries
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import DEFINITION, FREE, Axes, rows_of, rows_of_each
 
 KIND = "kind"
+Opening = Callable[[str], QueryFile]
+"""What opens a file of queries."""
 NOTHING_IMPORTED = "nothing imported"
 
 
-def read_given(sources: Sequence[str], axes_of: Axes, feed: str | None) -> pa.Table:
-    """Read all the files; rows of Parquet without a column `feed` are of this feed.
+def read_given(
+    sources: Sequence[str],
+    axes_of: Axes,
+    feed: str | None,
+    positions: Positions = NOWHERE,
+    opening: Opening = open_queries,
+) -> pa.Table:
+    """Read all the files; rows and features that name no feed are of this one.
 
-    (Measured) a million rows of Parquet 1 s, 100 K lines of JSON 2 s.
+    `opening` opens a file. (Measured) a million rows of Parquet 1 s, 100 K lines of JSON 2 s.
     """
     faults: list[Fault] = []
-    read = [collected(faults, partial(_read, source, axes_of, feed), None) for source in sources]
+    feeds = KnownFeeds(axes_of, positions)
+    reading = [partial(_read, source, feeds, feed, opening) for source in sources]
+    read = [collected(faults, act, None) for act in reading]
     files = {source: rows for source, rows in zip(sources, read, strict=True) if rows is not None}
     queries = pa.concat_tables([DEFINITION.empty_table(), *files.values()]).combine_chunks()
     faults += _in_several(files, queries)
@@ -45,20 +58,20 @@ def read_given(sources: Sequence[str], axes_of: Axes, feed: str | None) -> pa.Ta
     return queries
 
 
-def _read(source: str, axes_of: Axes, feed: str | None) -> pa.Table:
-    file = open_queries(source)
+def _read(source: str, feeds: KnownFeeds, feed: str | None, opening: Opening) -> pa.Table:
+    file = opening(source)
     if file.table is not None:
-        return _of_table(file, file.table, axes_of, feed)
-    return rows_of_each(read_queries_jsonl(BytesIO(file.content), source, axes_of))
+        return _of_table(file, file.table, feeds, feed)
+    return rows_of_each(file.queries(feeds, feed))
 
 
-def _of_table(file: QueryFile, table: pa.Table, axes_of: Axes, feed: str | None) -> pa.Table:
-    faults = _unknown_feeds(file.source, table, axes_of)
+def _of_table(file: QueryFile, table: pa.Table, feeds: KnownFeeds, feed: str | None) -> pa.Table:
+    faults = _unknown_feeds(file.source, table, feeds.axes)
     if "version" in table.column_names:
         hint = "leave the column out"
         faults.append(Fault(file.source, "`version` is counted by the registry", hint=hint))
     free = {name: _free(file.source, table, name, faults) for name in FREE}
-    reading = partial(read_queries, [file], axes_of, feed)
+    reading = partial(read_queries, [file], feeds.axes, feed, feeds.positions)
     standing = collected(faults, reading, None)
     refuse(faults)
     parts = []
@@ -73,7 +86,7 @@ def _of_table(file: QueryFile, table: pa.Table, axes_of: Axes, feed: str | None)
     return pa.concat_tables([DEFINITION.empty_table(), *parts])
 
 
-def _unknown_feeds(source: str, table: pa.Table, axes_of: Axes) -> list[Fault]:
+def _unknown_feeds(source: str, table: pa.Table, axes_of: AxesOf) -> list[Fault]:
     if FEED not in table.column_names:
         return []
     faults = []
@@ -154,15 +167,17 @@ def _in_several(files: Mapping[str, pa.Table], queries: pa.Table) -> list[Fault]
     return faults
 
 
-def given_one(obj: object, source: str, axes_of: Axes) -> pa.Table:
+def given_one(obj: object, source: str, axes_of: Axes, positions: Positions = NOWHERE) -> pa.Table:
     """Parse one query from a JSON value."""
-    query, faults = check_query(obj, axes_of)
+    query, faults = check_query(obj, axes_of, positions)
     if query is None:
         raise Faults([Fault.of(source, None, fault) for fault in faults], NOTHING_IMPORTED)
     return rows_of_each([query])
 
 
-def given_words(words: Mapping[str, object], source: str, axes_of: Axes) -> pa.Table:
+def given_words(
+    words: Mapping[str, object], source: str, axes_of: Axes, positions: Positions = NOWHERE
+) -> pa.Table:
     """Parse one query from options: a window of digits is a count, `A,B` are the ends of a band.
 
     An end that is left out is open; an end that is no number is reported when the query is parsed.
@@ -176,13 +191,13 @@ def given_words(words: Mapping[str, object], source: str, axes_of: Axes) -> pa.T
         fields["between"] = [
             InexactNumber.or_double(end) if NUMBER.fullmatch(end) else end or None for end in ends
         ]
-    return given_one(fields, source, axes_of)
+    return given_one(fields, source, axes_of, positions)
 
 
-def given_line(line: str, source: str, axes_of: Axes) -> pa.Table:
+def given_line(line: str, source: str, axes_of: Axes, positions: Positions = NOWHERE) -> pa.Table:
     """Parse one query from JSON text."""
     try:
-        queries = read_queries_jsonl([line.encode()], source, axes_of)
+        queries = read_queries_jsonl([line.encode()], source, axes_of, positions)
     except UnicodeEncodeError:
         raise Faults([Fault(source, "is not UTF-8")], NOTHING_IMPORTED) from None
     except Faults as found:
@@ -193,7 +208,8 @@ def given_line(line: str, source: str, axes_of: Axes) -> pa.Table:
     return rows_of_each(queries)
 
 
-KINDS = (".jsonl", ".jsonl.gz", ".parquet", ".parquet.gz")
+_TEXTS = (".jsonl", ".parquet", *GEOJSON)
+KINDS = (*_TEXTS, *(f"{ending}.gz" for ending in _TEXTS), *GEO)
 """How the name of such a file ends, in a folder of them."""
 
 

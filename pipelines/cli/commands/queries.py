@@ -3,24 +3,17 @@
 Law: queries are registered all or none, every fault is reported, and no JVM is started.
 """
 
-import sys
-from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 from fencepost.errors import InputError, refuse_unknown
-from fencepost.text import counted
 from pipelines.cli import completion
+from pipelines.cli.commands.query_files import export, import_files
 from pipelines.cli.help import page, pages
-from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed, print_json
-
-if TYPE_CHECKING:  # Arrow and Delta are imported where they are needed: --help stays quick
-    from pipelines.lake.store import Store
-    from pipelines.project.settings import Settings
-    from pipelines.registry.commit import Registered
+from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed
+from pipelines.cli.registration import Agreed, agreement, print_registered, settings_of, store_of
 
 app = pages(
     """Register, list, show, remove and export standing queries.
@@ -37,8 +30,6 @@ app = pages(
 )
 
 KINDS = "crossing|match|window_join|band_join"
-
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before removing.")]
 
 
 def _text(about: str, name: str, metavar: str = "TEXT") -> Any:  # noqa: ANN401 (Typer's own is Any)
@@ -142,7 +133,7 @@ def add(  # noqa: PLR0913
     fields = {name: value for name, value in options.items() if value is not None}
     if (query is None) == (not fields):
         raise InputError("give the query as one JSON object, or else by --id and options")
-    settings = _settings(config, lake)
+    settings = settings_of(config, lake)
     from pipelines.registry import commit
     from pipelines.registry.query_files import given_line, given_words
 
@@ -151,63 +142,10 @@ def add(  # noqa: PLR0913
         if query is None
         else given_line(query, "query", settings.axes)
     )
-    _print(commit.put(settings, "fencepost queries add", given), as_json)
+    print_registered(commit.put(settings, "fencepost queries add", given), as_json)
 
 
-@page(app, "import")
-def import_files(  # noqa: PLR0913  options are many
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi, kind if some are "
-            "matches, and feed if there are several feeds; plain or gzip. Joins need JSON lines. "
-            "Default: the files of [lake] queries.",
-        ),
-    ] = None,
-    *,
-    feed: Annotated[
-        str | None,
-        typer.Option(
-            "--feed",
-            metavar="FEED",
-            help="The feed of Parquet rows that name none; with --replace, the feed to replace.",
-            autocompletion=completion.feeds,
-        ),
-    ] = None,
-    replace: Annotated[
-        bool, typer.Option("--replace", help="Remove active queries that are not in the files.")
-    ] = False,
-    yes: Yes = False,
-    as_json: AsJson = False,
-    config: Config = None,
-    lake: LakeFolder = None,
-) -> None:
-    """Register the queries of files, all of them or none.
-
-    Without --replace, queries that are not in the files stay active. An active query gets a new
-    version if its meaning changes (feed, kind, where, streams, streams_like, within, on_first,
-    validity; for a join its feeds, on, window, band), but not if only owner, tags, note or spelling
-    do. --replace with --feed keeps joins, which are of two feeds.
-
-    \b
-    Examples:
-      fencepost queries import rules.jsonl
-      fencepost queries import                    the files of fencepost.toml
-      fencepost queries import zones.parquet --feed locations --replace
-    """  # noqa: D301
-    settings = _settings(config, lake)
-    refuse_unknown(feed, settings.feeds, "feed")
-    from pipelines.registry import commit
-    from pipelines.registry.query_files import read_given
-
-    only = feed or (next(iter(settings.feeds)) if len(settings.feeds) == 1 else None)
-    given = read_given(files or _declared(settings), settings.axes, only)
-    command = "fencepost queries import"
-    if replace:
-        _print(commit.replace(settings, command, given, feed, _agreement(yes)), as_json)
-    else:
-        _print(commit.put(settings, command, given), as_json)
+page(app, "import")(import_files)
 
 
 @page(app, "list")
@@ -232,13 +170,13 @@ def list_queries(  # noqa: PLR0913  options are many
       fencepost queries list --feed ticks --limit 10
       fencepost queries list --id 'depot-*' --json | jq -r '.queries[].id'
     """  # noqa: D301
-    settings = _settings(config, lake)
+    settings = settings_of(config, lake)
     refuse_unknown(feed, settings.feeds, "feed")
     refuse_unknown(kind, KINDS.split("|"), "kind")
     from pipelines.registry.listing import QueryFilter, list_queries
 
     wanted = QueryFilter(feed, owner, tag, ids, kind)
-    for line in list_queries(_store(settings), wanted, settings.axes, limit, in_json=as_json):
+    for line in list_queries(store_of(settings), wanted, settings.axes, limit, in_json=as_json):
         typer.echo(line)
 
 
@@ -260,10 +198,10 @@ def show(
       fencepost queries show breakout
       fencepost queries show breakout --json | jq .history
     """  # noqa: D301
-    settings = _settings(config, lake)
+    settings = settings_of(config, lake)
     from pipelines.registry.listing import describe
 
-    for line in describe(_store(settings), query_id, settings.axes, in_json=as_json):
+    for line in describe(store_of(settings), query_id, settings.axes, in_json=as_json):
         typer.echo(line)
 
 
@@ -278,7 +216,7 @@ def remove(  # noqa: PLR0913  options are many
         Path | None, typer.Option("--file", metavar="IDS", help="A file of ids, one per line.")
     ] = None,
     owner: Annotated[str | None, _text("Remove all queries of this owner.", "--owner")] = None,
-    yes: Yes = False,
+    yes: Agreed = False,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
@@ -293,108 +231,17 @@ def remove(  # noqa: PLR0913  options are many
     """  # noqa: D301
     if (owner is None) == (not ids and file is None):
         raise InputError("name the queries by ID or --file, or give --owner")
-    settings = _settings(config, lake)
+    settings = settings_of(config, lake)
     from fencepost.errors import Fault
     from pipelines.registry import commit
 
     command = "fencepost queries remove"
     if owner is not None:
-        _print(commit.remove_owned(settings, command, owner, _agreement(yes)), as_json)
+        print_registered(commit.remove_owned(settings, command, owner, agreement(yes)), as_json)
         return
     wanted = [(Fault("remove", ""), query_id) for query_id in ids or ()]
     wanted += commit.ids_in(file) if file is not None else []
-    _print(commit.remove(settings, command, wanted), as_json)
+    print_registered(commit.remove(settings, command, wanted), as_json)
 
 
-@page(app, "export")
-def export(
-    *,
-    feed: OfFeed = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", metavar="FILE", help="Output file; default: stdout."),
-    ] = None,
-    as_json: AsJson = False,
-    config: Config = None,
-    lake: LakeFolder = None,
-) -> None:
-    """Write active queries as JSON lines.
-
-    Importing the lines again gives the same queries.
-
-    \b
-    Examples:
-      fencepost queries export > rules.jsonl
-      fencepost queries export --feed ticks --out ticks.jsonl.gz
-    """  # noqa: D301
-    settings = _settings(config, lake)
-    refuse_unknown(feed, settings.feeds, "feed")
-    from pipelines.registry.listing import QueryFilter
-    from pipelines.registry.queries import standing
-    from pipelines.registry.text import in_one, json_lines
-
-    queries = QueryFilter(feed).among(standing(_store(settings)))
-    lines = json_lines(queries, settings.axes)
-    if out is None:
-        for line in in_one(lines) if as_json else lines:
-            typer.echo(line)
-        return
-    from pipelines.registry.text import write_lines
-
-    write_lines(out, lines)
-    if as_json:
-        print_json({"out": str(out), "queries": queries.num_rows})
-    else:
-        typer.echo(f"{out}: {counted(queries.num_rows, 'standing query', 'standing queries')}")
-
-
-def _settings(config: Path | None, lake: str | None) -> "Settings":
-    from pipelines.project.settings import load
-
-    return load(config, lake=lake)
-
-
-def _store(settings: "Settings") -> "Store":
-    from pipelines.lake.store import Store
-
-    return Store.to_read(settings.root, settings.tables)
-
-
-def _declared(settings: "Settings") -> list[str]:
-    """Name the query files that the project declares."""
-    from pipelines.registry.query_files import KINDS, rule_files
-
-    files = [str(path) for path in rule_files(settings)]
-    if not files and settings.queries is None:
-        raise InputError(
-            "no FILE, and fencepost.toml names none: give one, or write queries = "
-            f'"rules" under [lake] in {settings.file}'
-        )
-    if not files:
-        raise InputError(
-            f"{settings.queries} has no file of queries: put one there whose name ends in "
-            f"{', '.join(KINDS)}, or give a FILE"
-        )
-    return files
-
-
-def _agreement(yes: bool) -> Callable[[int], None] | None:
-    """Give what asks before queries are removed; None with --yes."""
-    return None if yes else _agree
-
-
-def _agree(count: int) -> None:
-    what = counted(count, "query", "queries")
-    if not sys.stdin.isatty():
-        raise InputError(f"{what} would be removed: add --yes to confirm. Nothing changed.")
-    if not typer.confirm(f"Remove {what}?", err=True):
-        raise InputError("nothing changed")
-
-
-def _print(registered: "Registered", as_json: bool) -> None:
-    from pipelines.registry.listing import summary
-
-    if as_json:
-        print_json(asdict(registered))
-    else:
-        typer.echo(summary(registered))
+page(app, "export")(export)

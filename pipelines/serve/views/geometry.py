@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import InputError
-from fencepost.queries.geojson_fields import RADIUS, WIDTH
+from fencepost.queries.geojson_fields import geometry_of_region
 from fencepost.shapes.parse import shape_of
 from fencepost.shapes.wkb import wkb_of
 from fencepost.text import few
@@ -39,8 +39,12 @@ class PositionColumns(NamedTuple):
 
 def places_of(settings: Settings) -> list[PositionColumns]:
     """List what the feeds declare as their positions."""
-    positions = (feed.position for feed in settings.feeds.values() if feed.position)
-    return [PositionColumns(x, y, earth=True) for x, y in positions]
+    placed = [(feed, feed.place) for feed in settings.feeds.values()]
+    return [
+        PositionColumns(feed.axes[place.axes[0]], feed.axes[place.axes[1]], place.earth)
+        for feed, place in placed
+        if place is not None
+    ]
 
 
 class RowGeometry(NamedTuple):
@@ -79,7 +83,7 @@ class RowGeometry(NamedTuple):
             given = [row[at] for at in self.columns]
             geometry: dict[str, Any] | None = None
             if self.is_region and given[0] is not None:
-                geometry, reach = _of_region(json.loads(given[0]))
+                geometry, reach = geometry_of_region(json.loads(given[0]))
                 properties |= reach
             elif not self.is_region and None not in given:
                 geometry = {"type": "Point", "coordinates": [float(each) for each in given]}
@@ -142,18 +146,6 @@ def write_geoparquet(
             for part in plain:
                 columns = [*part.columns, geometry.wkb(part)]
                 writer.write_table(pa.table(columns, schema=own))
-
-
-def _of_region(region: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Give a region as a geometry of GeoJSON, and the properties that it then needs."""
-    if "circle" in region:
-        circle = region["circle"]
-        return {"type": "Point", "coordinates": circle["center"]}, {RADIUS: circle[RADIUS]}
-    if "corridor" in region:
-        corridor = region["corridor"]
-        line = {"type": "LineString", "coordinates": corridor["line"]}
-        return line, {WIDTH: corridor[WIDTH]}
-    return region, {}
 
 
 def _region_wkb(text: str) -> bytes:
