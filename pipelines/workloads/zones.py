@@ -163,9 +163,8 @@ def corners_of_squares(at: Doubles, middle: float) -> Doubles:
 
     Around the town are further crossings for them, a step outwards from its middle.
     """
-    wide = np.pad(at, 1, mode="edge") - middle
-    wide[[0, -1]] *= OUTWARDS
-    wide[:, [0, -1]] *= OUTWARDS
+    around = np.pad(np.ones(at.shape), 1, constant_values=OUTWARDS)
+    wide = (np.pad(at, 1, mode="edge") - middle) * around
     total: Doubles = wide[:-1, :-1] + wide[:-1, 1:] + wide[1:, :-1] + wide[1:, 1:]
     return middle + total / 4.0
 

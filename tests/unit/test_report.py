@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.errors import InputError
+from fencepost.position import Position
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.report import default_path
-from pipelines.serve.report.moves import plane_of
+from pipelines.serve.report.moves import place_of
 from pipelines.serve.report.page import SCRIPTS, as_block, named, page, part
 from pipelines.serve.report.scope import Range, within
 from pipelines.serve.report.thin import FAR, Scale, differences, main_part, short, without_rests
@@ -121,13 +122,14 @@ def test_numbers_are_short_and_an_open_end_is_null():
 
 
 def test_a_feed_with_places_is_a_map():
-    def plane(*axes: str, position: tuple[str, ...] = ()) -> tuple[str, str] | None:
-        return plane_of(Feed("f", axes, Path(), position=position))
+    def place(*axes: str, position: tuple[str, ...] = ()) -> Position | None:
+        return place_of(Feed("f", axes, Path(), position=position))
 
-    assert plane("speed", "y", "x") == ("x", "y")
-    assert plane("latitude", "longitude") == ("longitude", "latitude")
-    assert plane("price", "x") is None
-    assert plane("north", "x", "y", "east", position=("east", "north")) == ("east", "north")
+    assert place("speed", "y", "x") == Position((2, 1), earth=False)
+    assert place("latitude", "longitude") == Position((1, 0), earth=True)
+    assert place("price", "x") is None
+    declared = place("north", "x", "y", "east", position=("east", "north"))
+    assert declared == Position((3, 0), earth=False)
 
 
 @given(st.text())

@@ -153,7 +153,7 @@ def test_with_its_marks_taken_off_the_file_that_init_writes_says_every_usual_key
     assert settings.feeds["sensors"].clock_column == "sent_at"
     assert (settings.buckets, settings.cores) == (8, 4)
     declared = tomllib.loads(every)
-    said = [declared[name] for name in ("lake", "run", "alerts")]
+    said = [declared[name] for name in ("lake", "run", "report", "alerts")]
     said.append(declared["feeds"]["sensors"])
     usual = {**keys.TABLES, "feeds.<name>": keys.OF_FEED_USUAL}
     assert [[*table] for table in said] == [[key.name for key in of] for of in usual.values()]
@@ -172,7 +172,8 @@ def _uncommented(plain: str) -> str:
     lines = []
     for line in plain.splitlines():
         bare = line.removeprefix("# ")
-        is_example = " = " in bare.partition("#")[0] or bare.startswith(("[feeds", "[alerts"))
+        heads = bare.startswith(("[feeds", "[alerts", "[report"))
+        is_example = " = " in bare.partition("#")[0] or heads
         lines.append(bare if is_example else line)
     return "\n".join(lines)
 
@@ -206,9 +207,10 @@ def test_every_fault_is_told_at_once_each_with_its_place():
     of_run = "runner, read_path, cores, memory, master, driver_host, spark, reports_address"
     path = "a path with ' ': take one of letters, digits and . _ - / only"
     runner = "'Spark' was given, where one of spark, here was expected"
+    tables = "[lake], [run], [report], [alerts] and [feeds.<name>]"
     assert faults(text) == [
         "unknown key 'feed'",
-        "    the tables are [lake], [run], [alerts] and [feeds.<name>].  Did you mean 'feeds'?",
+        f"    the tables are {tables}.  Did you mean 'feeds'?",
         f"[lake] path: some engines cannot read '/project/a b', {path}",
         "[feeds.events] 'events' is the name of a table of every lake: name the feed otherwise",
         "[feeds.events] source is missing",

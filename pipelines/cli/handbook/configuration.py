@@ -19,6 +19,7 @@ error, and all errors are reported at once. `fencepost init` writes a file with 
 ABOUT = {
     "lake": "Where the tables are, and their layout.",
     "run": "Options of a run.",
+    "report": "What a report shows besides the lake.",
     "alerts": """\
 Where Dagster's sensors report refused deliveries and failed runs. Without this table there are
 no such sensors.""",

@@ -172,6 +172,18 @@ REPORTS_ADDRESS = optional(
     variable="FENCEPOST_REPORTS_ADDRESS",
 )
 
+# The table [report].
+BASE = optional(
+    "base",
+    PATH,
+    "a GeoJSON file drawn below the regions of maps: streets, a coast",
+    "A GeoJSON file that `fencepost report` draws below regions and tracks: streets, a coast, a "
+    "floor plan. In degrees it is drawn on maps of the earth, else on maps of a plane. It becomes "
+    "part of the page, as much of it as is near the tracks. Without this key there is no base: a "
+    "report loads nothing from the network.",
+    example='"streets.geojson"',
+)
+
 # The table [alerts].
 WEBHOOK = optional(
     "webhook",
@@ -199,6 +211,7 @@ OF_RUN: tuple[Key[Any], ...] = (
     *(RUNNER, READ_PATH, CORES, MEMORY),
     *(MASTER, DRIVER_HOST, SPARK, REPORTS_ADDRESS),
 )
+OF_REPORT: tuple[Key[Any], ...] = (BASE,)
 OF_ALERTS: tuple[Key[Any], ...] = (WEBHOOK, COMMAND)
 OF_FEED: tuple[Key[Any], ...] = (*OF_FEED_ITSELF, *OF_READING)
 OF_FEED_USUAL = tuple(key for key in OF_FEED if key.name in USUAL)
@@ -207,6 +220,7 @@ OF_FEED_USUAL = tuple(key for key in OF_FEED if key.name in USUAL)
 TABLES: Mapping[str, tuple[Key[Any], ...]] = {
     "lake": OF_LAKE,
     "run": OF_RUN,
+    "report": OF_REPORT,
     "alerts": OF_ALERTS,
     "feeds.<name>": OF_FEED,
 }

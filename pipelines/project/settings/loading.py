@@ -27,8 +27,8 @@ from pipelines.project.settings.section import Section
 from pipelines.project.settings.values import shown
 
 NOTHING_DONE = "nothing done"
-SECTIONS = ("lake", "run", "alerts", "feeds")
-TABLES = "[lake], [run], [alerts] and [feeds.<name>]"
+SECTIONS = ("lake", "run", "report", "alerts", "feeds")
+TABLES = "[lake], [run], [report], [alerts] and [feeds.<name>]"
 NO_ENVIRONMENT: Mapping[str, str] = {}
 
 
@@ -121,6 +121,7 @@ class _SettingsReader:
                 self.faults.append(Fault(self.source, f"unknown key {shown(key)}", hint=hint))
         lake = self._section("lake", declared)
         run = self._section("run", declared)
+        report = self._section("report", declared)
         alerts = self._section("alerts", declared)
         root = self._root(lake)
         feeds = self._feeds(declared, root)
@@ -145,6 +146,7 @@ class _SettingsReader:
             driver_host=run.value(spark_keys.DRIVER_HOST),
             spark=run.value(spark_keys.SPARK),
             reports_address=run.value(keys.REPORTS_ADDRESS),
+            base=report.path_if_any(keys.BASE, self.file.parent),
             webhook=alerts.value(keys.WEBHOOK),
             command=alerts.value(keys.COMMAND),
         )
@@ -152,6 +154,7 @@ class _SettingsReader:
             lake.wrong(keys.JOINS, why)
         lake.end()
         run.end()
+        report.end()
         alerts.end()
         return settings
 

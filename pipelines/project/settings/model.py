@@ -122,6 +122,7 @@ class Settings:
     driver_host     where executors find this process; None: at its address on the way to them
     spark           settings of Spark over ours; a value like env:NAME is that of a variable
     reports_address where browsers find the reports; None: where `fencepost ui` serves them
+    base            the GeoJSON file that reports draw below the regions of maps
     webhook         the variable that holds the address to which alerts are posted
     command         what is executed with each alert
     """
@@ -146,6 +147,7 @@ class Settings:
     driver_host: str | None = None
     spark: spark_keys.Pairs = spark_keys.SPARK.default
     reports_address: str | None = None
+    base: Path | None = None
     webhook: str | None = None
     command: tuple[str, ...] | None = None
 

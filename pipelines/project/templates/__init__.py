@@ -30,6 +30,11 @@ _SETTINGS = """\
 [run]
 {of_run}
 
+# What reports show besides the lake.
+#
+# [report]
+{of_report}
+
 # Where Dagster's sensors report refused deliveries and failed runs.
 #
 # [alerts]
@@ -68,6 +73,7 @@ def first_settings(lake: str, feeds: str = _FEEDS) -> str:
         feeds=feeds,
         of_lake=_marked(key for key in keys.OF_LAKE if key is not keys.LAKE),
         of_run=_marked(keys.OF_RUN),
+        of_report=_marked(keys.OF_REPORT),
         of_alerts=_marked(keys.OF_ALERTS),
         of_feed=_marked(keys.OF_FEED_USUAL),
     )

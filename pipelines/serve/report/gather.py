@@ -20,6 +20,7 @@ from pipelines.lanes import lane_named
 from pipelines.progress import Progress
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.report import joins, lines, moves, tallies
+from pipelines.serve.report.base import Base, read_base
 from pipelines.serve.report.epochs import state_of_epochs
 from pipelines.serve.report.scope import (
     Range,
@@ -53,6 +54,7 @@ class ReportRequest:
 def gather(settings: Settings, wanted: ReportRequest, progress: Progress) -> dict[str, Any]:
     """Query the lake for everything on the page. O(rows in the scope), a few passes."""
     chosen = chosen_feeds(settings, wanted.feeds)
+    base = read_base(settings.base)
     progress("opening the lake", 0.0)
     with closing(duckdb_session(settings.root, settings.tables)) as session:
         if wanted.partition is not None:
@@ -73,7 +75,7 @@ def gather(settings: Settings, wanted: ReportRequest, progress: Progress) -> dic
             else:
                 feed = settings.feeds[scope.feed]
                 own |= {"joins": [name for name in pairs if feed.name in pairs[name].feed_names]}
-                sections[scope.feed] = {**own, **_feed(session, scope, feed, wanted.streams)}
+                sections[scope.feed] = {**own, **_feed(session, scope, feed, wanted.streams, base)}
         refused = tallies.refused(session, chosen)
     _refuse_unknown(wanted.streams, [sections[name] for name in chosen])
     return {
@@ -105,14 +107,14 @@ def _refuse_unknown(streams: Sequence[str], feeds: Sequence[dict[str, Any]]) -> 
 
 
 def _feed(
-    session: Session, scope: ReportScope, feed: Feed, wanted: Sequence[str]
+    session: Session, scope: ReportScope, feed: Feed, wanted: Sequence[str], base: Base | None
 ) -> dict[str, Any]:
     """Gather one feed: as a map if it has coordinates, else as charts."""
     axes = feed.axes
     tallies.count_events(session, scope)
     entered, left = tallies.crossings(session)
-    is_map = moves.plane_of(feed) is not None
-    seen = look(session, scope, moves.MARKS if is_map else lines.MARKS, wanted)
+    place = moves.place_of(feed)
+    seen = look(session, scope, lines.MARKS if place is None else moves.MARKS, wanted)
     section: dict[str, Any] = {
         "name": feed.name,
         "axes": axes,
@@ -135,9 +137,9 @@ def _feed(
         "queries": tallies.top(session, "query_id"),
         "by_stream": tallies.top(session, "stream_id"),
     }
-    if is_map:
-        return section | {"map": moves.on_map(session, scope, feed, seen)}
-    return section | {"chart": lines.as_charts(session, scope, feed, seen)}
+    if place is None:
+        return section | {"chart": lines.as_charts(session, scope, feed, seen)}
+    return section | {"map": moves.on_map(session, scope, feed, place, base, seen)}
 
 
 def name_of(settings: Settings) -> str:

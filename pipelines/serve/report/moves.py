@@ -14,8 +14,11 @@ from typing import Any
 import duckdb
 import numpy as np
 
+from fencepost.position import Position, declared_position
 from pipelines.project.settings import Feed
 from pipelines.serve.report import regions
+from pipelines.serve.report.base import Base
+from pipelines.serve.report.outlines import Ground, outlines
 from pipelines.serve.report.payload import coded, said
 from pipelines.serve.report.scope import ReportScope
 from pipelines.serve.report.streams import Seen
@@ -37,37 +40,42 @@ POINTS = 720
 """Of a track, at most."""
 
 PLANES = (("x", "y"), ("lon", "lat"), ("lng", "lat"), ("longitude", "latitude"))
-GEOGRAPHIC = 1
-"""PLANES from here on are in degrees."""
+"""Axes that are a place, of a feed that declares none."""
 
 Session = duckdb.DuckDBPyConnection
 
 
-def plane_of(feed: Feed) -> tuple[str, str] | None:
+def place_of(feed: Feed) -> Position | None:
     """Give the two axes that are coordinates, declared or known by name; None if there are none."""
-    if feed.position:
-        east, north = feed.position
-        return east, north
-    return next((plane for plane in PLANES if set(plane) <= set(feed.axes)), None)
+    named = (declared_position(feed.axes, each) for each in PLANES if set(each) <= set(feed.axes))
+    return feed.place or next(named, None)
 
 
-def on_map(session: Session, scope: ReportScope, feed: Feed, seen: Seen) -> dict[str, Any]:
-    """Gather what a map shows; a declared position is in degrees, drawn as they lie on earth."""
+def on_map(
+    session: Session, scope: ReportScope, feed: Feed, place: Position, base: Base | None, seen: Seen
+) -> dict[str, Any]:
+    """Gather what a map shows; degrees are drawn as they lie on earth."""
     axes = feed.axes
-    plane = plane_of(feed) or (axes[0], axes[1])
+    plane = axes[place.axes[0]], axes[place.axes[1]]
     of_rules = regions.choose(session, scope.feed)
     shown = regions.chosen(session, axes)
-    x, y = (2 * axes.index(axis) for axis in plane)
-    for rule, inside in zip(shown, _inside(session, scope.feed, seen, len(shown)), strict=True):
-        rule["held"] = inside
-        rule["also"] = _elsewhere(rule["boxes"], axes, plane)
-        rule["boxes"] = [[box[x], box[y], box[x + 1], box[y + 1]] for box in rule["boxes"]]
     crossed = _crossed(session, scope, feed, plane)
     points = _points(session, plane, seen)
     spans = _side(points["x"], crossed["x"]), _side(points["y"], crossed["y"])
+    ground = Ground(*spans, earth=place.earth)
+    drawn = outlines([rule.pop("region") for rule in shown], ground)
+    counts = _inside(session, scope.feed, seen, len(shown))
+    x, y = (2 * axis for axis in place.axes)
+    for rule, outline, inside in zip(shown, drawn, counts, strict=True):
+        rule["held"] = inside
+        rule["also"] = _elsewhere(rule["boxes"], axes, plane)
+        if outline is None:
+            rule["boxes"] = [[box[x], box[y], box[x + 1], box[y + 1]] for box in rule["boxes"]]
+        else:
+            rule |= {"boxes": [], "of": 0, "shape": outline}
     return {
         "axes": plane,
-        "geographic": bool(feed.position) or PLANES.index(plane) >= GEOGRAPHIC,
+        "geographic": ground.earth,
         "begin": seen.first,
         "end": seen.last,
         "steps": STEPS,
@@ -78,6 +86,7 @@ def on_map(session: Session, scope: ReportScope, feed: Feed, seen: Seen) -> dict
         "of_streams": seen.streams,
         "so_far": _so_far(session, scope, seen),
         **_marks(crossed, spans, seen),
+        **({} if base is None else base.drawn(ground)),
     }
 
 

@@ -15,7 +15,8 @@ from string import Template
 from typing import Any
 
 SCRIPTS = (
-    *("words", "paint", "plane", "choose", "map", "chart", "bars", "tables", "joins", "page"),
+    *("words", "paint", "plane", "view", "shapes", "regions", "choose"),
+    *("map", "chart", "bars", "tables", "joins", "page"),
 )
 """In this order: each uses the ones before."""
 

@@ -14,7 +14,7 @@ import duckdb
 from fencepost.text import escaped
 from pipelines.serve.report.thin import short
 
-REGIONS = 400
+REGIONS = 10_000
 """Queries of a map."""
 
 BOXES = 64
@@ -57,14 +57,20 @@ def choose(session: duckdb.DuckDBPyConnection, feed: str) -> int:
 
 
 def chosen(session: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> list[dict[str, Any]]:
-    """Give the versions in `__rules`, in their order."""
+    """Give the versions in `__rules`, in their order; each with the text of its region, or None."""
     rows = session.execute(
-        f"""SELECT {columns(len(axes))}, r.entered, r.gone
+        f"""SELECT {columns(len(axes))}, r.entered, r.gone, NULL::VARCHAR
         FROM __rules r JOIN query_versions v ON v.id = r.id AND v.version = r.version
         ORDER BY r.nth"""
     ).fetchall()
     return [
-        {**described(row[:8], len(axes)), "in": int(row[8]), "out": int(row[9])} for row in rows
+        {
+            **described(row[:8], len(axes)),
+            "in": int(row[8]),
+            "out": int(row[9]),
+            "region": row[10],
+        }
+        for row in rows
     ]
 
 

@@ -1,9 +1,7 @@
 // A map: regions, tracks and crossings, with a time slider.
 // Law: counts (so far, inside now) are of all streams; tracks and marks, of those shown.
 
-const PARTS = 65536;
 const TAIL = PARTS / 48;
-const SMALLEST = 5;
 const PLAYING = 40;
 
 class TownMap {
@@ -16,9 +14,8 @@ class TownMap {
     this.marks = { ...map.marks, t: summed(map.marks.t) };
     this.tracks = map.tracks.map((track) => ({ id: track.id, n: track.n, t: summed(track.t), x: summed(track.x), y: summed(track.y) }));
     this.held = map.rules.map((rule) => this.levels(rule.held));
-    this.most = Math.max(1, ...this.held.map((row) => row.reduce((a, b) => Math.max(a, b), 0)));
+    this.regions = new Regions(map, this.held);
     this.soFar = { I: summed(map.so_far.I), O: summed(map.so_far.O) };
-    this.order = map.rules.map((_, at) => at).sort((a, b) => this.size(b) - this.size(a));
     this.element = make("figure", { class: "map", "aria-label": `Map of ${feed.name}` });
     this.build(feed);
     this.choose(-1);
@@ -36,11 +33,6 @@ class TownMap {
     return row.fill(level, place);
   }
 
-  size(at) {
-    const box = this.map.rules[at].boxes[0];
-    return box && box.every((end) => end !== null) ? (box[2] - box[0]) * (box[3] - box[1]) : Infinity;
-  }
-
   build(feed) {
     const name = feed.name, what = feed.crossed ? ["crossing", "crossings"] : ["tuple", "tuples"];
     this.what = what;
@@ -51,6 +43,8 @@ class TownMap {
     const hint = make("div", { class: "hint" }, "Ctrl + wheel zooms; so does the wheel after a click");
     this.picture = canvas(stage, { tabindex: 0, role: "img", "aria-label": `${name}: arrows pan, + and − zoom, 0 resets` }, (...all) => this.draw(...all));
     this.plane = new Plane(this.picture.element, hint, () => this.picture.redraw());
+    this.view = new MapView(this.map, this.units, this.plane);
+    this.still = layer();
     const button = (text, label, does) => {
       const made = make("button", { class: "button", type: "button", "aria-label": label, title: label }, text);
       made.addEventListener("click", does);
@@ -116,7 +110,7 @@ class TownMap {
       row.style.visibility = n ? "visible" : "hidden";
       row.children[0].textContent = n ? this.map.rules[rule].id : "";
       row.children[1].textContent = number(n);
-      row.children[2].style.width = `${(100 * n) / this.most}%`;
+      row.children[2].style.width = `${(100 * n) / this.regions.most}%`;
     });
   }
 
@@ -144,117 +138,21 @@ class TownMap {
     this.play.textContent = "▶ Play";
   }
 
-  // Fit the extent into the stage, as wide as it is high.
-  fit(width, height) {
-    const [x0, y0, x1, y1] = this.map.extent;
-    const wide = (x1 - x0) * (this.map.geographic ? Math.cos((((y0 + y1) / 2) * Math.PI) / 180) : 1);
-    const scale = Math.min(width / wide, height / (y1 - y0));
-    this.w = wide * scale;
-    this.h = (y1 - y0) * scale;
-    this.left = (width - this.w) / 2;
-    this.top = (height - this.h) / 2;
-  }
-
-  sx(part) { return this.plane.toX(this.left + (part / PARTS) * this.w); }
-  sy(part) { return this.plane.toY(this.top + this.h - (part / PARTS) * this.h); }
-  vx(x) { return this.sx(((x - this.map.extent[0]) / (this.map.extent[2] - this.map.extent[0])) * PARTS); }
-  vy(y) { return this.sy(((y - this.map.extent[1]) / (this.map.extent[3] - this.map.extent[1])) * PARTS); }
+  sx(part) { return this.view.sx(part); }
+  sy(part) { return this.view.sy(part); }
 
   draw(context, width, height) {
-    this.fit(width, height);
-    const name = this.grid(context, width, height);
-    this.regions(context, width, height);
+    const view = this.view;
+    view.fit(width, height);
+    this.still(context, view.key, (under) => {
+      view.grid(under);
+      this.regions.still(under, view);
+    });
+    this.regions.occupied(context, view, Math.floor(this.place));
     this.routes(context);
     this.crossings(context);
     this.movers(context);
-    name();
-  }
-
-  // Lines now, and what writes their numbers, to be called when all else is drawn.
-  grid(context, width, height) {
-    const [x0, y0, x1, y1] = this.map.extent;
-    context.strokeStyle = ink("line");
-    context.lineWidth = 1;
-    const many = (n) => Math.max(2, n * this.plane.scale);
-    context.beginPath();
-    const xs = ticks(x0, x1, many(5)).map((x) => [x, this.vx(x)]).filter(([, at]) => at > 24 && at < width - 90);
-    const ys = ticks(y0, y1, many(5)).map((y) => [y, this.vy(y)]).filter(([, at]) => at > 16 && at < height - 28);
-    for (const [, at] of xs) { context.moveTo(at, 0); context.lineTo(at, height); }
-    for (const [, at] of ys) { context.moveTo(0, at); context.lineTo(width, at); }
-    context.stroke();
-    return () => {
-      context.font = "11px system-ui, sans-serif";
-      context.fillStyle = ink("muted");
-      context.strokeStyle = ink("ground");
-      context.lineWidth = 3;
-      const write = (text, x, y) => { context.strokeText(text, x, y); context.fillText(text, x, y); };
-      context.textAlign = "center";
-      for (const [x, at] of xs) write(value(x, (x1 - x0) / this.plane.scale), at, height - 6);
-      context.textAlign = "left";
-      for (const [y, at] of ys) if (at > 40) write(value(y, (y1 - y0) / this.plane.scale), 6, at - 4);
-      const [across, up] = this.map.axes.map((axis) => measured(axis, this.units));
-      context.fillStyle = ink("ink");
-      write(`↑ ${up}`, 6, 16);
-      context.textAlign = "right";
-      write(`${across} →`, width - 6, height - 6);
-      this.scaleBar(context, width, height, write);
-    };
-  }
-
-  // How long a round distance is here; of degrees, in metres along the middle parallel.
-  scaleBar(context, width, height, write) {
-    const [x0, y0, x1, y1] = this.map.extent, unit = this.units[this.map.axes[0]];
-    const degree = this.map.geographic ? 111320 * Math.cos((((y0 + y1) / 2) * Math.PI) / 180) : 1;
-    const each = ((x1 - x0) * degree) / (this.w * this.plane.scale);
-    const power = 10 ** Math.floor(Math.log10(each * 120)), long = [5, 2, 1].map((n) => n * power).find((n) => n <= each * 120);
-    if (!(long > 0) || !Number.isFinite(long)) return;
-    const wide = long / each, right = width - 12, y = height - 26;
-    const shown = this.map.geographic ? (long >= 1000 ? `${number(long / 1000)} km` : `${plainValue(long)} m`) : withUnit(plainValue(long), unit || this.map.axes[0]);
-    context.textAlign = "center";
-    write(shown, right - wide / 2, y - 5);
-    context.strokeStyle = ink("ink");
-    context.lineWidth = 1.5;
-    context.beginPath();
-    context.moveTo(right - wide, y - 4);
-    context.lineTo(right - wide, y);
-    context.lineTo(right, y);
-    context.lineTo(right, y - 4);
-    context.stroke();
-  }
-
-  rects(at, width, height) {
-    return this.map.rules[at].boxes.map((box) => {
-      let left = box[0] === null ? -4 : this.vx(box[0]), right = box[2] === null ? width + 4 : this.vx(box[2]);
-      let top = box[3] === null ? -4 : this.vy(box[3]), bottom = box[1] === null ? height + 4 : this.vy(box[1]);
-      const thin = (SMALLEST - (right - left)) / 2, flat = (SMALLEST - (bottom - top)) / 2;
-      if (thin > 0) { left -= thin; right += thin; }
-      if (flat > 0) { top -= flat; bottom += flat; }
-      return [left, top, right - left, bottom - top];
-    });
-  }
-
-  regions(context, width, height) {
-    const step = Math.floor(this.place);
-    this.boxes = [];
-    for (const at of this.order) {
-      const n = this.held[at][step];
-      for (const box of this.rects(at, width, height)) {
-        if (box[0] > width || box[1] > height || box[0] + box[2] < 0 || box[1] + box[3] < 0) continue;
-        this.boxes.push([at, box]);
-        if (n > 0) {
-          // A small one must be seen, a large one must not hide what is in it.
-          const small = box[2] * box[3] < 200, share = Math.min(1, (box[2] * box[3]) / (width * height));
-          context.globalAlpha = ((small ? 0.5 : 0.07) + (small ? 0.45 : 0.38) * Math.sqrt(n / this.most)) * (1 - 0.8 * share);
-          context.fillStyle = ink("held");
-          context.fillRect(...box);
-        }
-        context.globalAlpha = n > 0 ? 0.85 : 0.5;
-        context.strokeStyle = ink(n > 0 ? "held" : "region");
-        context.lineWidth = 1;
-        context.strokeRect(...box);
-      }
-    }
-    context.globalAlpha = 1;
+    view.labels(context);
   }
 
   routes(context) {
@@ -298,7 +196,7 @@ class TownMap {
     for (const type of ["O", "I"]) {
       const places = [];
       for (let i = fresh; i < this.shown; i += 1) if (marks.type[i] === type && this.isShown(marks.stream[i])) places.push([this.sx(marks.x[i]), this.sy(marks.y[i])]);
-      triangles(context, places, this.w < 500 ? 3.75 : 5, type === "I");
+      triangles(context, places, this.view.w < 500 ? 3.75 : 5, type === "I");
     }
   }
 
@@ -317,7 +215,7 @@ class TownMap {
     this.dots = [];
     context.strokeStyle = ink("ink");
     context.fillStyle = ink("ink");
-    context.lineWidth = this.w < 500 ? 1.5 : 2;
+    context.lineWidth = this.view.w < 500 ? 1.5 : 2;
     context.globalAlpha = 0.5;
     context.beginPath();
     for (const [at, track] of this.tracks.entries()) {
@@ -334,7 +232,7 @@ class TownMap {
     context.lineWidth = 1.5;
     for (const [, x, y] of this.dots) {
       context.beginPath();
-      context.arc(x, y, this.w < 500 ? 3 : 4, 0, 2 * Math.PI);
+      context.arc(x, y, this.view.w < 500 ? 3 : 4, 0, 2 * Math.PI);
       context.fill();
       context.stroke();
     }
@@ -367,13 +265,10 @@ class TownMap {
   }
 
   regionAt(x, y) {
-    for (let i = this.boxes.length - 1; i >= 0; i -= 1) {
-      const [at, [left, top, wide, high]] = this.boxes[i];
-      if (x < left - 2 || y < top - 2 || x > left + wide + 2 || y > top + high + 2) continue;
-      const rule = this.map.rules[at], n = this.held[at][Math.floor(this.place)];
-      return [rule.id, `${number(Math.max(0, n))} inside at ${clock(this.us, this.range)} · ${number(rule.in)} In, ${number(rule.out)} Out in all`, ...about(rule)];
-    }
-    return null;
+    const at = this.regions.under(this.view, x, y);
+    if (at < 0) return null;
+    const rule = this.map.rules[at], n = this.held[at][Math.floor(this.place)];
+    return [rule.id, `${number(Math.max(0, n))} inside at ${clock(this.us, this.range)} · ${number(rule.in)} In, ${number(rule.out)} Out in all`, ...about(rule)];
   }
 }
 

@@ -52,6 +52,21 @@ function canvas(stage, attributes, draw) {
   return { element, redraw, now };
 }
 
+// A part of a picture that is drawn again only when its key, the theme or the screen changes.
+function layer() {
+  const sheet = document.createElement("canvas"), context = sheet.getContext("2d");
+  let before = "", inks = null;
+  return (onto, key, draw) => {
+    const ratio = onto.getTransform().a, { width, height } = onto.canvas;
+    if (before !== key || inks !== colours || sheet.width !== width || sheet.height !== height) {
+      [sheet.width, sheet.height, before, inks] = [width, height, key, colours];
+      context.setTransform(ratio, 0, 0, ratio, 0, 0);
+      draw(context);
+    }
+    onto.drawImage(sheet, 0, 0, width / ratio, height / ratio);
+  };
+}
+
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redrawAll);
 matchMedia("print").addEventListener("change", redrawAll);
 
