@@ -10,6 +10,7 @@ from typing import Protocol
 
 from fencepost.errors import Fault, Faults, QueryFault
 from fencepost.position import Positions
+from fencepost.queries.fields import NO_POSITION
 from fencepost.queries.geojson import FeatureEntry
 from fencepost.queries.geojson_fields import FeatureFields
 from fencepost.queries.query import AxesOf, Query, check_query
@@ -50,7 +51,7 @@ def read_features(
     number_of: dict[str, int] = {}
     for entry in features.entries():
         obj, found = _object_of(entry.value, fields)
-        of_all = _fault_of_all(features, source, obj, positions)
+        of_all = _fault_of_all(features, source, obj, axes_of, positions)
         if of_all is not None:
             raise Faults([of_all, *faults], _NOTHING)
         if not found:
@@ -78,7 +79,11 @@ def _object_of(value: object, fields: FeatureFields) -> tuple[dict[str, object],
 
 
 def _fault_of_all(
-    features: Features, source: str, obj: Mapping[str, object], positions: Positions
+    features: Features,
+    source: str,
+    obj: Mapping[str, object],
+    axes_of: AxesOf,
+    positions: Positions,
 ) -> Fault | None:
     """Say what is wrong with all the features of a file, if it shows in this one."""
     if not obj:
@@ -86,8 +91,12 @@ def _fault_of_all(
     feed = obj.get("feed")
     if feed is None:
         return Fault(source, "its features name no feed", hint=_NO_FEED)
-    place = positions.get(feed) if isinstance(feed, str) else None
-    if features.crs is not None and place is not None and place.earth:
+    if not isinstance(feed, str) or feed not in axes_of:
+        return None
+    place = positions.get(feed)
+    if place is None:
+        return Fault(source, f"the feed '{feed}' has no `position`", hint=NO_POSITION)
+    if features.crs is not None and place.earth:
         return Fault(source, f"its coordinates are in {features.crs}", hint=_OTHER_CRS)
     return None
 

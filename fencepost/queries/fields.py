@@ -19,7 +19,10 @@ from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import parse_instant
 
 KINDS = (CROSSING, MATCH, *JOINS)
-NO_POSITION = 'declare which two axes are its place: position = ["lon", "lat"], or ["x", "y"]'
+NO_POSITION = (
+    'say which two axes are its place: position = ["lon", "lat"], or ["x", "y"]; '
+    "for eval --position lon,lat"
+)
 NO_EVENTS = "it matches each tuple alone, so there is no I and no O to time or to begin with"
 
 _FREE = ("owner", "tags", "note")

@@ -84,6 +84,20 @@ class HintOption:
 
 OPTIONS = (
     HintOption("axes", "--axes", "A,B", "The columns of numbers that rules can test.", _names),
+    HintOption(
+        "position",
+        "--position",
+        "LON,LAT",
+        "The two axes that are a place: longitude first, or x and y.",
+        _names,
+    ),
+    HintOption(
+        "position_in",
+        "--position-in",
+        "degrees|plane",
+        "What a place is in. Default: by the names of its axes.",
+        _one_of("degrees", "plane"),
+    ),
     HintOption("stream_column", "--stream-column", "COLUMN", "The column with the stream."),
     HintOption(
         "stream", "--stream", "NAME", "The stream of every row, for files of one.", is_free=True

@@ -9,9 +9,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from fencepost.api.rules import DEFAULT_FEED
 from fencepost.api.tables import NAMES, Axes, event_columns
-from fencepost.errors import Fault, refuse
+from fencepost.errors import Fault, InputError, refuse
 from fencepost.order_rules import OrderRules
+from fencepost.position import Position, declared_position
 from fencepost.queries import QuerySet
 from fencepost.queries.files import QueryFile, StandingQueries, collected, read_queries
 from fencepost.queries.joins import BandJoins, WindowJoins
@@ -83,7 +85,8 @@ def plan(request: EvalRequest) -> Plan:
     """Check everything; Faults lists all that is wrong."""
     of_queries: list[Fault] = []
     faults: list[Fault] = []
-    files = [collected(of_queries, partial(open_queries, path), None) for path in request.queries]
+    opening = partial(open_queries, fields=request.features, layer=request.layer)
+    files = [collected(of_queries, partial(opening, path), None) for path in request.queries]
     opened = [file for file in files if file is not None]
     if len(opened) == len(files):
         given = _with_feeds(request.tuples, opened, faults)
@@ -101,7 +104,10 @@ def plan(request: EvalRequest) -> Plan:
     axes = _axes_by_feed(deliveries, faults)
     feeds = {each.feed for each in given}
     only = next(iter(feeds)) if len(feeds) == 1 else None
-    reading = partial(read_queries, opened, axes, only)
+    count = len(faults)
+    positions = _positions(axes, declared, faults)
+    understood = opened if len(faults) == count else []  # no region could be read
+    reading = partial(read_queries, understood, axes, only, positions)
     standing = collected(of_queries, reading, StandingQueries({}))
     out = OutFolder(request.out, request.form, (*NAMES, NAME))
     sources = [*request.queries, *(each.source for each in given)]
@@ -134,6 +140,8 @@ def _with_feeds(
     if all(each.feed is not None for each in tuples):
         return list(tuples)
     named = list(dict.fromkeys(feed for file in files for feed in file.feeds()))
+    if not named and any(file.features is not None for file in files):
+        named = [DEFAULT_FEED]  # zones of a map name none, as a rule
     if len(named) == 1:
         return [replace(each, feed=each.feed or named[0]) for each in tuples]
     which = f"the queries name {', '.join(named)}" if named else "the queries name none"
@@ -167,6 +175,21 @@ def _axes_by_feed(
     axes = {feed: file.axes or () for feed, file in first.items()}
     faults += _clashes(axes)
     return axes
+
+
+def _positions(
+    axes: Mapping[str, Axes], declared: Mapping[str, Declared], faults: list[Fault]
+) -> dict[str, Position]:
+    """Say where the tuples of each feed are that has a position."""
+    positions = {}
+    for feed, own in axes.items():
+        names = declared[feed].position
+        if names:
+            try:
+                positions[feed] = declared_position(own, names, declared[feed].position_in)
+            except InputError as why:
+                faults.append(Fault(f"--position {','.join(names)}", str(why)))
+    return positions
 
 
 def _clashes(axes: Mapping[str, Axes]) -> list[Fault]:

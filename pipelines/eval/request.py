@@ -9,6 +9,7 @@ from pathlib import Path
 
 from fencepost.api.tables import Axes
 from fencepost.errors import Fault, refuse
+from fencepost.queries.geojson_fields import PLAIN, FeatureFields
 from pipelines.eval.shape import NOTHING_WRITTEN, FileShapes
 from pipelines.files.read.rows import STREAM_ID, TS
 from pipelines.files.write.form import OutForm
@@ -33,7 +34,10 @@ class Given:
 
 @dataclass(frozen=True)
 class EvalRequest:
-    """What to evaluate; times are µs. `shapes` says how the files of each feed are read."""
+    """What to evaluate; times are µs. `shapes` says how the files of each feed are read.
+
+    `features` says how the zones of maps become queries, `layer` which of theirs.
+    """
 
     queries: tuple[str, ...]
     tuples: tuple[Given, ...]
@@ -41,6 +45,8 @@ class EvalRequest:
     form: OutForm = OutForm.CSV
     shapes: FileShapes = field(default_factory=FileShapes)
     max_skew: int = 0
+    features: FeatureFields = PLAIN
+    layer: str | None = None
 
 
 def axes_by_feed(arguments: Sequence[str], clock: str | None) -> dict[str | None, Axes]:

@@ -108,7 +108,7 @@ def _contradictory(feed: str, hints: FeedHints) -> Iterator[str]:
     yield from contradictions(Feed(feed, ("value",), Path(), **given), given)
 
 
-OF_FILES = ("axes", "columns", "form")
+OF_FILES = ("axes", "columns", "form", "position", "position_in")
 """What is checked against the files themselves."""
 
 NAMES = {"stream_column": "stream_id", "ts_column": "ts", "sequence_column": "sequence"}

@@ -42,5 +42,7 @@ def declared_by(
         payload=feed.payload,
         sequence=feed.sequence_column,
         sequence_is=feed.sequence_is,
+        position=feed.position,
+        position_in=feed.position_in,
         path=path,
     )

@@ -144,7 +144,7 @@ def _given(
     opened = [open_queries(path) for path in files]
     feeds = [lane.name for lane in lanes or declared_lanes(settings) if not lane.joins]
     only = feeds[0] if len(feeds) == 1 else None
-    standing = read_queries(opened, settings.axes, only)
+    standing = read_queries(opened, settings.axes, only, settings.positions)
     if standing.unevaluated:
         strange = ", ".join(standing.unevaluated)
         raise Faults([], f"no feed is called {strange}; there are: {', '.join(settings.feeds)}")

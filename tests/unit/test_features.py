@@ -103,7 +103,7 @@ def test_on_a_plane_any_reference_system_will_do():
 
 def test_a_feed_without_a_position_is_refused_with_what_to_declare():
     (fault,) = refused(opened(feature("a")), "ticks")
-    assert "the feed has no `position`" in fault
+    assert "the feed 'ticks' has no `position`" in fault
     (fault,) = refused(opened(feature("a", feed="trams")))
     assert "unknown feed 'trams'" in fault
 

@@ -7,6 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pipelines.cli.exit_codes import Code
+from pipelines.cli.features import (
+    IdProperty,
+    Kind,
+    Layer,
+    Mapped,
+    Radius,
+    Where,
+    Width,
+    Within,
+    feature_fields,
+)
 from pipelines.cli.hints import hints_by_feed, order_by_feed, takes_texts
 from pipelines.cli.options import AsJson, duration, print_json
 from pipelines.files.write.form import OutForm
@@ -24,8 +35,9 @@ def evaluate(  # noqa: PLR0913  options are many
             "--queries",
             "-q",
             metavar="FILE",
-            help="Queries: JSON lines, or Parquet with columns id, <axis>_lo, <axis>_hi and, for "
-            "several feeds, feed. Repeatable.",
+            help="Queries: JSON lines; Parquet with columns id, <axis>_lo, <axis>_hi and, for "
+            "several feeds, feed; or zones: GeoJSON, GeoParquet, GeoPackage, Shapefile. "
+            "Repeatable.",
         ),
     ],
     tuples: Annotated[
@@ -75,6 +87,14 @@ def evaluate(  # noqa: PLR0913  options are many
             help="How far a ts may be ahead of its clock; beyond that it is quarantined.",
         ),
     ] = "24h",  # type: ignore[assignment]
+    id_property: IdProperty = None,
+    within: Within = None,
+    where: Where = None,
+    kind: Kind = None,
+    radius: Radius = None,
+    width: Width = None,
+    mapped: Mapped = None,
+    layer: Layer = None,
     texts: dict[str, Any],
     guesses: Annotated[
         bool, typer.Option("--guess", help="Find out from the files what no option says.")
@@ -129,6 +149,7 @@ def evaluate(  # noqa: PLR0913  options are many
       fencepost eval -q rules.jsonl -t ticks=a.csv -t ticks=b.csv --allowed-lateness 5m -o out
       fencepost eval -q rules.jsonl -t trades=downloads/trades.csv --guess -o out
       fencepost eval -q rules.jsonl -t SPY.csv --stream SPY --ts-column Date --timezone UTC -o out
+      fencepost eval -q zones.geojson --id name -t vans=gps.csv --position lon,lat -o out
       fencepost eval -q spreads.jsonl --tuples bids=bids.csv --tuples asks=asks.csv -o out
     """  # noqa: D301  \b is a character: the lines after it stay lines
     started = time.perf_counter()
@@ -156,6 +177,10 @@ def evaluate(  # noqa: PLR0913  options are many
             guesses,
         ),
         max_skew=max_skew,
+        features=feature_fields(
+            id_property, mapped, within=within, where=where, kind=kind, radius=radius, width=width
+        ),
+        layer=layer,
     )
     with progress_bar() as progress:
         summary = run(request, progress)

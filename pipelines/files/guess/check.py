@@ -68,6 +68,8 @@ def declared_of(draft: Draft) -> Declared:
         payload=tuple(kinds.items()),
         sequence=values.get("sequence_column"),
         sequence_is=values.get("sequence_is", "integer"),
+        position=tuple(values.get("position", ())),
+        position_in=values.get("position_in"),
     )
 
 

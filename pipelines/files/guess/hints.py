@@ -29,6 +29,8 @@ class FeedHints:
     date: str | None = None
     date_from_path: str | None = None
     axes: tuple[str, ...] | None = None
+    position: tuple[str, ...] | None = None
+    position_in: str | None = None
     wide: bool | None = None
     payload: tuple[str, ...] | None = None
     sequence_column: str | None = None

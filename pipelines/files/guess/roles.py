@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from fencepost.errors import InputError
 from fencepost.position import DEGREES, declared_position, folded
 from fencepost.tuples import Doubles
 from pipelines.files.guess.draft import FoundKey, Question, listed
@@ -84,7 +85,7 @@ def roles_of(
     for name in hints.payload or ():
         payload[name] = "text"
     ordered = tuple(axes) if hints.axes is None else hints.axes
-    return Roles(ordered, position_of(grid, ordered), sequence, payload, unused)
+    return Roles(ordered, _position(grid, ordered, hints), sequence, payload, unused)
 
 
 def _why_no_axis(
@@ -218,6 +219,17 @@ def payload_name(name: str) -> str:
     return name if _PLAIN.fullmatch(name) else folded(name)
 
 
+def _position(grid: SampleGrid, axes: Sequence[str], hints: FeedHints) -> tuple[str, str] | None:
+    """Give the position that was said, else one that shows; InputError where it is of no axes."""
+    if hints.position is None:
+        return position_of(grid, axes)
+    try:
+        x, y = declared_position(axes, hints.position, hints.position_in).axes
+    except InputError as why:
+        raise InputError(f"--position {','.join(hints.position)}: {why}") from None
+    return axes[x], axes[y]
+
+
 def position_of(grid: SampleGrid, axes: Sequence[str]) -> tuple[str, str] | None:
     """Find the axes that are a longitude and a latitude, by their names and ranges."""
     columns = {axis_name(column.name): column for column in grid.columns}
@@ -247,8 +259,11 @@ def keys_of_roles(roles: Roles, hints: FeedHints) -> Iterator[FoundKey | Questio
         return
     yield FoundKey("axes", axes, "as you said" if hints.axes else "numbers in every row")
     if roles.position is not None:
-        yield FoundKey("position", list(roles.position), "a place on the earth, in degrees")
-        if not declared_position(roles.position, roles.position).earth:
+        why = "as you said" if hints.position else "a place on the earth, in degrees"
+        yield FoundKey("position", list(roles.position), why)
+        if hints.position_in is not None:
+            yield FoundKey("position_in", hints.position_in, "as you said")
+        elif not hints.position and not declared_position(roles.position, roles.position).earth:
             yield FoundKey("position_in", DEGREES, "by the range and the digits of its numbers")
     if roles.sequence is not None:
         why = "as you said" if hints.sequence_column else "rises from row to row"

@@ -38,6 +38,7 @@ class Declared:
     `delimiter` is found where it is None. `stream` is that of every row; `wide`: every column that
     nothing names is a stream. `payload` are columns that travel along, and their kinds;
     `sequence` is the column that orders tuples of one instant, an integer or a text.
+    `position` names the two axes that are a place, `position_in` what it is in.
     …_from_path are regular expressions that find `date` and `stream` in the path of a file.
 
     path     what they look into; None: the file's own
@@ -70,6 +71,8 @@ class Declared:
     payload: tuple[tuple[str, str], ...] = ()
     sequence: str | None = None
     sequence_is: str = "integer"
+    position: tuple[str, ...] = ()
+    position_in: str | None = None
     zone_by: str = 'timezone = "…"'
     path: str | None = None
     streams: Mapping[str, int] = field(default_factory=dict)
