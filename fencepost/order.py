@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrow import ranks_of
+from fencepost.arrow import codes_in, ranks_of
 from fencepost.instants import by_instant, deal, find, in_order, is_same, merged, numbered, placed
 from fencepost.order_rules import AS_THEY_COME, OrderRules, Ties
 from fencepost.tuples import (
@@ -365,8 +365,7 @@ def _in_walking_order(released: list[TupleBatch], batch: TupleBatch, past: Past)
 
 def recoded(batch: TupleBatch, names: pa.StringArray) -> TupleBatch:
     """Return the batch with stream codes among these names, which include all of its own."""
-    codes = pc.index_in(batch.names, value_set=names).to_numpy(zero_copy_only=False)
-    return replace(batch, names=names, stream=codes.astype(np.int32)[batch.stream])
+    return replace(batch, names=names, stream=codes_in(batch.names, names)[batch.stream])
 
 
 def rejection_details(reasons: pa.StringArray) -> pa.StringArray:

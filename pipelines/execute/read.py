@@ -18,8 +18,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import UInt64s
 from fencepost.arrow import texts_of
 from pipelines.execute.logs import newest
+from pipelines.execute.lookup import WORTH, candidates, hashes_of, lookup_of
 from pipelines.execute.share import Share
 from pipelines.execute.tuples import ORIGIN, RowOrder, Tuples, sequence_of
 from pipelines.lake.buckets import residues_of
@@ -134,11 +136,16 @@ def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = 
     """Read a log as of the epoch before; only of the named streams, if any are named."""
     columns = [c for c in table.arrow.names if c not in table.partitioned_by]
     parts = [empty(table, columns)]
-    every = [cached_columns(share, table, path, columns) for path in share.files[table.name]]
-    if wanted is not None:
-        names = _distinct(wanted)
-        every = [_of_streams(rows, names) for rows in every]
-    parts += [of_share(share.as_of.counting(rows), share) for rows in every]
+    names = None if wanted is None else _distinct(wanted)
+    hashes = None if names is None else hashes_of(names)
+    for path in share.files[table.name]:
+        again = _key(share, table, path, columns) in _cache.tables
+        rows = cached_columns(share, table, path, columns)
+        if names is not None and hashes is not None:
+            if again and rows.num_rows >= WORTH * len(names):
+                rows = rows.take(_candidates(share, table, path, rows, hashes))
+            rows = _of_streams(rows, names)
+        parts.append(of_share(share.as_of.counting(rows), share))
     return newest(pa.concat_tables(parts), table.key)
 
 
@@ -150,19 +157,40 @@ def cached_columns(share: Reads, table: Table, path: str, columns: Sequence[str]
         place = rows.column_names.index("stream_id")
         return rows.set_column(place, rows.field(place), texts_of(rows["stream_id"]))
 
-    return cached((share.root, table.name, path, *columns), read)
+    return cached(_key(share, table, path, columns), read)
+
+
+def _key(share: Reads, table: Table, path: str, columns: Sequence[str]) -> tuple[str, ...]:
+    return (share.root, table.name, path, *columns)
+
+
+def _candidates(
+    share: Share, table: Table, path: str, rows: pa.Table, hashes: UInt64s
+) -> pa.Int64Array:
+    """Find a file's rows of some streams, and few others, by a look-up that is kept beside it."""
+    lookup = cached(
+        _key(share, table, path, ["lookup"]), lambda: lookup_of(texts_of(rows["stream_id"]))
+    )
+    return pa.array(candidates(lookup, hashes))
 
 
 def _of_streams(rows: pa.Table, names: pa.StringArray) -> pa.Table:
     """Keep the rows of some streams; their ids get new codes, one per id."""
     if rows.num_rows == 0:
         return rows
-    ids = texts_of(rows["stream_id"])
+    ids = _used(texts_of(rows["stream_id"]))
     mine = pc.is_in(ids.dictionary, value_set=names).to_numpy(zero_copy_only=False)
     at = pa.array(np.flatnonzero(mine[ids.indices.to_numpy(zero_copy_only=False)]))
     place = rows.column_names.index("stream_id")
     few = ids.take(at).cast(pa.string()).dictionary_encode()
     return rows.remove_column(place).take(at).add_column(place, rows.field(place), few)
+
+
+def _used(ids: pa.DictionaryArray) -> pa.DictionaryArray:
+    """Leave out the ids that no row has, where most are such."""
+    if len(ids) < len(ids.dictionary):
+        ids = ids.cast(pa.string()).dictionary_encode()
+    return ids
 
 
 def _distinct(columns: Sequence[pa.ChunkedArray]) -> pa.StringArray:

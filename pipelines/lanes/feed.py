@@ -14,6 +14,9 @@ from schemas.events import TRANSITIONS
 if TYPE_CHECKING:
     from pipelines.execute.job import FeedJob
 
+GROWN = 2
+"""A log is read from a snapshot on until what came since is this part of it: a half."""
+
 
 class FeedLane(Lane):
     """Planned by the feed's deliveries, each with the registry of its arrival."""
@@ -35,6 +38,20 @@ class FeedLane(Lane):
             for kind in (CROSSING, MATCH)
         )
         return crossings.fingerprint + (f"+{matches.fingerprint}" if len(matches) else "")
+
+    def is_grown(self, store: Store, chain: Chain) -> bool:
+        """Whether the log of the streams has grown by half since the last snapshot.
+
+        A snapshot writes every stream anew, moved or not. Before then that costs more than it
+        spares those who read the log from the last one on.
+        """
+        last, whole, since = chain.snapshot, 0, 0
+        for file in store.files(self.logs[0].name):
+            first, until = int(file.least("epoch") or 0), int(file.most("epoch") or 0)
+            if file.partition["feed"] == self.name and until >= last:
+                whole += file.rows if first <= last else 0
+                since += file.rows if first > last else 0
+        return GROWN * since >= whole
 
     def job(
         self, store: Store, slots: int, chain: Chain, group: Sequence[Epoch], arrivals: Arrivals

@@ -115,10 +115,15 @@ class Lane(ABC):
             self.lateness,
             self.registry_versions(arrivals, deliveries),
             lambda version: self.fingerprint(store, version) if version else "",
+            lambda chain: self.is_grown(store, chain),
             Bases(store, [table.name for table in self.tables]),
             code,
             plan,
         )
+
+    @abstractmethod
+    def is_grown(self, store: Store, chain: Chain) -> bool:
+        """Whether enough has come since the chain's last snapshot for another one to pay."""
 
     @abstractmethod
     def registry_versions(

@@ -30,7 +30,7 @@ class Limits:
     epoch_rows  rows of an epoch, unless a single delivery has more
     group       epochs that are committed together
     epoch_deliveries  deliveries of an epoch; None: as many as have arrived
-    snapshot_every    epochs between two snapshots of the state
+    snapshot_every    epochs at least between two snapshots of the state
     """
 
     epoch_rows: int = 10_000_000
@@ -44,11 +44,13 @@ class Context:
     """The inputs of a plan besides the chain and the deliveries.
 
     lateness  by feed: of deliveries whose own is not recorded
+    is_grown  whether the state has grown enough since a chain's last snapshot to pay for another
     """
 
     lateness: Mapping[str, int]
     registry_version_at: Callable[[int], int]
     fingerprint: Callable[[int], str]
+    is_grown: Callable[[Chain], bool]
     bases: Mapping[str, int]
     code: str
     plan: str
@@ -140,6 +142,7 @@ def _epochs(
 ) -> list[Epoch]:
     first, last = len(base) + 1, len(base) + len(cuts)
     before, stands = base.watermark, base.feed_watermarks
+    due = last - base.snapshot >= limits.snapshot_every and context.is_grown(base)
     epochs = []
     for number, cut in enumerate(cuts, first):
         marks = []
@@ -163,7 +166,7 @@ def _epochs(
                 context.fingerprint(version),
                 before,
                 tuple(marks),
-                number == last and last - base.snapshot >= limits.snapshot_every,
+                number == last and due,
                 dict(context.bases),
                 context.code,
                 feed_watermarks=tuple(stands.values()) if len(stands) > 1 else (),

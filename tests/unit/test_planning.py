@@ -108,15 +108,16 @@ def test_nothing_behind_the_partition_asked_for_is_planned(deliveries, limits, u
     assert ledger.chain.covered == [d.n for d in ordered(deliveries)]
 
 
-@given(arrived, limits)
+@given(arrived, limits, st.integers(0, 8))
 def test_the_state_is_laid_down_whole_often_enough_and_only_where_a_group_ends(
-    deliveries, limits
+    deliveries, limits, grown_after
 ) -> None:
     ledger = Ledger()
     last = 0
-    for group in ledger.advance(deliveries, limits):
+    for group in ledger.advance(deliveries, limits, grown_after=grown_after):
         assert not any(epoch.snapshot for epoch in group[:-1])
-        assert group[-1].snapshot == (group[-1].epoch - last >= limits.snapshot_every)
+        is_due = group[-1].epoch - last >= limits.snapshot_every
+        assert group[-1].snapshot == (is_due and group[0].epoch - 1 - last >= grown_after)
         last = group[-1].epoch if group[-1].snapshot else last
     assert ledger.chain.snapshot == last
 

@@ -84,7 +84,8 @@ SNAPSHOT_EVERY = defaulted(
     "50",
     "epochs between two snapshots of the whole state",
     "After this many epochs the last tuple of every stream is written, not only of those that "
-    "moved. Writing it less often means less to write, and more to read when a run begins.",
+    "moved; of a feed once what was written since is half as much. Writing it less often means "
+    "less to write, and more to read when a run begins.",
 )
 FSYNC = defaulted(
     "fsync",

@@ -46,14 +46,20 @@ def context(
     lateness: int = 0,
     plan: str = "p",
     deliveries: Sequence[Delivery] = (),
+    grown_after: int = 0,
 ) -> Context:
-    """A registry commit stands at each of these numbers."""
+    """A registry commit stands at each of these numbers; states grow enough in so many epochs."""
     late = dict.fromkeys({LANE, *(d.feed for d in deliveries)}, lateness)
 
     def version_at(n: int) -> int:
         return sum(commit < n for commit in commits)
 
-    return Context(late, version_at, lambda version: f"f{version}", {"epochs": 7}, "c", plan)
+    def is_grown(chain: Chain) -> bool:
+        return len(chain) - chain.snapshot >= grown_after
+
+    return Context(
+        late, version_at, lambda version: f"f{version}", is_grown, {"epochs": 7}, "c", plan
+    )
 
 
 class Ledger:
@@ -72,7 +78,7 @@ class Ledger:
     ) -> list[Epoch]:
         """Plan the next group, as if with a commit."""
         self.plans += 1
-        names = ("commits", "lateness")
+        names = ("commits", "lateness", "grown_after")
         own = {name: more.pop(name) for name in names if name in more}
         in_order = ordered(deliveries)
         made = context(plan=f"p{self.plans}", deliveries=in_order, **own)
