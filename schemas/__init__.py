@@ -26,7 +26,7 @@ __all__ = [
     "written_by",
 ]
 
-FORMAT = 7
+FORMAT = 8
 """The version of this layout; a lake of a newer one is refused.
 
 2   matches: the table, the column `tests` of `queries`, `matched` and `choice` of `epochs`
@@ -38,6 +38,7 @@ FORMAT = 7
     sequences; payload; `declared` in `arrivals` and `epochs`; `streams_like` of `queries`
 7   rows of replaced epochs are removed, where up to 6 only views passed them over; buckets say
     their modulus
+8   regions: five columns of `queries`
 """
 
 

@@ -54,6 +54,34 @@ QUERIES = Table(
             "shell patterns of the streams it watches, beside `streams`; null: none",
             nullable=True,
         ),
+        Column(
+            "region",
+            "string",
+            "the region that tuples must be in beside its boxes, as JSON: a Polygon or a "
+            "MultiPolygon of GeoJSON, a circle or a corridor, distances in metres or units of the "
+            "plane; of a window join an object of them by side; null: none",
+            nullable=True,
+        ),
+        Column(
+            "wkb",
+            "binary",
+            "the polygons of the region, the centre of a circle, or the line of a corridor, as WKB",
+            nullable=True,
+        ),
+        Column(
+            "region_on",
+            "array<integer>",
+            "the two axes that the region is on, counted from 0: longitude and latitude, or x and "
+            "y; null: no region, or a join",
+            nullable=True,
+        ),
+        Column(
+            "on_earth",
+            "boolean",
+            "whether these are degrees on the earth, not units of a plane; null likewise",
+            nullable=True,
+        ),
+        Column("leaps", "boolean", "true: steps that leap through it are reported; null: no", True),
     ),
     role="ledger",
     owner="lake",

@@ -38,6 +38,7 @@ KINDS: Mapping[str, pa.DataType] = {
     "integer": pa.int32(),
     "double": pa.float64(),
     "boolean": pa.bool_(),
+    "binary": pa.binary(),
     "timestamp": TIME,
     "date": pa.date32(),
     "array<string>": pa.list_(pa.string()),

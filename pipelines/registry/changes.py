@@ -1,8 +1,9 @@
 """What a file of definitions changes among the active queries.
 
-Law: a query whose feed, kind, boxes with their tests, streams, patterns of them, within, on_first
-or validity differ, boxes, streams and patterns as sets, is a new version, one above the last
-version of its id; so is a join whose feeds, conjuncts, window, axes or band differ. Where only
+Law: a query whose feed, kind, boxes with their tests, region, leaps, streams, patterns of them,
+within, on_first or validity differ, boxes, streams and patterns as sets, is a new version, one
+above the last version of its id; so is a join whose feeds, conjuncts, window, axes or band differ.
+Where only
 owner, tags, note or the spelling of a condition differ it is edited: a row of the same version.
 Otherwise no row is written. Queries that are not named stay.
 """
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrays import Bools, Int64s
+from fencepost.arrays import Bools, Int64s, UInt64s
 from fencepost.errors import LakeError
 from fencepost.queries.fingerprint import hashes_of
 from fencepost.queries.joins import JOINS, Conjunct
@@ -126,11 +127,27 @@ def _evaluated_alike(before: pa.Table, given: pa.Table, axes_of: Axes) -> Bools:
         of_this = pc.and_(pc.equal(given["feed"], feed), pc.equal(given["kind"], kind))
         mine = pc.and_(of_same, of_this)
         hashes = [
-            hashes_of(query_set_of(feed, axes_of[feed], each.filter(mine), kind).columns())
+            _hashes(feed, axes_of[feed], each.filter(mine), kind)
             for each in (before.drop_columns(["version"]), given)
         ]
         same[mine.to_numpy()] = (hashes[0] == hashes[1]).all(axis=0)
-    return same
+    return same & _regions_alike(before, given)
+
+
+def _hashes(feed: str, axes: tuple[str, ...], rows: pa.Table, kind: str) -> UInt64s:
+    """Hash definitions but for their regions, whose texts are compared as they are."""
+    place = rows.column_names.index("region")
+    plain = rows.set_column(place, "region", pa.nulls(rows.num_rows, pa.string()))
+    return hashes_of(query_set_of(feed, axes, plain, kind).columns())
+
+
+def _regions_alike(before: pa.Table, given: pa.Table) -> Bools:
+    """Say, row by row, whether the regions are the same, on the same axes."""
+    alike = _equal(before["region"], given["region"])
+    if before["region"].null_count < len(before):
+        alike &= _equal(before["on_earth"], given["on_earth"])
+        alike &= _lists_equal(before["region_on"], given["region_on"])
+    return alike
 
 
 def _joined_alike(before: pa.Table, given: pa.Table, axes_of: Axes) -> Bools:

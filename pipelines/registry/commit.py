@@ -41,7 +41,7 @@ from pipelines.registry.changes import (
 from pipelines.registry.queries import DEFINITION, QUERIES, newest, newest_version, standing
 from schemas.arrivals import DONE, PLANNED, REFUSED, REGISTRY
 
-LISTS = ("lo", "hi", "tests", "streams", "streams_like", "tags")
+LISTS = ("lo", "hi", "tests", "streams", "streams_like", "tags", "wkb", "region_on")
 """Columns that the hash of a commit leaves out: they would cost more than all the others."""
 
 ABANDONED = "abandoned"

@@ -24,6 +24,7 @@ from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.registry.commit import Registered, unknown_id
 from pipelines.registry.queries import DEFINITION, Axes, history, standing
+from pipelines.registry.regions import region_text
 from pipelines.registry.text import (
     Row,
     aligned,
@@ -38,6 +39,7 @@ from pipelines.registry.text import (
     number_text,
     streams_text,
     tests_by_box,
+    where_of,
     window_text,
 )
 from schemas.arrivals import DONE, REGISTRY
@@ -46,6 +48,8 @@ HEADER = ("id", "version", "kind", "feed", "where", "streams", "within", "owner"
 WIDEST = 48
 _NAMED = {
     **dict.fromkeys(("lo", "hi", "tests"), "where"),
+    "wkb": "region",
+    **dict.fromkeys(("region_on", "on_earth"), "position"),
     "joined_on": "on",
     **dict.fromkeys(("window_us", "window_count"), "window"),
     "left_axis": "left",
@@ -201,6 +205,7 @@ def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
         "streams": None if join else streams_text(row),
         "within": None if within is None else duration_text(within),
         "on_first": row["on_first"] if row["kind"] == CROSSING else None,
+        "leaps": "true" if row["leaps"] else None,
         "valid_from": instant_text(row["valid_from"]),
         "valid_to": instant_text(row["valid_to"]),
         "owner": row["owner"],
@@ -224,7 +229,9 @@ def _condition(row: Row, axes_of: Axes) -> dict[str, str | None]:
     """Give the condition as text, by field."""
     if row["kind"] == WINDOW_JOIN:
         return {"on": row["joined_on"], "where": row["where"], "window": window_text(row)}
-    return {"band" if row["kind"] == BAND_JOIN else "where": condition_text(row, axes_of)}
+    if row["kind"] == BAND_JOIN:
+        return {"band": condition_text(row, axes_of)}
+    return {"where": where_of(row, axes_of), "region": region_text(row)}
 
 
 def _boxes(axes: tuple[str, ...], row: Row) -> Iterator[str]:

@@ -26,7 +26,7 @@ from fencepost.arrays import Int32s, Int64s
 from fencepost.errors import LakeError
 from fencepost.lanes import feeds_of
 from fencepost.queries import Query, QuerySet, StandingQuery, parted
-from fencepost.queries.columns import CROSSING, no_shapes, no_tests
+from fencepost.queries.columns import CROSSING, no_tests
 from fencepost.queries.condition import OPS
 from fencepost.queries.joins import JoinQuery
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
@@ -34,6 +34,7 @@ from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
 from pipelines.project.settings import Settings
+from pipelines.registry.regions import REGION, listed_regions, region_columns, regions_of
 from schemas.arrivals import DONE, REGISTRY
 from schemas.queries import QUERIES as QUERIES_TABLE
 from schemas.table import TIME
@@ -53,6 +54,9 @@ OF_JOINS = (
     *("left_axis", "right_axis", "at_least", "at_most"),
 )
 """Columns that only joins have."""
+
+OF_WATCHING = ("tests", "streams", "streams_like", "within", "leaps")
+"""Columns that joins do not have."""
 
 
 def rows_of(queries: QuerySet, more: Mapping[str, Any]) -> pa.Table:
@@ -80,6 +84,8 @@ def rows_of(queries: QuerySet, more: Mapping[str, Any]) -> pa.Table:
         "on_first": first.cast(pa.string()),
         "valid_from": _instants(queries.valid_from, ALWAYS_FROM),
         "valid_to": _instants(queries.valid_to, ALWAYS_TO),
+        "leaps": pa.array(queries.leaps, mask=~queries.leaps),
+        **_regions_listed(queries),
         **more,
     }
     return pa.table([columns.get(f.name, pa.nulls(n, f.type)) for f in DEFINITION], DEFINITION)
@@ -106,7 +112,11 @@ def _rows_of_watching(queries: Sequence[StandingQuery]) -> pa.Table:
         "hi": pa.ListArray.from_arrays(offsets, pa.array(ends[:, 1])),
         "tests": pa.array([_tests_of(q) for q in queries], pa.list_(pa.int32())),
         "tags": pa.array([q.tags or None for q in queries], pa.list_(pa.string())),
+        "leaps": pa.array([q.leaps or None for q in queries], pa.bool_()),
     }
+    regions = region_columns([q.region for q in queries], [q.position for q in queries])
+    for name, values in regions.items():
+        columns[name] = pa.array(values, DEFINITION.field(name).type)
     for field in DEFINITION:
         if field.name in OF_JOINS:
             columns[field.name] = pa.nulls(len(queries), field.type)
@@ -129,7 +139,7 @@ def rows_of_joins(queries: Sequence[JoinQuery]) -> pa.Table:
         "window_count": (q.last for q in queries),
         "at_least": (None if q.low == -inf else q.low for q in queries),
         "at_most": (None if q.high == inf else q.high for q in queries),
-        **{name: repeat(None, n) for name in ("tests", "streams", "streams_like", "within")},
+        **{name: repeat(None, n) for name in (*OF_WATCHING, *REGION)},
     }
     for name in DEFINITION.names:
         columns.setdefault(name, map(attrgetter(name), queries))
@@ -159,6 +169,7 @@ def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CRO
     versions = np.ones(n, np.int32)
     if "version" in rows.column_names:
         versions = rows["version"].to_numpy().astype(np.int32)
+    position, shape, shapes = regions_of(feed, rows)
     return QuerySet(
         feed,
         tuple(axes),
@@ -177,9 +188,11 @@ def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CRO
         *_tests_flat(rows["tests"], lo_ptr // d),
         np.repeat(np.arange(n), np.diff(_ptr(likes))),
         likes.flatten(),
-        np.zeros(n, np.bool_),
-        *no_shapes(n),
+        rows["leaps"].fill_null(False).to_numpy(),
+        shape,
+        shapes,
         kind,
+        position,
     )
 
 
@@ -211,6 +224,15 @@ def _patterns_listed(queries: QuerySet) -> pa.Array:
         return pa.nulls(len(queries), pa.list_(pa.string()))
     has, ptr, likes, *_ = queries.patterns
     return pa.ListArray.from_arrays(pa.array(ptr.astype(np.int32)), likes, mask=pa.array(~has))
+
+
+def _regions_listed(queries: QuerySet) -> dict[str, pa.Array]:
+    """Give the regions of each query; nothing where none has one."""
+    if queries.position is None:
+        return {}
+    regions = listed_regions(queries.shape, queries.shapes)
+    columns = region_columns(regions, [queries.position] * len(queries))
+    return {name: pa.array(columns[name], DEFINITION.field(name).type) for name in columns}
 
 
 def _tests_flat(lists: pa.ChunkedArray, box_ptr: Int64s) -> tuple[Int64s, Int32s]:

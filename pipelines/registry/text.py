@@ -22,6 +22,7 @@ from fencepost.queries.joins import BAND_JOIN, JOINS
 from fencepost.text import counted, escaped
 from fencepost.times import SECOND, format_instant
 from pipelines.registry.queries import SILENT, Axes
+from pipelines.registry.regions import region_of, region_text
 
 Row = Mapping[str, Any]
 
@@ -34,6 +35,8 @@ _UNITS = (
     ("us", 1),
 )
 _BATCH = 1 << 14
+ALL = "ALL"
+"""The condition that is none."""
 
 
 def json_lines(queries: pa.Table, axes_of: Axes) -> Iterator[str]:
@@ -73,20 +76,39 @@ def as_json(row: Row, axes_of: Axes) -> dict[str, Any]:
 
 
 def _of_watching(row: Row, axes_of: Axes) -> dict[str, Any]:
-    where = row["where"]
-    if where is None:
-        where = where_text(axes_known(row, axes_of), row["lo"], row["hi"], row["tests"])
+    region = row["region"]
+    where = where_of(row, axes_of)
     return {
         "id": row["id"],
         "feed": row["feed"],
         "kind": None if row["kind"] == CROSSING else row["kind"],
-        "where": where,
+        "where": None if region is not None and where == ALL else where,
+        "region": None if region is None else json.loads(region),
+        "leaps": row["leaps"] or None,
         "streams": row["streams"],
         "streams_like": _one_or_more(row["streams_like"]),
         "within": None if row["within"] is None else duration_text(row["within"]),
         "on_first": None if row["on_first"] == SILENT else row["on_first"],
         **_of_all(row),
     }
+
+
+def where_of(row: Row, axes_of: Axes) -> str:
+    """Give the condition of a query of one feed: as written, or what its boxes say.
+
+    Boxes that a region has cut are given without the ends that it has anyway.
+    """
+    if row["where"] is not None:
+        return str(row["where"])
+    axes, lo, hi = axes_known(row, axes_of), row["lo"], row["hi"]
+    region = region_of(row)
+    if region is not None:
+        lo, hi = list(lo), list(hi)
+        for axis, (low, high) in zip(row["region_on"], region.bounds, strict=True):
+            for at in range(axis, len(lo), len(axes)):
+                lo[at] = -inf if lo[at] == low else lo[at]
+                hi[at] = inf if hi[at] == high else hi[at]
+    return where_text(axes, lo, hi, row["tests"])
 
 
 def _one_or_more(patterns: list[str] | None) -> list[str] | str | None:
@@ -149,10 +171,10 @@ def condition_text(row: Row, axes_of: Axes) -> str:
     if row["kind"] in JOINS:
         where = "" if row["where"] is None else f" WHERE {row['where']}"
         return f"ON {row['joined_on']}{where}"
-    where = row["where"]
-    if where is not None:
-        return str(where)
-    return where_text(axes_known(row, axes_of), row["lo"], row["hi"], row["tests"])
+    where, region = where_of(row, axes_of), region_text(row)
+    if region is None:
+        return where
+    return f"in a {region}" if where == ALL else f"{where}, in a {region}"
 
 
 def _band_text(row: Row) -> str:
@@ -223,7 +245,7 @@ def _box_text(
     for axis, begin, end in zip(axes, lo, hi, strict=True):
         parts += [f"{axis} >= {number_text(begin)}"] if begin > -inf else []
         parts += [f"{axis} < {number_text(end)}"] if end < inf else []
-    return " AND ".join((*parts, *tests)) or "ALL"
+    return " AND ".join((*parts, *tests)) or ALL
 
 
 def number_text(value: float) -> str:

@@ -67,6 +67,7 @@ ADDED: dict[int, dict[str, set[str]]] = {
         "set_members": {"ts_place", "sequence"},
         "live_windows": {"ts_place", "nth", "sequence"},
     },
+    8: {"queries": {"region", "wkb", "region_on", "on_earth", "leaps"}},
 }
 """Columns that each format added to tables that were there."""
 
@@ -77,6 +78,7 @@ MADE = {
     5: (),
     6: (),
     7: (),
+    8: (),
 }
 """Tables that each format added."""
 

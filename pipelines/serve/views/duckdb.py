@@ -52,6 +52,7 @@ TYPES = {
     "integer": "INTEGER",
     "double": "DOUBLE",
     "boolean": "BOOLEAN",
+    "binary": "BLOB",
     "timestamp": "TIMESTAMPTZ",
     "date": "DATE",
 }

@@ -1,0 +1,91 @@
+"""The regions of queries as the registry keeps them: canonical text, and WKB for others to read.
+
+The text is what is evaluated. With it stand the two axes that it is on, and whether they are
+degrees, so that a set as of a version stays what it was, whatever is declared later.
+
+Law: a region that is read back is the one that was written, to the bit.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from fencepost.arrays import Int32s
+from fencepost.errors import InputError, LakeError
+from fencepost.queries.columns import no_shapes
+from fencepost.queries.region import shapes_of
+from fencepost.shapes.columns import Shapes
+from fencepost.shapes.parse import shape_of
+from fencepost.shapes.shape import CIRCLE, CORRIDOR, Shape, number
+from fencepost.shapes.wkb import wkb_of
+from fencepost.text import counted
+
+REGION = ("region", "wkb", "region_on", "on_earth")
+"""The columns that say a region."""
+
+Pair = tuple[int, int] | None
+
+
+def region_columns(
+    regions: Sequence[Shape | None], positions: Sequence[Pair]
+) -> dict[str, list[Any]]:
+    """Give regions, and the axes that each is on, as columns."""
+    has = [region is not None for region in regions]
+    on = [pair if there else None for pair, there in zip(positions, has, strict=True)]
+    return {
+        "region": [region and region.text for region in regions],
+        "wkb": [region and wkb_of(region) for region in regions],
+        "region_on": on,
+        "on_earth": [region and region.earth for region in regions],
+    }
+
+
+def regions_of(feed: str, rows: pa.Table) -> tuple[Pair, Int32s, Shapes]:
+    """Read the regions of one feed's definitions: the axes they are on, places, and shapes.
+
+    LakeError where they are on different axes: the feed's position was declared otherwise since.
+    """
+    if rows["region"].null_count == rows.num_rows:
+        return None, *no_shapes(rows.num_rows)
+    listed = rows.select(["region", "region_on", "on_earth"]).to_pylist()
+    regions = [region_of(row) for row in listed]
+    on = [None if row["region_on"] is None else tuple(row["region_on"]) for row in listed]
+    try:
+        return shapes_of(regions, on)
+    except InputError:
+        raise LakeError(
+            f"the regions of the queries on '{feed}' are on different axes, or in different units: "
+            "its position was declared otherwise when some of them were registered. Register "
+            "them all again as it is declared now."
+        ) from None
+
+
+def region_of(row: Mapping[str, Any]) -> Shape | None:
+    """Read the region of a definition of one feed."""
+    if row["region"] is None:
+        return None
+    return shape_of(json.loads(row["region"]), earth=row["on_earth"])
+
+
+def listed_regions(shape: Int32s, shapes: Shapes) -> list[Shape | None]:
+    """Give the region of each query of a set."""
+    return [None if at < 0 else shapes.shape(int(at)) for at in shape]
+
+
+def region_text(row: Mapping[str, Any]) -> str | None:
+    """Describe a definition's region in a few words: `circle of 150 m around 116.39, 39.9`."""
+    region = region_of(row)
+    if region is None:
+        return None
+    unit = " m" if region.earth else ""
+    x, y = region.parts[0][0][0]
+    if region.kind == CIRCLE:
+        return f"circle of {number(region.reach)}{unit} around {number(x)}, {number(y)}"
+    if region.kind == CORRIDOR:
+        width = f"{number(2.0 * region.reach)}{unit}"
+        return f"corridor of {width} along {region.vertices} points"
+    vertices = counted(region.vertices, "vertex", "vertices")
+    polygons = "polygon" if len(region.parts) == 1 else f"{len(region.parts):,} polygons"
+    return f"{polygons} of {vertices}"
