@@ -37,6 +37,7 @@ POST, POSTS, FAR_POST = 1.6, 200, 0.5  # ns (measured): a post passed, of the fi
 LIST = 17.0  # a checked list
 CUT, CUTS, FAR_CUT = 125.0, 1, 20.0  # the first border of its stripes; each beyond
 CANDIDATE = 3.0  # one that is met there
+CELL, TEST = 20.0, 50.0  # a cell of shapes, and a place tested against a border in it
 COMPARE, WRITE = 3.5, 5.0  # a query that holds, here and at the next place; an event
 BUILD = 200.0  # a query of the index to be probed, unless it exists
 
@@ -65,12 +66,11 @@ def cross(
     """Find the crossings along a path, by the requested method or the cheaper one."""
     if method not in METHODS:
         raise InputError(f"method '{method}' was given, expected one of: {', '.join(METHODS)}")
-    has_regions = index.queries.position is not None
-    if method == "difference" or has_regions:
+    if method == "difference":
         holders = _holders(index, path.values[:, _steps(path)[1]])
         return Difference(
             matcher=index.stabbing, path=path, holders=holders, fast=fast, threads=threads
-        ), Chosen("difference", "regions" if has_regions else "requested")
+        ), Chosen(method, "requested")
     walked = walk(index, path, fast=fast, threads=threads)
     if method == "walk":
         return walked, Chosen(method, "requested")
@@ -97,7 +97,9 @@ def _chosen(walked: Walk) -> Chosen:
     p, c = _steps(path)
     passed, (lists, cuts) = _passed(walked, p, c), _checked(walked, p, c)
     by_walk = _falling(passed, POST, POSTS, FAR_POST) + _falling(cuts, CUT, CUTS, FAR_CUT)
-    by_walk += LIST * lists
+    cells = sum(len(each.queries.cells.shifts) for each in walked.shaped)
+    tested = _tested(walked)
+    by_walk += LIST * lists + CELL * cells + TEST * tested
     if by_walk <= CHEAP:
         return Chosen("walk", f"a step meets {passed:.1f} posts", passed / (2 * n))
     met = _met(walked)
@@ -106,9 +108,11 @@ def _chosen(walked: Walk) -> Chosen:
     holders = _holders(index, path.values[:, c])
     probe = cheapest(len(path.values), n, holders, holders, steps)
     build = 0.0 if index.has_stabbing else BUILD * n / steps
+    probe += TEST * holders * float((index.queries.shape >= 0).mean())
     by_difference = probe + COMPARE * holders + WRITE * min(touched, 2 * holders) + build
     method = "walk" if by_walk <= by_difference else "difference"
     where = f" in {lists + cuts:.1f} stripes" if lists else ""
+    where += f" and {tested:.1f} borders of regions" if cells else ""
     why = (
         f"a step meets {touched:,.0f} posts{where} and {holders:,.0f} queries hold "
         f"at a place: {by_walk:,.0f} ns against {by_difference:,.0f}"
@@ -161,6 +165,16 @@ def _met(walked: Walk) -> float:
     some = _some(walked.path)
     sample = walk(walked.index, some, fast=True)
     return expand.candidates(sample) / max(1, len(some) - len(some.stream))
+
+
+def _tested(walked: Walk) -> float:
+    """How many queries with a region a step is tested against."""
+    if not walked.shaped:
+        return 0.0
+    from fencepost.crossings import expand
+
+    some = _some(walked.path)
+    return expand.tested(walk(walked.index, some, fast=True)) / max(1, len(some))
 
 
 def _some(path: Path) -> Path:

@@ -69,3 +69,32 @@ class Events(NamedTuple):
     place: Int32s  # on the path
     query: Int32s  # its slot
     type: Int8s  # ENTERED or its opposite
+
+
+class Ground(NamedTuple):
+    """Where the cells of shapes are: 2^30 places on either axis, from a corner on."""
+
+    x: float
+    y: float
+    scale: float  # places a unit
+    last: float  # the last place
+
+
+class Cells(NamedTuple):
+    """The cells of shapes, as the kernels see them; see ShapeCells."""
+
+    across: int  # the axes of the position
+    up: int
+    ground: Ground
+    shifts: Int64s
+    slots: Int64s
+    ptr: Int32s
+    entries: Int32s
+    most: int
+
+
+class Ruled(NamedTuple):
+    """What the queries of a layer say beside their cells."""
+
+    shape: Int32s  # [query] its row in the shapes, -1 without one
+    enters: Bools  # [query] whether the first sight of a stream is an event

@@ -11,13 +11,14 @@ from functools import partial
 
 import numpy as np
 
-from fencepost.crossings import confirm_kernels, kernels
+from fencepost.crossings import confirm_kernels, kernels, region_kernels
 from fencepost.crossings.columns import Events
 from fencepost.crossings.layer import Layer, as_posts
 from fencepost.crossings.path import Path
 from fencepost.crossings.room import Room
 from fencepost.crossings.walk import (
     Ranking,
+    Shaped,
     Suspect,
     Walk,
     named_first_sight,
@@ -61,8 +62,8 @@ def counts(walked: Walk) -> Int32s:
 
 
 def examined(walked: Walk) -> int:
-    """Count the posts passed and the candidates met: what the walk touched to find its events."""
-    return walked.passed + candidates(walked)
+    """Count the posts passed, candidates met and borders tested: what the walk touched."""
+    return walked.passed + candidates(walked) + tested(walked)
 
 
 def candidates(walked: Walk) -> int:
@@ -73,11 +74,21 @@ def candidates(walked: Walk) -> int:
     return room.met
 
 
+def tested(walked: Walk) -> int:
+    """Count the places tested against a border that runs through their cell."""
+    room = Room(len(walked.path))
+    for each in walked.shaped:
+        _cross(room, walked.path, each, 0, len(walked.path.stream))
+    return room.met
+
+
 def _rooms(walked: Walk) -> list[Room]:
     """Find what must be tested, part by part."""
     leaping = [s for s in walked.rankings if leaps_often(walked.path, s)]
-    if not leaping and not walked.suspects:
+    if not leaping and not walked.suspects and not walked.shaped:
         return []
+    for each in walked.shaped:
+        _ = each.queries.cells  # once, before threads want them
 
     def found(first: int, last: int) -> Room:
         starts = walked.path.starts
@@ -86,6 +97,8 @@ def _rooms(walked: Walk) -> list[Room]:
             _leap(room, walked.path, ranking, first, last)
         for suspect in walked.suspects:
             _confirm(room, walked.path, suspect, first, last)
+        for each in walked.shaped:
+            _cross(room, walked.path, each, first, last)
         return room
 
     return in_parallel(found, run_parts(walked.path, walked.threads))
@@ -140,6 +153,19 @@ def _confirm(room: Room, path: Path, s: Suspect, first: int, last: int) -> None:
     def find(out: Events, used: int, run: int) -> tuple[int, int, int]:
         end, then, met = confirm_kernels.confirm(
             posts, s.stripes, boxes, steps, s.segment, first + run, last, out, used
+        )
+        return int(end), int(then) - first, int(met)
+
+    room.gather(find, path.starts[first : last + 1].tolist())
+
+
+def _cross(room: Room, path: Path, s: Shaped, first: int, last: int) -> None:
+    cells, tests, ruled = s.queries.cells.columns, s.queries.prepared, s.queries.ruled
+    boxes, steps = s.layer.boxes, path.steps
+
+    def find(out: Events, used: int, run: int) -> tuple[int, int, int]:
+        end, then, met = region_kernels.cross(
+            cells, tests, ruled, boxes, steps, s.segment, path.fresh, first + run, last, out, used
         )
         return int(end), int(then) - first, int(met)
 

@@ -3,7 +3,7 @@
 A box bounded on one axis only, the only one of a query that is always valid, is *plain*: the posts
 alone decide. Any other is *checked*: a post passed makes it a candidate, and the whole box confirms
 it. Queries for named streams are in segments of their own, one a stream, so that a million of
-them cost a stream only its own.
+them cost a stream only its own. Queries with a region have no posts: they are in cells.
 """
 
 from collections.abc import Iterator
@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from fencepost.crossings.columns import BoxColumns, Posts, Stripes
 from fencepost.crossings.posts import EvenCells, PostList
+from fencepost.crossings.shaped import ShapedQueries, shaped_of
 from fencepost.errors import BrokenIndex
 from fencepost.queries import QuerySet
 from fencepost.queries.stream_boxes import StreamBoxes
@@ -61,6 +62,8 @@ class Layer:
     bounds: Doubles  # [box, axis, (lo, hi)], empty where no box is checked
     names: pa.StringArray  # the streams that queries name: segment k belongs to names[k]
     sighted: "Sighted"
+    shaped: ShapedQueries | None  # with a region, for every stream
+    shaped_named: ShapedQueries | None
 
     @classmethod
     def build(cls, queries: QuerySet, slot: int = 0, *, striped: bool = True) -> "Layer":
@@ -68,13 +71,14 @@ class Layer:
         boxes = _Split.of(queries)
         named = StreamBoxes.of(queries, boxes.query)
         everywhere = queries.everywhere[boxes.query]
+        shaped, shaped_named = shaped_of(queries, named, boxes.query)
         plain: list[PostList] = []
         plain_named: list[PostList] = []
         checked: list[Striped] = []
         checked_named: list[PostList] = []
         for axis in range(len(queries.axes)):
             lo, hi = queries.lo[axis], queries.hi[axis]
-            bounded = boxes.bounded[axis]
+            bounded = boxes.bounded[axis] & ~boxes.shaped
             rows = np.flatnonzero(bounded & boxes.plain & everywhere)
             if len(rows):
                 ids = (boxes.query[rows] + slot).astype(np.int32)
@@ -99,7 +103,7 @@ class Layer:
                         )
                     )
         sighted = Sighted.of(queries, boxes, named)
-        whole = bool(checked or checked_named or sighted)
+        whole = bool(checked or checked_named or sighted or shaped or shaped_named)
         bounds = np.stack([queries.lo.T, queries.hi.T], axis=2) if whole else np.empty((0, 0, 2))
         return cls(
             queries=queries,
@@ -111,6 +115,8 @@ class Layer:
             bounds=np.ascontiguousarray(bounds),
             names=named.names,
             sighted=sighted,
+            shaped=shaped,
+            shaped_named=shaped_named,
         )
 
     @cached_property
@@ -142,14 +148,19 @@ class Layer:
     def nbytes(self) -> int:
         """Bytes of the posts and of the boxes beside them; the query set itself is its own."""
         own = self.bounds.nbytes + self.names.nbytes + self.sighted.nbytes
-        return int(own + sum(posts.nbytes for posts in self.lists()))
+        shaped = sum(each.nbytes for each in (self.shaped, self.shaped_named) if each)
+        return int(own + shaped + sum(posts.nbytes for posts in self.lists()))
 
     def check(self) -> None:
         """Raise BrokenIndex unless the lists are whole and say what the queries say. O(n log n)."""
         self.queries.check()
         for posts in self.lists():
             posts.check()
+        for shaped in (self.shaped, self.shaped_named):
+            if shaped:
+                shaped.check()
         q = self.queries
+        posted = q.shape[np.repeat(np.arange(len(q)), np.diff(q.box_ptr))] < 0
         if self.bounds.size and not (self.bounds.transpose(2, 1, 0) == [q.lo, q.hi]).all():
             raise BrokenIndex("the bounds of the boxes are not those of the queries")
         for axis, (lo, hi) in enumerate(zip(q.lo, q.hi, strict=True)):
@@ -157,7 +168,7 @@ class Layer:
                 mine = [posts for posts in self.lists() if posts.axis == axis]
                 met = [self._boxes_at(posts, end, near, far) for posts in mine]
                 boxes = np.unique(np.concatenate([np.empty(0, np.int64), *met]))
-                if not np.array_equal(boxes, np.flatnonzero(np.isfinite(near))):
+                if not np.array_equal(boxes, np.flatnonzero(np.isfinite(near) & posted)):
                     raise BrokenIndex(f"axis {axis}: not every {end} of a box is a post")
 
     def _boxes_at(self, posts: PostList, end: str, near: Doubles, far: Doubles) -> Int64s:
@@ -222,6 +233,7 @@ class _Split:
     query: Int64s
     bounded: Bools  # [axis, box]
     plain: Bools  # [box]
+    shaped: Bools  # [box] whether its query has a region
 
     @classmethod
     def of(cls, queries: QuerySet) -> "_Split":
@@ -229,7 +241,7 @@ class _Split:
         query = np.repeat(np.arange(len(queries)), counts)
         bounded = (queries.lo > -np.inf) | (queries.hi < np.inf)
         plain = (_always(queries) & (counts == 1))[query] & (bounded.sum(axis=0) == 1)
-        return cls(query, bounded, plain)
+        return cls(query, bounded, plain, queries.shape[query] >= 0)
 
 
 def _always(queries: QuerySet) -> Bools:
@@ -321,7 +333,7 @@ class Sighted:
     @classmethod
     def of(cls, queries: QuerySet, boxes: _Split, named: StreamBoxes) -> "Sighted":
         """Sort the boxes of the sweep by either end, on the axis that bounds most of them."""
-        wants = queries.enters_on_first[boxes.query]
+        wants = queries.enters_on_first[boxes.query] & ~boxes.shaped
         rows = np.flatnonzero(wants & queries.everywhere[boxes.query])
         axis = int(np.argmax(boxes.bounded[:, rows].sum(axis=1))) if len(rows) else 0
         own, segment = named.entries(wants)

@@ -58,7 +58,7 @@ def crossings(posts: Posts, steps: Steps, begun: Int32s, ended: Int32s) -> Event
         (posts.end_ids, posts.end_far, ended, False, -rises),
     ):
         first, last = np.minimum(rank[p], rank[c]), np.maximum(rank[p], rank[c])
-        for turn in _turns(last - first):
+        for turn in in_turns(last - first):
             step, k = spans(first[turn], last[turn])
             step = step + turn.start
             kept = far[k] > high[step] if over else far[k] <= low[step]
@@ -95,7 +95,7 @@ def confirm(
         at = own if stripes.stripes == 1 else stripe(stripes, steps, inside)
         low, high = np.minimum(values[p], values[c]), np.maximum(values[p], values[c])
         first, last = _ranks_at(posts, column, at, low), _ranks_at(posts, column, at, high)
-        for turn in _turns(last - first):
+        for turn in in_turns(last - first):
             step, k = spans(first[turn], last[turn])
             step = step + turn.start
             box = ids[k]
@@ -132,7 +132,7 @@ def _reports(boxes: BoxColumns, candidates: _Candidates, axis: int, steps: Steps
     """Tell which candidates are events, each to be reported here and nowhere else."""
     box, inside, outside, now = candidates
     query = boxes.query[box]
-    kept = _holds(boxes, box, steps, inside)
+    kept = box_holds(boxes, box, steps, inside)
     kept &= (boxes.valid_from[query] <= steps.ts[now]) & (steps.ts[now] < boxes.valid_to[query])
     for other in range(axis):  # where the tuple outside is outside too, the earlier axis reports it
         value = steps.values[other, outside]
@@ -141,13 +141,14 @@ def _reports(boxes: BoxColumns, candidates: _Candidates, axis: int, steps: Steps
     for k in several:
         boxes_of = np.arange(boxes.first[query[k]], boxes.first[query[k] + 1])
         there = np.full(len(boxes_of), 1)
-        holds_outside = _holds(boxes, boxes_of, steps, outside[k] * there)
-        holds_inside = _holds(boxes, boxes_of, steps, inside[k] * there)
+        holds_outside = box_holds(boxes, boxes_of, steps, outside[k] * there)
+        holds_inside = box_holds(boxes, boxes_of, steps, inside[k] * there)
         kept[k] = not holds_outside.any() and boxes_of[holds_inside][0] == box[k]
     return kept
 
 
-def _holds(boxes: BoxColumns, box: Int32s | Int64s, steps: Steps, place: Int64s) -> Bools:
+def box_holds(boxes: BoxColumns, box: Int32s | Int64s, steps: Steps, place: Int64s) -> Bools:
+    """Say, pair by pair, whether a box holds the tuple at a place."""
     inside: Bools = np.ones(len(box), np.bool_)
     for axis, values in enumerate(steps.values):
         value = values[place]
@@ -170,7 +171,7 @@ def first_sight(boxes: BoxColumns, candidates: Int64s, steps: Steps, places: Int
 def sighted(boxes: BoxColumns, box: Int64s, steps: Steps, place: Int64s) -> Events:
     """Of these boxes and places, pair by pair, report each query that holds, once."""
     query = boxes.query[box]
-    kept = _holds(boxes, box, steps, place)
+    kept = box_holds(boxes, box, steps, place)
     kept &= (boxes.valid_from[query] <= steps.ts[place]) & (steps.ts[place] < boxes.valid_to[query])
     pair = np.unique(np.stack([place[kept], query[kept]]), axis=1)
     slots = (pair[1] + boxes.slot).astype(np.int32)
@@ -193,7 +194,7 @@ def spans(first: Int64s | Int32s, last: Int64s | Int32s) -> tuple[Int64s, Int64s
     return owner, np.arange(len(owner)) + np.repeat(first - before, counts)
 
 
-def _turns(counts: Int64s | Int32s) -> list[slice]:
+def in_turns(counts: Int64s | Int32s) -> list[slice]:
     """Cut steps into turns of about AT_ONCE entries, a step at least."""
     total = np.cumsum(counts, dtype=np.int64)
     if len(total) == 0 or total[-1] == 0:

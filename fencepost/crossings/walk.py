@@ -12,12 +12,13 @@ from itertools import pairwise
 import numpy as np
 
 from fencepost.arrow import codes_in
-from fencepost.crossings import twins
+from fencepost.crossings import region_twins, twins
 from fencepost.crossings.columns import Events, Posts, Stripes
 from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.layer import Layer, as_posts
 from fencepost.crossings.path import Path
 from fencepost.crossings.posts import PostList
+from fencepost.crossings.shaped import ShapedQueries
 from fencepost.crossings.state import UNKNOWN
 from fencepost.parallel import in_parallel
 from fencepost.queries.slots import REMOVED
@@ -55,6 +56,15 @@ class Suspect:
     segment: Int32s  # [run]
 
 
+@dataclass(frozen=True)
+class Shaped:
+    """The queries with a region that some runs have to do with, found as the cells are walked."""
+
+    layer: Layer
+    queries: ShapedQueries
+    segment: Int32s  # [run]
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Walk:
     """A path walked past an index. `standings` is the first pass; `events` is the second."""
@@ -63,6 +73,7 @@ class Walk:
     path: Path
     rankings: tuple[Ranking, ...]
     suspects: tuple[Suspect, ...]
+    shaped: tuple[Shaped, ...]
     fast: bool
     threads: int
 
@@ -110,6 +121,10 @@ class Walk:
             twins.confirm(as_posts(s.posts), s.stripes, s.layer.boxes, steps, s.segment)[0]
             for s in self.suspects
         ]
+        found += [
+            region_twins.cross(s.queries, s.layer.boxes, steps, s.segment, self.path.fresh)
+            for s in self.shaped
+        ]
         places = self.path.starts[:-1][self.path.fresh]
         for layer in self.index.layers:
             if layer.sighted and len(places):
@@ -127,6 +142,7 @@ def walk(index: BorderIndex, path: Path, *, fast: bool | None = None, threads: i
     compiled = len(path) >= COMPILE_FROM if fast is None else fast
     rankings: list[Ranking] = []
     suspects: list[Suspect] = []
+    shaped: list[Shaped] = []
     for number, layer in enumerate(index.layers):
         own = codes_in(path.names, layer.names)[path.stream]
         everyone = np.zeros(len(path.stream), np.int32)
@@ -138,12 +154,15 @@ def walk(index: BorderIndex, path: Path, *, fast: bool | None = None, threads: i
                 begun, ended = _ranks_within(posts, path, own, compiled, threads)
                 rankings.append(Ranking(number, posts, own, begun, ended))
             suspects += [Suspect(layer, posts, WHOLE, own) for posts in layer.checked_named]
+            shaped += [Shaped(layer, layer.shaped_named, own)] if layer.shaped_named else []
         suspects += [Suspect(layer, s.posts, s.stripes, everyone) for s in layer.checked]
+        shaped += [Shaped(layer, layer.shaped, everyone)] if layer.shaped else []
     return Walk(
         index=index,
         path=path,
         rankings=tuple(rankings),
         suspects=tuple(suspects),
+        shaped=tuple(shaped),
         fast=compiled,
         threads=threads,
     )

@@ -31,6 +31,7 @@ from fencepost.joins.windows.bitmap_kernels import BLOCK
 from fencepost.joins.windows.index import METHODS
 from fencepost.matches import Matcher
 from fencepost.order import NEVER
+from fencepost.position import Position
 from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
 from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, BandJoins, WindowJoins
 from fencepost.queries.query import parted
@@ -40,6 +41,12 @@ FEEDS = {
     ("price",): ("price >= 2 AND price < 5", "price < 3 OR price > 4", "price >= 3"),
     ("x", "y"): ("x BETWEEN 1 AND 3 AND y < 4", "y > 2 AND x > 1", "x > 2 OR y > 3", "x > 3"),
 }
+PLANE = {"warm": Position((0, 1), earth=False)}
+REGIONS = (
+    "POLYGON ((1 1, 4 1, 4 4, 1 1))",
+    {"circle": {"center": [2, 2], "radius": 1}},
+    {"corridor": {"line": [[1, 1], [4, 5]], "width": 1}},
+)
 STREAMS, TUPLES, MINUTE = 4, 16, 60_000_000
 BANDS = 64  # match queries: enough for an index to pay
 
@@ -114,14 +121,18 @@ def _join() -> None:
 
 def _queries(axes: tuple[str, ...], wheres: tuple[str, ...]) -> QuerySet:
     """Each condition for every stream and for one, from the first tuple on and from the second."""
+    conditions: list[dict[str, object]] = [{"where": where} for where in wheres]
+    conditions += [{"region": region} for region in REGIONS if len(axes) == 2]
     kinds = [
-        {"where": where, **whom, **first}
-        for where in wheres
+        {**condition, **whom, **first}
+        for condition in conditions
         for whom in ({}, {"streams": ["s1"]})
         for first in ({}, {"on_first": "enter"})
     ]
     queries = [
-        query_from_json({"id": str(n), "feed": "warm", "within": "2m", **kind}, {"warm": axes})
+        query_from_json(
+            {"id": str(n), "feed": "warm", "within": "2m", **kind}, {"warm": axes}, PLANE
+        )
         for n, kind in enumerate(kinds)
     ]
     return QuerySet.from_queries("warm", axes, queries)

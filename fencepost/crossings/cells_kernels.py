@@ -1,0 +1,380 @@
+"""The cells of shapes, compiled: which cells a border runs through, and which a shape holds whole.
+
+An edge marks the cells that it can come near, by a margin that is more than any rounding. Between
+marks a shape's answer is the same all along a row of cells, so one point of it is tested. What is
+within reach of a line is judged by the distance of a cell's middle, which its corners differ from
+by half its diagonal at most.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from fencepost.arrays import Int8s, Int32s, Int64s, UInt64s
+from fencepost.crossings.columns import Cells, Ground
+from fencepost.shapes.earth import RADIUS
+from fencepost.shapes.inside_kernels import inside
+from fencepost.shapes.prepare import Prepared
+from fencepost.shapes.shape import CORRIDOR, POLYGON
+from fencepost.tuples import Bools, Doubles
+
+U = np.uint64
+NEAR = 2.0**-8  # of a cell: what an edge may miss a cell by and still mark it
+EXACT = 2.0**40  # places beyond which that is no longer more than any rounding
+SLACK = 1.0 + 1e-9
+METRE, PLACES = 1.0, 1e-11  # what a distance may be wrong by: on the earth, on a plane by size
+OUTSIDE, BORDER, COVERED, SURE = 0, 1, 2, 3
+EMPTY = -1
+
+
+class InCells(NamedTuple):
+    """The cells of each query."""
+
+    cell: UInt64s  # size of cells, block and cell of it
+    row: Int32s  # of the query
+    state: Int8s
+
+
+def found(room: int) -> InCells:
+    """Make room for so many."""
+    return InCells(np.empty(room, np.uint64), np.empty(room, np.int32), np.empty(room, np.int8))
+
+
+def first(found: InCells, many: int) -> InCells:
+    """Keep the first ones."""
+    return InCells(found.cell[:many], found.row[:many], found.state[:many])
+
+
+@njit(inline="always")
+def place(value, origin, scale, last):
+    """Say which place of 2^30 a value is at; whatever is outside is at the first or the last."""
+    return np.int64(min(max((value - origin) * scale, 0.0), last))
+
+
+@njit(inline="always")
+def block_of(size, x, y):
+    """Name a block by the size of its cells and by one of them."""
+    return (np.int64(size) << 56) | ((x >> 2) << 28) | (y >> 2)
+
+
+@njit(inline="always")
+def cell_of(x, y):
+    """Say which of its block's sixteen a cell is."""
+    return ((y & 3) << 2) | (x & 3)
+
+
+@njit(inline="always")
+def slot_of(block, segment, slots):
+    """Say where to look for a block first, of so many slots."""
+    h = U(block) * U(0x9E3779B97F4A7C15) ^ (U(segment) * U(0xC2B2AE3D27D4EB4F))
+    h = (h ^ (h >> U(29))) * U(0xBF58476D1CE4E5B9)
+    return np.int64(((h >> U(32)) * U(slots)) >> U(32))
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def cover(
+    shapes: Prepared,
+    ground: Ground,
+    shape: Int32s,
+    loose: Bools,
+    shifts: Int64s,
+    size: Int64s,
+    out: InCells,
+):
+    """Find the cells of each query's shape; return how many."""
+    used = 0
+    marks = np.empty(64, np.int8)
+    for row in range(len(shape)):
+        s, shift = shape[row], shifts[size[row]]
+        x0 = place(shapes.lo[0, s], ground.x, ground.scale, ground.last) >> shift
+        x1 = place(shapes.hi[0, s], ground.x, ground.scale, ground.last) >> shift
+        y0 = place(shapes.lo[1, s], ground.y, ground.scale, ground.last) >> shift
+        y1 = place(shapes.hi[1, s], ground.y, ground.scale, ground.last) >> shift
+        wide, tall = x1 - x0 + 1, y1 - y0 + 1
+        if wide * tall > len(marks):
+            marks = np.empty(2 * wide * tall, np.int8)
+        marks[: wide * tall] = OUTSIDE
+        frame = (x0, y0, wide, tall, shift)
+        if shapes.kind[s] == POLYGON:
+            _mark_polygon(shapes, s, ground, frame, marks)
+        else:
+            _mark_line(shapes, s, ground, frame, marks)
+        for j in range(tall):
+            for i in range(wide):
+                state = marks[j * wide + i]
+                if state == OUTSIDE:
+                    continue
+                if state == COVERED and not loose[row]:
+                    state = SURE
+                x, y = x0 + i, y0 + j
+                block = block_of(size[row], x, y)
+                out.cell[used] = (U(block) << U(4)) | U(cell_of(x, y))
+                out.row[used], out.state[used] = row, state
+                used += 1
+    return used
+
+
+@njit(inline="always")
+def _middle(cell, shift, origin, scale):
+    side = math.ldexp(1.0, shift)
+    return origin + (cell + 0.5) * side / scale
+
+
+@njit
+def _is_within(cell, shift, value, origin, scale, last):
+    """Say whether a value is in a cell that is none of the outermost ones."""
+    at = place(value, origin, scale, last) >> shift
+    return at == cell and 0 < cell < (np.int64(last) >> shift)
+
+
+@njit
+def _mark_polygon(shapes, s, ground, frame, marks):
+    """Mark the cells that edges come near, then those between."""
+    x0, y0, wide, tall, shift = frame
+    unit = ground.scale * math.ldexp(1.0, -shift)
+    for part in range(shapes.part_ptr[s], shapes.part_ptr[s + 1]):
+        for ring in range(shapes.ring_ptr[part], shapes.ring_ptr[part + 1]):
+            begin, end = shapes.vertex_ptr[ring], shapes.vertex_ptr[ring + 1]
+            ax = (shapes.x[end - 1] - ground.x) * unit
+            ay = (shapes.y[end - 1] - ground.y) * unit
+            for v in range(begin, end):
+                bx, by = (shapes.x[v] - ground.x) * unit, (shapes.y[v] - ground.y) * unit
+                if not (max(abs(ax), abs(ay), abs(bx), abs(by)) < EXACT):
+                    marks[: wide * tall] = BORDER
+                    return
+                _mark_edge(ax, ay, bx, by, frame, np.int64(ground.last) >> shift, marks)
+                ax, ay = bx, by
+    for j in range(tall):
+        y = _middle(y0 + j, shift, ground.y, ground.scale)
+        sound = _is_within(y0 + j, shift, y, ground.y, ground.scale, ground.last)
+        known, state = False, OUTSIDE
+        for i in range(wide):
+            if marks[j * wide + i] == BORDER:
+                known = False
+                continue
+            x = _middle(x0 + i, shift, ground.x, ground.scale)
+            if not (sound and _is_within(x0 + i, shift, x, ground.x, ground.scale, ground.last)):
+                marks[j * wide + i] = BORDER
+                known = False
+                continue
+            if not known:
+                known, state = True, COVERED if inside(shapes, s, x, y) else OUTSIDE
+            marks[j * wide + i] = state
+
+
+@njit
+def _mark_edge(ax, ay, bx, by, frame, last, marks):
+    """Mark, row by row, the cells that the edge comes near; measured in cells."""
+    x0, y0, wide, tall, _ = frame
+    if ay > by:
+        ax, ay, bx, by = bx, by, ax, ay
+    first = min(max(np.int64(math.floor(ay - NEAR)), y0), y0 + tall - 1)
+    final = min(max(np.int64(math.floor(by + NEAR)), y0), y0 + tall - 1)
+    slope = (bx - ax) / (by - ay) if by > ay else 0.0
+    for j in range(first, final + 1):
+        one, other = ax, bx
+        if by > ay:
+            if j > 0 and j - NEAR > ay:
+                one = ax + slope * (min(j - NEAR, by) - ay)
+            if j < last and j + 1 + NEAR < by:
+                other = ax + slope * (max(j + 1 + NEAR, ay) - ay)
+        low = min(max(np.int64(math.floor(min(one, other) - NEAR)), x0), x0 + wide - 1)
+        high = min(max(np.int64(math.floor(max(one, other) + NEAR)), x0), x0 + wide - 1)
+        for i in range(low, high + 1):
+            marks[(j - y0) * wide + i - x0] = BORDER
+
+
+@njit
+def _mark_line(shapes, s, ground, frame, marks):
+    """Judge every cell by how far its middle is from the line, or the centre."""
+    x0, y0, wide, tall, shift = frame
+    half = 0.5 * math.ldexp(1.0, shift) / ground.scale * SLACK
+    reach = shapes.reach[s]
+    for j in range(tall):
+        y = _middle(y0 + j, shift, ground.y, ground.scale)
+        sound = _is_within(y0 + j, shift, y, ground.y, ground.scale, ground.last)
+        sound &= not shapes.earth or abs(y) + half < 90.0
+        for i in range(wide):
+            x = _middle(x0 + i, shift, ground.x, ground.scale)
+            if not (sound and _is_within(x0 + i, shift, x, ground.x, ground.scale, ground.last)):
+                marks[j * wide + i] = BORDER
+                continue
+            if shapes.earth:
+                across = half * math.cos(math.radians(max(0.0, abs(y) - half)))
+                aside = math.radians(math.hypot(half, across)) * RADIUS * SLACK + METRE
+                away = _away_on_earth(shapes, s, x, y)
+            else:
+                size = max(abs(x), abs(y), abs(shapes.lo[0, s]), abs(shapes.lo[1, s]), reach)
+                aside = math.hypot(half, half) * SLACK + PLACES * size
+                away = _away_on_plane(shapes, s, x, y)
+            within = shapes.lo[0, s] <= x - half and x + half < shapes.hi[0, s]
+            within &= shapes.lo[1, s] <= y - half and y + half < shapes.hi[1, s]
+            if away * SLACK + aside < reach and within:
+                marks[j * wide + i] = COVERED
+            elif not (away > reach * SLACK + aside * SLACK):
+                marks[j * wide + i] = BORDER
+
+
+@njit
+def _ends(shapes, s):
+    ring = shapes.ring_ptr[shapes.part_ptr[s]]
+    return shapes.vertex_ptr[ring], shapes.vertex_ptr[ring + 1]
+
+
+@njit
+def _away_on_plane(shapes, s, x, y):
+    begin, end = _ends(shapes, s)
+    least = np.inf
+    for v in range(begin, end):
+        px, py = x - shapes.x[v], y - shapes.y[v]
+        least = min(least, math.hypot(px, py))
+        if v + 1 < end:
+            dx, dy = shapes.x[v + 1] - shapes.x[v], shapes.y[v + 1] - shapes.y[v]
+            length = math.hypot(dx, dy)
+            if length > 0.0:
+                ux, uy = dx / length, dy / length
+                if 0.0 < px * ux + py * uy < length:
+                    least = min(least, abs(ux * py - uy * px))
+    return least
+
+
+@njit
+def _away_on_earth(shapes, s, x, y):
+    """Measure by chords, and by planes through the centre of the earth."""
+    begin, end = _ends(shapes, s)
+    across, up = math.radians(x), math.radians(y)
+    ring = math.cos(up)
+    px, py, pz = ring * math.cos(across), ring * math.sin(across), math.sin(up)
+    unit, least = shapes.unit, 2.0
+    for v in range(begin, end):
+        ax, ay, az = px - unit[0, v], py - unit[1, v], pz - unit[2, v]
+        least = min(least, math.sqrt(ax * ax + ay * ay + az * az))
+    least = 2.0 * math.asin(min(1.0, 0.5 * least))
+    if shapes.kind[s] == CORRIDOR:
+        for v in range(begin, end - 1):
+            w = v + 1
+            nx = unit[1, v] * unit[2, w] - unit[2, v] * unit[1, w]
+            ny = unit[2, v] * unit[0, w] - unit[0, v] * unit[2, w]
+            nz = unit[0, v] * unit[1, w] - unit[1, v] * unit[0, w]
+            length = math.sqrt(nx * nx + ny * ny + nz * nz)
+            if length < 1e-12:
+                continue  # micrometres: its ends say it all
+            ex = ny * unit[2, v] - nz * unit[1, v]
+            ey = nz * unit[0, v] - nx * unit[2, v]
+            ez = nx * unit[1, v] - ny * unit[0, v]
+            fx = unit[1, w] * nz - unit[2, w] * ny
+            fy = unit[2, w] * nx - unit[0, w] * nz
+            fz = unit[0, w] * ny - unit[1, w] * nx
+            if px * ex + py * ey + pz * ez > 0.0 and px * fx + py * fy + pz * fz > 0.0:
+                aside = abs(px * nx + py * ny + pz * nz) / length
+                least = min(least, math.asin(min(1.0, aside)))
+    return least * RADIUS
+
+
+def numbered(found: InCells, segment: Int32s) -> tuple[Int32s, Int64s]:
+    """Number the blocks; return that of each cell, and the table that finds them."""
+    number = np.empty(len(found.cell), np.int32)
+    rough = np.full((2 * _changes(found.cell, found.row) + 1, 2), EMPTY, np.int64)
+    count = _number(found.cell, found.row, segment, rough, number)
+    slots = np.full((2 * count + 1, 2), EMPTY, np.int64)
+    _moved(rough, slots)
+    return number, slots
+
+
+@njit(cache=True, nogil=True)
+def _changes(cell: UInt64s, row: Int32s):
+    """Count where a block differs from the one before: at least as often as there are blocks."""
+    count = 0
+    for k in range(len(cell)):
+        if k == 0 or cell[k] >> U(4) != cell[k - 1] >> U(4) or row[k] != row[k - 1]:
+            count += 1
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _number(cell: UInt64s, row: Int32s, segment: Int32s, slots: Int64s, number: Int32s):
+    count = 0
+    for k in range(len(cell)):
+        block, own = np.int64(cell[k] >> U(4)), np.int64(segment[row[k]])
+        at = slot_of(block, own, len(slots))
+        while slots[at, 0] != EMPTY and (slots[at, 0] != block or slots[at, 1] >> 32 != own):
+            at = at + 1 if at + 1 < len(slots) else 0
+        if slots[at, 0] == EMPTY:
+            slots[at, 0], slots[at, 1] = block, (own << 32) | count
+            count += 1
+        number[k] = slots[at, 1] & 0xFFFFFFFF
+    return count
+
+
+@njit(cache=True, nogil=True)
+def _moved(rough: Int64s, slots: Int64s):
+    """Move the blocks to a table of the right size."""
+    for k in range(len(rough)):
+        if rough[k, 0] == EMPTY:
+            continue
+        at = slot_of(rough[k, 0], rough[k, 1] >> 32, len(slots))
+        while slots[at, 0] != EMPTY:
+            at = at + 1 if at + 1 < len(slots) else 0
+        slots[at, 0], slots[at, 1] = rough[k, 0], rough[k, 1]
+
+
+def listed(found: InCells, number: Int32s, query: Int32s) -> tuple[Int32s, Int32s]:
+    """List the queries of each cell: those to be tested first, then those that are sure."""
+    blocks = int(number.max(initial=-1)) + 1
+    ptr = np.zeros(16 * blocks + 2, np.int32)
+    entries = np.empty(len(found.cell), np.int32)
+    _list(found, number, query, ptr, entries)
+    return ptr[:-1], entries
+
+
+@njit(cache=True, nogil=True)
+def _list(found: InCells, number: Int32s, query: Int32s, ptr: Int32s, entries: Int32s):
+    cell, row, state = found.cell, found.row, found.state
+    for k in range(len(cell)):
+        ptr[2 + 16 * number[k] + np.int64(cell[k] & U(15))] += 1
+    for k in range(1, len(ptr)):
+        ptr[k] += ptr[k - 1]
+    for sure in (False, True):
+        for k in range(len(cell)):
+            if (state[k] == SURE) != sure:
+                continue
+            at = 1 + 16 * number[k] + np.int64(cell[k] & U(15))
+            q = query[row[k]]
+            entries[ptr[at]] = ~q if sure else (q << 1) | (state[k] == COVERED)
+            ptr[at] += 1
+
+
+@njit(inline="always")
+def block_at(slots, at, block, segment):
+    """Look for a block from a slot on; return its number, EMPTY where it does not exist."""
+    while slots[at, U(0)] != EMPTY:
+        if slots[at, U(0)] == block and slots[at, U(1)] >> 32 == segment:
+            return slots[at, U(1)] & 0xFFFFFFFF
+        at = at + U(1) if at + U(1) < U(len(slots)) else U(0)
+    return np.int64(EMPTY)
+
+
+@njit(cache=True, nogil=True)
+def said(cells: Cells, segment: int, query: int, x: Doubles, y: Doubles):
+    """Say what the cell of each point says of a query: OUTSIDE, BORDER, COVERED or SURE."""
+    found = np.zeros(len(x), np.int8)
+    ground, slots = cells.ground, cells.slots
+    for k in range(len(x)):
+        px = place(x[k], ground.x, ground.scale, ground.last)
+        py = place(y[k], ground.y, ground.scale, ground.last)
+        for r in range(len(cells.shifts)):
+            cx, cy = px >> cells.shifts[r], py >> cells.shifts[r]
+            block = block_of(r, cx, cy)
+            at = slot_of(block, segment, len(slots))
+            number = block_at(slots, U(at), block, segment)
+            if number == EMPTY:
+                continue
+            cell = 16 * number + cell_of(cx, cy)
+            for entry in cells.entries[cells.ptr[cell] : cells.ptr[cell + 1]]:
+                if entry == ~query:
+                    found[k] = SURE
+                elif entry >= 0 and entry >> 1 == query:
+                    found[k] = COVERED if entry & 1 else BORDER
+    return found
