@@ -79,10 +79,10 @@ def _ingest(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
             _log(context, report)
             known = accounts(opened.store, feed.name)
         requested = context.partition_keys
-        for name in requested:
-            account = known.get(name, without_deliveries(feed.name, name))
-            lost = lost_metadata(settings, account)
-            _describe(context, name, ingest_metadata(feed, account, lost))
+        shown = {name: known.get(name, without_deliveries(feed.name, name)) for name in requested}
+        lost = lost_metadata(settings, shown.values())
+        for name, account in shown.items():
+            _describe(context, name, ingest_metadata(feed, account, lost.get(name, {})))
         changed = _keys_loaded(report, known.values()) - set(requested)
         others = [known[name] for name in sorted(changed)]
         _log_changed(context, lane_named(settings, feed.name), others, context.selected_asset_keys)

@@ -7,6 +7,7 @@ reads like one of Dagster's own runs.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import dagster as dg
@@ -14,7 +15,7 @@ import dagster as dg
 from assets.graph import MARTS, key
 from assets.lanes import assets_of
 from pipelines.epochs.accounts import Account
-from pipelines.files.losses import MOST_DELIVERIES
+from pipelines.files.losses import MOST_DELIVERIES, Loss
 from pipelines.lanes import Lane
 from pipelines.project.settings import Feed, Settings
 from pipelines.serve.losses import losses
@@ -29,6 +30,9 @@ TO_DO = "the job `reevaluate` evaluates it again"
 TO_DO_ALL = "the job `reevaluate` evaluates them again"
 MOST = 50
 """Stale partitions that are listed."""
+
+TOGETHER = 24
+"""Partitions whose rejected rows are looked up at a time."""
 
 REJECTED = ("late", "duplicate", "conflict")
 PHASES = ("read", "sort", "evaluate", "write", "commit")
@@ -125,13 +129,24 @@ def metadata_of(lane: Lane, account: Account) -> Mapping[dg.AssetKey, Metadata]:
     return by_asset
 
 
-def lost_metadata(settings: Settings, account: Account) -> Metadata:
-    """Say why rows of a partition were rejected: reasons, examples, and what would cure them."""
+def lost_metadata(settings: Settings, known: Iterable[Account]) -> Mapping[str, Metadata]:
+    """Say by partition why rows were rejected: reasons, examples, and what would cure them.
+
+    One look at the quarantine for all of them.
+    """
+    lossy = [account for account in known if _has_losses(account)]
+    lost = losses(settings, [each.n for account in lossy for each in account.deliveries])
+    return {account.key: _why(account, lost) for account in lossy}
+
+
+def _has_losses(account: Account) -> bool:
     counts = (*account.read.items(), *account.counts.items())
-    if not any(many for name, many in counts if name in REASONS):
-        return {}
-    lost = losses(settings, [delivery.n for delivery in account.deliveries])
-    most = sorted(lost.values(), key=lambda each: -each.lost)[:MOST_DELIVERIES]
+    return any(many for name, many in counts if name in REASONS)
+
+
+def _why(account: Account, lost: Mapping[int, Loss]) -> Metadata:
+    own = [lost[each.n] for each in account.deliveries if each.n in lost]
+    most = sorted(own, key=lambda each: -each.lost)[:MOST_DELIVERIES]
     rows = [
         (each.source, why.rows, why.of, why.example, why.cure or "")
         for each in most
@@ -149,19 +164,37 @@ def materializations(
     """Give the materialisations of partitions, whichever process evaluated them.
 
     Only those that `differs` accepts by their other metadata are told why rows were rejected,
-    which takes a look at the quarantine.
+    which takes a look at the quarantine for a day of hours.
     """
-    for account in accounts:
-        for asset, metadata in metadata_of(lane, account).items():
-            if only is not None and asset not in only:
-                continue
-            current = dg.AssetMaterialization(asset, metadata=metadata, partition=account.key)
-            if not differs(current):
-                continue
-            if not lane.joins and asset == key(lane, "quarantine"):
-                described = {**metadata, **lost_metadata(lane.settings, account)}
-                current = dg.AssetMaterialization(asset, metadata=described, partition=account.key)
-            yield current
+    remaining = iter(accounts)
+    while some := list(islice(remaining, TOGETHER)):
+        found = [
+            current
+            for account in some
+            for asset, metadata in metadata_of(lane, account).items()
+            if (only is None or asset in only)
+            and differs(
+                current := dg.AssetMaterialization(asset, metadata=metadata, partition=account.key)
+            )
+        ]
+        yield from _with_losses(lane, some, found)
+
+
+def _with_losses(
+    lane: Lane, known: Iterable[Account], found: Iterable[dg.AssetMaterialization]
+) -> Iterator[dg.AssetMaterialization]:
+    rejected = None if lane.joins else key(lane, "quarantine")
+    shown = {each.partition for each in found if each.asset_key == rejected}
+    lost = lost_metadata(lane.settings, [each for each in known if each.key in shown])
+    for each in found:
+        why = lost.get(each.partition or "") if each.asset_key == rejected else None
+        if why is None:
+            yield each
+        else:
+            described = {**each.metadata, **why}
+            yield dg.AssetMaterialization(
+                each.asset_key, metadata=described, partition=each.partition
+            )
 
 
 def shows_partitions(lane: Lane) -> list[dg.AssetKey]:
