@@ -90,8 +90,8 @@ test-all: $(READY)
 	$(PYTEST) -m "" $(ARGS)
 endif
 
-test-cluster: $(READY)  ## a standalone cluster and a Connect server on loopback: same rows, whatever is killed
-	$(BIN)/python -m pytest -q -n 1 --dist=loadgroup -m cluster tests/cluster $(ARGS)
+test-cluster: $(READY)  ## standalone clusters, a Connect server and an S3 on loopback: same rows, whatever is killed
+	$(BIN)/python -m pytest -q -n 2 --dist=loadgroup -m cluster tests/cluster $(ARGS)
 
 soak: $(READY)  ## age one lake in one process: EPOCHS runs (10000), each an epoch of three lanes
 	FENCEPOST_SOAK=$(EPOCHS) $(PYTEST) -n0 -s -m "" tests/e2e/test_age.py -k it_cost $(ARGS)

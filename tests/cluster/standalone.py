@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pyspark
 
+from pipelines.spark.bundle import FOLDER
 from pipelines.spark.environment import java, jvm
 from pipelines.spark.environment.place import Place
 
@@ -55,6 +56,10 @@ class Standalone:
         """List the processes of the executors."""
         workers = {process.pid for process in self.processes[1:]}
         return [pid for pid in _processes() if _parent(pid) in workers and EXECUTOR in _words(pid)]
+
+    def unpacked(self) -> list[Path]:
+        """List where executors, gone ones too, have unpacked what was shipped to them."""
+        return sorted(self.folder.glob(f"work-*/app-*/*/{FOLDER}"))
 
     def start(self, name: str, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start one of Spark's daemons."""

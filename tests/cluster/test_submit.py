@@ -14,7 +14,7 @@ from tests.support.commands.commands import REPOSITORY
 pytestmark = [
     pytest.mark.cluster,
     pytest.mark.slow,
-    pytest.mark.xdist_group("cluster"),
+    pytest.mark.xdist_group("second cluster"),
     pytest.mark.timeout(600),
 ]
 

@@ -14,7 +14,7 @@ Law: every stage may be done again after a crash, as a user would.
 import os
 import random
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
@@ -228,8 +228,10 @@ def _next(numbers: str) -> str:
     return f",{int(number) + 1},{mark}"
 
 
-def rows_of(folder: Path) -> dict[str, list[str]]:
+def rows_of(folder: Path, but: Collection[str] = ()) -> dict[str, list[str]]:
     """Give all rows of all tables, those of a user and of each epoch and generation.
+
+    `but`: columns that are left out, beside those that say when, by whom and from where.
 
     A registration that was cut off before its rows stood leaves its number behind; so numbers of
     arrivals and registry versions are counted here among those that are done.
@@ -242,20 +244,23 @@ def rows_of(folder: Path) -> dict[str, list[str]]:
     numbers = {n: k for k, n in enumerate(sorted({row["n"] for row in kept}))}
     versions = {row["registry_version"] for row in kept if row["kind"] == "registry"}
     ranks = {version: k for k, version in enumerate(sorted(versions), 1)}
-    counted = _Counted(numbers, {0: 0, None: None, **ranks})
+    counted = _Counted(numbers, {0: 0, None: None, **ranks}, {*OWN, *but})
     tables = {name: store.rows(name).to_pylist() for name in store.tables}
     tables["arrivals"] = kept
     return {name: sorted(map(counted.told, rows)) for name, rows in tables.items()}
 
 
 class _Counted:
-    def __init__(self, numbers: dict[int, int], versions: dict[int | None, int | None]) -> None:
+    def __init__(
+        self, numbers: dict[int, int], versions: dict[int | None, int | None], but: Collection[str]
+    ) -> None:
+        self.but = but
         self.numbers = numbers
         self.versions = versions
 
     def told(self, row: dict[str, Any]) -> str:
         """Write a row down, without what differs from run to run."""
-        row = {name: value for name, value in row.items() if name not in OWN}
+        row = {name: value for name, value in row.items() if name not in self.but}
         if row.get("reason") == "future":
             del row["detail"]  # how far ahead of the clock
         for name in ("n", "arrival"):
