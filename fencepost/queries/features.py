@@ -13,9 +13,11 @@ from fencepost.position import Positions
 from fencepost.queries.fields import NO_POSITION
 from fencepost.queries.geojson import FeatureEntry
 from fencepost.queries.geojson_fields import FeatureFields
-from fencepost.queries.query import AxesOf, Query, check_query
+from fencepost.queries.query import AxesOf, Query, StandingQuery, check_query
 from fencepost.text import shortened
 
+MOST_VERTICES = 1 << 18
+"""Vertices that are read before they are handed on, to become columns."""
 _NOTHING = "nothing imported"
 _OTHER_CRS = (
     "A position on the earth is in degrees of WGS 84, longitude first. Convert the file, for "
@@ -41,12 +43,14 @@ def read_features(
     positions: Positions,
     *,
     feeds_may_be_absent: bool = False,
-) -> list[Query]:
-    """Read all of them, or raise Faults that lists every fault of every feature.
+) -> Iterator[list[Query]]:
+    """Read all of them, some at a time, or raise Faults that lists every fault of every feature.
 
-    `axes_of`, `positions` and `feeds_may_be_absent` are those of check_query.
+    `axes_of`, `positions` and `feeds_may_be_absent` are those of check_query. No more than
+    MOST_VERTICES are objects at once, those of one feature aside.
     """
     queries: list[Query] = []
+    vertices = 0
     faults: list[Fault] = []
     number_of: dict[str, int] = {}
     for entry in features.entries():
@@ -58,14 +62,18 @@ def read_features(
             query, found = check_query(
                 obj, axes_of, positions, feeds_may_be_absent=feeds_may_be_absent
             )
-            if query is not None:
+            if isinstance(query, StandingQuery) and query.region is not None and not faults:
                 queries.append(query)
+                vertices += query.region.vertices
         found += _repeats(obj, entry.number, number_of)
         label = _label(entry.number, obj)
         faults += [_of_feature(source, entry.line, label, fault) for fault in found]
+        if vertices > MOST_VERTICES:
+            yield queries
+            queries, vertices = [], 0
     if faults:
         raise Faults(faults, _NOTHING)
-    return queries
+    yield queries
 
 
 def feeds_of_features(features: Features, fields: FeatureFields) -> list[str]:

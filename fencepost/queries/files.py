@@ -6,7 +6,7 @@ Law: the files are accepted whole or not at all, and every fault of every file i
 id occurs once in all of them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -86,14 +86,18 @@ class QueryFile:
 
     def queries(
         self, feeds: "KnownFeeds", only_feed: str | None, *, feeds_may_be_absent: bool = False
-    ) -> list[Query]:
-        """Read those of features or lines; features that name no feed are of the only one."""
+    ) -> Iterator[list[Query]]:
+        """Read those of features or lines, some at a time; Faults at the end where any is wrong.
+
+        Features that name no feed are of the only one.
+        """
         if self.features is None:
             lines = BytesIO(self.content)
-            return read_queries_jsonl(
+            yield read_queries_jsonl(
                 lines, self.source, *feeds, feeds_may_be_absent=feeds_may_be_absent
             )
-        return read_features(
+            return
+        yield from read_features(
             self.features,
             self.source,
             self.fields.of_feed(only_feed),
@@ -244,8 +248,12 @@ class KnownFeeds(NamedTuple):
 def _parts(file: QueryFile, feeds: KnownFeeds, only_feed: str | None) -> list[_Part]:
     if file.table is not None:
         return _parts_of_table(file.source, file.table, feeds, only_feed)
-    axes_of = feeds.axes
-    watching, joins = parted(file.queries(feeds, only_feed, feeds_may_be_absent=True))
+    some = file.queries(feeds, only_feed, feeds_may_be_absent=True)
+    return [part for queries in some for part in _parts_of_queries(file, queries, feeds.axes)]
+
+
+def _parts_of_queries(file: QueryFile, queries: Sequence[Query], axes_of: AxesOf) -> list[_Part]:
+    watching, joins = parted(queries)
     alike: dict[tuple[str, str], list[StandingQuery]] = {}
     for query in watching:
         alike.setdefault((query.feed, query.kind), []).append(query)

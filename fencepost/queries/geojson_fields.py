@@ -140,9 +140,10 @@ class _Feature:
 
     def given_for_all(self, name: str) -> object:
         """Give what features without a property have; a match takes no part in events."""
-        if name in OF_EVENTS and self.value("kind") == MATCH:
+        given = self.fields.otherwise.get(name)
+        if given is not None and name in OF_EVENTS and self.value("kind") == MATCH:
             return None
-        return self.fields.otherwise.get(name)
+        return given
 
     def region(self) -> object:
         """Give the geometry as a region; None where it is none, and why is noted."""

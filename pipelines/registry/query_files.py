@@ -62,7 +62,7 @@ def _read(source: str, feeds: KnownFeeds, feed: str | None, opening: Opening) ->
     file = opening(source)
     if file.table is not None:
         return _of_table(file, file.table, feeds, feed)
-    return rows_of_each(file.queries(feeds, feed))
+    return pa.concat_tables(map(rows_of_each, file.queries(feeds, feed)))
 
 
 def _of_table(file: QueryFile, table: pa.Table, feeds: KnownFeeds, feed: str | None) -> pa.Table:

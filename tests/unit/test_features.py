@@ -31,7 +31,7 @@ def opened(*features, fields=PLAIN, indent=None, **members):
 
 
 def queries(file, feed="vans"):
-    return file.queries(FEEDS, feed)
+    return [query for some in file.queries(FEEDS, feed) for query in some]
 
 
 def refused(file, feed="vans"):
@@ -87,6 +87,18 @@ def test_every_feature_that_is_wrong_is_reported_with_its_line_and_its_name():
     assert "these look exchanged" in found[2]
     assert "feature 5 ('a'): feature 1 has the same id" in found[3]
     assert "feature 6 ('b'): `within`" in found[4]
+
+
+def test_many_vertices_are_read_some_at_a_time(monkeypatch):
+    monkeypatch.setattr("fencepost.queries.features.MOST_VERTICES", 9)
+    file = opened(*map(feature, "abcde"))
+    parts = [[query.id for query in some] for some in file.queries(FEEDS, "vans")]
+    assert parts == [["a", "b", "c"], ["d", "e"]]
+    standing = read_queries([file], AXES, "vans", POSITIONS)
+    assert standing.sets["vans"].ids.to_pylist() == [*"abcde"]
+    last = opened(*map(feature, "abcde"), feature("f", None))
+    with pytest.raises(Faults, match="1 fault"):
+        read_queries([last], AXES, "vans", POSITIONS)
 
 
 def test_a_fault_of_all_features_is_reported_once():
