@@ -36,20 +36,20 @@ def summed(flat: list[int]) -> list[tuple[int, int]]:
 
 def test_a_polygon_is_its_rings_without_the_closing_vertices():
     hole = [[2.42, 54.62], [2.44, 54.62], [2.44, 54.64], [2.42, 54.62]]
-    region = json.dumps({"type": "Polygon", "coordinates": [SQUARE, hole]})
+    region = {"type": "Polygon", "coordinates": [SQUARE, hole]}
     (drawn,) = outlines([region], TOWN)
     assert drawn is not None
     half = PARTS // 2
     assert summed(drawn["rings"][0]) == [(0, 0), (half, 0), (half, half), (0, half)]
     assert len(drawn["rings"][1]) == 6
-    many = json.dumps({"type": "MultiPolygon", "coordinates": [[SQUARE], [hole]]})
+    many = {"type": "MultiPolygon", "coordinates": [[SQUARE], [hole]]}
     assert outlines([None, many], TOWN) == [None, drawn]
 
 
 @pytest.mark.parametrize("ground", [TOWN, FLOOR])
 def test_a_circle_has_the_radii_that_its_metres_are_on_the_map(ground):
     centre = [(side.low + side.high) / 2 for side in (ground.x, ground.y)]
-    region = json.dumps({"circle": {"center": centre, "radius": 20}})
+    region = {"circle": {"center": centre, "radius": 20}}
     (drawn,) = outlines([region], ground)
     assert drawn is not None
     x, y, wide, high = drawn["circle"]
@@ -58,14 +58,14 @@ def test_a_circle_has_the_radii_that_its_metres_are_on_the_map(ground):
         assert (wide, high) == (PARTS * 0.2, PARTS * 0.4)
         return
     east = centre[0] + wide / PARTS * 0.2
-    assert haversine(*centre, east, centre[1]) == pytest.approx(20, rel=1e-3)
+    assert haversine(centre[0], centre[1], east, centre[1]) == pytest.approx(20, rel=1e-3)
     assert haversine(*centre, centre[0], centre[1] + high / PARTS * 0.2) == pytest.approx(
         20, rel=1e-3
     )
 
 
 def test_a_corridor_is_its_line_and_half_its_width():
-    region = json.dumps({"corridor": {"line": SQUARE[:3], "width": 200}})
+    region = {"corridor": {"line": SQUARE[:3], "width": 200}}
     (drawn,) = outlines([region], TOWN)
     assert drawn is not None
     assert len(summed(drawn["line"])) == 3
@@ -90,7 +90,8 @@ def jagged(rows: int, jags: int) -> list[np.ndarray]:
         draws = np.random.default_rng(a + b).integers(-9, 9, (jags, 2))
         draws[0] = 0
         there, way = np.array(a) * 400, np.array(b) - np.array(a)
-        return (there + np.outer(np.arange(jags), way * 400 // jags) + draws).tolist()
+        places = there + np.outer(np.arange(jags), way * 400 // jags) + draws
+        return [list(at) for at in places.tolist()]
 
     cells = []
     for x, y in itertools.product(range(rows), repeat=2):

@@ -104,7 +104,7 @@ def import_files(  # noqa: PLR0913  options are many
     )
     opening = partial(open_queries, fields=fields, layer=layer)
     sources = files or _declared(settings)
-    given = read_given(sources, settings.axes, only, opening=opening)
+    given = read_given(sources, settings.axes, only, settings.positions, opening)
     command = "fencepost queries import"
     if replace:
         print_registered(commit.replace(settings, command, given, feed, agreement(yes)), as_json)

@@ -7,7 +7,6 @@ Law: all vertices are rounded to one grid, and if there are too many, which of t
 where they are, and on the two beside them. So neighbours that share an edge share it on the page.
 """
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -63,13 +62,15 @@ class Ground:
         return _parts(wide, self.x), _parts(high, self.y)
 
 
-def outlines(regions: Sequence[str | None], ground: Ground) -> list[dict[str, Any] | None]:
-    """Give the outline of each region, None of those that are boxes.
+def outlines(
+    regions: Sequence[dict[str, Any] | None], ground: Ground
+) -> list[dict[str, Any] | None]:
+    """Give the outline of each region, given as JSON, None of those that are boxes.
 
     Of a polygon the `rings`, of a circle its centre and radii, of a corridor its `line` and half
     its width; rings and lines as differences: x, y, and so on.
     """
-    drawn = [None if text is None else _drawn(json.loads(text), ground) for text in regions]
+    drawn = [None if region is None else _drawn(region, ground) for region in regions]
     grids = [ground.placed(ring) for each in drawn if each is not None for ring in each.vertices]
     coded = iter(thinned(grids, VERTICES, closed=True))
     return [

@@ -6,6 +6,7 @@ are cut, and their length is given.
 
 # ruff: noqa: S608  whole numbers and declared names alone
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -57,9 +58,9 @@ def choose(session: duckdb.DuckDBPyConnection, feed: str) -> int:
 
 
 def chosen(session: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> list[dict[str, Any]]:
-    """Give the versions in `__rules`, in their order; each with the text of its region, or None."""
+    """Give the versions in `__rules`, in their order; each with its region as JSON, or None."""
     rows = session.execute(
-        f"""SELECT {columns(len(axes))}, r.entered, r.gone, NULL::VARCHAR
+        f"""SELECT {columns(len(axes))}, r.entered, r.gone, v.region
         FROM __rules r JOIN query_versions v ON v.id = r.id AND v.version = r.version
         ORDER BY r.nth"""
     ).fetchall()
@@ -68,7 +69,7 @@ def chosen(session: duckdb.DuckDBPyConnection, axes: Sequence[str]) -> list[dict
             **described(row[:8], len(axes)),
             "in": int(row[8]),
             "out": int(row[9]),
-            "region": row[10],
+            "region": None if row[10] is None else json.loads(row[10]),
         }
         for row in rows
     ]
