@@ -32,6 +32,7 @@ REGIONS = {
     "round": {"circle": {"center": [2.55, 54.687], "radius": "1km"}},
     "street": {"corridor": {"line": [[2.41, 54.61], [2.59, 54.61]], "width": "400m"}},
 }
+DRAWN = "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 50)))"
 STREET = {"type": "LineString", "coordinates": [[2.4, 54.65], [2.6, 54.65]]}
 
 
@@ -108,6 +109,7 @@ class TestBrowser:
             canvas = page.locator("figure.map canvas")
             page.locator("figure.map input[type=range]").press("Home")
             canvas.scroll_into_view_if_needed()
+            page.evaluate(DRAWN)
             box = canvas.bounding_box()
             shrink = math.cos(math.radians((y0 + y1) / 2))
             each = max((x1 - x0) * shrink / box["width"], (y1 - y0) / box["height"])

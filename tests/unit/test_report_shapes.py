@@ -59,9 +59,8 @@ def test_a_circle_has_the_radii_that_its_metres_are_on_the_map(ground):
         return
     east = centre[0] + wide / PARTS * 0.2
     assert haversine(centre[0], centre[1], east, centre[1]) == pytest.approx(20, rel=1e-3)
-    assert haversine(*centre, centre[0], centre[1] + high / PARTS * 0.2) == pytest.approx(
-        20, rel=1e-3
-    )
+    north = centre[1] + high / PARTS * 0.2
+    assert haversine(centre[0], centre[1], centre[0], north) == pytest.approx(20, rel=1e-3)
 
 
 def test_a_corridor_is_its_line_and_half_its_width():
