@@ -45,8 +45,10 @@ def queries(settings: Settings) -> dg.AssetsDefinition:
             files = [str(path) for path in rule_files(lake.settings)]
             done: Registered | None = None
             if files:
-                rules = read_given(files, lake.settings.axes, None, lake.settings.positions)
-                done = put(lake.settings, f"dagster {context.job_name}", rules)
+                settings = lake.settings
+                only, positions = settings.only_feed, settings.positions
+                rules = read_given(files, settings.axes, only, positions)
+                done = put(settings, f"dagster {context.job_name}", rules)
             store = lake.store()
         return dg.MaterializeResult(metadata={**_difference(done, files), **_standing(store)})
 

@@ -18,6 +18,7 @@ from fencepost.doubles import EXACT_UP_TO
 from fencepost.errors import LakeError
 from fencepost.lanes import pair_of
 from fencepost.queries import CROSSING, OPS
+from fencepost.queries.geojson_fields import feature_of
 from fencepost.queries.joins import BAND_JOIN, JOINS
 from fencepost.text import counted, escaped
 from fencepost.times import SECOND, format_instant
@@ -46,9 +47,22 @@ def json_lines(queries: pa.Table, axes_of: Axes) -> Iterator[str]:
             yield json_line(as_json(row, axes_of))
 
 
-def in_one(lines: Iterable[str], **more: int) -> Iterator[str]:
+def feature_lines(queries: pa.Table, axes_of: Axes) -> Iterator[str]:
+    """Give each query that has a region as a feature of GeoJSON, in the order of the rows."""
+    for batch in queries.to_batches(_BATCH):
+        for row in batch.to_pylist():
+            feature = feature_of(as_json(row, axes_of))
+            if feature is not None:
+                yield json_line(feature)
+
+
+LISTED = '{"queries": ['
+COLLECTED = '{"type": "FeatureCollection", "features": ['
+
+
+def in_one(lines: Iterable[str], head: str = LISTED, **more: int) -> Iterator[str]:
     """Give lines of JSON as those of one object, `{"queries": [...]}`, with further members."""
-    yield '{"queries": ['
+    yield head
     line = None
     for after in lines:
         if line is not None:

@@ -62,6 +62,13 @@ def add(  # noqa: PLR0913
         ),
     ] = None,
     where: Annotated[str | None, _text("The condition: price >= 231.5", "--where")] = None,
+    region: Annotated[
+        str | None,
+        _text("Where: a Polygon as GeoJSON or WKT, a circle, a corridor.", "--region", "SHAPE"),
+    ] = None,
+    leaps: Annotated[
+        bool, typer.Option("--leaps", help="Report steps that leap through it, too.")
+    ] = False,
     left: Annotated[str | None, _text("Join: the left feed, or feed.axis.", "--left")] = None,
     right: Annotated[str | None, _text("Join: the right feed, or feed.axis.", "--right")] = None,
     on: Annotated[
@@ -107,6 +114,8 @@ def add(  # noqa: PLR0913
       fencepost queries add '{"id": "breakout", "feed": "ticks", "where": "price >= 231.5"}'
       fencepost queries add --id breakout --feed ticks --where 'price >= 231.5' --streams AAPL
       fencepost queries add --id block --feed ticks --kind match --where 'volume >= 100000'
+      fencepost queries add --id stop --feed vans \\
+        --region '{"circle": {"center": [116.39, 39.9], "radius": "150m"}}'
       fencepost queries add --id spread --kind band_join --left bids.price --right asks.price \\
         --between=-0.5,0.5
     """  # noqa: D301  \b is a character: the lines after it stay lines
@@ -118,6 +127,8 @@ def add(  # noqa: PLR0913
         "right": right,
         "on": on,
         "where": where,
+        "region": region,
+        "leaps": leaps or None,
         "window": window,
         "between": between,
         "streams": [name for names in streams or () for name in names.split(",")] or None,
@@ -138,9 +149,9 @@ def add(  # noqa: PLR0913
     from pipelines.registry.query_files import given_line, given_words
 
     given = (
-        given_words(fields, "query", settings.axes)
+        given_words(fields, "query", settings.axes, settings.positions)
         if query is None
-        else given_line(query, "query", settings.axes)
+        else given_line(query, "query", settings.axes, settings.positions)
     )
     print_registered(commit.put(settings, "fencepost queries add", given), as_json)
 

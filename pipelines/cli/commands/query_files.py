@@ -4,6 +4,7 @@ Law: files are imported whole or not at all, and every fault of every file is re
 exported is imported as the same queries.
 """
 
+from enum import StrEnum
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -35,6 +36,13 @@ from pipelines.cli.registration import (
 
 if TYPE_CHECKING:  # Arrow and Delta are imported where they are needed: --help stays quick
     from pipelines.project.settings import Settings
+
+
+class ExportFormat(StrEnum):
+    """The formats of a file of queries."""
+
+    JSONL = "jsonl"
+    GEOJSON = "geojson"
 
 
 def import_files(  # noqa: PLR0913  options are many
@@ -98,13 +106,14 @@ def import_files(  # noqa: PLR0913  options are many
     from pipelines.registry import commit
     from pipelines.registry.query_files import read_given
 
-    only = feed or (next(iter(settings.feeds)) if len(settings.feeds) == 1 else None)
     fields = feature_fields(
         id_property, mapped, within=within, where=where, kind=kind, radius=radius, width=width
     )
     opening = partial(open_queries, fields=fields, layer=layer)
     sources = files or _declared(settings)
-    given = read_given(sources, settings.axes, only, settings.positions, opening)
+    given = read_given(
+        sources, settings.axes, feed or settings.only_feed, settings.positions, opening
+    )
     command = "fencepost queries import"
     if replace:
         print_registered(commit.replace(settings, command, given, feed, agreement(yes)), as_json)
@@ -119,29 +128,47 @@ def export(
         Path | None,
         typer.Option("--out", "-o", metavar="FILE", help="Output file; default: stdout."),
     ] = None,
+    form: Annotated[
+        ExportFormat | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="geojson: queries with a region, for maps. Default: by the name of --out, "
+            "else jsonl.",
+        ),
+    ] = None,
     as_json: AsJson = False,
     config: Config = None,
     lake: LakeFolder = None,
 ) -> None:
-    """Write active queries as JSON lines.
+    """Write active queries as JSON lines, or those with a region as GeoJSON.
 
-    Importing the lines again gives the same queries.
+    Importing the file again gives the same queries.
 
     \b
     Examples:
       fencepost queries export > rules.jsonl
       fencepost queries export --feed ticks --out ticks.jsonl.gz
+      fencepost queries export --out zones.geojson
     """  # noqa: D301
     settings = settings_of(config, lake)
     refuse_unknown(feed, settings.feeds, "feed")
     from pipelines.registry.listing import QueryFilter
     from pipelines.registry.queries import standing
-    from pipelines.registry.text import in_one, json_lines, write_lines
+    from pipelines.registry.text import COLLECTED, feature_lines, in_one, json_lines, write_lines
 
     queries = QueryFilter(feed).among(standing(store_of(settings)))
-    lines = json_lines(queries, settings.axes)
+    if (form or _form_of(out)) is ExportFormat.GEOJSON:
+        every = queries.num_rows
+        queries = queries.filter(queries["region_on"].is_valid())
+        _note_others(every - queries.num_rows)
+        lines = in_one(feature_lines(queries, settings.axes), COLLECTED)
+    elif out is None and as_json:
+        lines = in_one(json_lines(queries, settings.axes))
+    else:
+        lines = json_lines(queries, settings.axes)
     if out is None:
-        for line in in_one(lines) if as_json else lines:
+        for line in lines:
             typer.echo(line)
         return
     write_lines(out, lines)
@@ -149,6 +176,17 @@ def export(
         print_json({"out": str(out), "queries": queries.num_rows})
     else:
         typer.echo(f"{out}: {counted(queries.num_rows, 'standing query', 'standing queries')}")
+
+
+def _form_of(out: Path | None) -> ExportFormat:
+    is_map = out is not None and ".geojson" in [end.lower() for end in out.suffixes]
+    return ExportFormat.GEOJSON if is_map else ExportFormat.JSONL
+
+
+def _note_others(count: int) -> None:
+    if count:
+        queries = counted(count, "query has", "queries have")
+        typer.echo(f"note: {queries} no region, and cannot be on a map", err=True)
 
 
 def _declared(settings: "Settings") -> list[str]:

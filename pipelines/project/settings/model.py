@@ -174,6 +174,11 @@ class Settings:
         """The axes of each feed."""
         return {name: feed.axes for name, feed in self.feeds.items()}
 
+    @property
+    def only_feed(self) -> str | None:
+        """The feed, if there is one alone: what names none is of it."""
+        return next(iter(self.feeds)) if len(self.feeds) == 1 else None
+
     @cached_property
     def positions(self) -> dict[str, Position]:
         """The position of each feed that has one."""

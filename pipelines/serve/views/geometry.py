@@ -22,7 +22,7 @@ from fencepost.text import few
 from pipelines.project.settings import Settings
 from pipelines.serve.views.cells import as_json
 
-REGION = "region"
+REGION, WKB = "region", "wkb"
 GEOMETRY = "geometry"
 _POINT = np.dtype([("order", "u1"), ("kind", "<u4"), ("x", "<f8"), ("y", "<f8")])
 _VERSION = "1.1.0"
@@ -78,7 +78,7 @@ class RowGeometry(NamedTuple):
             properties = {
                 name: as_json(value)
                 for at, (name, value) in enumerate(zip(names, row, strict=True))
-                if at not in self.columns
+                if at not in self.columns and not (self.is_region and name == WKB)
             }
             given = [row[at] for at in self.columns]
             geometry: dict[str, Any] | None = None
