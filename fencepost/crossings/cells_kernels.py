@@ -244,6 +244,7 @@ def _away_on_plane(shapes, s, x, y):
 def _away_on_earth(shapes, s, x, y):
     """Measure by chords, and by planes through the centre of the earth."""
     begin, end = _ends(shapes, s)
+    begin, end = shapes.sphere_ptr[s], shapes.sphere_ptr[s] + end - begin
     across, up = math.radians(x), math.radians(y)
     ring = math.cos(up)
     px, py, pz = ring * math.cos(across), ring * math.sin(across), math.sin(up)

@@ -9,16 +9,11 @@ from fnmatch import fnmatchcase
 from operator import eq, ge, gt, le, lt
 from typing import NamedTuple
 
-import numpy as np
-
 from fencepost.errors import InputError
 from fencepost.queries import MATCH, StandingQuery, read_where
 from fencepost.queries.condition import All, And, Compare, CompareAxes, Condition, Not, Or
+from fencepost.reference import shapes
 from fencepost.reference.order import Head
-from fencepost.shapes import twins
-from fencepost.shapes.columns import Shapes
-from fencepost.shapes.prepare import prepared
-from fencepost.shapes.shape import Shape
 
 COMPARES: dict[str, Callable[[float, float], bool]] = {
     ">": gt,
@@ -60,7 +55,7 @@ def holds(query: StandingQuery, values: Sequence[float]) -> bool:
 
     Where it has a region, their position is in that, too.
     """
-    if query.region is not None and not inside(query.region, *position(query, values)):
+    if query.region is not None and not shapes.holds(query.region, *position(query, values)):
         return False
     tests = query.tests or ((),) * len(query.boxes)
     return any(
@@ -68,13 +63,6 @@ def holds(query: StandingQuery, values: Sequence[float]) -> bool:
         and all(COMPARES[op](values[left], values[right]) for left, op, right in its)
         for box, its in zip(query.boxes, tests, strict=True)
     )
-
-
-def inside(region: Shape, x: float, y: float) -> bool:
-    """A region holds a point as its own formula says."""
-    shapes = Shapes.of([region], region.earth)
-    row, here = np.zeros(1, np.int64), (np.array([x]), np.array([y]))
-    return bool(twins.holds(prepared(shapes), row, *here)[0])
 
 
 def position(query: StandingQuery, values: Sequence[float]) -> tuple[float, float]:
@@ -136,7 +124,7 @@ def match(query: StandingQuery, stream: str, current: Head, delivery: int) -> Ma
 def holds_by_text(query: StandingQuery, axes: Sequence[str], values: Sequence[float]) -> bool:
     """The same answer by another way: the text's own comparisons, without any box."""
     condition = read_where(query.where, tuple(axes), compares_axes=query.kind == MATCH)
-    here = query.region is None or inside(query.region, *position(query, values))
+    here = query.region is None or shapes.holds(query.region, *position(query, values))
     return here and satisfied(condition, values)
 
 

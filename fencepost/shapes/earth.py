@@ -73,12 +73,9 @@ def _apex(one: tuple[float, float], other: tuple[float, float]) -> list[float]:
     """Find the latitude at which an arc turns round, where it does between its ends."""
     a, b = unit(*one), unit(*other)
     normal = cross(a, b)
-    length = math.sqrt(dot(normal, normal))
-    if length == 0.0:
-        return []
     # At its ends the arc goes up or down: towards the pole at one, and away from it at the other.
     leaves, comes = cross(normal, a)[2], cross(normal, b)[2]
-    if leaves * comes > 0.0:
+    if leaves * comes >= 0.0:
         return []
-    steep = math.degrees(math.acos(min(1.0, abs(normal[2]) / length)))
-    return [steep if leaves > 0.0 or comes < 0.0 else -steep]
+    steep = math.degrees(math.atan2(math.hypot(normal[0], normal[1]), abs(normal[2])))
+    return [steep if leaves > 0.0 else -steep]

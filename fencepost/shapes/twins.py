@@ -55,8 +55,10 @@ def passes(a: Point, b: Point, point: Point) -> bool:
     """Say whether an edge crosses the ray from the point to the right, half-open upwards."""
     if (a[1] <= point[1]) == (b[1] <= point[1]):
         return False
+    if point[0] >= a[0] and point[0] >= b[0]:
+        return False
     low, high = (a, b) if a[1] < b[1] else (b, a)
-    return turn(low, high, point) > 0
+    return (point[0] < a[0] and point[0] < b[0]) or turn(low, high, point) > 0
 
 
 def turn(a: Point, b: Point, p: Point) -> Fraction:
@@ -93,24 +95,20 @@ def in_strip(line: list[Point], reach: float, point: Point) -> bool:
     p = unit(*point)
     units = [unit(*vertex) for vertex in line]
     for a in units:
-        chord = _length(_less(p, a))
-        if 2.0 * RADIUS * math.asin(min(1.0, 0.5 * chord)) <= reach:
+        square = 0.25 * dot(_less(p, a), _less(p, a))
+        if 2.0 * RADIUS * math.asin(math.sqrt(min(1.0, square))) <= reach:
             return True
     for a, b in pairwise(units):
         normal = cross((b[0] + a[0], b[1] + a[1], b[2] + a[2]), _less(b, a))
-        length = _length(normal)
-        if length == 0.0:
-            continue
+        square = dot(normal, normal)
         after, before = dot(_less(p, a), cross(normal, a)), dot(_less(p, b), cross(b, normal))
-        aside = abs(dot(_less(p, a), normal)) / length
-        if after >= 0 and before >= 0 and RADIUS * math.asin(min(1.0, aside)) <= reach:
+        if square == 0.0 or after < 0.0 or before < 0.0:
+            continue
+        aside = abs(dot(_less(p, a), normal)) / math.sqrt(square)
+        if RADIUS * math.asin(min(1.0, aside)) <= reach:
             return True
     return False
 
 
 def _less(a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, float, float]:
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
-
-
-def _length(a: tuple[float, float, float]) -> float:
-    return math.sqrt(dot(a, a))

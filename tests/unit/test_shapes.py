@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ SQUARE = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
 HOLE = [[1, 1], [1, 2], [2, 2], [2, 1], [1, 1]]
 
 
-def polygon(*rings: list[list[float]]) -> dict[str, Any]:
+def polygon(*rings: Sequence[Sequence[object]]) -> dict[str, Any]:
     return {"type": "Polygon", "coordinates": list(rings)}
 
 
@@ -27,7 +28,8 @@ def held_at(shape: Shape, *points: tuple[float, float]) -> list[bool]:
     x, y = np.array(points, np.float64).T
     both = [holds(shapes, np.zeros(len(x), np.int64), x, y, fast=fast) for fast in (True, False)]
     assert both[0].tolist() == both[1].tolist()
-    return both[0].tolist()
+    listed: list[bool] = both[0].tolist()
+    return listed
 
 
 @pytest.mark.parametrize(
