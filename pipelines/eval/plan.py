@@ -21,8 +21,9 @@ from fencepost.text import counted, did_you_mean
 from pipelines.eval.quarantine import NAME
 from pipelines.eval.request import EvalRequest, Given
 from pipelines.eval.shape import NOTHING_WRITTEN
+from pipelines.eval.stored import is_stored, looked_at
 from pipelines.files.read.content import Form
-from pipelines.files.read.delivery import DeliveryFile, look_at
+from pipelines.files.read.delivery import DeliveryFile
 from pipelines.files.read.query_file import open_queries
 from pipelines.files.read.rows import Declared
 from pipelines.files.write.folder import OutFolder
@@ -98,7 +99,7 @@ def plan(request: EvalRequest) -> Plan:
         feed = each.feed or ""
         if feed not in declared:
             continue
-        file = collected(faults, partial(look_at, each.source, declared[feed]), None)
+        file = collected(faults, partial(looked_at, each.source, declared[feed]), None)
         if file is not None:
             deliveries.append((feed, file))
     axes = _axes_by_feed(deliveries, faults)
@@ -110,7 +111,7 @@ def plan(request: EvalRequest) -> Plan:
     reading = partial(read_queries, understood, axes, only, positions)
     standing = collected(of_queries, reading, StandingQueries({}))
     out = OutFolder(request.out, request.form, (*NAMES, NAME))
-    sources = [*request.queries, *(each.source for each in given)]
+    sources = [*request.queries, *(each.source for each in given if not is_stored(each.source))]
     faults += out.faults([Path(source) for source in sources])
     refuse([*of_queries, *faults], NOTHING_WRITTEN)
     rules = {feed: request.shapes.rules(feed) for feed in declared}

@@ -14,6 +14,7 @@ from fencepost.errors import Fault, Faults, refuse
 from fencepost.order_rules import OrderRules
 from fencepost.text import did_you_mean
 from fencepost.times import SECOND
+from pipelines.eval.stored import is_stored
 from pipelines.files.guess.hints import FeedHints
 from pipelines.files.read.rows import Declared
 
@@ -55,6 +56,8 @@ class FileShapes:
         from pipelines.files.guess.guess import guess
         from pipelines.files.guess.sample import files_of, sampled
 
+        if far := next(filter(is_stored, sources), None):
+            refuse([Fault(far, "--guess takes samples of files on a disk")], NOTHING_WRITTEN)
         samples = sampled(files_of([Path(source) for source in sources]), hints.form)
         draft = guess(samples, replace(hints, file_streams=True))
         unknown = [Fault(sources[0], str(question)) for question in draft.questions]

@@ -46,8 +46,9 @@ def evaluate(  # noqa: PLR0913  options are many
             "--tuples",
             "-t",
             metavar="[FEED=]FILE",
-            help="One delivery: CSV, JSON lines or Parquet, plain or gzip. Repeatable; the order "
-            "counts. FEED= is optional if all queries name one feed.",
+            help="One delivery: CSV, JSON lines or Parquet, plain or gzip, on a disk or on a store "
+            "(s3://…). Repeatable; the order counts. FEED= is optional if all queries name one "
+            "feed.",
         ),
     ],
     out: Annotated[
@@ -147,6 +148,7 @@ def evaluate(  # noqa: PLR0913  options are many
       fencepost eval -q rules.jsonl -t ticks=mon.csv.gz -t ticks=tue.parquet -o out -f parquet
       fencepost eval -q zones.jsonl -t gps.jsonl --ts-unit ms --axes x,y -o out --json
       fencepost eval -q rules.jsonl -t ticks=a.csv -t ticks=b.csv --allowed-lateness 5m -o out
+      fencepost eval -q rules.jsonl -t ticks=s3://bucket/2026/today.parquet -o out
       fencepost eval -q rules.jsonl -t trades=downloads/trades.csv --guess -o out
       fencepost eval -q rules.jsonl -t SPY.csv --stream SPY --ts-column Date --timezone UTC -o out
       fencepost eval -q zones.geojson --id name -t vans=gps.csv --position lon,lat -o out
