@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fencepost.crossings.columns import Cells, Ground
+from fencepost.crossings.columns import CellColumns, CellFrame
 from fencepost.errors import BrokenIndex
 from fencepost.shapes.prepare import Prepared
 from fencepost.shapes.shape import CORRIDOR
@@ -24,12 +24,11 @@ ACROSS = (16.0, 8.0, 4.0)  # cells across a shape: the most that memory allows
 ALONG = 64.0  # and along a corridor, where its width is to fit a cell
 BLOCK, ENTRY = 110.0, 4.0  # bytes of a block, and of a query in a cell
 LEAST, SHARE = 600.0, 0.8  # bytes that the cells of a shape may take, or as a share of its vertices
-OCTAVES = 4  # sizes of cells up to which none is left out
 SOME = 9  # points on each axis that a check looks at
 DEGREE = 111_195.0  # metres, and a little more
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False)
 class ShapeCells:
     """The queries with a region of one layer, or of its named streams, by cells.
 
@@ -37,13 +36,7 @@ class ShapeCells:
     size    300 to 600 bytes a shape of few vertices, of many less than their coordinates
     """
 
-    axes: tuple[int, int]
-    ground: Ground
-    shifts: Int64s  # [size] by how many bits a place is shifted to give its cell
-    slots: Int64s  # [slot, (block's place and size, segment and number)]
-    ptr: Int32s  # [cell of a block + 1] where its list begins
-    entries: Int32s  # to be tested: twice the query, and 1 if the shape holds all; sure: ~query
-    most: int  # entries of one cell
+    columns: CellColumns  # as the kernels see them
 
     @classmethod
     def build(
@@ -63,25 +56,10 @@ class ShapeCells:
         found = kernels.found(room)
         used = kernels.cover(shapes, ground, shape, loose, shifts, size, found)
         found = kernels.first(found, used)
-        number, slots = kernels.numbered(found, segment)
+        number, slots, marks = kernels.numbered(found, segment)
         ptr, entries = kernels.listed(found, number, query)
         most = int(np.diff(ptr).max(initial=0))
-        return cls(
-            axes=axes,
-            ground=ground,
-            shifts=shifts,
-            slots=slots,
-            ptr=ptr,
-            entries=entries,
-            most=most,
-        )
-
-    @property
-    def columns(self) -> Cells:
-        """The cells, as the kernels see them."""
-        return Cells(
-            *self.axes, self.ground, self.shifts, self.slots, self.ptr, self.entries, self.most
-        )
+        return cls(CellColumns(*axes, ground, shifts, slots, marks, ptr, entries, most))
 
     def check(
         self, shapes: Prepared, query: Int32s, shape: Int32s, segment: Int32s, loose: Bools
@@ -93,10 +71,11 @@ class ShapeCells:
         from fencepost.crossings import cells_kernels as kernels
         from fencepost.shapes import inside_kernels
 
-        if self.ptr[0] != 0 or self.ptr[-1] != len(self.entries) or (np.diff(self.ptr) < 0).any():
+        ptr, entries = self.columns.ptr, self.columns.entries
+        if ptr[0] != 0 or ptr[-1] != len(entries) or (np.diff(ptr) < 0).any():
             raise BrokenIndex("the lists of cells do not add up")
-        owner = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
-        falls = (np.diff(owner) == 0) & (self.entries[:-1] < 0) & (self.entries[1:] >= 0)
+        owner = np.repeat(np.arange(len(ptr) - 1), np.diff(ptr))
+        falls = (np.diff(owner) == 0) & (entries[:-1] < 0) & (entries[1:] >= 0)
         if falls.any():
             raise BrokenIndex("a query to be tested is listed behind one that is sure")
         for row in range(len(query)):
@@ -104,7 +83,9 @@ class ShapeCells:
             said = kernels.said(self.columns, int(segment[row]), int(query[row]), x, y)
             holds = np.empty(len(x), np.bool_)
             inside_kernels.holds(shapes, np.full(len(x), shape[row]), x, y, holds)
-            wrong = (holds & (said == 0)) | (~holds & (said >= 2)) | (loose[row] & (said == 3))
+            whole = (said == kernels.SURE) | (said == kernels.COVERED)
+            wrong = np.where(holds, said == kernels.OUTSIDE, whole)
+            wrong |= said == (kernels.SURE if loose[row] else kernels.LOOSE)
             for k in np.flatnonzero(wrong)[:1]:
                 raise BrokenIndex(
                     f"query {query[row]} at ({x[k]}, {y[k]}): its cell says {said[k]}, "
@@ -114,7 +95,8 @@ class ShapeCells:
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
-        arrays = (self.shifts, self.slots, self.ptr, self.entries)
+        columns = self.columns
+        arrays = (columns.slots, columns.marks, columns.ptr, columns.entries)
         return int(sum(array.nbytes for array in arrays))
 
 
@@ -131,7 +113,7 @@ def _around(shapes: Prepared, s: int) -> tuple[Doubles, Doubles]:
     return np.append(x, shapes.x[begin:end:step]), np.append(y, shapes.y[begin:end:step])
 
 
-def _ground(shapes: Prepared, shape: Int32s) -> Ground:
+def _ground(shapes: Prepared, shape: Int32s) -> CellFrame:
     """Spread 2^30 places over the shapes, the same on both axes.
 
     A thousandth at each end is left out: one far shape must not spoil all.
@@ -144,10 +126,10 @@ def _ground(shapes: Prepared, shape: Int32s) -> Ground:
     with np.errstate(over="ignore"):
         reach = np.max(np.array(most) - np.array(least))
         scale = min(max((2.0**BITS - 1) / reach, 1e-290), 1e290)
-    return Ground(least[0], least[1], float(scale), 2.0**BITS - 1)
+    return CellFrame(least[0], least[1], float(scale), 2.0**BITS - 1)
 
 
-def _sizes(shapes: Prepared, shape: Int32s, ground: Ground) -> tuple[Int64s, Int64s, int]:
+def _sizes(shapes: Prepared, shape: Int32s, ground: CellFrame) -> tuple[Int64s, Int64s, int]:
     """Choose the sizes of cells and the one of each shape; say in how many cells they can be."""
     with np.errstate(over="ignore"):
         places = (shapes.hi[:, shape] - shapes.lo[:, shape]) * ground.scale
@@ -160,7 +142,7 @@ def _sizes(shapes: Prepared, shape: Int32s, ground: Ground) -> tuple[Int64s, Int
     for across in ACROSS:
         side = np.where(thin, np.maximum(width, longest / ALONG), longest / across)
         bits = np.clip(np.ceil(np.log2(np.maximum(side, 1.0))), 0, BITS - 2).astype(np.int64)
-        bits = _fewer(bits)
+        bits = bits.max() - (bits.max() - bits) // 2 * 2  # a look-up for every second size
         spans = places / 2.0**bits
         blocks, cells = np.prod(spans / 4 + 1, axis=0), np.prod(spans + 1, axis=0)
         if BLOCK * blocks.sum() + ENTRY * cells.sum() <= budget:
@@ -168,11 +150,3 @@ def _sizes(shapes: Prepared, shape: Int32s, ground: Ground) -> tuple[Int64s, Int
     shifts, size = np.unique(bits, return_inverse=True)
     spans = np.floor(places / 2.0**bits) + 3.0
     return shifts, size.astype(np.int64), int(np.prod(spans, axis=0).sum())
-
-
-def _fewer(bits: Int64s) -> Int64s:
-    """Of many sizes of cells keep every other one: a shape goes to the larger of two."""
-    if len(np.unique(bits)) <= OCTAVES:
-        return bits
-    top = int(bits.max())
-    return top - (top - bits) // 2 * 2

@@ -13,7 +13,7 @@ import numpy as np
 from numba import njit
 
 from fencepost.arrays import Int8s, Int32s, Int64s, UInt64s
-from fencepost.crossings.columns import Cells, Ground
+from fencepost.crossings.columns import CellColumns, CellFrame
 from fencepost.shapes.earth import RADIUS
 from fencepost.shapes.inside_kernels import inside
 from fencepost.shapes.prepare import Prepared
@@ -25,8 +25,14 @@ NEAR = 2.0**-8  # of a cell: what an edge may miss a cell by and still mark it
 EXACT = 2.0**40  # places beyond which that is no longer more than any rounding
 SLACK = 1.0 + 1e-9
 METRE, PLACES = 1.0, 1e-11  # what a distance may be wrong by: on the earth, on a plane by size
-OUTSIDE, BORDER, COVERED, SURE = 0, 1, 2, 3
+BORDER, COVERED, LOOSE, SURE, OUTSIDE = 0, 1, 2, 3, 4
+"""What a cell is to a query.
+
+BORDER and LOOSE: its shape is tested; COVERED and LOOSE: its boxes are; SURE: nothing is.
+"""
+
 EMPTY = -1
+MARKS = 16  # bits a block: one in seventeen of the others is marked, too
 
 
 class InCells(NamedTuple):
@@ -66,17 +72,33 @@ def cell_of(x, y):
 
 
 @njit(inline="always")
-def slot_of(block, segment, slots):
-    """Say where to look for a block first, of so many slots."""
+def hash_of(block, segment):
+    """Mix a block and its segment to 64 bits."""
     h = U(block) * U(0x9E3779B97F4A7C15) ^ (U(segment) * U(0xC2B2AE3D27D4EB4F))
-    h = (h ^ (h >> U(29))) * U(0xBF58476D1CE4E5B9)
-    return np.int64(((h >> U(32)) * U(slots)) >> U(32))
+    return (h ^ (h >> U(29))) * U(0xBF58476D1CE4E5B9)
+
+
+@njit(inline="always")
+def slot_of(h, slots):
+    """Say where to look for a block of this hash first, of so many slots."""
+    return ((h >> U(32)) * U(slots)) >> U(32)
+
+
+@njit(inline="always")
+def is_marked(marks, h):
+    """Say whether a block of this hash may exist."""
+    return (marks[_mark_of(h, marks)] >> (h & U(63))) & U(1) != U(0)
+
+
+@njit(inline="always")
+def _mark_of(h, marks):
+    return (((h >> U(8)) & U(0xFFFFFFFF)) * U(len(marks))) >> U(32)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
 def cover(
     shapes: Prepared,
-    ground: Ground,
+    ground: CellFrame,
     shape: Int32s,
     loose: Bools,
     shifts: Int64s,
@@ -108,6 +130,8 @@ def cover(
                     continue
                 if state == COVERED and not loose[row]:
                     state = SURE
+                elif state == BORDER and loose[row]:
+                    state = LOOSE
                 x, y = x0 + i, y0 + j
                 block = block_of(size[row], x, y)
                 out.cell[used] = (U(block) << U(4)) | U(cell_of(x, y))
@@ -274,14 +298,15 @@ def _away_on_earth(shapes, s, x, y):
     return least * RADIUS
 
 
-def numbered(found: InCells, segment: Int32s) -> tuple[Int32s, Int64s]:
-    """Number the blocks; return that of each cell, and the table that finds them."""
+def numbered(found: InCells, segment: Int32s) -> tuple[Int32s, Int64s, UInt64s]:
+    """Number the blocks; return that of each cell, the table that finds them, and their marks."""
     number = np.empty(len(found.cell), np.int32)
-    rough = np.full((2 * _changes(found.cell, found.row) + 1, 2), EMPTY, np.int64)
+    rough = np.full((2 * _changes(found.cell, found.row) + 1, 3), EMPTY, np.int64)
     count = _number(found.cell, found.row, segment, rough, number)
-    slots = np.full((2 * count + 1, 2), EMPTY, np.int64)
-    _moved(rough, slots)
-    return number, slots
+    slots = np.full((2 * count + 1, 3), EMPTY, np.int64)
+    marks = np.zeros(count * MARKS // 64 + 1, np.uint64)
+    _moved(rough, slots, marks)
+    return number, slots, marks
 
 
 @njit(cache=True, nogil=True)
@@ -299,26 +324,29 @@ def _number(cell: UInt64s, row: Int32s, segment: Int32s, slots: Int64s, number: 
     count = 0
     for k in range(len(cell)):
         block, own = np.int64(cell[k] >> U(4)), np.int64(segment[row[k]])
-        at = slot_of(block, own, len(slots))
+        at = slot_of(hash_of(block, own), len(slots))
         while slots[at, 0] != EMPTY and (slots[at, 0] != block or slots[at, 1] >> 32 != own):
-            at = at + 1 if at + 1 < len(slots) else 0
+            at = at + U(1) if at + U(1) < U(len(slots)) else U(0)
         if slots[at, 0] == EMPTY:
-            slots[at, 0], slots[at, 1] = block, (own << 32) | count
+            slots[at, 0], slots[at, 1], slots[at, 2] = block, (own << 32) | count, 0
             count += 1
+        slots[at, 2] |= 1 << np.int64(cell[k] & U(15))
         number[k] = slots[at, 1] & 0xFFFFFFFF
     return count
 
 
 @njit(cache=True, nogil=True)
-def _moved(rough: Int64s, slots: Int64s):
-    """Move the blocks to a table of the right size."""
+def _moved(rough: Int64s, slots: Int64s, marks: UInt64s):
+    """Move the blocks to a table of the right size, and mark them."""
     for k in range(len(rough)):
         if rough[k, 0] == EMPTY:
             continue
-        at = slot_of(rough[k, 0], rough[k, 1] >> 32, len(slots))
+        h = hash_of(rough[k, 0], rough[k, 1] >> 32)
+        marks[_mark_of(h, marks)] |= U(1) << (h & U(63))
+        at = slot_of(h, len(slots))
         while slots[at, 0] != EMPTY:
-            at = at + 1 if at + 1 < len(slots) else 0
-        slots[at, 0], slots[at, 1] = rough[k, 0], rough[k, 1]
+            at = at + U(1) if at + U(1) < U(len(slots)) else U(0)
+        slots[at] = rough[k]
 
 
 def listed(found: InCells, number: Int32s, query: Int32s) -> tuple[Int32s, Int32s]:
@@ -343,24 +371,26 @@ def _list(found: InCells, number: Int32s, query: Int32s, ptr: Int32s, entries: I
                 continue
             at = 1 + 16 * number[k] + np.int64(cell[k] & U(15))
             q = query[row[k]]
-            entries[ptr[at]] = ~q if sure else (q << 1) | (state[k] == COVERED)
+            entries[ptr[at]] = ~q if sure else (q << 2) | state[k]
             ptr[at] += 1
 
 
 @njit(inline="always")
-def block_at(slots, at, block, segment):
-    """Look for a block from a slot on; return its number, EMPTY where it does not exist."""
+def list_at(slots, at, block, segment, cell):
+    """Look for a block from a slot on; return the place of its cell's list, EMPTY without one."""
     while slots[at, U(0)] != EMPTY:
         if slots[at, U(0)] == block and slots[at, U(1)] >> 32 == segment:
-            return slots[at, U(1)] & 0xFFFFFFFF
+            if slots[at, U(2)] >> cell & 1:
+                return 16 * (slots[at, U(1)] & 0xFFFFFFFF) + cell
+            return np.int64(EMPTY)
         at = at + U(1) if at + U(1) < U(len(slots)) else U(0)
     return np.int64(EMPTY)
 
 
 @njit(cache=True, nogil=True)
-def said(cells: Cells, segment: int, query: int, x: Doubles, y: Doubles):
-    """Say what the cell of each point says of a query: OUTSIDE, BORDER, COVERED or SURE."""
-    found = np.zeros(len(x), np.int8)
+def said(cells: CellColumns, segment: int, query: int, x: Doubles, y: Doubles):
+    """Say what the cell of each point says of a query: OUTSIDE, or what it is to it."""
+    found = np.full(len(x), OUTSIDE, np.int8)
     ground, slots = cells.ground, cells.slots
     for k in range(len(x)):
         px = place(x[k], ground.x, ground.scale, ground.last)
@@ -368,14 +398,15 @@ def said(cells: Cells, segment: int, query: int, x: Doubles, y: Doubles):
         for r in range(len(cells.shifts)):
             cx, cy = px >> cells.shifts[r], py >> cells.shifts[r]
             block = block_of(r, cx, cy)
-            at = slot_of(block, segment, len(slots))
-            number = block_at(slots, U(at), block, segment)
-            if number == EMPTY:
+            h = hash_of(block, segment)
+            if not is_marked(cells.marks, h):
                 continue
-            cell = 16 * number + cell_of(cx, cy)
+            cell = list_at(slots, slot_of(h, len(slots)), block, segment, cell_of(cx, cy))
+            if cell == EMPTY:
+                continue
             for entry in cells.entries[cells.ptr[cell] : cells.ptr[cell + 1]]:
                 if entry == ~query:
                     found[k] = SURE
-                elif entry >= 0 and entry >> 1 == query:
-                    found[k] = COVERED if entry & 1 else BORDER
+                elif entry >= 0 and entry >> 2 == query:
+                    found[k] = entry & 3
     return found

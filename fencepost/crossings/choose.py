@@ -97,7 +97,7 @@ def _chosen(walked: Walk) -> Chosen:
     p, c = _steps(path)
     passed, (lists, cuts) = _passed(walked, p, c), _checked(walked, p, c)
     by_walk = _falling(passed, POST, POSTS, FAR_POST) + _falling(cuts, CUT, CUTS, FAR_CUT)
-    cells = sum(len(each.queries.cells.shifts) for each in walked.shaped)
+    cells = sum(len(each.queries.cells.columns.shifts) for each in walked.shaped)
     tested = _tested(walked)
     by_walk += LIST * lists + CELL * cells + TEST * tested
     if by_walk <= CHEAP:

@@ -6,6 +6,7 @@ cannot be read.
 
 from typing import NamedTuple
 
+from fencepost.arrays import UInt64s
 from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s
 
 ENTERED = 1  # the type of an I event; -ENTERED is an O
@@ -71,7 +72,7 @@ class Events(NamedTuple):
     type: Int8s  # ENTERED or its opposite
 
 
-class Ground(NamedTuple):
+class CellFrame(NamedTuple):
     """Where the cells of shapes are: 2^30 places on either axis, from a corner on."""
 
     x: float
@@ -80,17 +81,18 @@ class Ground(NamedTuple):
     last: float  # the last place
 
 
-class Cells(NamedTuple):
-    """The cells of shapes, as the kernels see them; see ShapeCells."""
+class CellColumns(NamedTuple):
+    """The cells of shapes: a stream is in one cell of each size."""
 
     across: int  # the axes of the position
     up: int
-    ground: Ground
-    shifts: Int64s
-    slots: Int64s
-    ptr: Int32s
-    entries: Int32s
-    most: int
+    ground: CellFrame
+    shifts: Int64s  # [size] by how many bits a place is shifted to give its cell
+    slots: Int64s  # [slot, (block's size and place, segment and number, cells)]
+    marks: UInt64s  # a bit for each block; a block whose bit is not set does not exist
+    ptr: Int32s  # [cell of a block + 1] where its list begins
+    entries: Int32s  # to be tested: four times the query, and what the cell is to it; sure: ~query
+    most: int  # entries of one cell
 
 
 class Ruled(NamedTuple):

@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from fencepost.crossings.columns import BoxColumns, Posts, Stripes
 from fencepost.crossings.posts import EvenCells, PostList
-from fencepost.crossings.shaped import ShapedQueries, shaped_of
+from fencepost.crossings.region_queries import RegionQueries, region_queries_of
 from fencepost.errors import BrokenIndex
 from fencepost.queries import QuerySet
 from fencepost.queries.stream_boxes import StreamBoxes
@@ -62,8 +62,8 @@ class Layer:
     bounds: Doubles  # [box, axis, (lo, hi)], empty where no box is checked
     names: pa.StringArray  # the streams that queries name: segment k belongs to names[k]
     sighted: "Sighted"
-    shaped: ShapedQueries | None  # with a region, for every stream
-    shaped_named: ShapedQueries | None
+    shaped: RegionQueries | None  # with a region, for every stream
+    shaped_named: RegionQueries | None
 
     @classmethod
     def build(cls, queries: QuerySet, slot: int = 0, *, striped: bool = True) -> "Layer":
@@ -71,7 +71,7 @@ class Layer:
         boxes = _Split.of(queries)
         named = StreamBoxes.of(queries, boxes.query)
         everywhere = queries.everywhere[boxes.query]
-        shaped, shaped_named = shaped_of(queries, named, boxes.query)
+        shaped, shaped_named = region_queries_of(queries, named, boxes.query)
         plain: list[PostList] = []
         plain_named: list[PostList] = []
         checked: list[Striped] = []

@@ -3,14 +3,14 @@
 import numpy as np
 
 from fencepost.crossings.columns import ENTERED, BoxColumns, Events, Steps
-from fencepost.crossings.shaped import ShapedQueries
+from fencepost.crossings.region_queries import RegionQueries
 from fencepost.crossings.twins import box_holds, in_turns, spans
 from fencepost.shapes.holds import holds
 from fencepost.tuples import Bools, Int32s, Int64s
 
 
 def cross(
-    shaped: ShapedQueries, boxes: BoxColumns, steps: Steps, segment: Int32s, fresh: Bools
+    shaped: RegionQueries, boxes: BoxColumns, steps: Steps, segment: Int32s, fresh: Bools
 ) -> Events:
     """Find the events of all runs, of which `segment` and `fresh` speak."""
     m = len(steps.ts)
@@ -32,7 +32,7 @@ def cross(
     return Events(*(column[valid] for column in events))  # type: ignore[arg-type]
 
 
-def _holding(shaped: ShapedQueries, boxes: BoxColumns, steps: Steps, segment: Int32s) -> Int64s:
+def _holding(shaped: RegionQueries, boxes: BoxColumns, steps: Steps, segment: Int32s) -> Int64s:
     """Find who holds where: query * places + place, ascending."""
     own = np.repeat(segment, np.diff(steps.starts))
     found = [np.empty(0, np.int64)]
@@ -42,7 +42,7 @@ def _holding(shaped: ShapedQueries, boxes: BoxColumns, steps: Steps, segment: In
 
 
 def _holding_within(
-    shaped: ShapedQueries, boxes: BoxColumns, steps: Steps, segment: int, places: Int64s
+    shaped: RegionQueries, boxes: BoxColumns, steps: Steps, segment: int, places: Int64s
 ) -> list[Int64s]:
     """Find them among the queries and the places of one segment: boxes first, then shapes."""
     across, up = shaped.axes

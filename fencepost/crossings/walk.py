@@ -18,7 +18,7 @@ from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.layer import Layer, as_posts
 from fencepost.crossings.path import Path
 from fencepost.crossings.posts import PostList
-from fencepost.crossings.shaped import ShapedQueries
+from fencepost.crossings.region_queries import RegionQueries
 from fencepost.crossings.state import UNKNOWN
 from fencepost.parallel import in_parallel
 from fencepost.queries.slots import REMOVED
@@ -61,7 +61,7 @@ class Shaped:
     """The queries with a region that some runs have to do with, found as the cells are walked."""
 
     layer: Layer
-    queries: ShapedQueries
+    queries: RegionQueries
     segment: Int32s  # [run]
 
 

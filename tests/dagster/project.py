@@ -52,7 +52,6 @@ ties = "first"
 
 [feeds.locations]
 axes = ["x", "y"]
-position = ["x", "y"]
 source = "landing/locations"
 settle = "0s"
 partition = "day"

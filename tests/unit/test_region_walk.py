@@ -221,9 +221,9 @@ def test_check_finds_a_broken_list():
     shaped = index.layers[0].shaped
     assert shaped is not None
     shaped.check()
-    entries = shaped.cells.entries
+    entries = shaped.cells.columns.entries
     whole = entries.copy()
-    for broken in (np.where(entries >> 1 == 1, 0, entries), np.where(entries >= 0, ~1, entries)):
+    for broken in (np.where(entries >> 2 == 1, 0, entries), np.where(entries >= 0, ~1, entries)):
         entries[:] = broken
         with pytest.raises(BrokenIndex):
             shaped.check()

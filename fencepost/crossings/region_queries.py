@@ -18,7 +18,7 @@ from fencepost.tuples import Bools, Int32s, Int64s
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ShapedQueries:
+class RegionQueries:
     """Some queries of a layer with a region, each in its segment: all streams', or one stream's.
 
     A query for several named streams comes once for each.
@@ -30,7 +30,7 @@ class ShapedQueries:
     segment: Int32s
 
     @classmethod
-    def of(cls, queries: QuerySet, query: Int64s, segment: Int64s) -> "ShapedQueries | None":
+    def of(cls, queries: QuerySet, query: Int64s, segment: Int64s) -> "RegionQueries | None":
         """Arrange these queries; None where there is none."""
         if queries.position is None or not len(query):
             return None
@@ -91,9 +91,9 @@ class ShapedQueries:
         self.cells.check(self.prepared, *self._columns())
 
 
-def shaped_of(
+def region_queries_of(
     queries: QuerySet, named: StreamBoxes, query_of_box: Int64s
-) -> tuple[ShapedQueries | None, ShapedQueries | None]:
+) -> tuple[RegionQueries | None, RegionQueries | None]:
     """Choose the queries with a region: those for all streams, and those for named ones."""
     has = queries.shape >= 0
     if not has.any():
@@ -101,6 +101,6 @@ def shaped_of(
     everywhere = np.flatnonzero(has & queries.everywhere)
     rows, segment = named.entries(has[query_of_box])
     return (
-        ShapedQueries.of(queries, everywhere, np.zeros(len(everywhere), np.int64)),
-        ShapedQueries.of(queries, query_of_box[rows], segment),
+        RegionQueries.of(queries, everywhere, np.zeros(len(everywhere), np.int64)),
+        RegionQueries.of(queries, query_of_box[rows], segment),
     )
