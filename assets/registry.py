@@ -3,6 +3,8 @@
 A query is removed by `fencepost queries remove`, never by leaving it out of a file.
 """
 
+from collections import Counter
+
 import dagster as dg
 
 from assets.feeds import AGAIN, WRITER
@@ -14,6 +16,7 @@ from pipelines.project.settings import Settings
 from pipelines.registry.commit import Registered, put
 from pipelines.registry.queries import newest_version, standing
 from pipelines.registry.query_files import read_given, rule_files
+from pipelines.serve import pictures
 from pipelines.serve.views.registry import QUERIES as STANDING
 
 KINDS_OF_CHANGE = ("added", "changed", "edited", "removed", "unchanged")
@@ -50,7 +53,10 @@ def queries(settings: Settings) -> dg.AssetsDefinition:
                 rules = read_given(files, settings.axes, only, positions)
                 done = put(settings, f"dagster {context.job_name}", rules)
             store = lake.store()
-        return dg.MaterializeResult(metadata={**_difference(done, files), **_standing(store)})
+            drawn = _drawn(lake.settings)
+        return dg.MaterializeResult(
+            metadata={**_difference(done, files), **_standing(store), **drawn}
+        )
 
     return registered
 
@@ -83,11 +89,32 @@ def _difference(done: Registered | None, files: list[str]) -> Metadata:
 
 def _standing(store: Store) -> Metadata:
     now = standing(store)
-    by_feed = now.group_by(["feed", "kind"]).aggregate([([], "count_all")]).to_pylist()
-    rows = sorted((row["feed"], row["kind"], row["count_all"]) for row in by_feed)
+    columns = (now[name].to_pylist() for name in ("feed", "kind", "region"))
+    shapes = Counter(
+        (feed, kind, _shape(region)) for feed, kind, region in zip(*columns, strict=True)
+    )
+    rows = [(*which, count) for which, count in sorted(shapes.items())]
     return {
         "dagster/row_count": now.num_rows,
-        "standing": table_of(("feed", "kind", "queries"), rows),
+        "standing": table_of(("feed", "kind", "shape", "queries"), rows),
         "registry version": newest_version(store),
         FINGERPRINT: _version(newest_version(store)),
+    }
+
+
+def _shape(region: str | None) -> str:
+    """Call a query by the shape that it is of; what its region begins with says so."""
+    begins = {'{"circle"': "circle", '{"corridor"': "corridor", '{"type"': "polygon"}
+    if region is None:
+        return "boxes"
+    return next((name for begin, name in begins.items() if region.startswith(begin)), "by side")
+
+
+def _drawn(settings: Settings) -> Metadata:
+    """Give a picture of the regions of every feed with a position."""
+    return {
+        f"regions of {name}": dg.MetadataValue.md(
+            pictures.as_markdown(pictures.regions(settings, name, place))
+        )
+        for name, place in settings.positions.items()
     }

@@ -11,7 +11,7 @@ QUERIES = Table(
         Column("registry_version", "long", "the registry commits, counted from 1"),
         Column("id", "string", "the query's id, verbatim"),
         Column("feed", "string", "the feed it watches; of a join its lane: left~right"),
-        Column("kind", "string", "crossing, match, window_join or band_join"),
+        Column("kind", "string", "crossing, match, window_join, band_join or near_join"),
         Column("version", "integer", "counts the changes of what is evaluated, from 1"),
         Column("removed", "boolean", "true: from here on it is not active"),
         Column(
@@ -33,7 +33,12 @@ QUERIES = Table(
             "op (0 <, 1 <=, 2 =), the right axis; null: nothing",
             nullable=True,
         ),
-        Column("streams", "array<string>", "the streams it watches; null: all", nullable=True),
+        Column(
+            "streams",
+            "array<string>",
+            "the streams it watches, of a near join those it takes of the left; null: all",
+            nullable=True,
+        ),
         Column("within", "long", "the t of its transitions, µs; null: it has none", nullable=True),
         Column("on_first", "string", "silent or enter"),
         Column("valid_from", "timestamp", "evaluated from here on; null: always", nullable=True),
@@ -72,7 +77,7 @@ QUERIES = Table(
             "region_on",
             "array<integer>",
             "the two axes that the region is on, counted from 0: longitude and latitude, or x and "
-            "y; null: no region, or a join",
+            "y; of a near join those of the left position, then of the right; null: neither",
             nullable=True,
         ),
         Column(
@@ -82,6 +87,14 @@ QUERIES = Table(
             nullable=True,
         ),
         Column("leaps", "boolean", "true: steps that leap through it are reported; null: no", True),
+        Column(
+            "distance",
+            "double",
+            "of a near join: metres, or units of the plane; null: it is none",
+            nullable=True,
+        ),
+        Column("right_streams", "array<string>", "as `streams`, of its right side", True),
+        Column("right_streams_like", "array<string>", "as `streams_like`, likewise", True),
     ),
     role="ledger",
     owner="lake",

@@ -118,4 +118,4 @@ def join_runs(rules: StandingQueries) -> "dict[str, JoinRun]":
         return {}
     from fencepost.api.join_run import JoinRun  # takes Numba along
 
-    return {lane: JoinRun.of(windows, bands) for lane, (windows, bands) in rules.joins.items()}
+    return {lane: JoinRun.of(sets) for lane, sets in rules.joins.items()}

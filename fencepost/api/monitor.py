@@ -185,8 +185,8 @@ class Monitor:
 
         Law: with the same rules it is as if nothing had happened between. A rule that is new or
         has changed begins now: a stream that is inside gives no `I`, and an `O` when it leaves; a
-        band join gives all pairs that are in, with the next batch. What a rule left undecided that
-        is gone or has changed is dropped.
+        band join or near join gives all pairs that are in, with the next batch. What a rule left
+        undecided that is gone or has changed is dropped.
 
         >>> import fencepost as fp, tempfile, pathlib
         >>> rule = {"id": "cheap", "where": "price < 10"}

@@ -23,6 +23,9 @@ class Result:
     band_changes  feeds, query_id, query_version, change (+1, -1), left_stream_id, right_stream_id,
                   left_value, right_value, ts, place: of rules of the kind `band_join`; ts and place
                   are null where a rule came into force
+    near_changes  feeds, query_id, query_version, change (+1, -1), left_stream_id, right_stream_id,
+                  left_x, left_y, right_x, right_y, distance, ts, place: likewise, of rules of the
+                  kind `near_join`; x and y are the positions, longitude and latitude on the earth
     rejected      feed, row (from 0, in the table that was given), reason (malformed, duplicate,
                   conflict, late), detail
 
@@ -50,6 +53,7 @@ class Result:
     matches: pa.Table
     pairs: pa.Table
     band_changes: pa.Table
+    near_changes: pa.Table
     rejected: pa.Table
     read: int
     accepted: int
@@ -68,6 +72,7 @@ class Result:
             "match": self.matches,
             "pair": self.pairs,
             "band change": self.band_changes,
+            "near change": self.near_changes,
         }
         return f"<Result: {', '.join(read)}; {_found(named)}>"
 

@@ -28,10 +28,10 @@ from fencepost.order import OrderRules
 from fencepost.position import Positions
 from fencepost.queries.files import StandingQueries
 from fencepost.queries.fingerprint import hashes_of
-from fencepost.queries.joins import BandJoins, WindowJoins
+from fencepost.queries.joins import BandJoins, JoinSets, NearJoins, WindowJoins
 from fencepost.queries.query_set import QuerySet
 from fencepost.transitions import Pending
-from fencepost.tuples import Int64s, TupleBatch
+from fencepost.tuples import Int32s, Int64s, TupleBatch
 
 if TYPE_CHECKING:
     from fencepost.api.join_run import JoinRun
@@ -152,12 +152,12 @@ def _restored(
     }
     saved = {tuple(join["feeds"]): (n, join) for n, join in enumerate(about["joins"])}
     joins = {}
-    for lane, (windows, bands) in rules.joins.items():
-        n, join = saved.get((windows.left, windows.right), (None, None))
+    for lane, sets in rules.joins.items():
+        n, join = saved.get((sets.windows.left, sets.windows.right), (None, None))
         joins[lane] = (
-            _begin_join(windows, bands, feeds)
+            _begin_join(sets, feeds)
             if join is None
-            else _read_join(join, f"join{n}/", tables, windows, bands)
+            else _read_join(join, f"join{n}/", tables, sets)
         )
     return Saved(columns, Evaluation(feeds, joins, _order_of(about)))
 
@@ -256,34 +256,53 @@ def _write_join(run: "JoinRun", prefix: str, tables: Tables) -> dict[str, Any]:
         tables[f"{prefix}{name}/waiting"] = waiting.append_column(
             "gone", pa.array(side.waiting_gone)
         )
-    newly = np.zeros(len(index.bands), np.bool_)
-    newly[run.newly] = True
-    windows, bands = _join_definitions(index.windows), _join_definitions(index.bands)
+    windows = _join_definitions(index.windows)
     return {
         NUMBERED: True,
         "feeds": run.state.feeds,
         "registry": run.registry,
         "sides": [[side.accepted, side.watermark] for side in run.state.sides],
         "windows": dict(zip(windows, index.windows.registered.tolist(), strict=True)),
-        "bands": [each for each, is_new in zip(bands, newly.tolist(), strict=True) if not is_new],
+        "bands": _in_force(index.bands, run.newly),
+        "nears": _in_force(index.nears, run.near_newly),
     }
+
+
+def _in_force(joins: BandJoins | NearJoins, newly: Int32s) -> list[str]:
+    """Hash what the joins say whose results have begun."""
+    begun = np.ones(len(joins), np.bool_)
+    begun[newly] = False
+    definitions = _join_definitions(joins)
+    return [each for each, has_begun in zip(definitions, begun.tolist(), strict=True) if has_begun]
+
+
+def _fresh(joins: BandJoins | NearJoins, begun: Sequence[str]) -> list[int]:
+    """List the rows of the joins that are not among those whose results have begun."""
+    return [row for row, each in enumerate(_join_definitions(joins)) if each not in begun]
 
 
 def _read_join(
     about: Mapping[str, Any],
     prefix: str,
     tables: Tables,
-    windows: WindowJoins,
-    bands: BandJoins,
+    sets: JoinSets,
 ) -> "JoinRun":
     """Read the state of a join; rules that are not among those saved come into force now."""
     from fencepost.api.join_run import JoinRun
     from fencepost.joins.index import LaneIndex
     from fencepost.joins.state import LaneState, SideState
 
+    windows = sets.windows
     since = [about["windows"].get(each) for each in _join_definitions(windows)]
-    newly = [row for row, each in enumerate(_join_definitions(bands)) if each not in about["bands"]]
-    registry = about["registry"] + (1 if newly or None in since else 0)
+    newly, near_newly = (
+        [
+            row
+            for row, each in enumerate(_join_definitions(joins))
+            if each not in about.get(name, ())
+        ]
+        for name, joins in (("bands", sets.bands), ("nears", sets.nears))
+    )
+    registry = about["registry"] + (1 if newly or near_newly or None in since else 0)
     registered = np.array([registry if n is None else n for n in since], np.int64)
     empty = (
         SideState.empty(feed, axes) for feed, axes in zip(about["feeds"], windows.axes, strict=True)
@@ -292,8 +311,11 @@ def _read_join(
         _read_side(side, f"{prefix}{name}/", numbers, tables, is_numbered=NUMBERED in about)
         for name, side, numbers in zip(("left", "right"), empty, about["sides"], strict=True)
     )
-    index = LaneIndex.build(replace(windows, registered=registered), bands)
-    return JoinRun(index, LaneState((left, right)), registry, np.array(newly, np.int32))
+    index = LaneIndex.build(sets._replace(windows=replace(windows, registered=registered)))
+    state = LaneState((left, right))
+    return JoinRun(
+        index, state, registry, np.array(newly, np.int32), np.array(near_newly, np.int32)
+    )
 
 
 def _read_side(
@@ -317,14 +339,20 @@ def _read_side(
     )
 
 
-def _begin_join(windows: WindowJoins, bands: BandJoins, feeds: Mapping[str, FeedRun]) -> "JoinRun":
-    """Begin a join of feeds that are known: their last tuples are its sets, and all bands new."""
+def _begin_join(sets: JoinSets, feeds: Mapping[str, FeedRun]) -> "JoinRun":
+    """Begin joins of feeds that are known: their last tuples are the sets, and all joins new."""
     from fencepost.api.join_run import JoinRun
     from fencepost.joins.index import LaneIndex
     from fencepost.joins.state import LaneState, SideState
 
+    windows, bands, nears = sets
     sides = []
-    for feed, axes in zip((windows.left, windows.right), windows.axes, strict=True):
+    for place, (feed, axes) in enumerate(
+        zip((windows.left, windows.right), windows.axes, strict=True)
+    ):
+        if place == 1 and feed == windows.left:
+            sides.append(SideState.empty(feed, axes))
+            continue
         state = feeds[feed].state
         side = replace(
             SideState.empty(feed, axes),
@@ -339,12 +367,11 @@ def _begin_join(windows: WindowJoins, bands: BandJoins, feeds: Mapping[str, Feed
             watermark=state.watermark,
         )
         sides.append(side)
-    index = LaneIndex.build(windows, bands)
-    newly = np.arange(len(bands), dtype=np.int32)
-    return JoinRun(index, LaneState((sides[0], sides[1])), 0, newly)
+    newly = (np.arange(len(joins), dtype=np.int32) for joins in (bands, nears))
+    return JoinRun(LaneIndex.build(sets), LaneState((sides[0], sides[1])), 0, *newly)
 
 
-def _join_definitions(joins: WindowJoins | BandJoins) -> list[str]:
+def _join_definitions(joins: WindowJoins | BandJoins | NearJoins) -> list[str]:
     """Hash what each join says, its id included; when it was registered is no part of it."""
     named = [field.name for field in dataclasses.fields(joins) if field.name != "registered"]
     definitions = []

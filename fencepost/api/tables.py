@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from fencepost.arrow import ordered
 
 Axes = tuple[str, ...]
-NAMES = ("events", "transitions", "matches", "pairs", "band_changes")
+NAMES = ("events", "transitions", "matches", "pairs", "band_changes", "near_changes")
 TIME = pa.timestamp("us", "UTC")
 PLACE = pa.int32()
 """Which of the accepted tuples of its stream and ts, from 0."""
@@ -50,6 +50,21 @@ BAND_CHANGE = pa.schema(
         "right_stream_id": CODED,
         "left_value": pa.float64(),
         "right_value": pa.float64(),
+        "ts": TIME,
+        "place": PLACE,
+    }
+)
+NEAR_CHANGE = pa.schema(
+    {
+        **WHICH,
+        "change": pa.int8(),
+        "left_stream_id": CODED,
+        "right_stream_id": CODED,
+        "left_x": pa.float64(),
+        "left_y": pa.float64(),
+        "right_x": pa.float64(),
+        "right_y": pa.float64(),
+        "distance": pa.float64(),
         "ts": TIME,
         "place": PLACE,
     }
@@ -97,6 +112,7 @@ class ResultTables:
     payload: Mapping[str, pa.DataType] = field(default_factory=dict)
     _pairs: list[pa.Table] = field(default_factory=list)
     _changes: list[pa.Table] = field(default_factory=list)
+    _near_changes: list[pa.Table] = field(default_factory=list)
     _events: list[pa.Table] = field(default_factory=list)
     _transitions: list[pa.Table] = field(default_factory=list)
     _matches: list[pa.Table] = field(default_factory=list)
@@ -133,6 +149,11 @@ class ResultTables:
         if len(table):
             self._changes.append(_fitted(table, lane, BAND_CHANGE))
 
+    def add_near_changes(self, lane: str, table: pa.Table) -> None:
+        """Add changes of near joins of a lane, in the order in which they came about."""
+        if len(table):
+            self._near_changes.append(_fitted(table, lane, NEAR_CHANGE))
+
     def tables(self) -> dict[str, pa.Table]:
         """Give the tables, each in its order."""
         events = whole(self._events, self.event_schema)
@@ -144,6 +165,7 @@ class ResultTables:
             "matches": ordered(matches, MATCH_ORDER),
             "pairs": ordered(whole(self._pairs, pair_schema(self.axes, self.lanes)), PAIR_ORDER),
             "band_changes": ordered(whole(self._changes, BAND_CHANGE), CHANGE_ORDER),
+            "near_changes": ordered(whole(self._near_changes, NEAR_CHANGE), CHANGE_ORDER),
         }
 
 

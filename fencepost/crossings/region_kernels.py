@@ -1,4 +1,4 @@
-"""The walk of queries with a region: who holds in the cell of a place, and who holders in the last.
+"""The walk of queries with a region: who holds in the cell of a place, compared with the last one.
 
 Within a cell only the queries whose border runs through it can change; where there is none, a place
 costs no look-up at all. From cell to cell, those that hold here are compared with those that did

@@ -1,1 +1,1 @@
-"""Joins of two feeds: sliding windows (S3) and bands over dynamic sets (S4)."""
+"""Joins of two feeds: sliding windows (S3), bands over dynamic sets (S4), nearby positions."""

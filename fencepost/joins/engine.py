@@ -1,8 +1,9 @@
-"""One step of a lane: the deliveries of two feeds to the pairs and band changes they lead to.
+"""One step of a lane: the deliveries of two feeds to the pairs and changes they lead to.
 
 A delivery is of one feed, so the other side does not change while it is processed: its tuples are
-matched against the other side's live ones and against the current values of its streams. The state
-is what was accepted, not the results; so pairs and changes are found on request, piece by piece.
+matched against the other side's live ones and against the current values of its streams. A feed
+that is joined with itself is the left side, and matched against its own streams. The state is what
+was accepted, not the results; so pairs and changes are found on request, piece by piece.
 
 Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
 """
@@ -18,8 +19,17 @@ import pyarrow as pa
 from fencepost.errors import InputError, StateError
 from fencepost.joins.admission import SideOutcome, Turns, accept
 from fencepost.joins.index import LaneIndex
-from fencepost.joins.probe import Bands, LaneStep, Planes, Windows, grown, remaining
-from fencepost.joins.results import BandPiece, no_changes, no_pairs
+from fencepost.joins.probe import (
+    Bands,
+    LaneStep,
+    Nears,
+    Planes,
+    Surroundings,
+    Windows,
+    grown,
+    remaining,
+)
+from fencepost.joins.results import BandPiece, no_changes, no_near_changes, no_pairs
 from fencepost.joins.state import LaneState, SideState
 from fencepost.lanes import lane_of
 from fencepost.order import AS_THEY_COME, NEVER, REASONS, OrderRules
@@ -34,12 +44,14 @@ Piece = TypeVar("Piece", pa.Table, BandPiece)
 class JoinOutcome:
     """What a step accepted; pairs and changes are computed, as tables, on request.
 
-    sides  of each side what became of its tuples      newly  the band joins newly in force
+    sides  of each side what became of its tuples
+    newly  the band joins newly in force      near_newly  the near joins newly in force
     """
 
     step: LaneStep
     sides: tuple[SideOutcome, SideOutcome]
     newly: Int32s
+    near_newly: Int32s
 
     @property
     def index(self) -> LaneIndex:
@@ -97,6 +109,12 @@ class JoinOutcome:
         return pa.concat_tables([piece.changes for piece in self._band_pieces()])
 
     @property
+    def near_changes(self) -> pa.Table:
+        """The near joins' changes, those of `near_newly` first, ids coded."""
+        nothing = no_near_changes(self.index.nears, self.state.sides)
+        return pa.concat_tables([nothing, *self.near_pieces(sys.maxsize)])
+
+    @property
     def affected(self) -> pa.Table:
         """The queries that each update changed, each once for the update."""
         return pa.concat_tables([piece.affected for piece in self._band_pieces()])
@@ -117,10 +135,26 @@ class JoinOutcome:
             planes = Planes(self.index, self.step.before)
         bands = Bands(self.step, planes)
         if bands.planes:
-            register = _rows_of(bands, self.newly)
+            register = _rows_of(bands.registered, self.newly)
             yield from _pieces(len(self.newly), most, register, _changes)
             yield from _pieces(len(self.step.turns), most, bands.find, _changes)
         planes.state = self.state
+
+    def near_pieces(
+        self, most: int, surroundings: Surroundings | None = None
+    ) -> Iterator[pa.Table]:
+        """Find the near joins' changes in pieces of about `most`, in their order.
+
+        `surroundings` are those of the state before, as `planes` are of band joins.
+        """
+        if surroundings is None:
+            surroundings = Surroundings(self.index, self.step.before)
+        nears = Nears(self.step, surroundings)
+        if nears.planes:
+            register = _rows_of(nears.registered, self.near_newly)
+            yield from _pieces(len(self.near_newly), most, register, pa.Table.__len__)
+            yield from _pieces(len(self.step.turns), most, nears.find, pa.Table.__len__)
+        surroundings.state = self.state
 
     def _band_pieces(self) -> list[BandPiece]:
         nothing = no_changes(self.index.bands, self.state.sides)
@@ -136,15 +170,16 @@ def step(  # noqa: PLR0913  the lane's four, and the options by name
     rules: tuple[OrderRules, OrderRules] = (AS_THEY_COME, AS_THEY_COME),
     registry: int = 0,
     newly: Int32s | Int64s | None = None,
+    near_newly: Int32s | Int64s | None = None,
     gone: tuple[Bools | None, Bools | None] = (None, None),
 ) -> JoinOutcome:
     """Process deliveries, 0 to len(sides) - 1: `sides` has the side of each, some may be empty.
 
     A batch holds the deliveries of its own side; `gone` marks rows that remove their stream from
-    the band joins. `rules` say how each feed's arrivals are ordered and judged; `registry` is the
-    version in force; `newly` the band joins, by their rows, that came into force with it and since
-    the step before. O(streams + n log n) for n tuples; pairs and changes cost nothing until they
-    are requested.
+    the band joins and near joins. `rules` say how each feed's arrivals are ordered and judged;
+    `registry` is the version in force; `newly` the band joins, and `near_newly` the near joins, by
+    their rows, that came into force with it and since the step before. O(streams + n log n) for n
+    tuples; pairs and changes cost nothing until they are requested.
     """
     _refuse_strangers(state, batches, index)
     _refuse_false_rows(batches, sides, gone)
@@ -160,7 +195,10 @@ def step(  # noqa: PLR0913  the lane's four, and the options by name
         for side in (0, 1)
     )
     first = NEVER if state.watermark is None else state.watermark
-    marks = np.append(first, np.minimum(left.watermarks, right.watermarks))
+    both = (
+        left.watermarks if state.is_of_one_feed else np.minimum(left.watermarks, right.watermarks)
+    )
+    marks = np.append(first, both)
     after = LaneState(
         (
             _lived(state.sides[0], left, index, int(marks[-1]), registry),
@@ -178,8 +216,11 @@ def step(  # noqa: PLR0913  the lane's four, and the options by name
         index=index,
         registry=registry,
     )
-    rows = np.empty(0, np.int32) if newly is None else np.unique(newly).astype(np.int32)
-    return JoinOutcome(done, (left, right), rows)
+    return JoinOutcome(done, (left, right), _distinct(newly), _distinct(near_newly))
+
+
+def _distinct(rows: Int32s | Int64s | None) -> Int32s:
+    return np.empty(0, np.int32) if rows is None else np.unique(rows).astype(np.int32)
 
 
 def _lived(
@@ -203,8 +244,8 @@ def _pieces(
         begin, size = end, max(1, min(int(most / rate), 4 * (end - begin)))
 
 
-def _rows_of(bands: Bands, newly: Int32s) -> Callable[[int, int], BandPiece]:
-    return lambda begin, end: bands.registered(newly[begin:end])
+def _rows_of(register: Callable[[Int32s], Piece], newly: Int32s) -> Callable[[int, int], Piece]:
+    return lambda begin, end: register(newly[begin:end])
 
 
 def _changes(piece: BandPiece) -> int:
@@ -236,6 +277,8 @@ def _refuse_false_rows(
 ) -> None:
     if ((sides != 0) & (sides != 1)).any():
         raise InputError("a delivery is of the side 0, the left one, or 1")
+    if batches[0].feed == batches[1].feed and sides.any():
+        raise InputError(f"'{batches[0].feed}' is joined with itself: its deliveries are of side 0")
     for side, (batch, marked) in enumerate(zip(batches, gone, strict=True)):
         if len(batch) and not 0 <= batch.delivery[-1] < len(sides):
             raise InputError(

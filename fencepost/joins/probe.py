@@ -14,11 +14,21 @@ import pyarrow as pa
 from fencepost.errors import StateError
 from fencepost.joins.admission import AcceptedTuples, Turns
 from fencepost.joins.bands import BandChanges, BandPairs
-from fencepost.joins.index import LaneIndex, PlaneBands
-from fencepost.joins.results import BandPiece, Changed, Joined, band_piece, no_pairs, pair_table
+from fencepost.joins.index import LaneIndex, PlaneBands, PlaneNears
+from fencepost.joins.near import NearPairs
+from fencepost.joins.results import (
+    BandPiece,
+    Changed,
+    Joined,
+    NearChanged,
+    band_piece,
+    near_table,
+    no_pairs,
+    pair_table,
+)
 from fencepost.joins.state import LaneState
 from fencepost.joins.windows import Live, Pairs
-from fencepost.tuples import Bools, Doubles, Int32s, Int64s
+from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s
 
 Column = TypeVar("Column", Doubles, Bools)
 
@@ -121,6 +131,43 @@ class Planes:
         self.opened = [(plane, plane.opened(state)) for plane in index.planes]
 
 
+class Surroundings:
+    """The planes of a lane's near joins as of a state, for step after step under the same joins.
+
+    open    O(m) for m streams
+    move    as `Planes`, by `JoinOutcome.near_pieces`
+    """
+
+    def __init__(self, index: LaneIndex, state: LaneState) -> None:
+        self.index = index
+        self.state: LaneState | None = state
+        self.streams = _streams(state)
+        self.opened = [(plane, plane.opened(index.nears, state)) for plane in index.near_planes]
+
+    def serve(self, state: LaneState) -> None:
+        """Compile joins that name streams for those of a state. O(1) where no stream is new."""
+        if self.streams == _streams(state) or not self.index.nears.some.any():
+            return
+        self.streams = _streams(state)
+        for plane, near in self.opened:
+            near.cover = plane.cover(self.index.nears, state)
+
+
+def _streams(state: LaneState) -> tuple[int, int]:
+    left, right = state.sides
+    return len(left), len(right)
+
+
+def by_turn(step: LaneStep, begin: int, end: int, columns: Sequence[Column]) -> Column:
+    """Bring a column of what both sides accepted into the order of the turns."""
+    side, row = step.turns.side[begin:end], step.turns.row[begin:end]
+    column = np.empty(end - begin, columns[0].dtype)
+    for each in (0, 1):
+        mine = side == each
+        column[mine] = columns[each][row[mine]]
+    return column
+
+
 class Bands:
     """The band joins on their way through a step: the planes, up to some turn."""
 
@@ -143,22 +190,13 @@ class Bands:
         """Move streams as the tuples of these turns say, and return what changed."""
         turns = self.step.turns
         side, stream = turns.side[begin:end], turns.stream[begin:end]
-        gone = self._by_turn(begin, end, [tuples.gone for tuples in self.step.accepted])
+        gone = by_turn(self.step, begin, end, [tuples.gone for tuples in self.step.accepted])
         parts = []
         for plane, bands in self.planes:
             axes = zip(self.step.accepted, (plane.left_axis, plane.right_axis), strict=True)
-            value = self._by_turn(begin, end, [tuples.values[axis] for tuples, axis in axes])
+            value = by_turn(self.step, begin, end, [tuples.values[axis] for tuples, axis in axes])
             parts.append(_changed(plane, bands.apply(side, stream, value, gone), begin))
         return self._piece(parts, registered=False)
-
-    def _by_turn(self, begin: int, end: int, columns: Sequence[Column]) -> Column:
-        """Bring a column of both sides into the order of the turns."""
-        side, row = self.step.turns.side[begin:end], self.step.turns.row[begin:end]
-        column = np.empty(end - begin, columns[0].dtype)
-        for each in (0, 1):
-            mine = side == each
-            column[mine] = columns[each][row[mine]]
-        return column
 
     def _piece(self, parts: list[Changed], *, registered: bool) -> BandPiece:
         step = self.step
@@ -187,3 +225,59 @@ def _changed(plane: PlaneBands, found: BandChanges, begin: int) -> Changed:
         left_value=found.left_value,
         right_value=found.right_value,
     )
+
+
+class Nears:
+    """The near joins on their way through a step: the planes, up to some turn."""
+
+    def __init__(self, step: LaneStep, surroundings: Surroundings) -> None:
+        if surroundings.state is not step.before or surroundings.index is not step.index:
+            raise StateError(
+                "the surroundings are not those of the state and the joins of the step"
+            )
+        surroundings.state = None
+        surroundings.serve(step.after)
+        self.step, self.planes = step, surroundings.opened
+
+    def registered(self, queries: Int32s) -> pa.Table:
+        """Return the pairs that are in for some queries, before any turn."""
+        parts = []
+        for plane, near in self.planes:
+            mine = np.isin(plane.rows, queries)
+            if mine.any():
+                pairs = near.pairs()
+                pairs = pairs.take(mine[pairs.row])
+                came = np.ones(len(pairs), np.int8)
+                parts.append(_near(plane, np.zeros(len(pairs), np.int64), came, pairs))
+        return self._table(parts, registered=True)
+
+    def find(self, begin: int, end: int) -> pa.Table:
+        """Move streams as the tuples of these turns say, and return what changed."""
+        step, turns = self.step, self.step.turns
+        side, stream = turns.side[begin:end], turns.stream[begin:end]
+        gone = by_turn(step, begin, end, [tuples.gone for tuples in step.accepted])
+        parts = []
+        for plane, near in self.planes:
+            x, y = (self._axis(plane, which, begin, end) for which in (0, 1))
+            found = near.apply(side, stream, x, y, gone)
+            parts.append(_near(plane, found.update + begin, found.change, found.pairs))
+        return self._table(parts, registered=False)
+
+    def _axis(self, plane: PlaneNears, which: int, begin: int, end: int) -> Doubles:
+        axes = zip(self.step.accepted, (plane.left[which], plane.right[which]), strict=True)
+        columns = [tuples.values[axis] for tuples, axis in axes]
+        return by_turn(self.step, begin, end, columns)
+
+    def _table(self, parts: list[NearChanged], *, registered: bool) -> pa.Table:
+        step = self.step
+        found = NearChanged.together(parts)
+        return near_table(
+            step.index.nears, step.after.sides, step.turns, found, registered=registered
+        )
+
+
+def _near(plane: PlaneNears, turn: Int64s, change: Int8s, pairs: NearPairs) -> NearChanged:
+    """Number queries as in the set."""
+    query = plane.rows[pairs.row]
+    places = (pairs.left_at, pairs.right_at, pairs.distance)
+    return NearChanged(turn, query, change, pairs.left, pairs.right, *places)

@@ -1,7 +1,8 @@
 """What is remembered of a lane of two feeds: the last tuples of both sides, and the live ones.
 
-A stream's last tuple is what an arrival is compared with, and its value in the band joins' set as
-long as the stream is a member. The live tuples are those that a window join may still pair.
+A stream's last tuple is what an arrival is compared with, and its value in the sets of band joins
+and near joins as long as the stream is a member. The live tuples are those that a window join may
+still pair. Where a feed is joined with itself it is the left side, and the right one stays empty.
 
 Law: columns and nothing else; after the same deliveries and registrations they hold the same rows,
 however these were grouped into steps.
@@ -71,7 +72,7 @@ class SideState:
 
     @property
     def members(self) -> Int32s:
-        """The streams in the band joins' set."""
+        """The streams in the sets of band joins and near joins."""
         return np.flatnonzero(self.member).astype(np.int32)
 
     @property
@@ -166,13 +167,20 @@ class LaneState:
         return self.sides[0].axes, self.sides[1].axes
 
     @property
+    def is_of_one_feed(self) -> bool:
+        """Whether a feed is joined with itself."""
+        return self.sides[0].feed == self.sides[1].feed
+
+    @property
     def lane(self) -> str:
         """The ordered pair of feeds."""
         return lane_of(*self.feeds)
 
     @property
     def watermark(self) -> int | None:
-        """The smaller of both feeds' watermarks; None until both have one."""
+        """The smaller of both feeds' watermarks; None until both have one. Of one feed its own."""
+        if self.is_of_one_feed:
+            return self.sides[0].watermark
         marks = [side.watermark for side in self.sides if side.watermark is not None]
         return min(marks) if len(marks) == 2 else None
 

@@ -12,7 +12,7 @@ from fencepost.doubles import exactly, parse_number
 from fencepost.errors import QueryFault
 from fencepost.position import Position
 from fencepost.queries.columns import CROSSING, MATCH
-from fencepost.queries.joins.query import BAND_JOIN, JOINS, WINDOW_JOIN
+from fencepost.queries.joins.query import BAND_JOIN, JOINS, NEAR_JOIN, WINDOW_JOIN
 from fencepost.shapes.parse import shape_of
 from fencepost.shapes.shape import Shape
 from fencepost.text import did_you_mean, shortened, wrong_with_id
@@ -48,6 +48,7 @@ FIELDS: Final[Mapping[str, tuple[str, ...]]] = {
         *_FREE,
     ),
     BAND_JOIN: ("id", "kind", "left", "right", "between", *_FREE),
+    NEAR_JOIN: ("id", "kind", "left", "right", "distance", "streams", "streams_like", *_FREE),
 }
 """The fields that a query of each kind may have."""
 
@@ -56,19 +57,24 @@ _OWN = {kind: frozenset(names) for kind, names in FIELDS.items()}
 _ONLY_JOINS = _EVERY - set(_OF_CROSSINGS)
 _NO_EVENTS_OF_PAIRS = "a pair is reported once: there is no I and no O to time or to begin with"
 _NO_CONDITION = "its condition is `between`: the least and the largest left - right"
+_NO_DISTANCE = "its condition is `distance`, and both feeds' positions"
+_NO_WINDOW = "it joins the current values of the streams: nothing passes out of it"
 _NO_VALIDITY = "its result is kept up from its registration to its removal"
 _BY_SIDES = "a join names its feeds by `left` and `right`"
 _WHY_NOT: Mapping[tuple[str, str], str] = {
     **{(MATCH, name): NO_EVENTS for name in _EVENTS},
     **{(kind, "feed"): _BY_SIDES for kind in JOINS},
     **dict.fromkeys(
-        product(JOINS, ("streams", "streams_like")), "a join takes all streams of its feeds"
+        product((WINDOW_JOIN, BAND_JOIN), ("streams", "streams_like")),
+        "it takes all streams of its feeds",
     ),
     **{(kind, name): _NO_EVENTS_OF_PAIRS for kind in JOINS for name in _EVENTS},
     (WINDOW_JOIN, "between"): "BETWEEN stands in `on`; a `band_join` has `between`",
     **{(BAND_JOIN, name): _NO_CONDITION for name in ("on", "where", "region")},
-    (BAND_JOIN, "window"): "it joins the current values of the streams: nothing passes out of it",
-    **{(BAND_JOIN, name): _NO_VALIDITY for name in _VALIDITY},
+    (BAND_JOIN, "window"): _NO_WINDOW,
+    **dict.fromkeys(product((BAND_JOIN, NEAR_JOIN), _VALIDITY), _NO_VALIDITY),
+    **{(NEAR_JOIN, name): _NO_DISTANCE for name in ("on", "where", "region", "between")},
+    (NEAR_JOIN, "window"): _NO_WINDOW,
 }
 
 

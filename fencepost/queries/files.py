@@ -25,14 +25,7 @@ from fencepost.queries.feature_table import FeatureTable
 from fencepost.queries.features import Features, feeds_of_features, read_features
 from fencepost.queries.geojson import GeoJson, is_geojson
 from fencepost.queries.geojson_fields import PLAIN, FeatureFields
-from fencepost.queries.joins import (
-    BAND_JOIN,
-    JOINS,
-    WINDOW_JOIN,
-    BandJoins,
-    JoinQuery,
-    WindowJoins,
-)
+from fencepost.queries.joins import JOINS, JoinQuery, JoinSets
 from fencepost.queries.jsonl import json_object, read_queries_jsonl
 from fencepost.queries.query import AxesOf, Query, StandingQuery, parted
 from fencepost.queries.query_set import QuerySet
@@ -151,13 +144,13 @@ def _feeds_of(line: bytes) -> list[str]:
 class StandingQueries:
     """The queries of the feeds that have tuples, and how many there are of feeds that have none.
 
-    `sets` holds the crossings of each feed, `matches` its matches, `joins` those of each lane: its
-    window joins and its band joins. `pairs` are the feeds, left and right, that any join names.
+    `sets` holds the crossings of each feed, `matches` its matches, `joins` those of each lane.
+    `pairs` are the feeds, left and right, that any join names.
     """
 
     sets: Mapping[str, QuerySet]
     matches: Mapping[str, QuerySet] = field(default_factory=dict)
-    joins: Mapping[str, tuple[WindowJoins, BandJoins]] = field(default_factory=dict)
+    joins: Mapping[str, JoinSets] = field(default_factory=dict)
     pairs: AbstractSet[tuple[str, str]] = frozenset()
     unevaluated: Mapping[str, int] = field(default_factory=dict)
 
@@ -201,17 +194,11 @@ def read_queries(
     return StandingQueries(sets, matches, of_lanes, pairs, unevaluated)
 
 
-def _join_sets(queries: Sequence[JoinQuery], axes_of: AxesOf) -> tuple[WindowJoins, BandJoins]:
+def _join_sets(queries: Sequence[JoinQuery], axes_of: AxesOf) -> JoinSets:
     """Make the sets of a lane, by id: rows do not depend on the order of the lines."""
     left, right = queries[0].left, queries[0].right
-    axes = axes_of[left], axes_of[right]
     by_id = sorted(queries, key=lambda query: query.id)
-    windows = [query for query in by_id if query.kind == WINDOW_JOIN]
-    bands = [query for query in by_id if query.kind == BAND_JOIN]
-    return (
-        WindowJoins.from_queries((left, right), axes, windows),
-        BandJoins.from_queries((left, right), axes, bands),
-    )
+    return JoinSets.from_queries((left, right), (axes_of[left], axes_of[right]), by_id)
 
 
 def collected(faults: list[Fault], act: Callable[[], T], otherwise: T) -> T:

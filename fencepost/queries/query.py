@@ -125,7 +125,9 @@ def check_query(
     query_id = fields.name("id")
     query: Query | None = None
     if kind in JOINS:
-        query = join_of(fields, query_id, kind, axes_of, feeds_may_be_absent=feeds_may_be_absent)
+        query = join_of(
+            fields, query_id, kind, axes_of, positions, feeds_may_be_absent=feeds_may_be_absent
+        )
     elif kind is not None:
         query = _watching(
             fields, query_id, kind, axes_of, positions, feeds_may_be_absent=feeds_may_be_absent

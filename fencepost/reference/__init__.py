@@ -12,6 +12,7 @@ from fencepost.reference.joins import (
     SideDelivery,
     run_joins,
 )
+from fencepost.reference.near import NearChange
 from fencepost.reference.order import FeedDelivery, Registration, Sighting
 from fencepost.reference.run import RunResult, run
 from fencepost.reference.transitions import PendingEvent, Transition
@@ -23,6 +24,7 @@ __all__ = [
     "JoinRegistration",
     "JoinRunResult",
     "Match",
+    "NearChange",
     "Pair",
     "PendingEvent",
     "Registration",

@@ -1,8 +1,9 @@
-"""Two feeds against each other: their deliveries and registrations in, pairs and changes out.
+"""Two feeds against each other, or one against itself: pairs and changes come out.
 
 Law: one delivery after the other, one tuple after the other. A new tuple is compared with
 every tuple accepted earlier of the other feed under every window join; the result of every band
-join is computed again, whole, after every update, and what differs from before are its changes.
+join and of every near join is computed again, whole, after every update, and what differs from
+before are its changes. A feed that is joined with itself is the left one, and has no other.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,9 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from fencepost.order_rules import AS_THEY_COME, OrderRules
-from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, Conjunct, JoinQuery
+from fencepost.queries.joins import (
+    BAND_JOIN,
+    WINDOW_JOIN,
+    Conjunct,
+    JoinQuery,
+)
 from fencepost.reference import order
 from fencepost.reference.crossings import COMPARES
+from fencepost.reference.near import NearChange, NearResult, near_changes, near_result_of
 from fencepost.reference.order import Arrival, FeedDelivery, Head, Sighting
 
 LEFT, RIGHT = 0, 1
@@ -109,19 +116,23 @@ class JoinRunResult:
     feeds: tuple[FeedHistory, FeedHistory]
     pairs: list[Pair] = field(default_factory=list)
     changes: list[Change] = field(default_factory=list)
+    near_changes: list[NearChange] = field(default_factory=list)
     affected: list[tuple[int, int, int, str, str]] = field(default_factory=list)
     accepted: tuple[list[tuple[int, Sighting]], ...] = field(default_factory=lambda: ([], []))
     rejected: tuple[list[tuple[int, int, str]], ...] = field(default_factory=lambda: ([], []))
     watermarks: list[int | None] = field(default_factory=list)
     result: Result = field(default_factory=dict)
+    near_result: NearResult = field(default_factory=dict)
 
 
 def run_joins(
     axes: tuple[Sequence[str], Sequence[str]],
     script: Iterable[SideDelivery | JoinRegistration],
     rules: tuple[OrderRules, OrderRules] = (AS_THEY_COME, AS_THEY_COME),
+    *,
+    one: bool = False,
 ) -> JoinRunResult:
-    """Take a script in order, in O(tuples² × queries) and no hurry."""
+    """Take a script in order, in O(tuples² × queries) and no hurry; of `one` feed its left side."""
     left, right = (FeedHistory(tuple(a), its) for a, its in zip(axes, rules, strict=True))
     rows = JoinRunResult((left, right))
     queries: tuple[JoinQuery, ...] = ()
@@ -135,7 +146,7 @@ def run_joins(
             registered = {name: registered.get(name, now) for name, now in known.items()}
             register(rows, queries)
             continue
-        mark = lowest(rows.feeds)
+        mark = lowest(rows.feeds, one=one)
         before = tuple(len(feed.accepted) for feed in rows.feeds)
         judge(rows, item, number)
         for sighting, is_gone in release(rows.feeds[item.side]):
@@ -154,7 +165,7 @@ def run_joins(
             rows.feeds[item.side].accepted.append(new)
             rows.accepted[item.side].append((number, sighting))
             update(rows, queries, item.side, new, number, is_gone=is_gone)
-        rows.watermarks.append(lowest(rows.feeds))
+        rows.watermarks.append(lowest(rows.feeds, one=one))
         number += 1
     return rows
 
@@ -201,8 +212,10 @@ def headed(feed: FeedHistory, seen: Sighting) -> int:
     return head.place
 
 
-def lowest(feeds: tuple[FeedHistory, FeedHistory]) -> int | None:
+def lowest(feeds: tuple[FeedHistory, FeedHistory], *, one: bool) -> int | None:
     """The lane's watermark is the smaller of its feeds', and none before both have one."""
+    if one:
+        return feeds[LEFT].watermark
     marks = [feed.watermark for feed in feeds if feed.watermark is not None]
     return min(marks) if len(marks) == len(feeds) else None
 
@@ -269,6 +282,9 @@ def register(rows: JoinRunResult, queries: Sequence[JoinQuery]) -> None:
     before = {pair: values for pair, values in rows.result.items() if pair[:2] in names}
     rows.result = result_of(rows.feeds, queries)
     rows.changes += changes(before, rows.result, None, -1, None)
+    near = {pair: values for pair, values in rows.near_result.items() if pair[:2] in names}
+    rows.near_result = near_result(rows.feeds, queries)
+    rows.near_changes += near_changes(near, rows.near_result, None, -1, None)
 
 
 def update(
@@ -288,8 +304,15 @@ def update(
     before, rows.result = rows.result, result_of(rows.feeds, queries)
     found = changes(before, rows.result, now.ts, number, new.ts_place)
     rows.changes += found
+    near, rows.near_result = rows.near_result, near_result(rows.feeds, queries)
+    rows.near_changes += near_changes(near, rows.near_result, now.ts, number, new.ts_place)
     changed = dict.fromkeys(change.query_id for change in found)
     rows.affected += [(number, now.ts, side, now.stream, query) for query in changed]
+
+
+def near_result(feeds: tuple[FeedHistory, FeedHistory], queries: Sequence[JoinQuery]) -> NearResult:
+    """Every pair of streams whose current positions are within the distance of a near join."""
+    return near_result_of(feeds[LEFT].members, feeds[RIGHT].members, queries)
 
 
 def result_of(feeds: tuple[FeedHistory, FeedHistory], queries: Sequence[JoinQuery]) -> Result:

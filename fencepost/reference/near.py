@@ -5,8 +5,12 @@ poles, or more than once round the earth, is near nothing. On a plane as Euclid 
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations, product
+from typing import NamedTuple
+
+from fencepost.queries.joins import NEAR_JOIN, JoinQuery, SomeStreams
+from fencepost.queries.patterns import fits
 
 RADIUS = 6_371_008.8
 """Metres from the centre of the earth to its surface."""
@@ -15,6 +19,31 @@ Place = tuple[float, float]
 """Longitude and latitude in degrees, or x and y."""
 
 Pair = tuple[str, str]
+
+Members = Mapping[str, Sequence[float]]
+"""The current values of a feed's streams."""
+
+NearResult = dict[tuple[str, int, str, str], tuple[Place, Place, float]]
+"""Query id and version, left and right stream of each pair: both places, how far apart."""
+
+
+class NearChange(NamedTuple):
+    """A pair that came into a near join's result (+1), or left it (-1), with its places then.
+
+    Of a registration there is no ts and no place, and the delivery is -1.
+    """
+
+    query_id: str
+    version: int
+    change: int
+    left: str
+    right: str
+    left_at: Place
+    right_at: Place
+    distance: float
+    ts: int | None
+    delivery: int
+    place: int | None = None
 
 
 def apart(one: Place, other: Place, *, earth: bool) -> float:
@@ -45,3 +74,47 @@ def near_pairs(
     pairs = [*combinations(by_bytes, 2)] if right is None else [*product(left, right)]
     measured = {(a, b): apart(left[a], others[b], earth=earth) for a, b in pairs}
     return {pair: length for pair, length in measured.items() if length <= distance}
+
+
+def near_result_of(left: Members, right: Members, queries: Sequence[JoinQuery]) -> NearResult:
+    """Give every pair that is within the distance of a join that asks for it."""
+    result: NearResult = {}
+    for query in queries:
+        if query.kind != NEAR_JOIN or query.positions is None or query.distance is None:
+            continue
+        one = query.left == query.right
+        lefts, rights = (
+            {stream: (values[x], values[y]) for stream, values in streams.items()}
+            for streams, (x, y) in zip((left, right), query.positions, strict=True)
+        )
+        near = near_pairs(lefts, None if one else rights, query.distance, earth=query.earth)
+        others = lefts if one else rights
+        for (a, b), length in near.items():
+            if takes(query, a, b) or (one and takes(query, b, a)):
+                result[query.id, query.version, a, b] = (lefts[a], others[b], length)
+    return result
+
+
+def takes(query: JoinQuery, left: str, right: str) -> bool:
+    """Say whether a join takes both streams, each on its side."""
+    sides = zip(query.takes, (left, right), strict=True)
+    return all(takes_stream(some, stream) for some, stream in sides)
+
+
+def takes_stream(some: SomeStreams | None, stream: str) -> bool:
+    """Say whether a stream is taken: any, or those named and those that fit a pattern."""
+    if some is None:
+        return True
+    return stream in some.named or any(fits(pattern, stream) for pattern in some.likes)
+
+
+def near_changes(
+    before: NearResult, after: NearResult, ts: int | None, number: int, place: int | None
+) -> list[NearChange]:
+    """List what was in and is not any more, and what is in and was not."""
+    lost = [(-1, pair, before[pair]) for pair in before if pair not in after]
+    gained = [(+1, pair, after[pair]) for pair in after if pair not in before]
+    return [
+        NearChange(id, version, change, left, right, *values, ts, number, place)
+        for change, (id, version, left, right), values in lost + gained
+    ]

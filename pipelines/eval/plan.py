@@ -16,7 +16,7 @@ from fencepost.order_rules import OrderRules
 from fencepost.position import Position, declared_position
 from fencepost.queries import QuerySet
 from fencepost.queries.files import QueryFile, StandingQueries, collected, read_queries
-from fencepost.queries.joins import BandJoins, WindowJoins
+from fencepost.queries.joins import JoinSets
 from fencepost.text import counted, did_you_mean
 from pipelines.eval.quarantine import NAME
 from pipelines.eval.request import EvalRequest, Given
@@ -57,14 +57,14 @@ class Plan:
         return self.standing.matches
 
     @property
-    def joins(self) -> Mapping[str, tuple[WindowJoins, BandJoins]]:
-        """The window joins and the band joins of each lane that has any."""
+    def joins(self) -> Mapping[str, JoinSets]:
+        """The joins of each lane that has any."""
         return self.standing.joins
 
     @property
     def lanes(self) -> list[tuple[str, str]]:
         """The feeds of each lane."""
-        return [(windows.left, windows.right) for windows, _ in self.joins.values()]
+        return [(sets.windows.left, sets.windows.right) for sets in self.joins.values()]
 
     def notes(self) -> list[str]:
         """List what is worth knowing although nothing is wrong."""

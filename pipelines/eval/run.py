@@ -148,6 +148,7 @@ def _how_far(delivery: ReadDelivery, rows: Int64s) -> pa.StringArray:
 
 
 def _summary(settled: Plan, files: _FileEvaluation, tables: Mapping[str, pa.Table]) -> Summary:
+    joins = settled.joins.values()
     summary = Summary(
         deliveries=len(settled.deliveries),
         read=files.read,
@@ -157,10 +158,9 @@ def _summary(settled: Plan, files: _FileEvaluation, tables: Mapping[str, pa.Tabl
         events=_counts(tables["events"]["type"]),
         transitions=_counts(tables["transitions"]["type"]),
         matches=len(tables["matches"]) if any(map(len, settled.matches.values())) else None,
-        pairs=len(tables["pairs"]) if any(len(w) for w, _ in settled.joins.values()) else None,
-        band_changes=_signs(tables["band_changes"]["change"])
-        if any(len(b) for _, b in settled.joins.values())
-        else None,
+        pairs=len(tables["pairs"]) if any(len(s.windows) for s in joins) else None,
+        band_changes=_signs(tables["band_changes"]) if any(len(s.bands) for s in joins) else None,
+        near_changes=_signs(tables["near_changes"]) if any(len(s.nears) for s in joins) else None,
         unevaluated=settled.standing.unevaluated,
         written=[str(path) for path in settled.out.targets.values()],
         notes=files.notes,
@@ -170,8 +170,8 @@ def _summary(settled: Plan, files: _FileEvaluation, tables: Mapping[str, pa.Tabl
     return summary
 
 
-def _signs(changes: pa.ChunkedArray) -> dict[str, int]:
-    signs = changes.to_numpy()
+def _signs(changes: pa.Table) -> dict[str, int]:
+    signs = changes["change"].to_numpy()
     return {sign: int((signs == int(sign)).sum()) for sign in CHANGES}
 
 

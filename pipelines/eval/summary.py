@@ -21,7 +21,8 @@ class Summary:
     """Counts of rows; `written` are the files, `unevaluated` the queries by feed without tuples.
 
     `losses` is what each delivery lost. `matches` is None if there is no `match` query, `pairs` if
-    there is no window join, and `band_changes` if there is no band join.
+    there is no window join, `band_changes` if there is no band join, and `near_changes` if there is
+    no near join.
     """
 
     deliveries: int
@@ -34,6 +35,7 @@ class Summary:
     matches: int | None
     pairs: int | None
     band_changes: Mapping[str, int] | None
+    near_changes: Mapping[str, int] | None
     unevaluated: Mapping[str, int]
     written: Sequence[str]
     notes: Sequence[str] = field(default_factory=list)
@@ -65,10 +67,14 @@ class Summary:
             "matches": self.matches or 0,
             "pairs": self.pairs or 0,
             "band_changes": sum((self.band_changes or {}).values()),
+            "near_changes": sum((self.near_changes or {}).values()),
             "events_by_type": {kind: self.events.get(kind, 0) for kind in CROSSINGS},
             "transitions_by_type": {kind: self.transitions.get(kind, 0) for kind in TRANSITIONS},
             "band_changes_by_sign": {
                 sign: (self.band_changes or {}).get(sign, 0) for sign in CHANGES
+            },
+            "near_changes_by_sign": {
+                sign: (self.near_changes or {}).get(sign, 0) for sign in CHANGES
             },
             "unevaluated": sum(self.unevaluated.values()),
             "unevaluated_by_feed": dict(self.unevaluated),
@@ -91,6 +97,8 @@ class Summary:
             lines.append(f"pairs        {self.pairs:,}")
         if self.band_changes is not None:
             lines.append(f"band changes {_total(self.band_changes, CHANGES)}")
+        if self.near_changes is not None:
+            lines.append(f"near changes {_total(self.near_changes, CHANGES)}")
         if quarantined:
             lines.append(f"quarantine   {_total(self.quarantined, REASONS)}")
             lines += (f"  {line}" for line in lines_of(self.losses))

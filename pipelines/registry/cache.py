@@ -27,7 +27,16 @@ from fencepost.lanes import pair_of
 from fencepost.queries import QuerySet
 from fencepost.queries.columns import CROSSING, QueryColumns
 from fencepost.queries.fingerprint import sums_of
-from fencepost.queries.joins import BAND_JOIN, JOINS, WINDOW_JOIN, BandJoins, WindowJoins
+from fencepost.queries.joins import (
+    BAND_JOIN,
+    JOINS,
+    NEAR_JOIN,
+    WINDOW_JOIN,
+    BandJoins,
+    JoinSets,
+    NearJoins,
+    WindowJoins,
+)
 from fencepost.shapes.columns import Shapes
 from pipelines import places
 from pipelines.disk.atomic import replacing
@@ -38,7 +47,7 @@ from pipelines.lake.store import Store
 from pipelines.places import Place, copy_of, fetched, is_remote, listed
 from pipelines.places.host import host_cache
 from pipelines.project.settings import Settings
-from pipelines.registry.joins import JoinSets, join_sets
+from pipelines.registry.joins import join_sets
 from pipelines.registry.queries import QUERIES, query_set
 
 Head = dict[str, Any]
@@ -59,11 +68,17 @@ _SETS = ("queries-", "match-queries-", "joins-")
 _OF_SHAPES = tuple(f.name for f in fields(Shapes) if f.name != "earth")
 """The columns of the shapes, each written beside those of the queries."""
 _TEXTS = ("ids", "streams", "likes")
+_JOIN_FLAGS = ("earth", "some")
 _FLAGS = ("everywhere", "enters_on_first", "leaps")
-_SHAPES: Mapping[str, tuple[int, ...]] = {"tests": (-1, 3), "plus": (-1, 2)}
+_SHAPES: Mapping[str, tuple[int, ...]] = {
+    "tests": (-1, 3),
+    "plus": (-1, 2),
+    "position": (-1, 4),
+    "some": (-1, 2),
+}
 _FIELDS = {
     kind: tuple(f.name for f in fields(each) if f.name not in ("left", "right", "axes"))
-    for kind, each in ((WINDOW_JOIN, WindowJoins), (BAND_JOIN, BandJoins))
+    for kind, each in zip(JOINS, (WindowJoins, BandJoins, NearJoins), strict=True)
 }
 """The columns of the sets of joins; what is the same for all of them is in the head."""
 
@@ -284,12 +299,18 @@ def _open_joins(path: Path) -> tuple[JoinSets, Head]:
         for name in _FIELDS[kind]:
             values = row[f"{kind}.{name}"].values
             shape = (d, -1) if name in ("lo", "hi") else _SHAPES.get(name, (-1,))
-            found[name] = values if name == "ids" else values.to_numpy().reshape(shape)
+            if name in _TEXTS:
+                found[name] = values
+            else:
+                found[name] = values.to_numpy().reshape(shape)
+            if name in _JOIN_FLAGS:
+                found[name] = found[name].view(np.bool_)
         return found
 
-    return (
+    return JoinSets(
         WindowJoins(left, right, axes, **columns(WINDOW_JOIN)),
         BandJoins(left, right, axes, **columns(BAND_JOIN)),
+        NearJoins(left, right, axes, **columns(NEAR_JOIN)),
     ), head
 
 

@@ -144,18 +144,24 @@ def _hashes(feed: str, axes: tuple[str, ...], rows: pa.Table, kind: str) -> UInt
 def _regions_alike(before: pa.Table, given: pa.Table) -> Bools:
     """Say, row by row, whether the regions are the same, on the same axes."""
     alike = _equal(before["region"], given["region"])
-    if before["region"].null_count < len(before):
+    if before["region_on"].null_count < len(before):
         alike &= _equal(before["on_earth"], given["on_earth"])
         alike &= _lists_equal(before["region_on"], given["region_on"])
     return alike
+
+
+_NAMES = ("streams", "streams_like", "right_streams", "right_streams_like")
+"""The columns of the streams that near joins take."""
 
 
 def _joined_alike(before: pa.Table, given: pa.Table, axes_of: Axes) -> Bools:
     """Say the same of joins of equal feeds and kind; texts that differ are parsed and compared."""
     alike = np.ones(given.num_rows, np.bool_)
     for name in (*OF_JOINS, "valid_from", "valid_to"):
-        if name != "joined_on":
+        if name != "joined_on" and name not in _NAMES:
             alike &= _equal(before[name], given[name])
+    for name in _NAMES:
+        alike &= _lists_equal(before[name], given[name])
     spelt = _equal(before["joined_on"], given["joined_on"])
     spelt &= _equal(before["where"], given["where"])
     for row in np.flatnonzero(alike & ~spelt).tolist():

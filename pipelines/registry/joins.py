@@ -13,17 +13,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrays import Int64s
 from fencepost.errors import LakeError, QueryFault
 from fencepost.lanes import pair_of
 from fencepost.queries.joins import (
-    BAND_JOIN,
     JOINS,
+    NEAR_JOIN,
     WINDOW_JOIN,
-    BandJoins,
     Conjunct,
     JoinQuery,
-    WindowJoins,
+    JoinSets,
+    SomeStreams,
 )
 from fencepost.queries.joins.on import parse_join
 from fencepost.text import shortened
@@ -32,8 +31,6 @@ from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import QUERIES, Axes, history, standing_since
-
-JoinSets = tuple[WindowJoins, BandJoins]
 
 
 def lanes(store: Store) -> list[str]:
@@ -66,14 +63,9 @@ def join_sets(store: Store, settings: Settings, lane: str, version: int | None =
     axes = settings.axes[feeds[0]], settings.axes[feeds[1]]
     of_lane = pc.equal(rows["feed"], lane)
 
-    def of_kind(kind: str) -> tuple[list[JoinQuery], Int64s]:
-        mine = pc.and_(of_lane, pc.equal(rows["kind"], kind))
-        return joins_of(rows.filter(mine), settings.axes), since[mine.to_numpy()]
-
-    return (
-        WindowJoins.from_queries(feeds, axes, *of_kind(WINDOW_JOIN)),
-        BandJoins.from_queries(feeds, axes, *of_kind(BAND_JOIN)),
-    )
+    mine = pc.and_(of_lane, _are_joins(rows))
+    queries = joins_of(rows.filter(mine), settings.axes)
+    return JoinSets.from_queries(feeds, axes, queries, since[mine.to_numpy()])
 
 
 def joins_of(rows: pa.Table, axes_of: Axes) -> list[JoinQuery]:
@@ -103,6 +95,10 @@ def _join_of(row: Mapping[str, Any], axes_of: Axes) -> JoinQuery:
         right_axis=row["right_axis"],
         low=-inf if row["at_least"] is None else row["at_least"],
         high=inf if row["at_most"] is None else row["at_most"],
+        distance=row["distance"],
+        takes=(_streams_of(row, ""), _streams_of(row, "right_")),
+        positions=_positions(row),
+        earth=bool(row["on_earth"]),
         valid_from=row["valid_from"],
         valid_to=row["valid_to"],
         owner=row["owner"],
@@ -112,10 +108,23 @@ def _join_of(row: Mapping[str, Any], axes_of: Axes) -> JoinQuery:
     )
 
 
+def _streams_of(row: Mapping[str, Any], side: str) -> SomeStreams | None:
+    """Read the streams that a near join takes on a side; None: all."""
+    named, likes = row[f"{side}streams"], row[f"{side}streams_like"]
+    return SomeStreams(tuple(named or ()), tuple(likes or ())) if named or likes else None
+
+
+def _positions(row: Mapping[str, Any]) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    if row["kind"] != NEAR_JOIN:
+        return None
+    x, y, u, v = row["region_on"]
+    return (x, y), (u, v)
+
+
 def _conjuncts(
     row: Mapping[str, Any], feeds: tuple[str, str], axes_of: Axes
 ) -> tuple[Conjunct, ...]:
-    """Parse the text of a window join; for a band join, check that its axes exist."""
+    """Parse the text of a window join; for another, check that its axes exist."""
     subject = f"the query '{shortened(row['id'])}' joins"
     lost: str | None
     for feed in feeds:
@@ -141,6 +150,10 @@ def _conjuncts(
 
 
 def _axis_lost(row: Mapping[str, Any], left: Sequence[str], right: Sequence[str]) -> str | None:
+    if row["kind"] == NEAR_JOIN:
+        (*mine, _, _), (_, _, *other) = row["region_on"], row["region_on"]
+        is_there = max(mine) < len(left) and max(other) < len(right)
+        return None if is_there else "its positions are on other axes"
     for name, axes in (("left_axis", left), ("right_axis", right)):
         if row[name] not in axes:
             return f"'{shortened(row[name])}' is none of {', '.join(axes)}"

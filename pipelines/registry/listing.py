@@ -18,7 +18,7 @@ from fencepost.arrays import Bools
 from fencepost.errors import InputError
 from fencepost.lanes import feeds_of
 from fencepost.queries.columns import CROSSING
-from fencepost.queries.joins import BAND_JOIN, JOINS, WINDOW_JOIN
+from fencepost.queries.joins import BAND_JOIN, JOINS, NEAR_JOIN, WINDOW_JOIN
 from fencepost.text import escaped
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
@@ -55,6 +55,7 @@ _NAMED = {
     "left_axis": "left",
     "right_axis": "right",
     **dict.fromkeys(("at_least", "at_most"), "between"),
+    **dict.fromkeys(("right_streams", "right_streams_like"), "streams"),
 }
 """The fields that columns keep, where they go by another name."""
 
@@ -231,7 +232,16 @@ def _condition(row: Row, axes_of: Axes) -> dict[str, str | None]:
         return {"on": row["joined_on"], "where": row["where"], "window": window_text(row)}
     if row["kind"] == BAND_JOIN:
         return {"band": condition_text(row, axes_of)}
+    if row["kind"] == NEAR_JOIN:
+        return {"near": condition_text(row, axes_of), **_sides(row)}
     return {"where": where_of(row, axes_of), "region": region_text(row)}
+
+
+def _sides(row: Row) -> dict[str, str | None]:
+    """Give the streams that a near join takes on either side, where it does not take all."""
+    right = {"streams": row["right_streams"], "streams_like": row["right_streams_like"]}
+    sides = {"left": streams_text(row), "right": streams_text(right)}
+    return {side: None if word == "all" else word for side, word in sides.items()}
 
 
 def _boxes(axes: tuple[str, ...], row: Row) -> Iterator[str]:

@@ -28,7 +28,7 @@ from fencepost.lanes import feeds_of
 from fencepost.queries import Query, QuerySet, StandingQuery, parted
 from fencepost.queries.columns import CROSSING, no_tests
 from fencepost.queries.condition import OPS
-from fencepost.queries.joins import JoinQuery
+from fencepost.queries.joins import JoinQuery, SomeStreams
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
@@ -52,10 +52,11 @@ DEFINITION = pa.schema([field for field in QUERIES_TABLE.arrow if field.name not
 OF_JOINS = (
     *("joined_on", "window_us", "window_count"),
     *("left_axis", "right_axis", "at_least", "at_most"),
+    *("distance", "right_streams", "right_streams_like"),
 )
 """Columns that only joins have."""
 
-OF_WATCHING = ("tests", "streams", "streams_like", "within", "leaps")
+OF_WATCHING = ("tests", "within", "leaps")
 """Columns that joins do not have."""
 
 
@@ -140,10 +141,25 @@ def rows_of_joins(queries: Sequence[JoinQuery]) -> pa.Table:
         "at_least": (None if q.low == -inf else q.low for q in queries),
         "at_most": (None if q.high == inf else q.high for q in queries),
         **{name: repeat(None, n) for name in (*OF_WATCHING, *REGION)},
+        **_of_near_joins(queries),
     }
     for name in DEFINITION.names:
         columns.setdefault(name, map(attrgetter(name), queries))
     return pa.table([pa.array(list(columns[f.name]), f.type) for f in DEFINITION], DEFINITION)
+
+
+def _of_near_joins(queries: Sequence[JoinQuery]) -> dict[str, Iterable[Any]]:
+    """Give what only near joins have: the streams that they take, and where positions are."""
+    some = SomeStreams()
+    left, right = ([q.takes[side] or some for q in queries] for side in (0, 1))
+    return {
+        "streams": (each.named or None for each in left),
+        "streams_like": (each.likes or None for each in left),
+        "right_streams": (each.named or None for each in right),
+        "right_streams_like": (each.likes or None for each in right),
+        "region_on": ([*q.positions[0], *q.positions[1]] if q.positions else None for q in queries),
+        "on_earth": (q.earth if q.positions else None for q in queries),
+    }
 
 
 def query_set_of(feed: str, axes: Sequence[str], rows: pa.Table, kind: str = CROSSING) -> QuerySet:

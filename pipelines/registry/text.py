@@ -19,7 +19,8 @@ from fencepost.errors import LakeError
 from fencepost.lanes import pair_of
 from fencepost.queries import CROSSING, OPS
 from fencepost.queries.geojson_fields import feature_of
-from fencepost.queries.joins import BAND_JOIN, JOINS
+from fencepost.queries.joins import BAND_JOIN, JOINS, NEAR_JOIN
+from fencepost.shapes.shape import number as shape_number
 from fencepost.text import counted, escaped
 from fencepost.times import SECOND, format_instant
 from pipelines.registry.queries import SILENT, Axes
@@ -148,6 +149,16 @@ def _of_join(row: Row) -> dict[str, Any]:
             "between": [_number_of_json(row[name]) for name in ("at_least", "at_most")],
             **_of_all(row),
         }
+    if row["kind"] == NEAR_JOIN:
+        return {
+            **fields,
+            "left": left,
+            "right": right,
+            "distance": distance_text(row),
+            "streams": _by_side(row["streams"], row["right_streams"]),
+            "streams_like": _by_side(row["streams_like"], row["right_streams_like"]),
+            **_of_all(row),
+        }
     time = row["window_us"]
     return {
         **fields,
@@ -158,6 +169,20 @@ def _of_join(row: Row) -> dict[str, Any]:
         "window": row["window_count"] if time is None else duration_text(time),
         **_of_all(row),
     }
+
+
+def distance_text(row: Row) -> str | float:
+    """Give the distance of a near join: on the earth in metres, with the unit."""
+    length = row["distance"]
+    return f"{shape_number(length)}m" if row["on_earth"] else _number_of_json(length) or 0.0
+
+
+def _by_side(left: list[str] | None, right: list[str] | None) -> object:
+    """Give streams, or patterns, once where both sides have the same."""
+    if left == right:
+        return left
+    sides = {"left": left, "right": right}
+    return {side: names for side, names in sides.items() if names is not None}
 
 
 def _of_all(row: Row) -> dict[str, Any]:
@@ -182,6 +207,9 @@ def condition_text(row: Row, axes_of: Axes) -> str:
     if row["kind"] == BAND_JOIN:
         left, right = pair_of(row["feed"])
         return f"{left}.{row['left_axis']} - {right}.{row['right_axis']} {_band_text(row)}"
+    if row["kind"] == NEAR_JOIN:
+        left, right = pair_of(row["feed"])
+        return f"{left} within {distance_text(row)} of {right}"
     if row["kind"] in JOINS:
         where = "" if row["where"] is None else f" WHERE {row['where']}"
         return f"ON {row['joined_on']}{where}"

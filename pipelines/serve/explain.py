@@ -19,7 +19,7 @@ from fencepost.joins.index import LaneIndex
 from fencepost.matches import IndexChoice, Matcher
 from fencepost.queries import QuerySet
 from fencepost.queries.files import StandingQueries, read_queries
-from fencepost.queries.joins import BandJoins, WindowJoins
+from fencepost.queries.joins import JoinSets
 from pipelines.files.read.query_file import open_queries
 from pipelines.lake.store import Store
 from pipelines.lanes import Lane, declared_lanes, lane_named, lanes_of
@@ -125,13 +125,13 @@ def explain(
             if not lane.joins:
                 yield plan_of(standing.sets[lane.name], standing.matches[lane.name], ())
             elif lane.name in standing.joins:
-                yield _join_plan(*standing.joins[lane.name])
+                yield _join_plan(standing.joins[lane.name])
         return
     store = Store.to_read(settings.root, settings.tables)
     version = newest_version(store)
     for lane in lanes if lanes is not None else lanes_of(store, settings):
         if lane.joins:
-            yield _join_plan(*joins.join_sets(store, settings, lane.name, version))
+            yield _join_plan(joins.join_sets(store, settings, lane.name, version))
             continue
         crossing = query_set(store, settings, lane.name, version)
         match = query_set(store, settings, lane.name, version, kind="match")
@@ -177,8 +177,9 @@ def _feed_plan(
     )
 
 
-def _join_plan(windows: WindowJoins, bands: BandJoins) -> JoinPlan:
-    built = LaneIndex.build(windows, bands)
+def _join_plan(sets: JoinSets) -> JoinPlan:
+    windows, bands, _ = sets
+    built = LaneIndex.build(sets)
     left, right = bands.axes
     return JoinPlan(
         lane=windows.lane,

@@ -33,7 +33,7 @@ from fencepost.matches import Matcher
 from fencepost.order import NEVER
 from fencepost.position import Position
 from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
-from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, BandJoins, WindowJoins
+from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, JoinSets
 from fencepost.queries.query import parted
 from fencepost.tuples import Doubles, TupleBatch
 
@@ -96,11 +96,11 @@ def _join() -> None:
         for n, each in enumerate(queries)
         if (query := check_query({"id": str(n), **each}, known)[0]) is not None
     )
-    windows = WindowJoins.from_queries(feeds, axes, [q for q in joins if q.kind == WINDOW_JOIN])
-    bands = BandJoins.from_queries(feeds, axes, [q for q in joins if q.kind == BAND_JOIN])
+    sets = JoinSets.from_queries(feeds, axes, joins)
+    windows, bands = sets.windows, sets.bands
     state = LaneState.empty(feeds, axes)
     climb = np.tile(np.linspace(0.0, 6.0, TUPLES), (1, STREAMS))
-    index = LaneIndex.build(windows, bands)
+    index = LaneIndex.build(sets)
     for turn in range(4):
         values = climb if turn < 2 else climb[:, ::-1]
         left, right = (replace(_batch(("x",), values, turn * TUPLES), feed=feed) for feed in feeds)

@@ -52,6 +52,7 @@ ties = "first"
 
 [feeds.locations]
 axes = ["x", "y"]
+position = ["x", "y"]
 source = "landing/locations"
 settle = "0s"
 partition = "day"

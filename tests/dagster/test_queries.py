@@ -1,5 +1,7 @@
 """The standing queries as an asset: what files say is registered, and what changed is told."""
 
+import json
+
 import dagster as dg
 import pytest
 
@@ -53,3 +55,22 @@ def test_what_a_query_is_called_stays_text(project: Project) -> None:
     told = registered(project)
     assert told["added"] == 1
     assert "<img" not in str(told)
+
+
+def test_regions_are_counted_by_shape_and_drawn(project: Project) -> None:
+    square = [[0, 0], [4, 0], [4, 4], [0, 4], [0, 0]]
+    rules = (
+        {"id": "yard", "region": {"type": "Polygon", "coordinates": [square]}},
+        {"id": "tree", "region": {"circle": {"center": [6, 2], "radius": 1}}},
+        {"id": "lane", "region": {"corridor": {"line": [[0, 6], [8, 6]], "width": 1}}},
+    )
+    lines = (json.dumps({"feed": "locations", **rule}) for rule in rules)
+    (project.folder / "rules" / "zones.jsonl").write_text("\n".join(lines))
+    told = registered(project)
+    assert told["added"] == 3
+    for shape in ("polygon", "circle", "corridor"):
+        assert f"| locations | crossing | {shape} | 1 |" in str(told["standing"])
+    drawn = str(told["regions of locations"])
+    assert drawn.startswith("![locations: regions: ")
+    assert "1 polygon, 1 circle, 1 corridor" in drawn
+    assert "data:image/png;base64," in drawn

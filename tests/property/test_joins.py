@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from fencepost.errors import StateError
 from fencepost.joins.engine import step
 from fencepost.joins.index import LaneIndex
-from fencepost.joins.probe import Planes
+from fencepost.joins.probe import Planes, Surroundings
 from fencepost.joins.state import LaneState
+from fencepost.queries.joins import JoinSets
 from fencepost.reference import JoinRegistration, SideDelivery, run_joins
-from tests.support.stories.join_play import assert_told_by, batches, index_of, played, told
+from tests.support.stories.join_play import Played, assert_told_by, batches, index_of, played, told
 from tests.support.stories.join_stories import (
     FEEDS,
     MANY,
@@ -22,6 +23,7 @@ from tests.support.stories.join_stories import (
     band_join,
     judged_join_stories,
     long_story,
+    one_feed_stories,
     rules_of,
 )
 
@@ -32,40 +34,42 @@ def test_oracle_joins_equal_brute_force(story: JoinStory) -> None:
     assert_told_by(expected, played(story))
 
 
-@given(judged_join_stories(), st.sets(st.integers(0, 9)))
+@given(one_feed_stories())
+def test_oracle_a_feed_joined_with_itself_equals_brute_force(story: JoinStory) -> None:
+    expected = run_joins(story.axes, story.script, story.rules, one=True)
+    assert_told_by(expected, played(story))
+
+
+def found(rows: Played) -> tuple[object, ...]:
+    return rows.pairs, rows.changes, rows.near_changes, rows.affected
+
+
+@given(st.one_of(judged_join_stories(), one_feed_stories()), st.sets(st.integers(0, 9)))
 def test_differential_any_cut_of_the_deliveries_gives_the_same_rows(
     story: JoinStory, cuts: set[int]
 ) -> None:
     whole, cut, each = played(story, ()), played(story, cuts), played(story)
     for other in (cut, each):
-        assert (other.pairs, other.changes, other.affected) == (
-            whole.pairs,
-            whole.changes,
-            whole.affected,
-        )
+        assert found(other) == found(whole)
         assert (other.rejected, other.watermarks) == (whole.rejected, whole.watermarks)
         assert told(other.state) == told(whole.state)
 
 
-@given(judged_join_stories(), st.sets(st.integers(0, 9)))
+@given(st.one_of(judged_join_stories(), one_feed_stories()), st.sets(st.integers(0, 9)))
 def test_differential_a_state_read_back_from_its_columns_goes_on_as_it_was(
     story: JoinStory, cuts: set[int]
 ) -> None:
     kept, read = played(story, cuts), played(story, cuts, reloaded=True)
-    assert (kept.pairs, kept.changes) == (read.pairs, read.changes)
+    assert found(kept) == found(read)
     assert told(kept.state) == told(read.state)
 
 
-@given(judged_join_stories(), st.integers(1, 3))
+@given(st.one_of(judged_join_stories(), one_feed_stories()), st.integers(1, 3))
 def test_differential_found_in_pieces_the_rows_are_those_found_at_once(
     story: JoinStory, most: int
 ) -> None:
     whole, pieces = played(story, ()), played(story, (), most=most)
-    assert (whole.pairs, whole.changes, whole.affected) == (
-        pieces.pairs,
-        pieces.changes,
-        pieces.affected,
-    )
+    assert found(whole) == found(pieces)
 
 
 @pytest.mark.parametrize("lateness", [(0, 0), (2 * TICK, 0), (TICK, 3 * TICK)])
@@ -79,7 +83,7 @@ def test_oracle_a_long_history_equals_brute_force_however_it_is_cut(
     assert sum(change.change < 0 for change in expected.changes) > 50
     whole, each = played(story, ()), played(story)
     assert_told_by(expected, each)
-    assert (whole.pairs, whole.changes, whole.affected) == (each.pairs, each.changes, each.affected)
+    assert found(whole) == found(each)
     assert told(whole.state) == told(each.state)
 
 
@@ -88,7 +92,7 @@ def test_differential_any_cut_is_the_same_when_the_lateness_changes_on_the_way(
     story: JoinStory, first: int, lateness: tuple[int, int]
 ) -> None:
     whole, each = (played(story, cuts, later=(first, rules_of(lateness))) for cuts in ((), None))
-    assert (whole.pairs, whole.changes, whole.rejected) == (each.pairs, each.changes, each.rejected)
+    assert (found(whole), whole.rejected) == (found(each), each.rejected)
     assert told(whole.state) == told(each.state)
 
 
@@ -99,7 +103,7 @@ def test_differential_planes_that_are_kept_find_what_those_laid_out_anew_do(
     queries = next(item for item in story.script if isinstance(item, JoinRegistration)).queries
     index = index_of(story.axes, queries, {(q.id, q.version): 0 for q in queries})
     state = LaneState.empty(FEEDS, story.axes)
-    planes = Planes(index, state)
+    planes, surroundings = Planes(index, state), Surroundings(index, state)
     for item in story.script:
         if isinstance(item, SideDelivery):
             given_, gone = batches(story.axes, [item])
@@ -107,6 +111,10 @@ def test_differential_planes_that_are_kept_find_what_those_laid_out_anew_do(
             outcome = step(state, given_, sides, index, rules=story.rules, gone=gone)
             kept = [row for p in outcome.band_pieces(MANY, planes) for row in p.changes.to_pylist()]
             assert kept == outcome.band_changes.to_pylist()
+            near = [
+                r for table in outcome.near_pieces(MANY, surroundings) for r in table.to_pylist()
+            ]
+            assert near == outcome.near_changes.to_pylist()
             state = outcome.state
 
 
@@ -129,7 +137,7 @@ def test_joins_shared_out_find_together_what_they_find_alone_and_keep_the_same_s
     registered = {(q.id, q.version): 0 for q in queries}
     whole = index_of(story.axes, queries, registered)
     parts = [
-        LaneIndex.build(part.windows, part.bands, whole.windows)
+        LaneIndex.build(JoinSets(part.windows, part.bands, part.nears), whole.windows)
         for part in (index_of(story.axes, queries[n::3], registered) for n in range(3))
     ]
     found: list[list[Any]] = [[], []]
@@ -142,7 +150,11 @@ def test_joins_shared_out_find_together_what_they_find_alone_and_keep_the_same_s
             for state, index in zip(states, [whole, *parts], strict=True)
         ]
         for place, each in enumerate(outcomes):
-            mine = [*each.pairs.to_pylist(), *each.band_changes.to_pylist()]
+            mine = [
+                row
+                for table in (each.pairs, each.band_changes, each.near_changes)
+                for row in table.to_pylist()
+            ]
             found[place > 0] += [(at, str(row)) for row in mine]
         states = [outcome.state for outcome in outcomes]
         assert told(states[1]) == told(states[0])

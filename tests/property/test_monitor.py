@@ -36,8 +36,18 @@ JOINS: list[dict[str, Any]] = [
         "window": 2,
     },
     {"id": "band", "kind": "band_join", "left": "a.v", "right": "b.v", "between": [-1, 1]},
+    {"id": "close", "kind": "near_join", "left": "a", "right": "b", "distance": 2},
+    {"id": "own", "kind": "near_join", "left": "a", "right": "a", "distance": 5, "streams": ["s1"]},
+    {
+        "id": "some",
+        "kind": "near_join",
+        "left": "a",
+        "right": "a",
+        "distance": 3,
+        "streams_like": {"left": "s[01]"},
+    },
 ]
-FOUND = ("events", "transitions", "matches", "pairs", "band_changes", "rejected")
+FOUND = ("events", "transitions", "matches", "pairs", "band_changes", "near_changes", "rejected")
 ROWS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 20), st.integers(0, 8), st.integers(0, 8)),
     min_size=1,
@@ -69,7 +79,8 @@ def table(rows: Sequence[tuple[int, ...]]) -> pa.Table:
 
 def monitor(rules: Sequence[dict[str, Any]], lateness: int = 0, **order: Any) -> fp.Monitor:
     axes = {feed: ["v", "w"] for feed in ("a", "b")}
-    return fp.Monitor(rules, ts_unit="s", axes=axes, allowed_lateness=f"{lateness}s", **order)
+    late, where = f"{lateness}s", ("v", "w")
+    return fp.Monitor(rules, ts_unit="s", axes=axes, position=where, allowed_lateness=late, **order)
 
 
 def rows_of(results: Sequence[fp.Result], name: str) -> list[str]:

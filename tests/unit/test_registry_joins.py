@@ -41,14 +41,14 @@ def lake(tmp_path) -> Lake:
 def test_each_kind_is_a_set_of_its_lane_beside_the_queries_of_one_feed(lake):
     lake.put(query("q"), window("w", where="left.price > 5"), band("b"))
     lake.put(window("t", left="locations", right="ticks", on="left.x < right.price", window=7))
-    windows, bands = sets(lake)
+    windows, bands, _ = sets(lake)
     assert (windows.lane, windows.axes) == (LANE, (AXES["ticks"], AXES["locations"]))
     assert (windows.ids.to_pylist(), bands.ids.to_pylist()) == (["w"], ["b"])
     assert (windows.window.tolist(), windows.last.tolist()) == ([5 * MINUTE], [FOREVER])
     assert windows.tests.tolist() == [[2, 1, 0]]
     assert windows.lo[0].tolist() == [np.nextafter(5, inf)]
     assert (bands.low.tolist(), bands.high.tolist()) == ([-0.5], [0.5])
-    turned, none = join_sets(lake.store, lake.settings, TURNED)
+    turned, none, _ = join_sets(lake.store, lake.settings, TURNED)
     assert (turned.ids.to_pylist(), len(none)) == (["t"], 0)
     assert (turned.window.tolist(), turned.last.tolist()) == ([FOREVER], [7])
     assert lake.set().ids.to_pylist() == ["q"]
@@ -60,12 +60,12 @@ def test_a_join_takes_tuples_from_the_registry_on_in_which_its_version_began(lak
     lake.put(window("d"), window("a", note="edited"))
     lake.put(window("b", window="6m"), band("c", owner="ada"))
     lake.put(band("c", between=[0, 1]), window("a", tags=["t"]))
-    windows, bands = sets(lake)
+    windows, bands, _ = sets(lake)
     assert windows.ids.to_pylist() == ["a", "d", "b"]
     assert windows.registered.tolist() == [1, 2, 3]
     assert windows.versions.tolist() == [1, 1, 2]
     assert (bands.registered.tolist(), bands.versions.tolist()) == ([4], [2])
-    windows, bands = sets(lake, 2)
+    windows, bands, _ = sets(lake, 2)
     assert windows.ids.to_pylist() == ["a", "b", "d"]
     assert windows.registered.tolist() == [1, 1, 2]
     assert bands.registered.tolist() == [1]
@@ -76,17 +76,17 @@ def test_a_join_registered_again_after_its_removal_begins_then(lake):
     lake.put(gone=("w",))
     assert len(sets(lake)[0]) == 0
     lake.put(window("w"))
-    windows, _ = sets(lake)
+    windows, _, _ = sets(lake)
     assert (windows.registered.tolist(), windows.versions.tolist()) == ([3], [2])
 
 
 def test_an_id_may_change_its_kind_and_its_lane(lake):
     lake.put(window("j"), query("q"))
     lake.put(band("j"))
-    assert [len(each) for each in sets(lake)] == [0, 1]
-    assert [len(each) for each in sets(lake, 1)] == [1, 0]
+    assert [len(each) for each in sets(lake)] == [0, 1, 0]
+    assert [len(each) for each in sets(lake, 1)] == [1, 0, 0]
     lake.put(query("j"), window("q"))
-    windows, bands = sets(lake)
+    windows, bands, _ = sets(lake)
     assert (windows.ids.to_pylist(), windows.registered.tolist(), len(bands)) == (["q"], [3], 0)
     assert lake.set().ids.to_pylist() == ["j"]
 

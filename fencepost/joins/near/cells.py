@@ -70,7 +70,7 @@ class Frame(NamedTuple):
         return cls(True, sine, reach, width, reach, columns, rows, within, beyond, anywhere)
 
 
-class Cells(NamedTuple):
+class MoverLists(NamedTuple):
     """Both sides' lists: 4 bytes a bucket, 36 a stream."""
 
     first: Int32s  # [side, bucket]

@@ -12,16 +12,25 @@ from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
+import pyarrow as pa
 
+from fencepost.arrow import codes_in
+from fencepost.queries.joins import NearJoins
+from fencepost.queries.patterns import fits
 from fencepost.ragged import ptr_of
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 Named = Int32s | None
 """The streams that a join takes on a side, by their codes; None: all."""
 
+Keys = tuple[Int64s, Int64s]
+
+_CODE = 32
+"""Bits of a stream's code in a key, join << _CODE | code."""
+
 
 class JoinCover(NamedTuple):
-    """n joins: 33 bytes each, and 12 a stream that is named."""
+    """n joins: 34 bytes each, and 8 a stream that is named."""
 
     one: bool  # whether left and right are one feed
     distances: Doubles
@@ -45,37 +54,81 @@ class JoinCover(NamedTuple):
         """Compile for stream codes below a number: O(n + streams + those named, sorted)."""
         n = len(distances)
         each = [(None, None)] * n if named is None else named
-        sides = [[_distinct(pair[side]) for pair in each] for side in (0, 1)]
         names = np.array([[pair[side] is not None for pair in each] for side in (0, 1)], np.bool_)
-        names = names.reshape(2, n)
-        under_ptr, under = _under(names, sides, streams, one=one)
+        left, right = (
+            np.concatenate([np.empty(0, np.int64), *(_keys(row, codes) for row, codes in side)])
+            for side in ([*enumerate(pair[side] for pair in each)] for side in (0, 1))
+        )
+        return cls._compiled(distances, streams, names.reshape(2, n), (left, right), one=one)
+
+    @classmethod
+    def over(
+        cls, nears: NearJoins, rows: Int32s, left: pa.StringArray, right: pa.StringArray
+    ) -> Self:
+        """Compile some joins of a set for the streams with these names."""
+        joins, streams = nears.take(rows.astype(np.int64)), max(len(left), len(right))
+        one = nears.left == nears.right
+        keys = _named(joins, 0, left), _named(joins, 1, left if one else right)
+        return cls._compiled(joins.distance, streams, joins.some.T, keys, one=one)
+
+    @classmethod
+    def _compiled(
+        cls, distances: Doubles, streams: int, names: Bools, named: Keys, *, one: bool
+    ) -> Self:
+        """Compile from the keys of what each join names on either side."""
+        n, keys = len(distances), (np.unique(named[0]), np.unique(named[1]))
+        ptrs = [ptr_of(np.bincount(side >> _CODE, minlength=n)) for side in keys]
+        under_ptr, under = _under(names, keys, streams, one=one)
         return cls(
             one=one,
             distances=np.ascontiguousarray(distances, np.float64),
-            names=names,
-            ptrs=np.stack([ptr_of([len(some) for some in side]) for side in sides]),
-            left=np.concatenate([np.empty(0, np.int32), *sides[0]]),
-            right=np.concatenate([np.empty(0, np.int32), *sides[1]]),
+            names=np.ascontiguousarray(names),
+            ptrs=np.stack(ptrs),
+            left=_codes(keys[0]),
+            right=_codes(keys[1]),
             everyone=np.flatnonzero(~names.any(axis=0)).astype(np.int32),
             under_ptr=under_ptr,
             under=under,
         )
 
 
-def _distinct(streams: Named) -> Int32s:
-    return np.empty(0, np.int32) if streams is None else np.unique(streams).astype(np.int32)
+def _keys(row: int | Int64s, codes: Named) -> Int64s:
+    if codes is None:
+        return np.empty(0, np.int64)
+    keys: Int64s = np.asarray(row, np.int64) << _CODE | codes.astype(np.int64)
+    return keys
 
 
-def _under(
-    names: Bools, sides: Sequence[Sequence[Int32s]], streams: int, *, one: bool
-) -> tuple[Int64s, Int32s]:
+def _codes(keys: Int64s) -> Int32s:
+    return (keys & ((1 << _CODE) - 1)).astype(np.int32)
+
+
+def _named(joins: NearJoins, side: int, names: pa.StringArray) -> Int64s:
+    """Give the keys of what joins name on a side, and of what fits their patterns there."""
+    sides = np.arange(2 * len(joins)) % 2 == side
+    rows = np.arange(2 * len(joins)) >> 1
+    named = np.repeat(sides, np.diff(joins.stream_ptr))
+    row = np.repeat(rows, np.diff(joins.stream_ptr))[named]
+    code = codes_in(joins.streams.filter(pa.array(named)), names)
+    keys = [_keys(row[code >= 0], code[code >= 0])]
+    likes = np.repeat(rows, np.diff(joins.like_ptr))
+    mine = np.flatnonzero(np.repeat(sides, np.diff(joins.like_ptr)))
+    texts = names.to_pylist() if len(mine) else []
+    for at in mine.tolist():
+        pattern = joins.likes[at].as_py()
+        fit = np.flatnonzero([fits(pattern, text) for text in texts]).astype(np.int32)
+        keys.append(_keys(likes[at], fit))
+    return np.concatenate(keys)
+
+
+def _under(names: Bools, keys: Keys, streams: int, *, one: bool) -> tuple[Int64s, Int32s]:
     """List the joins under each stream that they name, ascending."""
-    keys = [np.empty(0, np.int64)]
-    for row in np.flatnonzero(names.any(axis=0)).tolist():
-        side = 0 if names[0, row] else 1
-        at = 0 if one else side
-        keys.append(((at * streams + sides[side][row].astype(np.int64)) << 32) | row)
-    key = np.sort(np.concatenate(keys))
-    begins = np.searchsorted(key >> 32, np.arange(2 * streams + 1))
+    by_left = keys[0][names[0][keys[0] >> _CODE]]
+    by_right = keys[1][~names[0][keys[1] >> _CODE]]
+    begin = np.concatenate([np.zeros(len(by_left)), np.full(len(by_right), 0 if one else streams)])
+    every = np.concatenate([by_left, by_right])
+    stream = _codes(every) + begin.astype(np.int64)
+    order = np.lexsort((every, stream))
+    begins = np.searchsorted(stream[order], np.arange(2 * streams + 1))
     ptr = np.stack([begins[: streams + 1], begins[streams:]]).astype(np.int64)
-    return ptr, (key & 0xFFFFFFFF).astype(np.int32)
+    return ptr, (every >> _CODE)[order].astype(np.int32)

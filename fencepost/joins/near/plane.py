@@ -15,7 +15,7 @@ import numpy as np
 
 from fencepost.errors import BrokenIndex
 from fencepost.joins.near import kernels
-from fencepost.joins.near.cells import EACH, Cells, Frame
+from fencepost.joins.near.cells import EACH, Frame, MoverLists
 from fencepost.joins.near.changes import NearChanges, NearPairs, NearRoom
 from fencepost.joins.near.cover import JoinCover
 from fencepost.tuples import Bools, Doubles, Int8s, Int32s
@@ -49,7 +49,7 @@ class NearPlane:
 
     cover: JoinCover
     frame: Frame
-    cells: Cells
+    cells: MoverLists
     room: int  # streams of a side for which there are cells
     count: int = 0
 
@@ -68,7 +68,7 @@ class NearPlane:
         x, y = (np.concatenate([sides[0][n], sides[1][n]]) for n in (1, 2))
         streams = max(int(side[0].max(initial=-1)) for side in sides) + 1
         frame = Frame.over(earth, cover.distances, x, y)
-        cells = Cells.empty(frame, streams)
+        cells = MoverLists.empty(frame, streams)
         for side, (codes, xs, ys) in enumerate(sides):
             kernels.enter(frame, cells, side, codes, xs, ys)
         return cls(cover, frame, cells, len(x))
@@ -131,7 +131,7 @@ class NearPlane:
         """Raise BrokenIndex unless every stream is in the list of its bucket. O(m + buckets)."""
         for side in (LEFT, RIGHT):
             streams, x, y = self.members(side)
-            fresh = Cells.empty(self.frame, self.cells.movers.shape[1])
+            fresh = MoverLists.empty(self.frame, self.cells.movers.shape[1])
             kernels.enter(self.frame, fresh, side, streams, x, y)
             if sorted(self._listed(self.cells, side)) != sorted(self._listed(fresh, side)):
                 raise BrokenIndex(
@@ -139,7 +139,7 @@ class NearPlane:
                 )
 
     @staticmethod
-    def _listed(cells: Cells, side: int) -> list[tuple[int, int]]:
+    def _listed(cells: MoverLists, side: int) -> list[tuple[int, int]]:
         """Walk the lists of a side: (bucket, stream)."""
         listed = []
         for bucket in np.flatnonzero(cells.first[side] >= 0).tolist():
@@ -165,7 +165,7 @@ class NearPlane:
         x, y = (np.concatenate([side[n] for side in both]) for n in (1, 2))
         if len(x) > EACH * self.room:  # few were there: cells were made for fewer than these
             self.frame, self.room = Frame.over(self.frame.earth, self.cover.distances, x, y), len(x)
-        self.cells = Cells.empty(self.frame, max(streams, had * 3 // 2))
+        self.cells = MoverLists.empty(self.frame, max(streams, had * 3 // 2))
         for side, members in enumerate(both):
             kernels.enter(self.frame, self.cells, side, *members)
 

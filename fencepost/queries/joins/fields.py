@@ -1,16 +1,18 @@
-"""Joins as JSON gives them: the fields of a window join, and those of a band join.
+"""Joins as JSON gives them: the fields of a window join, of a band join and of a near join.
 
 Law: a join is accepted iff every field of it is what semantics says; `left` and `right` name
-different feeds, and its conditions name axes that these have.
+different feeds, or of a near join perhaps the same, and its conditions name axes that these have.
 """
 
 from collections.abc import Mapping, Sequence
 from math import inf
 
 from fencepost.errors import QueryFault
+from fencepost.position import NOWHERE, Positions
 from fencepost.queries.fields import Fields, kind_of
+from fencepost.queries.joins.near import near_join
 from fencepost.queries.joins.on import Readings, parse_join
-from fencepost.queries.joins.query import WINDOW_JOIN, Conjunct, JoinQuery
+from fencepost.queries.joins.query import NEAR_JOIN, WINDOW_JOIN, Conjunct, JoinQuery
 from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import parse_duration
 
@@ -22,9 +24,19 @@ AxesOf = Mapping[str, Sequence[str]]
 
 
 def join_of(
-    fields: Fields, query_id: str, kind: str, axes_of: AxesOf, *, feeds_may_be_absent: bool
+    fields: Fields,
+    query_id: str,
+    kind: str,
+    axes_of: AxesOf,
+    positions: Positions = NOWHERE,
+    *,
+    feeds_may_be_absent: bool,
 ) -> JoinQuery:
     """Read the fields of a join; what is wrong with them is noted there."""
+    if kind == NEAR_JOIN:
+        return near_join(
+            fields, query_id, axes_of, positions, feeds_may_be_absent=feeds_may_be_absent
+        )
     read = _window_join if kind == WINDOW_JOIN else _band_join
     return read(fields, query_id, axes_of, feeds_may_be_absent)
 
@@ -84,7 +96,8 @@ def _band_join(
 def _refuse_one_feed(fields: Fields, left: str, right: str) -> None:
     if left and left == right:
         fields.note(
-            f"`left` and `right` are both '{shortened(left)}'", "a join is of two different feeds"
+            f"`left` and `right` are both '{shortened(left)}'",
+            "a join is of two different feeds",
         )
 
 

@@ -1,8 +1,9 @@
-"""One standing join, of either kind.
+"""One standing join, of any kind.
 
 A window join's `on` and `where` come to conjuncts: boxes over the axes of both feeds, those of the
 left feed first, each with the comparisons that no box can say. A band join names one axis of each
-feed and the least and the largest difference.
+feed and the least and the largest difference. A near join names a distance between the positions of
+both feeds, which may be one feed.
 
 Law: a pair of tuples satisfies a window join iff one of its conjuncts holds for the values of both:
 lo <= v < hi on every axis, and every test. A test (a, p, op, b, q) is `v[a] + p op v[b] + q`, where
@@ -16,8 +17,8 @@ from typing import NamedTuple
 from fencepost.lanes import lane_of
 from fencepost.queries.condition import Box
 
-WINDOW_JOIN, BAND_JOIN = "window_join", "band_join"
-JOINS = (WINDOW_JOIN, BAND_JOIN)
+WINDOW_JOIN, BAND_JOIN, NEAR_JOIN = "window_join", "band_join", "near_join"
+JOINS = (WINDOW_JOIN, BAND_JOIN, NEAR_JOIN)
 
 
 class JoinTest(NamedTuple):
@@ -37,12 +38,25 @@ class Conjunct(NamedTuple):
     tests: tuple[JoinTest, ...] = ()
 
 
+Pair = tuple[int, int]
+"""Two axes of a feed, counted from 0."""
+
+
+class SomeStreams(NamedTuple):
+    """The streams that a near join takes on a side: those named, and those that fit a pattern."""
+
+    named: tuple[str, ...] = ()
+    likes: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JoinQuery:
     """One version of one join, times in µs. Without the axes of its feeds, conjuncts are ().
 
     A window join has `on`, perhaps `where`, `conjuncts`, and either `window` (a time) or `last` (a
-    count). A band join has axes and bounds: both ends closed, open ends infinite.
+    count). A band join has axes and bounds: both ends closed, open ends infinite. A near join has a
+    distance, perhaps the streams that it takes (left, right; None: all), and where the positions of
+    its feeds are known, their axes and whether these are on the earth.
     """
 
     id: str
@@ -58,6 +72,10 @@ class JoinQuery:
     right_axis: str | None = None
     low: float = -inf
     high: float = inf
+    distance: float | None = None
+    takes: tuple[SomeStreams | None, SomeStreams | None] = (None, None)
+    positions: tuple[Pair, Pair] | None = None
+    earth: bool = False
     valid_from: int | None = None
     valid_to: int | None = None
     owner: str | None = None

@@ -10,16 +10,17 @@ wrong way round.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from fencepost.arrays import Doubles, Int32s, Int64s
+from fencepost.arrays import Bools, Doubles, Int32s, Int64s
 from fencepost.errors import InputError
 from fencepost.lanes import lane_of
 from fencepost.queries.condition import OPS
 from fencepost.queries.conversions import or_absent
-from fencepost.queries.joins.query import BAND_JOIN, WINDOW_JOIN, JoinQuery
+from fencepost.queries.joins.query import BAND_JOIN, NEAR_JOIN, WINDOW_JOIN, JoinQuery, SomeStreams
 from fencepost.ragged import members, ptr_of
 from fencepost.text import the_query
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
@@ -174,6 +175,119 @@ class BandJoins(_JoinSet):
             right_axis=self.right_axis[rows],
             low=self.low[rows],
             high=self.high[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class NearJoins(_JoinSet):
+    """q near joins: positions at most `distance` apart. 69 bytes each beside the streams it names.
+
+    Of the streams of a side s, join k takes those that stream_ptr[2 k + s] names and those that fit
+    a pattern of like_ptr[2 k + s], or all unless `some` says so.
+    """
+
+    position: Int32s  # [join, (left x, left y, right x, right y)]: places among the axes
+    earth: Bools
+    distance: Doubles
+    some: Bools  # [join, side]
+    stream_ptr: Int64s
+    streams: pa.StringArray
+    like_ptr: Int64s
+    likes: pa.StringArray
+
+    @classmethod
+    def from_queries(
+        cls,
+        feeds: tuple[str, str],
+        axes: tuple[Sequence[str], Sequence[str]],
+        queries: Iterable[JoinQuery],
+        registered: Sequence[int] | Int64s | None = None,
+    ) -> "NearJoins":
+        """Build a set from queries; `registered` is 0 for all where it is not given."""
+        queries = _of_kind(feeds, NEAR_JOIN, queries)
+        places = []
+        for query in queries:
+            if query.positions is None or query.distance is None:
+                raise InputError(f"{the_query(query.id)} was read without its feeds' positions")
+            places.append([axis for pair in query.positions for axis in pair])
+            if max(query.positions[0]) >= len(axes[0]) or max(query.positions[1]) >= len(axes[1]):
+                raise InputError(f"{the_query(query.id)} has positions on axes that its feeds lack")
+        takes = [side or SomeStreams() for query in queries for side in query.takes]
+        return cls(
+            *feeds,
+            (tuple(axes[0]), tuple(axes[1])),
+            pa.array([q.id for q in queries], pa.string()),
+            np.array([q.version for q in queries], np.int32),
+            _registered(queries, registered),
+            np.array(places, np.int32).reshape(-1, 4),
+            np.array([q.earth for q in queries], np.bool_),
+            np.array([q.distance for q in queries], np.float64),
+            np.array([[s is not None for s in q.takes] for q in queries], np.bool_).reshape(-1, 2),
+            ptr_of([len(each.named) for each in takes]),
+            pa.array([name for each in takes for name in each.named], pa.string()),
+            ptr_of([len(each.likes) for each in takes]),
+            pa.array([name for each in takes for name in each.likes], pa.string()),
+        )
+
+    def take(self, rows: Int64s) -> "NearJoins":
+        """Return some of the queries, in the order of `rows`. O(what they say)."""
+        sides = (2 * np.asarray(rows, np.int64)[:, None] + np.arange(2)).ravel()
+        stream_ptr, streams = members(self.stream_ptr, sides)
+        like_ptr, likes = members(self.like_ptr, sides)
+        return replace(
+            self,
+            ids=self.ids.take(pa.array(rows)),
+            versions=self.versions[rows],
+            registered=self.registered[rows],
+            position=self.position[rows],
+            earth=self.earth[rows],
+            distance=self.distance[rows],
+            some=self.some[rows],
+            stream_ptr=stream_ptr,
+            streams=self.streams.take(pa.array(streams)),
+            like_ptr=like_ptr,
+            likes=self.likes.take(pa.array(likes)),
+        )
+
+
+class JoinSets(NamedTuple):
+    """All the joins of one ordered pair of feeds: a set for each kind, in the order of JOINS."""
+
+    windows: WindowJoins
+    bands: BandJoins
+    nears: NearJoins
+
+    @classmethod
+    def from_queries(
+        cls,
+        feeds: tuple[str, str],
+        axes: tuple[Sequence[str], Sequence[str]],
+        queries: Iterable[JoinQuery] = (),
+        registered: Sequence[int] | Int64s | None = None,
+    ) -> "JoinSets":
+        """Part queries by kind, each in their order; `registered` is of all of them."""
+        every = list(queries)
+        since = np.zeros(len(every), np.int64) if registered is None else np.asarray(registered)
+        of_kind = {
+            kind: [n for n, query in enumerate(every) if query.kind == kind]
+            for kind in (WINDOW_JOIN, BAND_JOIN, NEAR_JOIN)
+        }
+        given = {
+            kind: (feeds, axes, [every[n] for n in rows], since[rows])
+            for kind, rows in of_kind.items()
+        }
+        return cls(
+            WindowJoins.from_queries(*given[WINDOW_JOIN]),
+            BandJoins.from_queries(*given[BAND_JOIN]),
+            NearJoins.from_queries(*given[NEAR_JOIN]),
+        )
+
+    def part(self, number: int, of: int) -> "JoinSets":
+        """Give every so many-th of each kind."""
+        return JoinSets(
+            self.windows.take(np.arange(number, len(self.windows), of)),
+            self.bands.take(np.arange(number, len(self.bands), of)),
+            self.nears.take(np.arange(number, len(self.nears), of)),
         )
 
 

@@ -134,6 +134,9 @@ def evaluate(  # noqa: PLR0913  options are many
       band_changes feeds,query_id,query_version,change,left_stream_id,right_stream_id,
                    left_value,right_value,ts,place: the pairs of streams that enter (+1)
                    or leave (-1) the result of a `band_join`
+      near_changes feeds,query_id,query_version,change,left_stream_id,right_stream_id,
+                   left_x,left_y,right_x,right_y,distance,ts,place: those of a
+                   `near_join`
       quarantine   reason,detail,source,line,raw: every rejected row, and why (malformed,
                    duplicate, conflict, late or future)
 

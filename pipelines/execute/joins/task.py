@@ -12,7 +12,7 @@ import numpy as np
 from fencepost.joins.engine import JoinOutcome, step
 from fencepost.joins.index import LaneIndex
 from fencepost.order import REASONS
-from fencepost.queries.joins import BandJoins, WindowJoins
+from fencepost.queries.joins import BandJoins, JoinSets, NearJoins
 from fencepost.tuples import Int64s
 from pipelines.execute.joins.read import JoinShareRows, read
 from pipelines.execute.joins.share import JoinShare
@@ -51,6 +51,7 @@ def evaluate(share: JoinShare, rows: JoinShareRows, seconds: dict[str, float]) -
             rules=now.rules,
             registry=now.registry,
             newly=_newly(share, stood, now.joins, index.bands),
+            near_newly=_newly(share, stood, now.joins, index.nears),
             gone=(left.gone, right.gone),
         )
         counts[now.epoch] = writer.add(now, outcome)
@@ -73,24 +74,22 @@ def _index(share: JoinShare, file: str | None) -> LaneIndex:
     left, right = share.feeds
     if file is None:
         axes = (share.axes[left], share.axes[right])
-        nothing = WindowJoins.from_queries(share.feeds, axes, ())
-        return LaneIndex.build(nothing, BandJoins.from_queries(share.feeds, axes, ()))
+        return LaneIndex.build(JoinSets.from_queries(share.feeds, axes))
     path = share.place / file
     part, parts = share.part
 
     def build() -> LaneIndex:
-        windows, bands = load_joins(path)
-        return LaneIndex.build(
-            windows.take(np.arange(part, len(windows), parts)),
-            bands.take(np.arange(part, len(bands), parts)),
-            windows,  # the part that writes the state keeps what any of them still needs
-        )
+        sets = load_joins(path)
+        # The part that writes the state keeps what any of the window joins still needs.
+        return LaneIndex.build(sets.part(part, parts), sets.windows)
 
     return built(_indexes, build, f"{key_of(path)}:{part}/{parts}")
 
 
-def _newly(share: JoinShare, before: str | None, now: str | None, bands: BandJoins) -> Int64s:
-    """Give the rows of the band joins that were not active before, in this very version.
+def _newly(
+    share: JoinShare, before: str | None, now: str | None, joins: BandJoins | NearJoins
+) -> Int64s:
+    """Give the rows of the joins that were not active before, in this very version.
 
     All that were active are compared: a join's task may change when another is removed.
     """
@@ -98,12 +97,13 @@ def _newly(share: JoinShare, before: str | None, now: str | None, bands: BandJoi
         return np.empty(0, np.int64)
     stood: set[tuple[str, int]] = set()
     if before is not None:
-        stood = set(_names(load_joins(share.place / before)[1]))
-    return np.array([row for row, name in enumerate(_names(bands)) if name not in stood], np.int64)
+        sets = load_joins(share.place / before)
+        stood = {*_names(sets.bands), *_names(sets.nears)}
+    return np.array([row for row, name in enumerate(_names(joins)) if name not in stood], np.int64)
 
 
-def _names(bands: BandJoins) -> Iterable[tuple[str, int]]:
-    return zip(bands.ids.to_pylist(), bands.versions.tolist(), strict=True)
+def _names(joins: BandJoins | NearJoins) -> Iterable[tuple[str, int]]:
+    return zip(joins.ids.to_pylist(), joins.versions.tolist(), strict=True)
 
 
 def _counts(outcome: JoinOutcome) -> dict[str, int]:

@@ -20,6 +20,8 @@ from numpy.typing import NDArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.patches import Rectangle
+    from matplotlib.path import Path as MatplotlibPath
 
 WIDTH = 860
 INK = "#7b8593"
@@ -39,6 +41,12 @@ TEAL, ORANGE, BLUE, VIOLET, ROSE, OCHRE = (
 )
 
 Bytes = NDArray[np.uint8]
+Places = NDArray[np.float64]
+"""Points [n, 2]."""
+
+Frame = tuple[float, float, float, float]
+"""Left, top, width, height."""
+
 Side = Literal["left", "center", "right"]
 
 _drawing = threading.Lock()  # Matplotlib is not thread-safe
@@ -69,6 +77,18 @@ class Canvas:
     def line(self, points: Sequence[tuple[float, float]], alpha: float = FAINT) -> None:
         """Draw a thin line."""
         self._strokes.append(("_line", (points, alpha)))
+
+    def areas(self, areas: Sequence[Sequence[Places]], colour: str, frame: Frame) -> None:
+        """Fill areas within a frame, each some rings, and draw their edges; O(vertices)."""
+        if areas:
+            self._strokes.append(("_areas", (areas, colour, frame)))
+
+    def ribbons(
+        self, lines: Sequence[Places], widths: Sequence[float], colour: str, frame: Frame
+    ) -> None:
+        """Draw lines of these widths within a frame."""
+        if lines:
+            self._strokes.append(("_ribbons", (lines, widths, colour, frame)))
 
     def words(
         self,
@@ -125,6 +145,36 @@ class Canvas:
         axes.add_artist(Line2D(xs, ys, color=INK, alpha=alpha, linewidth=0.6))
 
     @staticmethod
+    def _areas(axes: "Axes", areas: Sequence[Sequence[Places]], colour: str, frame: Frame) -> None:
+        from matplotlib.collections import PathCollection
+        from matplotlib.colors import to_rgba
+
+        axes.add_artist(
+            PathCollection(
+                [_closed(rings) for rings in areas],
+                facecolors=[to_rgba(colour, 0.2)],
+                edgecolors=[to_rgba(colour, 0.85)],
+                linewidths=[0.6],
+            )
+        ).set_clip_path(_within(axes, frame))
+
+    @staticmethod
+    def _ribbons(
+        axes: "Axes",
+        lines: Sequence[Places],
+        widths: Sequence[float],
+        colour: str,
+        frame: Frame,
+    ) -> None:
+        from matplotlib.collections import LineCollection
+
+        for alpha, wide in ((0.45, [max(width, 3.0) * 72 / DPI for width in widths]), (0.9, [0.6])):
+            drawn = LineCollection(
+                lines, colors=colour, linewidths=wide, alpha=alpha, joinstyle="round"
+            )
+            axes.add_artist(drawn).set_clip_path(_within(axes, frame))
+
+    @staticmethod
     def _words(axes: "Axes", *arguments: Any) -> None:  # noqa: ANN401
         x, y, text, side, size, bold = arguments
         from matplotlib.font_manager import FontProperties
@@ -147,6 +197,29 @@ def drawable(text: str) -> str:
     """Replace characters that the font lacks by a box."""
     known = _letters()
     return "".join(c if ord(c) in known and c.isprintable() else "▯" for c in text)
+
+
+def _closed(rings: Sequence[Places]) -> "MatplotlibPath":
+    """Give rings as one path, whose holes stay empty."""
+    from matplotlib.path import Path as MatplotlibPath
+
+    codes = [
+        code
+        for ring in rings
+        for code in (
+            MatplotlibPath.MOVETO,
+            *[MatplotlibPath.LINETO] * (len(ring) - 1),
+            MatplotlibPath.CLOSEPOLY,
+        )
+    ]
+    return MatplotlibPath(np.concatenate([at for ring in rings for at in (ring, ring[:1])]), codes)
+
+
+def _within(axes: "Axes", frame: Frame) -> "Rectangle":
+    from matplotlib.patches import Rectangle
+
+    x, y, width, height = frame
+    return Rectangle((x, y), width, height, transform=axes.transData)
 
 
 @cache

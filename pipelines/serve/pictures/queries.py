@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 
 from fencepost.errors import refuse_unknown
+from fencepost.position import Position
 from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
 
@@ -20,6 +21,9 @@ HOURS = 48
 BUSIEST = 15
 EPOCHS = 96
 PARTITIONS = 72
+REGIONS = 2_000
+BOXES = 16
+"""Of a query."""
 
 HOUR = timedelta(hours=1)
 HOUR_OF = "CAST(FLOOR(UNIX_MICROS({0}) / 3.6e9) AS BIGINT)"
@@ -110,6 +114,33 @@ def partitions(settings: Settings, feed: str) -> pa.Table:
             ) p ORDER BY p.key"""
         ).to_arrow_table(),
     )
+
+
+def regions(settings: Settings, feed: str, place: Position) -> tuple[pa.Table, dict[str, int]]:
+    """Give the first standing queries by name, and how many there are of each form.
+
+    Columns region; west, south, east, north: those of each box. The form of a query without a
+    region is `box`.
+    """
+    many = len(settings.feeds[feed].axes)
+    x, y = (f"[{axis + 1:d}:{BOXES * many:d}:{many:d}]" for axis in place.axes)
+
+    def read(session: Session) -> tuple[pa.Table, dict[str, int]]:
+        one_tuple = f"q.feed = '{feed}' AND q.kind IN ('crossing', 'match')"
+        rows = session.execute(
+            f"""SELECT q.region, q.lo{x} AS west, q.lo{y} AS south, q.hi{x} AS east,
+                q.hi{y} AS north
+            FROM queries q WHERE {one_tuple} ORDER BY q.id LIMIT {REGIONS:d}"""
+        ).to_arrow_table()
+        counts = session.execute(
+            f"""SELECT CASE WHEN q.region IS NULL THEN 'box'
+                    WHEN q.region LIKE '{{"circle"%' THEN 'circle'
+                    WHEN q.region LIKE '{{"corridor"%' THEN 'corridor' ELSE 'polygon' END,
+                COUNT(*) FROM queries q WHERE {one_tuple} GROUP BY 1"""
+        ).fetchall()
+        return rows, dict(counts)
+
+    return _from_views(settings, feed, read)
 
 
 def _from_views(settings: Settings, feed: str, read: Callable[[Session], T]) -> T:

@@ -1,6 +1,6 @@
 """Joins as rows to register, for the tests: over the two feeds of `registry_lake`."""
 
-from fencepost.queries.joins import BandJoins, WindowJoins
+from fencepost.queries.joins import JoinSets
 from pipelines.registry.joins import join_sets
 from tests.support.lakes.registry_lake import Lake, Row
 
@@ -19,7 +19,7 @@ def band(id: str = "b", **fields) -> Row:
     return {"id": id, "feed": None, "kind": "band_join"} | sides | fields
 
 
-def sets(lake: Lake, version: int | None = None) -> tuple[WindowJoins, BandJoins]:
+def sets(lake: Lake, version: int | None = None) -> JoinSets:
     """The joins over the two feeds at a version of the registry: a set of each kind."""
     return join_sets(lake.store, lake.settings, LANE, version)
 

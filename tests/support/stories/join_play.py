@@ -15,11 +15,12 @@ from fencepost.joins.engine import JoinOutcome, step
 from fencepost.joins.index import LaneIndex
 from fencepost.joins.state import LaneState
 from fencepost.order import NEVER, OrderRules
-from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, BandJoins, JoinQuery, WindowJoins
+from fencepost.queries.joins import JoinQuery, JoinSets
 from fencepost.reference import (
     Change,
     JoinRegistration,
     JoinRunResult,
+    NearChange,
     Pair,
     SideDelivery,
     Sighting,
@@ -35,6 +36,7 @@ class Played:
 
     pairs: list[Pair]
     changes: list[Change]
+    near_changes: list[NearChange]
     affected: list[tuple[int, int, int, str, str]]
     accepted: list[int]
     rejected: tuple[list[tuple[int, int, str]], ...]
@@ -55,18 +57,21 @@ def played(
     Results are found `most` at a time. `later` is a delivery from which on other rules hold;
     it is a cut.
     """
-    state = LaneState.empty(FEEDS, story.axes)
-    rows = Played([], [], [], [0, 0], ([], []), [], state)
+    state = LaneState.empty(story.feeds, story.axes)
+    rows = Played([], [], [], [], [0, 0], ([], []), [], state)
     registry, number = 0, 0
-    index = index_of(story.axes, (), {})
+    index = index_of(story.axes, (), {}, story.feeds)
     registered: dict[tuple[str, int], int] = {}
     newly: list[str] = []
     run: list[SideDelivery] = []
 
     def stepped() -> None:
         nonlocal number
-        at = [n for n, name in enumerate(index.bands.ids.to_pylist()) if name in newly]
-        its = batches(story.axes, run)
+        at, near_at = (
+            [n for n, name in enumerate(its.ids.to_pylist()) if name in newly]
+            for its in (index.bands, index.nears)
+        )
+        its = batches(story.axes, run, story.feeds)
         sides = np.array([each.side for each in run], np.int8)
         outcome = step(
             rows.state,
@@ -76,6 +81,7 @@ def played(
             rules=story.rules if later is None or number < later[0] else later[1],
             registry=registry,
             newly=np.array(at, np.int32),
+            near_newly=np.array(near_at, np.int32),
             gone=its[1],
         )
         gather(rows, story.axes, outcome, its[0], number, most)
@@ -95,7 +101,7 @@ def played(
                 for name in ((q.id, q.version) for q in item.queries)
             }
             newly = [name for name, version in registered if (name, version) not in before]
-            index = index_of(story.axes, item.queries, registered)
+            index = index_of(story.axes, item.queries, registered, story.feeds)
         else:
             beyond = number + len(run)
             at_cut = cuts is None or beyond in cuts or (later is not None and beyond == later[0])
@@ -107,22 +113,22 @@ def played(
 
 
 def index_of(
-    axes: Axes, queries: Sequence[JoinQuery], registered: dict[tuple[str, int], int]
+    axes: Axes,
+    queries: Sequence[JoinQuery],
+    registered: dict[tuple[str, int], int],
+    feeds: tuple[str, str] = FEEDS,
 ) -> LaneIndex:
     """The index of the joins in force."""
-    windows = [q for q in queries if q.kind == WINDOW_JOIN]
-    bands = [q for q in queries if q.kind == BAND_JOIN]
-    since = [registered[q.id, q.version] for q in windows]
-    return LaneIndex.build(
-        WindowJoins.from_queries(FEEDS, axes, windows, since),
-        BandJoins.from_queries(FEEDS, axes, bands),
-    )
+    since = [registered.get((q.id, q.version), 0) for q in queries]
+    return LaneIndex.build(JoinSets.from_queries(feeds, axes, queries, since))
 
 
-def batches(axes: Axes, run: Sequence[SideDelivery]) -> tuple[Any, Any]:
+def batches(
+    axes: Axes, run: Sequence[SideDelivery], feeds: tuple[str, str] = FEEDS
+) -> tuple[Any, Any]:
     """The tuples of deliveries as a step's input, and which are marked gone."""
     found, gone = [], []
-    for side, feed in enumerate(FEEDS):
+    for side, feed in enumerate(feeds):
         rows = [
             (n, seen, row in each.gone)
             for n, each in enumerate(run)
@@ -150,11 +156,13 @@ def gather(
     """Append the results of a step to those before."""
     if most is None:
         pairs, changes, affected = outcome.pairs, outcome.band_changes, outcome.affected
+        near = outcome.near_changes
     else:
         pairs = pa.concat_tables([outcome.pairs.slice(0, 0), *outcome.pair_pieces(most)])
         pieces = list(outcome.band_pieces(most))
         changes = pa.concat_tables([outcome.band_changes.slice(0, 0), *(p[0] for p in pieces)])
         affected = pa.concat_tables([outcome.affected.slice(0, 0), *(p[1] for p in pieces)])
+        near = pa.concat_tables([outcome.near_changes.slice(0, 0), *outcome.near_pieces(most)])
     for row in pairs.to_pylist():
         left, right = (
             Sighting(
@@ -171,6 +179,23 @@ def gather(
         number = row["delivery"] + (first if row["delivery"] >= 0 else 0)
         place = row.pop("place")
         rows.changes.append(Change(*list(row.values())[:-1], number, place))  # type: ignore[call-arg]
+    for row in near.to_pylist():
+        number = row["delivery"] + (first if row["delivery"] >= 0 else 0)
+        rows.near_changes.append(
+            NearChange(
+                row["query_id"],
+                row["query_version"],
+                row["change"],
+                row["left_stream_id"],
+                row["right_stream_id"],
+                (row["left_x"], row["left_y"]),
+                (row["right_x"], row["right_y"]),
+                row["distance"],
+                row["ts"],
+                number,
+                row["place"],
+            )
+        )
     for row in affected.to_pylist():
         side = FEEDS.index(row["feed"])
         where = row["delivery"] + first, row["ts"], side, row["stream_id"]
@@ -214,7 +239,7 @@ def told(state: LaneState) -> list[Any]:
 
 def assert_told_by(expected: JoinRunResult, found: Played) -> None:
     """Fail with every row that only one of them has."""
-    for name in ("pairs", "changes", "affected"):
+    for name in ("pairs", "changes", "near_changes", "affected"):
         wanted, given = Counter(getattr(expected, name)), Counter(getattr(found, name))
         missing = [f"{name}: missing {row}" for row in (wanted - given).elements()]
         extra = [f"{name}: not expected {row}" for row in (given - wanted).elements()]

@@ -15,10 +15,12 @@ from hypothesis import strategies as st
 from fencepost.order import OrderRules, Ties
 from fencepost.queries.joins import (
     BAND_JOIN,
+    NEAR_JOIN,
     WINDOW_JOIN,
     Conjunct,
     JoinQuery,
     JoinTest,
+    SomeStreams,
 )
 from fencepost.reference import (
     FeedDelivery,
@@ -41,13 +43,19 @@ Item = SideDelivery | JoinRegistration
 
 @dataclass(frozen=True)
 class JoinStory:
-    """The arguments of `run_joins(story.axes, story.script, story.rules)`."""
+    """The arguments of `run_joins(story.axes, story.script, story.rules, one=story.one)`."""
 
     axes: Axes
     script: tuple[Item, ...]
     lateness: tuple[int, int]
     ties: Ties = "first"
     idle: tuple[int | None, int | None] = (None, None)
+    feeds: tuple[str, str] = FEEDS
+
+    @property
+    def one(self) -> bool:
+        """Whether a feed is joined with itself."""
+        return self.feeds[0] == self.feeds[1]
 
     @property
     def rules(self) -> tuple[OrderRules, OrderRules]:
@@ -78,6 +86,17 @@ def band_join(id: str, low: float, high: float, **more: Any) -> JoinQuery:
     return JoinQuery(
         id=id, kind=BAND_JOIN, left=FEEDS[0], right=FEEDS[1], low=low, high=high, **given
     )
+
+
+def near_join(
+    id: str, distance: float, axes: Axes, feeds: tuple[str, str] = FEEDS, **more: Any
+) -> JoinQuery:
+    """A near join on a plane: of one axis a feed's streams are on its diagonal."""
+    left, right = ((0, len(own) - 1) for own in axes)
+    return JoinQuery(
+        id=id, kind=NEAR_JOIN, left=feeds[0], right=feeds[1], distance=distance,
+        positions=(left, right), **more,
+    )  # fmt: skip
 
 
 WINDOWS = st.sampled_from(
@@ -112,9 +131,30 @@ def conjuncts(draw: st.DrawFn, axes: Axes) -> Conjunct:
     return Conjunct(tuple(box), tuple(draw(st.lists(test, max_size=1))))
 
 
+some_streams = st.none() | st.builds(
+    SomeStreams,
+    st.lists(st.sampled_from(("a", "b", "z")), max_size=2).map(tuple),
+    st.sampled_from(((), ("*",), ("[!a]*", "ü ?"))),
+)
+
+
+@st.composite
+def near_joins(
+    draw: st.DrawFn, axes: Axes, id: str, version: int = 1, feeds: tuple[str, str] = FEEDS
+) -> JoinQuery:
+    """A near join, of all streams or of some."""
+    distance = draw(st.sampled_from((1.0, 2.0**0.5, 2.0, 0.1, 5.0)))
+    takes = draw(some_streams), draw(some_streams)
+    earth = draw(st.integers(0, 4)) == 4
+    length = distance * 111_195.0 if earth else distance
+    return near_join(id, length, axes, feeds, takes=takes, earth=earth, version=version)
+
+
 @st.composite
 def joins(draw: st.DrawFn, axes: Axes, id: str, version: int = 1) -> JoinQuery:
-    """A join of either kind."""
+    """A join of any kind."""
+    if draw(st.integers(0, 2)) == 2:
+        return draw(near_joins(axes, id, version))
     if draw(st.booleans()):
         low, high = draw(ends)
         if draw(st.integers(0, 4)) == 0:
@@ -173,6 +213,31 @@ def judged_join_stories(draw: st.DrawFn) -> JoinStory:
     left = draw(JUDGINGS)
     right = draw(st.sampled_from([(left[0], ()), left]))
     return draw(told_joins(left, right, st.sampled_from((None, None, 0, 2 * TICK, 9 * TICK))))
+
+
+@st.composite
+def one_feed_stories(draw: st.DrawFn) -> JoinStory:
+    """A feed that is joined with itself, under any rules."""
+    ties, numbers = draw(JUDGINGS)
+    feeds = (FEEDS[0], FEEDS[0])
+    own = ("x", "y")[: draw(st.integers(1, 2))]
+    axes: Axes = (own, own)
+    script: list[Item] = []
+    present: dict[str, JoinQuery] = {}
+    known: list[Sighting] = []
+    for n in range(draw(st.sampled_from((9, 7, 5, 3, 1)))):
+        if n == 0 or draw(st.integers(0, 4)) == 4:
+            for _ in range(draw(st.integers(1, 2))):
+                id = f"q{draw(st.integers(0, 3))}"
+                version = present[id].version + 1 if id in present else n + 1
+                present[id] = draw(near_joins(axes, id, version, feeds))
+            script.append(JoinRegistration(tuple(present.values())))
+        delivery = draw(side_deliveries(axes, 0, n, known, numbers))
+        known.extend(delivery.delivery.tuples)
+        script.append(delivery)
+    late = draw(st.sampled_from((0, 0, TICK, 3 * TICK)))
+    idle = draw(st.sampled_from((None, None, 0, 2 * TICK)))
+    return JoinStory(axes, tuple(script), (late, late), ties, (idle, idle), feeds)
 
 
 @st.composite
