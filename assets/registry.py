@@ -15,7 +15,7 @@ from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
 from pipelines.registry.commit import Registered, put
 from pipelines.registry.queries import newest_version, standing
-from pipelines.registry.query_files import read_given, rule_files
+from pipelines.registry.query_files import opening_of, read_given, rule_files
 from pipelines.serve import pictures
 from pipelines.serve.views.registry import QUERIES as STANDING
 
@@ -50,7 +50,8 @@ def queries(settings: Settings) -> dg.AssetsDefinition:
             if files:
                 settings = lake.settings
                 only, positions = settings.only_feed, settings.positions
-                rules = read_given(files, settings.axes, only, positions)
+                opening = opening_of(settings)
+                rules = read_given(files, settings.axes, only, positions, opening)
                 done = put(settings, f"dagster {context.job_name}", rules)
             store = lake.store()
             drawn = _drawn(lake.settings)

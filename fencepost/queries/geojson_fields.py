@@ -44,10 +44,12 @@ class FeatureFields:
     of         by field: its property, or several of SEVERAL. A field that is not here is the
                property of its own name
     otherwise  the fields of features that have no such property
+    own_ids    whether a feature without the property that is the id has its own one
     """
 
     of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     otherwise: Mapping[str, object] = field(default_factory=dict)
+    own_ids: bool = False
 
     def of_feed(self, feed: str | None) -> "FeatureFields":
         """Give the same, for features of this feed if neither they nor `otherwise` name one."""
@@ -109,6 +111,8 @@ class _Feature:
     def named_id(self) -> object:
         (name,) = self.fields.of["id"]
         given = self.properties.get(name)
+        if given is None and self.fields.own_ids:
+            given = self.feature.get("id")
         if given is None:
             message = f"there is no property `{shortened(name)}` to be the id"
             self.note(message, _there_are(name, self.properties))

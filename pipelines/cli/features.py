@@ -61,13 +61,20 @@ Layer = Annotated[
 
 
 def feature_fields(
-    id_property: str | None, mapped: list[str] | None, **otherwise: object
+    id_property: str | None,
+    mapped: list[str] | None,
+    declared_id: str | None = None,
+    **otherwise: object,
 ) -> "FeatureFields":
-    """Put the options together; InputError where one names no field."""
+    """Put the options together; InputError where one names no field.
+
+    The id that a project declares is that of its own files: other features may have theirs.
+    """
     from fencepost.queries.geojson_fields import FIELDS, RADIUS, SEVERAL, WIDTH, FeatureFields
 
     known = (*FIELDS, RADIUS, WIDTH)
-    of: dict[str, tuple[str, ...]] = {} if id_property is None else {"id": (id_property,)}
+    name_of_id = id_property or declared_id
+    of: dict[str, tuple[str, ...]] = {} if name_of_id is None else {"id": (name_of_id,)}
     for each in mapped or ():
         name, _, properties = each.partition("=")
         if name not in known:
@@ -81,4 +88,4 @@ def feature_fields(
             raise InputError(f"--map {shortened(each)}: one property was expected")
         of[name] = named
     given = {name: value for name, value in otherwise.items() if value not in (None, [])}
-    return FeatureFields(of, given)
+    return FeatureFields(of, given, own_ids=id_property is None)

@@ -22,6 +22,7 @@ from fencepost.queries.conversions import is_text
 from fencepost.queries.fields import InexactNumber
 from fencepost.queries.files import FEED, KnownFeeds, QueryFile, collected, read_queries
 from fencepost.queries.geojson import ENDINGS as GEOJSON
+from fencepost.queries.geojson_fields import PLAIN, FeatureFields
 from fencepost.queries.ids import repeated
 from fencepost.queries.query import AxesOf
 from fencepost.text import did_you_mean, shortened
@@ -56,6 +57,13 @@ def read_given(
     faults += _in_several(files, queries)
     refuse(faults, NOTHING_IMPORTED)
     return queries
+
+
+def opening_of(settings: Settings) -> Opening:
+    """Open files as a project declares: by which property its zones are told apart."""
+    name = settings.queries_id
+    fields = PLAIN if name is None else FeatureFields(of={"id": (name,)}, own_ids=True)
+    return partial(open_queries, fields=fields)
 
 
 def _read(source: str, feeds: KnownFeeds, feed: str | None, opening: Opening) -> pa.Table:

@@ -20,12 +20,12 @@ from fencepost.matches import IndexChoice, Matcher
 from fencepost.queries import QuerySet
 from fencepost.queries.files import StandingQueries, read_queries
 from fencepost.queries.joins import JoinSets
-from pipelines.files.read.query_file import open_queries
 from pipelines.lake.store import Store
 from pipelines.lanes import Lane, declared_lanes, lane_named, lanes_of
 from pipelines.project.settings import Settings
 from pipelines.registry import joins
 from pipelines.registry.queries import newest_version, query_set
+from pipelines.registry.query_files import opening_of
 from pipelines.serve.unseen import Unseen, unseen
 from schemas.arrivals import DONE
 
@@ -141,7 +141,7 @@ def explain(
 def _given(
     files: Sequence[str], settings: Settings, lanes: Sequence[Lane] | None
 ) -> StandingQueries:
-    opened = [open_queries(path) for path in files]
+    opened = [*map(opening_of(settings), files)]
     feeds = [lane.name for lane in lanes or declared_lanes(settings) if not lane.joins]
     only = feeds[0] if len(feeds) == 1 else None
     standing = read_queries(opened, settings.axes, only, settings.positions)

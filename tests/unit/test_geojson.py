@@ -244,6 +244,13 @@ def test_what_is_no_zone_is_refused_with_the_reason(given, why):
     assert any(message.startswith(why) for message in wrong_with(given))
 
 
+def test_the_id_that_a_project_declares_may_be_missing_where_a_feature_has_its_own():
+    fields = FeatureFields(of={"id": ("name",)}, own_ids=True)
+    assert query_of({**feature(name="a"), "id": "own"}, fields)["id"] == "a"
+    assert query_of({**feature(), "id": "own"}, fields)["id"] == "own"
+    assert wrong_with(feature(), fields) == ["there is no property `name` to be the id"]
+
+
 def test_without_an_id_the_properties_are_named():
     (fault,) = FeatureFields().query_of(feature(Name="a", class_="x"))[1]
     assert "--id PROPERTY" in str(fault.hint)

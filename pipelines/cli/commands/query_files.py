@@ -107,7 +107,14 @@ def import_files(  # noqa: PLR0913  options are many
     from pipelines.registry.query_files import read_given
 
     fields = feature_fields(
-        id_property, mapped, within=within, where=where, kind=kind, radius=radius, width=width
+        id_property,
+        mapped,
+        settings.queries_id,
+        within=within,
+        where=where,
+        kind=kind,
+        radius=radius,
+        width=width,
     )
     opening = partial(open_queries, fields=fields, layer=layer)
     sources = files or _declared(settings)

@@ -23,6 +23,7 @@ from pipelines.project.settings.values import (
     PATH,
     PLACE,
     SIZE,
+    TEXT,
     VARIABLE,
     one_of,
     whole,
@@ -51,10 +52,20 @@ QUERIES = optional(
     "queries",
     PATH,
     "the rules of this project: a file or a folder",
-    "A file, or a folder whose `*.jsonl` and `*.parquet` files, plain or `.gz`, hold the standing "
-    "queries of this project. `fencepost queries import` without a file imports them, and so does "
-    "the asset `queries`. Without this key, name a file.",
+    "A file, or a folder whose `*.jsonl`, `*.parquet` and `*.geojson` files, plain or `.gz`, hold "
+    "the standing queries of this project; with `fencepost[geo]` also GeoPackages and Shapefiles. "
+    "`fencepost queries import` without a file imports them, and so does the asset `queries`. "
+    "Without this key, name a file.",
     example='"rules"',
+)
+QUERIES_ID = optional(
+    "queries_id",
+    TEXT,
+    "the property of a map's zones that is their id",
+    "Of zones in GeoJSON and its like: the property that is the id of the query, as "
+    "`fencepost queries import --id` says it; a zone that lacks it has its feature's own `id`. "
+    "Without this key, that `id`, or the property `id`.",
+    example='"name"',
 )
 BUCKETS = defaulted(
     "buckets",
@@ -205,7 +216,7 @@ COMMAND = optional(
 )
 
 OF_LAKE: tuple[Key[Any], ...] = (
-    *(LAKE, QUERIES, BUCKETS, EPOCH_ROWS),
+    *(LAKE, QUERIES, QUERIES_ID, BUCKETS, EPOCH_ROWS),
     *(GROUP, SNAPSHOT_EVERY, FSYNC, KEEP_HISTORY, JOINS, PUBLISH),
 )
 OF_RUN: tuple[Key[Any], ...] = (

@@ -130,6 +130,7 @@ class _SettingsReader:
             root=root,
             feeds=feeds,
             queries=lake.path_if_any(keys.QUERIES, self.file.parent),
+            queries_id=lake.value(keys.QUERIES_ID),
             buckets=lake.value(keys.BUCKETS),
             epoch_rows=lake.value(keys.EPOCH_ROWS),
             group=lake.value(keys.GROUP),

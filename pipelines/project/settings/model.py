@@ -107,6 +107,7 @@ class Settings:
 
     root            the lake's folder
     queries         the file, or folder of files, that holds the standing queries
+    queries_id      the property of zones of a map that is their id
     buckets         the number of shares of the streams; set when a lake is created
     epoch_rows      the most rows in an epoch, except for a single larger delivery
     group           the most epochs committed together
@@ -131,6 +132,7 @@ class Settings:
     root: Place
     feeds: Mapping[str, Feed]
     queries: Path | None = None
+    queries_id: str | None = None
     buckets: int = keys.BUCKETS.default
     epoch_rows: int = keys.EPOCH_ROWS.default
     group: int = keys.GROUP.default
