@@ -1,7 +1,8 @@
 """An audit of crossings: every standing query tested, for a bounded sample of steps.
 
 The engine finds crossings by an index that never looks at the queries; here each box of each query
-is compared with the two points of a step, in plain NumPy, and the outcome with the events.
+is compared with the two points of a step, in plain NumPy, each region in fractions, and the outcome
+with the events.
 
 Law: no index, kernel or state of the engine is used; what a step is, is read from the tuples.
 """
@@ -14,6 +15,7 @@ import numpy as np
 from fencepost.queries import CROSSING, QuerySet
 from fencepost.times import format_instant
 from fencepost.tuples import Bools
+from pipelines.checks.audits.regions import in_regions
 from pipelines.checks.audits.sample import Audit, SampledStep, any_of, covered, inside
 from pipelines.checks.results import FaultCount
 from pipelines.checks.scope import CheckScope
@@ -57,8 +59,8 @@ def crossings(queries: QuerySet, step: SampledStep) -> Iterator[Crossing]:
 
 
 def _holds(queries: QuerySet, point: Sequence[float]) -> Bools:
-    """Mark the queries with a box that contains a point."""
-    return any_of(queries, inside(queries, point))
+    """Mark the queries that hold a point: by a box, and by their region if they have one."""
+    return in_regions(queries, point, any_of(queries, inside(queries, point)))
 
 
 AUDIT = Audit(CROSSING, "events", ("type", "query_id", "query_version"), Crossing, crossings)

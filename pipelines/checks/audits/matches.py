@@ -18,6 +18,7 @@ from fencepost.queries.condition import OPS
 from fencepost.times import format_instant
 from fencepost.tuples import Bools
 from pipelines.checks.admission import accepted
+from pipelines.checks.audits.regions import in_regions
 from pipelines.checks.audits.sample import Audit, SampledStep, any_of, covered, inside
 from pipelines.checks.results import FaultCount
 from pipelines.checks.scope import CheckScope
@@ -49,8 +50,8 @@ def matches(queries: QuerySet, step: SampledStep) -> Iterator[Matched]:
     boxes = inside(queries, step.after)
     if not boxes.any():
         return
-    matched = any_of(queries, boxes & ~_failed(queries, step.after))
-    for q in np.flatnonzero(matched & covered(queries, step)).tolist():
+    matched = any_of(queries, boxes & ~_failed(queries, step.after)) & covered(queries, step)
+    for q in np.flatnonzero(in_regions(queries, step.after, matched)).tolist():
         version = int(queries.versions[q])
         yield Matched(queries.ids[q].as_py(), version, step.stream, step.ts, step.place)
 
