@@ -11,6 +11,8 @@ from fencepost.api.inputs import arrow_table
 from fencepost.errors import InputError
 from fencepost.position import NOWHERE, Positions
 from fencepost.queries.files import FEED, QueryFile, StandingQueries, read_queries
+from fencepost.queries.geojson import COLLECTION, FEATURE, GeoJson
+from fencepost.queries.geojson_fields import PLAIN, FeatureFields
 from fencepost.times import format_instant, to_microseconds
 
 DEFAULT_FEED = "tuples"
@@ -62,13 +64,17 @@ class Rules:
         return read_queries(self._files, axes, self._feed, positions)
 
 
-def rules(*sources: object, feed: str = DEFAULT_FEED) -> Rules:
+def rules(*sources: object, feed: str = DEFAULT_FEED, id: str | None = None) -> Rules:
     """Take standing rules from dicts, tables and files, all of them or none.
 
     A source is a dict or a list of dicts, as one line of a rules file each; the path of such a
     file, JSON lines or Parquet, plain or gzip; or a table (Arrow, pandas, Polars, DuckDB) with the
     columns `id` and `where`, or `id` and `<axis>_lo`, `<axis>_hi`. A duration may be a
     `timedelta`, a time a `datetime` with a zone. `feed` is that of dicts and rows that name none.
+
+    Zones of a map are rules, too: a file of GeoJSON or GeoParquet (with `fencepost[geo]` also
+    GeoPackage and Shapefile), a FeatureCollection as a dict, or what has a `__geo_interface__`, as
+    a GeoDataFrame does. `id` names the property that is the rule's id, else the feature's own is.
 
     Law: `Faults` lists every fault of every source, with its place; then none is taken. What each
     field means: docs/semantics.md.
@@ -83,7 +89,8 @@ def rules(*sources: object, feed: str = DEFAULT_FEED) -> Rules:
     ...
     fencepost.errors.Faults: rules:1: one of >, >=, =, <, <=, BETWEEN was expected at column 7, ...
     """
-    return Rules([file for source in sources for file in _opened(source, feed)], feed)
+    fields = PLAIN if id is None else FeatureFields(of={"id": (id,)})
+    return Rules([file for source in sources for file in _opened(source, feed, fields)], feed)
 
 
 def as_rules(given: object) -> Rules:
@@ -91,19 +98,35 @@ def as_rules(given: object) -> Rules:
     return given if isinstance(given, Rules) else rules(given)
 
 
-def _opened(source: object, feed: str) -> Iterator[QueryFile]:
+def _opened(source: object, feed: str, fields: FeatureFields) -> Iterator[QueryFile]:
     if isinstance(source, Rules):
         yield from source._files  # noqa: SLF001  its own
     elif isinstance(source, str | os.PathLike):
         from fencepost.files import open_queries
 
-        yield open_queries(os.fspath(source))
+        yield open_queries(os.fspath(source), fields)
+    elif (zones := _zones(source)) is not None:
+        yield QueryFile("zones", b"", None, GeoJson(_zones_text(zones)), fields)
     elif isinstance(source, Mapping) and "id" in source and isinstance(source["id"], str):
         yield _of_dicts([source], feed)
     elif isinstance(source, list | tuple) and all(isinstance(rule, Mapping) for rule in source):
         yield _of_dicts(source, feed)
     else:
         yield _of_table(arrow_table(source, "the rules"), feed)
+
+
+def _zones(source: object) -> object:
+    """Give the features of a map, if it is some."""
+    zones = getattr(source, "__geo_interface__", source)
+    is_map = isinstance(zones, Mapping) and zones.get("type") in (COLLECTION, FEATURE)
+    return zones if is_map else None
+
+
+def _zones_text(zones: object) -> bytes:
+    try:
+        return json.dumps(zones, default=_plain).encode("utf-8", "surrogatepass")
+    except (TypeError, ValueError, RecursionError) as why:
+        raise InputError(f"the zones cannot be read: {why}") from None
 
 
 def _of_dicts(given: Iterable[Mapping[str, object]], feed: str) -> QueryFile:

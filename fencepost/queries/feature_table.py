@@ -28,7 +28,7 @@ class FeatureTable:
 
     def __init__(self, table: pa.Table, geometry: str, crs: str | None) -> None:
         """Take a table whose column `geometry` is well-known binary."""
-        self._table = table
+        self._table = _of_microseconds(table)
         self._geometry = geometry
         self.crs = None if crs is None or WGS_84.fullmatch(crs) else shortened(crs)
 
@@ -61,7 +61,13 @@ class FeatureTable:
         """Give the rows as features, from the first on."""
         number = 0
         for batch in self._table.to_batches(_ROWS):
-            for row in batch.to_pylist():
+            try:
+                rows = batch.to_pylist()
+            except (ValueError, OverflowError) as why:  # a date that Python has no value for
+                fault = QueryFault(f"a value cannot be read: {why}")
+                yield FeatureEntry(number + 1, 0, fault)
+                return
+            for row in rows:
                 number += 1
                 yield FeatureEntry(number, number, self._feature(row))
 
@@ -77,6 +83,17 @@ class FeatureTable:
             if name != self._geometry and not isinstance(value, bytes)
         }
         return {"type": FEATURE, "properties": properties, "geometry": geometry}
+
+
+def _of_microseconds(table: pa.Table) -> pa.Table:
+    """Cut off nanoseconds, which no time here has."""
+    fields = [
+        field.with_type(pa.timestamp("us", field.type.tz))
+        if pa.types.is_timestamp(field.type)
+        else field
+        for field in table.schema
+    ]
+    return table.cast(pa.schema(fields), safe=False)
 
 
 def _crs_of(projjson: Mapping[str, object] | None) -> str | None:

@@ -136,8 +136,8 @@ class _Feature:
             return self.given_for_all(name)
         if name in LISTS:
             return [text for value in values for text in _texts(value)] or None
-        if name in WORDS:
-            return ", ".join(_text(value) for value in values)
+        if name in WORDS and not any(isinstance(value, list | dict) for value in values):
+            return ", ".join(map(_text, values))
         if name == "leaps" and values[0] in ("true", "false"):
             return values[0] == "true"
         return values[0]
@@ -236,7 +236,7 @@ def _texts(value: object) -> list[object]:
         return value
     if isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
-    return [_text(value)]
+    return [value if isinstance(value, dict) else _text(value)]
 
 
 def _text(value: object) -> str:

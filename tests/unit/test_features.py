@@ -183,3 +183,31 @@ def test_the_districts_of_beijing_are_queries():
     standing = read_queries([file], AXES, "vans", POSITIONS)
     assert len(standing.sets["vans"]) == 18
     assert int(standing.sets["vans"].shapes.vertex_ptr[-1]) > 2_700
+
+
+class GeoFrame:
+    """What a GeoDataFrame shows of itself."""
+
+    def __init__(self, zones):
+        self.__geo_interface__ = zones
+
+
+def test_the_api_takes_zones_as_python_has_them():
+    square = {**SQUARE, "coordinates": ((tuple(map(tuple, SQUARE["coordinates"][0]))),)}
+    zones = {"type": "FeatureCollection", "features": [{**feature("0", square, name="square")}]}
+    tuples = {"stream_id": ["v", "v"], "ts": [0, 1], "lon": [-0.5, 0.5], "lat": [0.5, 0.5]}
+    for given in (zones, zones["features"][0], GeoFrame(zones)):
+        for id, expected in ((None, "0"), ("name", "square")):
+            rules = fp.rules(given, id=id)
+            result = fp.evaluate(pa.table(tuples), rules, position=("lon", "lat"), ts_unit="s")
+            assert result.events["query_id"].to_pylist() == [expected]
+    with pytest.raises(Faults, match="`geometry` is null"):
+        fp.rules({"type": "Feature", "id": "a", "properties": {}, "geometry": None})
+
+
+def test_a_field_of_text_that_is_a_list_is_refused_like_any_other():
+    deep = json.loads("[" * 900 + "]" * 900)
+    (fault,) = refused(opened(feature("a", note=deep)))
+    assert "`note` must be text, not a list" in fault
+    (fault,) = refused(opened(feature("a", tags={"x": 1})))
+    assert "tag 1 of `tags` must be text, not an object" in fault

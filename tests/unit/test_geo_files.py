@@ -169,3 +169,12 @@ def test_damaged_bytes_are_the_fault_of_their_row():
 def test_a_geographic_file_is_known_by_its_name():
     assert is_geo_file("a/ZONES.SHP")
     assert not is_geo_file(str(Path("zones.geojson")))
+
+
+def test_nanoseconds_are_cut_off_and_a_date_beyond_python_is_a_fault():
+    ns = pa.array([1_700_000_000_123_456_789], pa.timestamp("ns", "UTC"))
+    (read,) = features(FeatureTable(table(SQUARE, since=ns), "wkb", None))
+    assert read["properties"]["since"] == "2023-11-14T22:13:20.123456+00:00"
+    far = pa.array([2**62], pa.timestamp("us", "UTC"))
+    (fault,) = features(FeatureTable(table(SQUARE, since=far), "wkb", None))
+    assert "a value cannot be read" in fault.message
