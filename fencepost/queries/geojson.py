@@ -156,7 +156,7 @@ def other_crs(crs: object) -> str | None:
     name = properties.get("name") if isinstance(properties, dict) else None
     if isinstance(name, str):
         return None if WGS_84.fullmatch(name.strip()) else shortened(name)
-    return f"given as {kind_of(crs)} without a name"
+    return "a `crs` without a name"
 
 
 def is_geojson(source: str, content: bytes) -> bool:

@@ -15,7 +15,7 @@ from fencepost.doubles import EXACT_UP_TO
 from fencepost.errors import QueryFault
 from fencepost.queries.columns import MATCH
 from fencepost.queries.fields import KINDS, kind_of
-from fencepost.queries.geojson import FEATURE
+from fencepost.queries.geojson import FEATURE, other_crs
 from fencepost.text import did_you_mean, few, shortened
 
 RADIUS, WIDTH = "radius", "width"
@@ -156,6 +156,9 @@ class _Feature:
             hint = "draw one, or take the feature out of the file"
             self.note(f"`geometry` is {kind_of(geometry)}: there is no region", hint)
             return None
+        crs = other_crs(geometry.get("crs", self.feature.get("crs")))
+        if crs is not None:
+            self.note(f"its coordinates are in {crs}", "convert the file to WGS 84")
         kind, coordinates = geometry.get("type"), geometry.get("coordinates")
         if kind in ("Polygon", "MultiPolygon"):
             return {"type": kind, "coordinates": coordinates}
