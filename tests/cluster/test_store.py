@@ -8,12 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from pipelines import places
-from pipelines.lake.store import Store
-from pipelines.project.settings import load
 from tests.cluster.drivers import go_on, kill_one, said, started
 from tests.cluster.standalone import Standalone
-from tests.faults.story import differing, do, land, make, rows_of
+from tests.faults.story import differing, do, land, make_on_store, rows_of
 from tests.support.stores.proxy import proxied
 from tests.support.stores.servers import S3, gateway_bucket
 
@@ -36,21 +33,13 @@ OF_DISKS = ("hashes", "content")
 
 
 def on_store(folder: Path, bucket: S3) -> Path:
-    """Make the story's project with lake and landing folder in a bucket; its files have landed."""
-    settings = make(folder)
-    toml = folder / "fencepost.toml"
-    text = toml.read_text().replace('path = "lake"', f'path = "{bucket.uri("lake")}"')
-    for name in settings.feeds:
-        text = text.replace(f'"landing/{name}"', f'"{bucket.uri(f"landing/{name}")}"')
-    variables = "".join(f'"spark.executorEnv.{name}" = "env:{name}"\n' for name in HANDED_ON)
-    toml.write_text(f"{text}\n[run.spark]\n{variables}")
-    stored = load(folder)
-    Store.create(stored.root, stored.tables, buckets=stored.buckets)
+    """Make the story's project in a bucket, with rules; its files have landed."""
+    make_on_store(folder, bucket)
     do(folder, "registered")
     land(folder, "taken-in")
-    for feed in stored.feeds.values():
-        for file in sorted((folder / "landing" / feed.name).iterdir()):
-            places.replace(feed.source / file.name, file.read_bytes())
+    variables = "".join(f'"spark.executorEnv.{name}" = "env:{name}"\n' for name in HANDED_ON)
+    with (folder / "fencepost.toml").open("a") as toml:
+        toml.write(f"\n[run.spark]\n{variables}")
     return folder
 
 

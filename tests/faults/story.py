@@ -23,6 +23,7 @@ from typing import Any
 import pyarrow as pa
 
 from fencepost.times import format_instant, parse_instant
+from pipelines import places
 from pipelines.execute import task
 from pipelines.execute.joins import task as joined
 from pipelines.lake.store import Store
@@ -36,6 +37,7 @@ from pipelines.runs.run import run, writing
 from pipelines.spark.runner import HereRunner
 from tests.support.lakes.builder import new_store
 from tests.support.lakes.on_disk import on_disk
+from tests.support.stores.servers import S3
 
 NOW = parse_instant("2026-01-09T00:00:00Z")
 LAKE = """\
@@ -161,6 +163,20 @@ def make(folder: Path, runner: str = "here", story: Story = CROSSED) -> Settings
     return settings
 
 
+def make_on_store(
+    folder: Path, bucket: S3, story: Story = CROSSED, runner: str = "here"
+) -> Settings:
+    """Make a project whose lake and landing folders are in a bucket."""
+    folder.mkdir(parents=True)
+    text = story.toml.replace("{runner}", runner)
+    text = text.replace('path = "lake"', f'path = "{bucket.uri("lake")}"')
+    text = text.replace('source = "', f'source = "{bucket.uri()}/')
+    (folder / "fencepost.toml").write_text(text)
+    settings = load(folder)
+    Store.create(settings.root, settings.tables, buckets=settings.buckets)
+    return settings
+
+
 def told_in(settings: Settings) -> Story:
     """Say which story a project is of."""
     return next(each for each in STORIES.values() if [*each.feeds] == [*settings.feeds])
@@ -193,11 +209,14 @@ def do(folder: Path, stage: str) -> None:
 
 def land(folder: Path, stage: str) -> None:
     """Let the files of a stage land; those that are there are left alone."""
-    for name in told_in(load(folder)).landings[stage]:
-        path = folder / "landing" / name
+    settings = load(folder)
+    for name in told_in(settings).landings[stage]:
+        feed, file = name.split("/")
+        path = settings.feeds[feed].source / file
         if not path.exists():
-            path.write_text("".join(_lines(*name.split("/"))))
-            os.utime(path, ns=(NOW * 1000, NOW * 1000))
+            places.replace(path, "".join(_lines(feed, file)).encode())
+            if not places.is_remote(path):
+                os.utime(path, ns=(NOW * 1000, NOW * 1000))
 
 
 def _lines(feed: str, name: str) -> Iterator[str]:

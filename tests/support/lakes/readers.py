@@ -2,57 +2,76 @@
 
 # ruff: noqa: S608  names of declared tables
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from importlib.resources import files
-from pathlib import Path
 
 import duckdb
 import polars as pl
 import pyarrow as pa
 import pyarrow.dataset as ds
 from deltalake import DeltaTable
+from pyarrow.fs import S3FileSystem
 
+from pipelines.places import Place, delta_options, duckdb_secret, is_remote
 from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
 from pipelines.serve.views.tables import IN_FORCE
 from schemas import Table
-from tests.support.lakes.on_disk import on_disk
 
-Read = Callable[[Path], pa.Table]
+Read = Callable[[Place], pa.Table]
 
 
-def by_duckdb(folder: Path) -> pa.Table:
+def by_duckdb(place: Place) -> pa.Table:
     """Read a table by DuckDB's `delta_scan`."""
     with closing(duckdb.connect(config={"allow_unsigned_extensions": "true"})) as session:
-        wheel = files("duckdb_extension_delta") / "extensions" / f"v{duckdb.__version__}"
-        session.execute(f"LOAD '{wheel / 'delta.duckdb_extension'}'")
+        _load(session, "delta")
+        if (secret := duckdb_secret(place)) is not None:
+            _load(session, "httpfs")
+            session.execute(secret)
         session.execute("SET TimeZone = 'UTC'")
-        return session.execute(f"SELECT * FROM delta_scan('{folder}')").to_arrow_table()
+        return session.execute(f"SELECT * FROM delta_scan('{place}')").to_arrow_table()
 
 
-def by_polars(folder: Path) -> pa.Table:
+def _load(session: duckdb.DuckDBPyConnection, extension: str) -> None:
+    wheel = files(f"duckdb_extension_{extension}") / "extensions" / f"v{duckdb.__version__}"
+    session.execute(f"LOAD '{wheel / f'{extension}.duckdb_extension'}'")
+
+
+def by_polars(place: Place) -> pa.Table:
     """Read it by Polars."""
-    return pl.read_delta(str(folder)).to_arrow()
+    return pl.read_delta(str(place), storage_options=delta_options(place) or None).to_arrow()
 
 
-def by_delta_rs(folder: Path) -> pa.Table:
+def by_delta_rs(place: Place) -> pa.Table:
     """Read it by delta-rs."""
-    return DeltaTable(str(folder)).to_pyarrow_table()
+    return DeltaTable(str(place), storage_options=delta_options(place)).to_pyarrow_table()
 
 
-def by_file_list(folder: Path) -> pa.Table:
+def by_file_list(place: Place) -> pa.Table:
     """Read the files that the log names by PyArrow, their partitions from their paths."""
-    delta = DeltaTable(str(folder))
+    delta = DeltaTable(str(place), storage_options=delta_options(place))
     kinds = {field.name: field for field in pa.schema(delta.schema().to_arrow())}
     own = [kinds[name] for name in delta.metadata().partition_columns]
     hive = ds.partitioning(pa.schema(own), flavor="hive")
-    uris = delta.file_uris()
-    if not uris:
+    paths = [uri.removeprefix("s3://") for uri in delta.file_uris()]
+    if not paths:
         return pa.schema(kinds.values()).empty_table()
     schema = pa.schema([pa.field(f.name, f.type) for f in kinds.values()])
-    listed = ds.dataset(uris, schema=schema, partitioning=hive, partition_base_dir=str(folder))
+    listed = ds.dataset(
+        paths,
+        schema=schema,
+        partitioning=hive,
+        partition_base_dir=str(place).removeprefix("s3://"),
+        filesystem=_s3() if is_remote(place) else None,
+    )
     return listed.to_table()
+
+
+def _s3() -> S3FileSystem:
+    """Reach the server by paths: with an address alone it would be by names of hosts."""
+    return S3FileSystem(endpoint_override=os.environ["AWS_ENDPOINT_URL"])
 
 
 READERS: Mapping[str, Read] = {
@@ -101,6 +120,6 @@ def assert_true(settings: Settings, readers: Mapping[str, Read] = READERS) -> di
     shown = shown_by_sql(settings)
     for name, expected in shown.items():
         for reader, read in readers.items():
-            found = rows_of(read(on_disk(settings.root / name)), settings.tables[name])
+            found = rows_of(read(settings.root / name), settings.tables[name])
             assert found == expected, f"{reader} sees other rows of {name}"
     return {name: len(rows) for name, rows in shown.items()}
