@@ -59,7 +59,7 @@ def doctor(
     results = [*findings(Place.of_this_python(), root), *declared, *lake_lines(root)]
     results += store_lines(root)
     if start:
-        results += started(session_options(config), str(root))
+        results += started(session_options(config), str(_there_now(root)))
     ready = not any(finding.mark is Mark.STOP for finding in results)
     if as_json:
         print_json({"ready": ready, "findings": [vars(finding) for finding in results]})
@@ -121,6 +121,13 @@ def lake_lines(root: Place) -> list["Finding"]:
         why_open = f"every user of this machine may write to {open_to[0]}"
         results.append(Finding("lake", Mark.MIND, why_open, f"chmod -R o-w {root}"))
     return results
+
+
+def _there_now(root: Place) -> Place:
+    """Give what executors can see of a lake: before it is made, the folder it will be in."""
+    if is_remote(root):
+        return root
+    return next(path for path in (root, *root.parents) if path.exists())
 
 
 def session_options(config: Path | None) -> dict[str, Any]:
