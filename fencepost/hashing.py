@@ -22,6 +22,8 @@ _ODD_AGAIN = np.array([[0x94D049BB133111EB], [0x165667B19E3779F9]], np.uint64)
 _FIRST_BYTES = np.array([(1 << 8 * k) - 1 for k in range(9)], np.uint64)
 _SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
 _NULL = np.uint64(0xA5A5_5A5A_0F0F_F0F1)  # a word that no number is likely to be
+_MOST = (1 << 64) - 1
+FEW = 8  # rows that are hashed one by one
 CHUNK = 1 << 14  # rows that stay in the cache while they are hashed
 
 
@@ -63,7 +65,7 @@ def mix_strings(hashes: UInt64s, strings: pa.StringArray) -> None:
     # eightfold first.
     words = np.ndarray((len(data) + 1,), "<u8", padded.data, 0, (1,))
     rows, starts = np.arange(len(strings)), offsets[:-1].astype(np.int64)
-    while len(rows):
+    while len(rows) > FEW:
         going = lengths > 0
         if not going.all():
             rows, starts, lengths = rows[going], starts[going], lengths[going]
@@ -75,6 +77,25 @@ def mix_strings(hashes: UInt64s, strings: pa.StringArray) -> None:
             mix(some, word)
             hashes[:, rows] = some
         starts, lengths = starts + 8, lengths - 8
+    for row, start, length in zip(rows.tolist(), starts.tolist(), lengths.tolist(), strict=True):
+        _mix_string(hashes[:, row], words[start:], length)
+
+
+def _mix_string(lanes: UInt64s, words: UInt64s, length: int) -> None:
+    """Stir one string into its hash. A word takes 1 µs here, and 10 µs as an array of one."""
+    one, other = lanes.tolist()
+    odd, other_odd = _ODD.ravel().tolist()
+    for begin in range(0, length, 8 * CHUNK):
+        end = min(begin + 8 * CHUNK, length)
+        some = words[begin:end:8].tolist()
+        if end % 8 and end == length:
+            some[-1] &= int(_FIRST_BYTES[end % 8])
+        for word in some:
+            one = (one ^ word) * odd & _MOST
+            one ^= one >> 29
+            other = (other ^ word) * other_odd & _MOST
+            other ^= other >> 29
+    lanes[:] = one, other
 
 
 def bytes_of(strings: pa.StringArray) -> tuple[Int32s, Bytes]:

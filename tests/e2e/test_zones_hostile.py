@@ -153,7 +153,7 @@ def limited(folder, arguments, megabytes):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_a_polygon_of_a_million_vertices_is_a_zone_and_one_of_more_is_refused(tmp_path):
     folder = project(tmp_path)
     said = imported(folder, HEAD + polygon("coast", 1_000_000) + TAIL)
@@ -165,7 +165,7 @@ def test_a_polygon_of_a_million_vertices_is_a_zone_and_one_of_more_is_refused(tm
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 def test_two_hundred_megabytes_are_read_whole_or_refused_whole_in_bounded_memory(tmp_path):
     folder = project(tmp_path)
     one = polygon("{}", 1_000)

@@ -2,6 +2,7 @@
 
 import hashlib
 import itertools
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.arrow import by_code, codes_in, codes_of, dictionary_of, ranks_by_code, ranks_of
-from fencepost.hashing import added, content_hash, digest
+from fencepost.hashing import added, content_hash, digest, mix_strings, seeded
 from fencepost.ragged import distinct_members, members, ptr_of
 from fencepost.text import counted, cut, cut_in_the_middle, escaped, few, shortened, size_in_words
 
@@ -95,3 +96,14 @@ def test_a_table_hashes_alike_in_any_order_of_rows_and_columns_and_by_parts():
     assert content_hash(table) == added(content_hash(table[:1]), content_hash(table[1:]))
     assert content_hash(table) != content_hash(table.slice(1))
     assert content_hash(table, ("b", "c")) == content_hash(table.select(["a"]))
+
+
+@given(strings=st.lists(st.text(max_size=40), max_size=20), skipped=st.integers(0, 3))
+def test_differential_strings_are_hashed_alike_alone_and_together(strings, skipped):
+    column = pa.array(strings, pa.string()).slice(skipped)
+    alone, together = seeded(len(column)), seeded(len(column))
+    with mock.patch.multiple("fencepost.hashing", FEW=100, CHUNK=2):
+        mix_strings(alone, column)
+    with mock.patch("fencepost.hashing.FEW", 0):
+        mix_strings(together, column)
+    assert (alone == together).all()
