@@ -14,6 +14,7 @@ WINDOW = 1 << 22
 """Bytes that are decoded at a time; more where one value is longer."""
 BLANK = " \t\r\n\x1e"
 """What may stand between values; RFC 8142 puts a record separator before each."""
+_OF_NUMBERS = "0123456789.eE+-"
 _SHOWN = 40
 """Characters that are shown on either side of a fault."""
 
@@ -100,8 +101,8 @@ class JsonText:
                 raise self.fault(why.message) from None
             except ValueError:
                 raise self.fault("a number has more digits than can be read") from None
-            if end < len(self._text) or not self._more():
-                break
+            if self._text[end : end + 1] not in _OF_NUMBERS or not self._more():
+                break  # a number that ends where the window does may go on behind it
         self._line += self._text.count("\n", self._at, end)
         self._last = self._line
         self._at = end

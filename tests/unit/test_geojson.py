@@ -4,11 +4,13 @@ import gzip
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fencepost.errors import QueryFault
 from fencepost.queries.geojson import GeoJson, is_geojson, other_crs
 from fencepost.queries.geojson_fields import FeatureFields
-from fencepost.queries.geojson_text import WINDOW
+from fencepost.queries.geojson_text import WINDOW, JsonText
 from tests.support.real.data import DISTRICTS, needs_real_data
 
 SQUARE = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 1], [0, 0]]]}
@@ -54,6 +56,30 @@ def test_the_features_of_a_collection_are_given_whatever_the_window(indent, wind
     crs = {"type": "name", "properties": {"name": "urn:ogc:def:crs:OGC:1.3:CRS84"}}
     text = json.dumps(collection(*TWO, name="zones", crs=crs), indent=indent, ensure_ascii=False)
     assert values(text.encode(), window) == list(TWO)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@given(
+    values=st.lists(VALUES, min_size=1, max_size=5),
+    indent=st.sampled_from([None, 1]),
+    as_ascii=st.booleans(),
+    window=st.integers(1, 40),
+)
+def test_oracle_values_are_those_of_json_whatever_the_window(values, indent, as_ascii, window):
+    lines = [json.dumps(value, indent=indent, ensure_ascii=as_ascii) for value in values]
+    text = JsonText("\n".join(lines).encode("utf-8", "replace"), window)
+    begins = [1 + sum(line.count("\n") + 1 for line in lines[:at]) for at in range(len(lines))]
+    for line, begin in zip(lines, begins, strict=True):
+        assert text.line == begin
+        expected = json.loads(line.encode("utf-8", "replace"))
+        assert repr(text.value()) == repr(expected)
+    assert text.peek() == ""
 
 
 @pytest.mark.parametrize("mark", ["", "\x1e"])
@@ -141,9 +167,9 @@ def test_another_reference_system_is_named():
 def test_geojson_is_told_from_lines_of_queries_by_how_it_begins():
     query = {"id": "a", "feed": "vans", "region": SQUARE}
     deep = collection(*TWO, name="features", bbox=[0, 0, 1, 1])
-    for given in (deep, TWO[0], {"id": "a", **TWO[0]}, SQUARE, {"features": [], "type": "x"}):
+    for text in (deep, TWO[0], {"id": "a", **TWO[0]}, SQUARE, {"features": [], "type": "x"}):
         for indent in (None, 2):
-            assert is_geojson("zones.json", json.dumps(given, indent=indent).encode())
+            assert is_geojson("zones.json", json.dumps(text, indent=indent).encode())
     assert is_geojson("zones.GEOJSON.gz", b"")
     assert not is_geojson("rules.jsonl", json.dumps(query).encode())
     assert not is_geojson("rules.jsonl", b'{"id": "a", "kind": "match", "type": "FeatureX"}')
