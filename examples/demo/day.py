@@ -31,6 +31,7 @@ from pipelines.project.settings import Settings
 from pipelines.workloads import Market, RoadNetwork, TownDay, town
 from pipelines.workloads.draws import Draws
 from pipelines.workloads.files import rounded
+from pipelines.workloads.globe import tuples_on_earth
 
 DATE = "2026-11-17"
 MIDNIGHT = parse_instant(f"{DATE}T00:00:00Z")
@@ -53,7 +54,7 @@ NAME = re.compile(rf"{DATE}T\d\d\.csv\.gz")
 """How the files of an hour are called."""
 
 RECORD = ".demo.json"
-EDITION = 1
+EDITION = 2
 """Counts up when the day's rows change."""
 
 
@@ -130,7 +131,7 @@ class DemoDay:
     def tuples(self, feed: str) -> TupleBatch:
         """The good rows of a feed, in time order, as they would be without any dirt."""
         if feed == "locations":
-            return rounded(self.town.tuples(self.roads), 2)
+            return tuples_on_earth(rounded(self.town.tuples(self.roads), 2))
         traded = self.market.tuples()
         return traded.take(traded.ts < MIDNIGHT + CLOSES * HOUR)
 

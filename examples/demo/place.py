@@ -19,8 +19,9 @@ from schemas.arrivals import DELIVERY
 HOME = Path(__file__).resolve().parents[2]
 """The project that the repository is."""
 
+ON_EARTH = ("locations",)
 KEPT = ".dagster"
-FEEDS = {"ticks": ("price", "volume"), "locations": ("x", "y", "speed")}
+FEEDS = {"ticks": ("price", "volume"), "locations": ("lon", "lat", "speed")}
 FEW = 3
 
 
@@ -94,10 +95,12 @@ def _refuse_other(settings: Settings, name: str, axes: tuple[str, ...]) -> None:
         and feed.axes == axes
         and feed.form in (None, "csv")
         and (feed.partition, feed.partition_in_path) == ("hour", True)
+        and (name not in ON_EARTH or feed.position == axes[:2])
     )
     if not fits:
+        place = f'position = ["{axes[0]}", "{axes[1]}"], ' if name in ON_EARTH else ""
         raise InputError(
-            f"{settings.file}: the demo needs a feed {name} with axes {', '.join(axes)}, "
+            f"{settings.file}: the demo needs a feed {name} with axes {', '.join(axes)}, {place}"
             'partition = "hour" and partition_in_path = true: give it a folder of its own'
         )
 

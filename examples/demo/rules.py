@@ -4,18 +4,22 @@ Law: the same scale gives the same lines; every rule is one that `fencepost quer
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
-from fencepost.tuples import Doubles, Int64s
-from pipelines.workloads import Market, RoadNetwork, Squares, TownDay
+from fencepost.tuples import Int64s
+from pipelines.workloads import Corridors, Districts, Market, RoadNetwork, Squares, TownDay
 from pipelines.workloads.draws import Draws
+from pipelines.workloads.globe import AXES, degrees
+from pipelines.workloads.roads import EXTENT
+from pipelines.workloads.zones import Region, circle
 
 BANDS, BREAKOUTS, STOPS, LEVELS, BLOCKS = 2_800, 1_000, 1_000, 600, 240
-ZONES, SCHOOLS = 438, 60
-GARAGE_SIDE = 30.0
+ZONES, SCHOOLS, CORRIDORS = 399, 60, 3
+GARAGE_RADIUS = 20.0
 LARGE = (20_000, 50_000, 100_000)
 """Trades that somebody wants to hear of."""
 
@@ -35,15 +39,22 @@ def of_ticks(market: Market, scale: float, seed: int) -> Iterator[Rule]:
 
 
 def of_locations(town: TownDay, roads: RoadNetwork, scale: float, seed: int) -> Iterator[Rule]:
-    """Give the garages, the zones, the streets before schools, and the town's own rules."""
+    """Give garages, districts, zones, the streets before schools, corridors, the town's own rules.
+
+    Districts are polygons that share their edges, as many at any scale; garages, zones and schools
+    are circles.
+    """
     at = np.concatenate(town.garages_at(roads))
-    yield from _garages(roads.x[at], roads.y[at], GARAGE_SIDE / 2.0)
+    for k, region in enumerate(_circles(roads.x[at], roads.y[at], GARAGE_RADIUS), 1):
+        yield rule(f"garage-{k:02}", "locations", None, "3m", region=region, tags=["garage"])
+    yield from _drawn(Districts().table(roads), "10m", "district")
     yield from _zones(scaled(ZONES, scale), seed)
     yield from _schools(scaled(SCHOOLS, scale), roads, seed)
-    middle = roads.extent / 2.0
-    inner = f"{_inside('x', middle, 2_000.0)} AND {_inside('y', middle, 2_000.0)}"
+    along = Corridors(count=scaled(CORRIDORS, scale), seed=seed)
+    yield from _drawn(along.table(roads), "1m", "corridor")
+    inner = _around_the_middle(2_000.0)
     yield rule("clean-air-zone", "locations", inner, "15m", note="the innermost 4 km × 4 km")
-    outer = f"{_inside('x', middle, 6_000.0)} AND {_inside('y', middle, 6_000.0)}"
+    outer = _around_the_middle(6_000.0)
     yield rule("out-of-town", "locations", f"NOT ({outer})", "30m", note="several boxes, one rule")
 
 
@@ -60,7 +71,7 @@ def scaled(count: int, scale: float) -> int:
 def rule(
     id: str,
     feed: str,
-    where: str,
+    where: str | None,
     within: str | None = None,
     **more: Any,  # noqa: ANN401
 ) -> Rule:
@@ -108,33 +119,41 @@ def _blocks(count: int, draws: Draws) -> Iterator[Rule]:
         yield rule(f"block-{k:03}", "ticks", where)
 
 
-def _garages(x: Doubles, y: Doubles, half: float) -> Iterator[Rule]:
-    for k, (east, north) in enumerate(zip(x.tolist(), y.tolist(), strict=True), 1):
-        where = f"{_inside('x', east, half)} AND {_inside('y', north, half)}"
-        yield rule(f"garage-{k:02}", "locations", where, "3m", tags=["garage"])
+def _drawn(zones: pa.Table, within: str, tag: str) -> Iterator[Rule]:
+    """Give zones that were drawn on the map."""
+    for row in zones.to_pylist():
+        region = json.loads(row["region"])
+        yield rule(row["id"], "locations", None, within, region=region, tags=[tag])
 
 
 def _zones(count: int, seed: int) -> Iterator[Rule]:
+    """Give circles of many sizes, dense in the middle of the town."""
     squares = Squares(count=count, width=150.0, widest=500.0, seed=seed).table()
     for row in squares.to_pylist():
+        x, y = ((row[f"{axis}_lo"] + row[f"{axis}_hi"]) / 2.0 for axis in ("x", "y"))
+        (region,) = _circles([x], [y], np.rint((row["x_hi"] - row["x_lo"]) / 2.0))
         name = row["id"].replace("square", "zone")
-        where = " AND ".join(
-            f"{axis} >= {row[f'{axis}_lo']:.1f} AND {axis} < {row[f'{axis}_hi']:.1f}"
-            for axis in ("x", "y")
-        )
-        yield rule(name, "locations", where, "5m", tags=["zone"])
+        yield rule(name, "locations", None, "5m", region=region, tags=["zone"])
 
 
 def _schools(count: int, roads: RoadNetwork, seed: int) -> Iterator[Rule]:
-    """Give places where more than 30 km/h is too fast: three axes."""
+    """Give places where more than 30 km/h is too fast: a circle, and a third axis."""
     at = Draws(seed, "schools").order(len(roads.x))[:count]
-    for k, (east, north) in enumerate(zip(roads.x[at], roads.y[at], strict=True), 1):
-        box = f"{_inside('x', float(east), 150.0)} AND {_inside('y', float(north), 150.0)}"
-        yield rule(f"school-{k:02}", "locations", f"{box} AND speed > 30", "2m", tags=["school"])
+    for k, region in enumerate(_circles(roads.x[at], roads.y[at], 150.0), 1):
+        said: Rule = {"region": region, "tags": ["school"]}
+        yield rule(f"school-{k:02}", "locations", "speed > 30", "2m", **said)
 
 
-def _inside(axis: str, middle: float, half: float) -> str:
-    return f"{axis} BETWEEN {middle - half:.1f} AND {middle + half:.1f}"
+def _circles(x: Iterable[float], y: Iterable[float], radius: float) -> Iterator[Region]:
+    return (circle(*at, radius) for at in zip(x, y, strict=True))
+
+
+def _around_the_middle(half: float) -> str:
+    """Say which longitudes and latitudes are this many metres from the middle of the town."""
+    ends = np.array([EXTENT / 2.0 - half, EXTENT / 2.0 + half])
+    sides = (degrees(ends, axis).tolist() for axis in range(2))
+    said = (f"{axis} BETWEEN {lo} AND {hi}" for axis, (lo, hi) in zip(AXES, sides, strict=True))
+    return " AND ".join(said)
 
 
 def _symbols(market: Market, which: Int64s) -> list[str]:

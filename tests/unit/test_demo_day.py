@@ -17,6 +17,7 @@ from examples.demo import day as demo_day
 from examples.demo import rules as demo_rules
 from examples.demo.day import DATE, HOUR, MIDNIGHT, DemoDay
 from fencepost.errors import StateError
+from fencepost.position import Position
 from fencepost.queries import QuerySet, parted, read_queries_jsonl
 from fencepost.times import parse_instant
 from pipelines.project.settings import Settings
@@ -24,7 +25,8 @@ from pipelines.workloads import TownDay, town
 from tests.support.lakes.on_disk import on_disk
 
 SCALE = 0.02
-AXES = {"ticks": ("price", "volume"), "locations": ("x", "y", "speed")}
+AXES = {"ticks": ("price", "volume"), "locations": ("lon", "lat", "speed")}
+PLACES = {"locations": Position((0, 1), earth=True)}
 
 
 def project(folder: Path) -> Settings:
@@ -142,7 +144,7 @@ def test_every_rule_is_one_that_can_be_registered(laid_down, feed):
     settings, made = laid_down
     path = settings.queries / f"{feed}.jsonl"
     with path.open("rb") as file:
-        queries, _ = parted(read_queries_jsonl(file, path.name, AXES))
+        queries, _ = parted(read_queries_jsonl(file, path.name, AXES, PLACES))
     assert len({query.id for query in queries}) == len(queries) == made.feeds[feed].rules
     assert len(QuerySet.from_queries(feed, AXES[feed], queries).ids) == len(queries)
 

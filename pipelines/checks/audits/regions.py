@@ -2,7 +2,7 @@
 
 Law: polygons are judged in rational arithmetic, circles and corridors by the formulas of
 docs/semantics.md, one by one, and only where a box of the query holds the point. No kernel, twin or
-index is used. Cost: (measured) 10 µs for a polygon of 30 vertices.
+index is used. Cost: (measured) 0.13 ms for a polygon of 30 vertices, on a busy machine.
 """
 
 from collections.abc import Sequence

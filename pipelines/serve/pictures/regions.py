@@ -22,7 +22,7 @@ from pipelines.serve.report.outlines import DEGREE, Ground, outlines
 from pipelines.serve.report.thin import Float64s, Scale, main_part
 
 
-class Form(NamedTuple):
+class FormLook(NamedTuple):
     """How a form of regions looks, and what several of them are called."""
 
     colour: str
@@ -30,10 +30,10 @@ class Form(NamedTuple):
 
 
 FORMS = {
-    "box": Form(VIOLET, "boxes"),
-    "polygon": Form(TEAL, "polygons"),
-    "circle": Form(BLUE, "circles"),
-    "corridor": Form(OCHRE, "corridors"),
+    "box": FormLook(VIOLET, "boxes"),
+    "polygon": FormLook(TEAL, "polygons"),
+    "circle": FormLook(BLUE, "circles"),
+    "corridor": FormLook(OCHRE, "corridors"),
 }
 
 SIDE, TOP, HIGHEST, LOWEST = 14.0, 56.0, 460.0, 120.0
