@@ -3,7 +3,7 @@
 Queries are registered; files land, with malformed rows, rows from the future, duplicates, conflicts
 and late ones; epochs go in several groups, with tuples that wait and crossings that pend; the
 registry changes; a delivery comes late into an old partition; the lake is maintained. In the one
-story a feed is crossed and matched, in the other two feeds are joined.
+story a feed is crossed and matched, by ranges and by regions, in the other two feeds are joined.
 
 Many tuples share an instant: those of `ticks` have a sequence, and each stream its own clock; of
 `bids` each is a step, of `asks` the first counts.
@@ -53,7 +53,6 @@ runner = "{runner}"
 """
 FEED = """
 [feeds.{name}]
-axes = ["price"]
 source = "landing/{name}"
 settle = "0s"
 partition_in_path = true
@@ -80,9 +79,12 @@ class Story:
         return LAKE.replace("{rows}", str(self.epoch_rows)) + "".join(feeds)
 
 
+HOLED = "POLYGON ((1 0, 7 0, 7 5, 1 5, 1 0), (3 1, 5 1, 5 3, 3 3, 3 1))"
+CIRCLE = {"circle": {"center": [4, 2], "radius": 2}}
 CROSSED = Story(
     {
-        "ticks": 'allowed_lateness = "2m"\nlateness_by = "stream"\nidle = "1h"\n'
+        "ticks": 'axes = ["price", "lot"]\nposition = ["price", "lot"]\n'
+        'allowed_lateness = "2m"\nlateness_by = "stream"\nidle = "1h"\n'
         'sequence_column = "seq"\npayload = {mark = "long"}'
     },
     {
@@ -95,11 +97,15 @@ CROSSED = Story(
         },
         "high": {"feed": "ticks", "where": "price >= 6"},
         "even": {"feed": "ticks", "kind": "match", "where": "price = 2 OR price = 4"},
+        "zone": {"feed": "ticks", "region": HOLED, "within": "3m"},
+        "ring": {"feed": "ticks", "kind": "match", "where": "lot > 0", "region": CIRCLE},
     },
     {
         "low": {"feed": "ticks", "where": "price < 2", "within": "2m"},
         "edge": {"feed": "ticks", "where": "price = 5"},
         "even": {"feed": "ticks", "kind": "match", "where": "price = 4 OR price = 6"},
+        "zone": {"feed": "ticks", "region": CIRCLE, "within": "3m"},
+        "lane": {"feed": "ticks", "region": {"corridor": {"line": [[0, 0], [8, 5]], "width": 2}}},
     },
     ("high",),
     {
@@ -114,7 +120,10 @@ CROSSED = Story(
 PAIRED: dict[str, Any] = {"kind": "window_join", "left": "bids", "right": "asks"}
 BANDED: dict[str, Any] = {"kind": "band_join", "left": "bids.price", "right": "asks.price"}
 JOINED = Story(
-    {"bids": 'allowed_lateness = "2m"\nties = "all"', "asks": 'deleted = "gone"\nties = "first"'},
+    {
+        "bids": 'axes = ["price"]\nallowed_lateness = "2m"\nties = "all"',
+        "asks": 'axes = ["price"]\ndeleted = "gone"\nties = "first"',
+    },
     {
         "near": {**PAIRED, "on": "left.price <= right.price + 2", "window": "9m"},
         "last": {**PAIRED, "on": "left.price > right.price", "window": 3},
@@ -193,7 +202,7 @@ def do(folder: Path, stage: str) -> None:
         first = stage == "registered"
         rules, gone = (story.rules, ()) if first else (story.changed, story.removed)
         rows = [
-            given_one({"id": name, **fields}, "test", settings.axes)
+            given_one({"id": name, **fields}, "test", settings.axes, settings.positions)
             for name, fields in rules.items()
         ]
         changes = QueryChanges(pa.concat_tables(rows), pa.array(gone, pa.string()))
@@ -224,12 +233,12 @@ def _lines(feed: str, name: str) -> Iterator[str]:
     draw = random.Random(name if feed == "ticks" else feed + name)  # noqa: S311  the same each time
     begin = parse_instant(f"{name[:10]}T09:00:00Z") + (ord(name[11]) % 4) * 180_000_000
     marked, numbered = feed == "asks", feed == "ticks"
-    yield "stream_id,ts,price" + ",gone" * marked + ",seq,mark" * numbered + "\n"
+    yield "stream_id,ts,price" + ",gone" * marked + ",lot,seq,mark" * numbered + "\n"
     for k in range(5):
         stream, price = draw.choice("uvw"), draw.randint(0, 8)
         ts = format_instant(begin + draw.randint(-2, 5) * 60_000_000)
         rest = f",{str(draw.random() < 0.2).lower()}" if marked else ""
-        rest += f",{draw.randint(0, 9)},{k}" if numbered else ""
+        rest += f",{(5 * price + k) % 6},{draw.randint(0, 9)},{k}" if numbered else ""
         if k % 2 == 0:
             yield f"{stream},{ts},{8 - price}{_next(rest) if numbered else rest}\n"  # a tie
         yield f"{stream},{ts},{price}{rest}\n"
@@ -243,8 +252,8 @@ def _lines(feed: str, name: str) -> Iterator[str]:
 
 def _next(numbers: str) -> str:
     """Give the sequence after this one."""
-    _, number, mark = numbers.split(",")
-    return f",{int(number) + 1},{mark}"
+    _, lot, number, mark = numbers.split(",")
+    return f",{lot},{int(number) + 1},{mark}"
 
 
 def rows_of(folder: Path, but: Collection[str] = ()) -> dict[str, list[str]]:

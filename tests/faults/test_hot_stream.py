@@ -22,11 +22,11 @@ def lasted(folder: Path, hot: float) -> float:
     make(folder)
     do(folder, "registered")
     draw = random.Random(1)  # noqa: S311
-    lines = ["stream_id,ts,price,seq,mark"]
+    lines = ["stream_id,ts,price,lot,seq,mark"]
     for k in range(ROWS):
         stream = 0 if draw.random() < hot else draw.randrange(STREAMS)
         ts, price = format_instant(BEGIN + k * 1_000_000), draw.randint(0, 8)
-        lines.append(f"s{stream},{ts},{price},{k},{k}")
+        lines.append(f"s{stream},{ts},{price},{k % 6},{k},{k}")
     (folder / "landing/ticks/2026-01-01.csv").write_text("\n".join(lines) + "\n")
     begun = time.process_time()
     report = run(load(folder), HereRunner())

@@ -103,9 +103,9 @@ def standing_query(
     )
 
 
-def axis_names(most: int = len(ALL_AXES)) -> st.SearchStrategy[tuple[str, ...]]:
-    """1 to `most` axes."""
-    return st.integers(1, most).map(lambda d: ALL_AXES[:d])
+def axis_names(most: int = len(ALL_AXES), least: int = 1) -> st.SearchStrategy[tuple[str, ...]]:
+    """`least` to `most` axes."""
+    return st.integers(least, most).map(lambda d: ALL_AXES[:d])
 
 
 # A strategy costs more to build than to draw from. So what is drawn are choices, small tuples out
@@ -365,9 +365,9 @@ def stories(draw: st.DrawFn, most_axes: int = len(ALL_AXES)) -> Story:
 
 
 @st.composite
-def judged_stories(draw: st.DrawFn, most_axes: int = len(ALL_AXES)) -> Story:
+def judged_stories(draw: st.DrawFn, most_axes: int = len(ALL_AXES), least_axes: int = 1) -> Story:
     """A script under any rules: ties all or first, or sequences; each stream by its own clock."""
-    axes = draw(axis_names(most_axes))
+    axes = draw(axis_names(most_axes, least_axes))
     judging = draw(JUDGINGS)
     idle = draw(st.sampled_from((None, None, 0, 2, 4, 30)))
     idle = None if idle is None else idle * TICK
