@@ -17,6 +17,7 @@ from benchmarks.matches_made import Scale, Work, conjunctions, elements, in_turn
 from benchmarks.report import Line
 from fencepost.joins.windows import LEFT, NEVER, RIGHT, Live, Pairs, WindowIndex
 from fencepost.queries.joins import FOREVER, WindowJoins
+from fencepost.queries.joins.regions import SideRegions
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Doubles, Int64s
 
@@ -57,6 +58,7 @@ def window_joins(count: int, last: int, seed: int = 1) -> WindowJoins:
         each,
         tests.astype(np.int32),
         np.zeros((count, 2)),
+        (SideRegions.none(count), SideRegions.none(count)),
     )
 
 

@@ -29,6 +29,7 @@ from fencepost.position import Positions
 from fencepost.queries.files import StandingQueries
 from fencepost.queries.fingerprint import hashes_of
 from fencepost.queries.joins import BandJoins, JoinSets, NearJoins, WindowJoins
+from fencepost.queries.joins.regions import SideRegions
 from fencepost.queries.query_set import QuerySet
 from fencepost.transitions import Pending
 from fencepost.tuples import Int32s, Int64s, TupleBatch
@@ -373,13 +374,21 @@ def _begin_join(sets: JoinSets, feeds: Mapping[str, FeedRun]) -> "JoinRun":
 
 def _join_definitions(joins: WindowJoins | BandJoins | NearJoins) -> list[str]:
     """Hash what each join says, its id included; when it was registered is no part of it."""
-    named = [field.name for field in dataclasses.fields(joins) if field.name != "registered"]
+    left_out = ("registered", "regions")
+    named = [field.name for field in dataclasses.fields(joins) if field.name not in left_out]
     definitions = []
     for row in range(len(joins)):
         one = joins.take(np.array([row]))
         said = [_bytes_of(getattr(one, name)) for name in named]
+        if isinstance(one, WindowJoins):
+            said += [_region_of(each) for each in one.regions if each.position is not None]
         definitions.append(digest(b"\0".join(said)))
     return definitions
+
+
+def _region_of(regions: SideRegions) -> bytes:
+    """Give the bytes that say one region, and what it is on."""
+    return regions.shapes.hashes().tobytes() + repr(regions.position).encode()
 
 
 def _bytes_of(value: object) -> bytes:

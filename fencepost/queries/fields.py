@@ -203,11 +203,14 @@ class Fields:
 
     def region(self, place: Position | None) -> Shape | None:
         """Read the shape that tuples must be in; None where there is none, or it is at fault."""
-        value = self.obj.get("region")
+        return self.shape(self.obj.get("region"), place, "`region`")
+
+    def shape(self, value: object, place: Position | None, what: str) -> Shape | None:
+        """Read a shape on a feed's position."""
         if value is None:
             return None
         if place is None:
-            self.note("`region`: the feed has no `position`", NO_POSITION)
+            self.note(f"{what}: the feed has no `position`", NO_POSITION)
             return None
         try:
             return shape_of(value, earth=place.earth)

@@ -25,14 +25,15 @@ def cut_to(
     """Cut boxes to the bounds of a shape on its two axes; a fault where none is left."""
     if any(lo >= hi for lo, hi in shape.bounds):
         raise QueryFault("`region` holds no point: it has no area")
-    cut = [_cut(box, shape, axes) for box in boxes]
+    cut = [cut_box(box, shape, axes) for box in boxes]
     left = [place for place, box in enumerate(cut) if all(lo < hi for lo, hi in box)]
     if not left:
         raise QueryFault("`where` and `region` never hold together: they have no place in common")
     return tuple(cut[place] for place in left), tuple(tests[place] for place in left if tests)
 
 
-def _cut(box: Box, shape: Shape, axes: tuple[int, int]) -> Box:
+def cut_box(box: Box, shape: Shape, axes: tuple[int, int]) -> Box:
+    """Cut one box; what is left may be empty."""
     ends = list(box)
     for axis, (low, high) in zip(axes, shape.bounds, strict=True):
         lo, hi = ends[axis]
@@ -84,3 +85,8 @@ def some_shapes(shape: Int32s, shapes: Shapes) -> tuple[Int32s, Shapes]:
 def _numbered(has: Bools) -> Int32s:
     """Number the queries with a shape, in their order."""
     return np.where(has, np.cumsum(has) - 1, NO_SHAPE).astype(np.int32)
+
+
+def listed_regions(shape: Int32s, shapes: Shapes) -> list[Shape | None]:
+    """Give the region of each query of a set."""
+    return [None if at < 0 else shapes.shape(int(at)) for at in shape]

@@ -17,7 +17,7 @@ from fencepost.queries.joins import (
     Conjunct,
     JoinQuery,
 )
-from fencepost.reference import order
+from fencepost.reference import order, shapes
 from fencepost.reference.crossings import COMPARES
 from fencepost.reference.near import NearChange, NearResult, near_changes, near_result_of
 from fencepost.reference.order import Arrival, FeedDelivery, Head, Sighting
@@ -224,12 +224,23 @@ def lowest(feeds: tuple[FeedHistory, FeedHistory], *, one: bool) -> int | None:
 
 
 def joins(query: JoinQuery, side: int, later: AcceptedTuple, earlier: AcceptedTuple) -> bool:
-    """A pair joins where the later one is in the query's validity and a conjunct holds for both."""
+    """A pair joins where the later one is in the query's validity and a conjunct holds for both.
+
+    Each tuple's position is in the region for its side, where there is one.
+    """
     begun = query.valid_from is None or query.valid_from <= later.sighting.ts
     ended = query.valid_to is not None and query.valid_to <= later.sighting.ts
     left, right = in_sides(side, later.sighting, earlier.sighting)
     values = (*left.values, *right.values)
-    return begun and not ended and any(satisfies(each, values) for each in query.conjuncts)
+    here = all(
+        region is None
+        or position is None
+        or shapes.holds(region, *(seen.values[at] for at in position))
+        for region, position, seen in zip(
+            query.regions, query.region_axes, (left, right), strict=True
+        )
+    )
+    return begun and not ended and here and any(satisfies(c, values) for c in query.conjuncts)
 
 
 def satisfies(conjunct: Conjunct, values: Sequence[float]) -> bool:

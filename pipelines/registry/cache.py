@@ -37,6 +37,8 @@ from fencepost.queries.joins import (
     NearJoins,
     WindowJoins,
 )
+from fencepost.queries.joins.on import SIDES
+from fencepost.queries.joins.regions import SideRegions
 from fencepost.shapes.columns import Shapes
 from pipelines import places
 from pipelines.disk.atomic import replacing
@@ -76,8 +78,9 @@ _SHAPES: Mapping[str, tuple[int, ...]] = {
     "position": (-1, 4),
     "some": (-1, 2),
 }
+_NO_COLUMNS = ("left", "right", "axes", "regions")
 _FIELDS = {
-    kind: tuple(f.name for f in fields(each) if f.name not in ("left", "right", "axes"))
+    kind: tuple(f.name for f in fields(each) if f.name not in _NO_COLUMNS)
     for kind, each in zip(JOINS, (WindowJoins, BandJoins, NearJoins), strict=True)
 }
 """The columns of the sets of joins; what is the same for all of them is in the head."""
@@ -126,12 +129,16 @@ def compiled_joins(store: Store, settings: Settings, lane: str, version: int) ->
         "table": store.ids[QUERIES],
         "feeds": list(feeds),
         "axes": [list(settings.axes.get(feed, ())) for feed in feeds],
+        "positions": [settings.positions.get(feed) for feed in feeds],
         "version": version,
     }
+    head = json.loads(json.dumps(head))
     path = _place(store.root, f"joins-{lane}-{version}", head)
     if not _is_current(path, head, _open_joins, _joins_intact):
-        columns = _columns(join_sets(store, settings, lane, version))
-        _write(path, columns, {**head, "fingerprint": _digest(columns)})
+        sets = join_sets(store, settings, lane, version)
+        columns = _columns(sets)
+        sides = [[each.position, each.shapes.earth] for each in sets[0].regions]
+        _write(path, columns, {**head, "fingerprint": _digest(columns), "regions": sides})
     return path
 
 
@@ -273,9 +280,7 @@ def _open_queries(path: Path) -> tuple[QuerySet, Head]:
         arrays[name] = arrays[name].reshape(len(axes), -1)
     arrays["tests"] = arrays["tests"].reshape(-1, 3)
     columns = {name: values[name] if name in _TEXTS else arrays[name] for name in values}
-    shapes = {name: row[f"shapes.{name}"].values.to_numpy() for name in _OF_SHAPES}
-    shapes["xy"] = shapes["xy"].reshape(2, -1)
-    columns["shapes"] = Shapes(**shapes, earth=head["earth"])
+    columns["shapes"] = _shapes_of(row, "shapes.", earth=head["earth"])
     if len(columns["ids"]) + 1 != len(columns["box_ptr"]):
         raise LakeError(f"{path} is torn: the next run makes it again")
     position = None if head["position"] is None else tuple(head["position"])
@@ -307,20 +312,48 @@ def _open_joins(path: Path) -> tuple[JoinSets, Head]:
                 found[name] = found[name].view(np.bool_)
         return found
 
+    windows = columns(WINDOW_JOIN)
+    sides = enumerate(head["regions"])
+    regions = [_side_of(row, side, len(windows["ids"]), on, earth) for side, (on, earth) in sides]
     return JoinSets(
-        WindowJoins(left, right, axes, **columns(WINDOW_JOIN)),
+        WindowJoins(left, right, axes, **windows, regions=(regions[0], regions[1])),
         BandJoins(left, right, axes, **columns(BAND_JOIN)),
         NearJoins(left, right, axes, **columns(NEAR_JOIN)),
     ), head
 
 
+def _side_of(
+    row: pa.RecordBatch, side: int, n: int, on: list[int] | None, earth: bool
+) -> SideRegions:
+    """Read the regions of one side, as `_columns` gives them."""
+    if on is None:
+        return SideRegions.none(n)
+    name = f"{WINDOW_JOIN}.{SIDES[side]}"
+    shape = row[f"{name}.shape"].values.to_numpy()
+    return SideRegions(shape, _shapes_of(row, f"{name}.shapes.", earth=earth), (on[0], on[1]))
+
+
+def _shapes_of(row: pa.RecordBatch, prefix: str, *, earth: bool) -> Shapes:
+    columns = {name: row[f"{prefix}{name}"].values.to_numpy() for name in _OF_SHAPES}
+    columns["xy"] = columns["xy"].reshape(2, -1)
+    return Shapes(**columns, earth=earth)
+
+
 def _columns(sets: JoinSets) -> dict[str, pa.Array | np.ndarray]:
-    """Give the columns of both sets, prefixed by kind."""
-    return {
+    """Give the columns of both sets, prefixed by kind; those of regions where there are any."""
+    columns = {
         f"{kind}.{name}": getattr(each, name)
         for kind, each in zip(JOINS, sets, strict=True)
         for name in _FIELDS[kind]
     }
+    for side, regions in zip(SIDES, sets[0].regions, strict=True):
+        if regions.position is not None:
+            columns[f"{WINDOW_JOIN}.{side}.shape"] = regions.shape
+            columns |= {
+                f"{WINDOW_JOIN}.{side}.shapes.{name}": getattr(regions.shapes, name)
+                for name in _OF_SHAPES
+            }
+    return columns
 
 
 def _digest(columns: Mapping[str, pa.Array | np.ndarray]) -> str:

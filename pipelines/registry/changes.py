@@ -2,10 +2,9 @@
 
 Law: a query whose feed, kind, boxes with their tests, region, leaps, streams, patterns of them,
 within, on_first or validity differ, boxes, streams and patterns as sets, is a new version, one
-above the last version of its id; so is a join whose feeds, conjuncts, window, axes or band differ.
-Where only
-owner, tags, note or the spelling of a condition differ it is edited: a row of the same version.
-Otherwise no row is written. Queries that are not named stay.
+above the last version of its id; so is a join whose feeds, conjuncts, regions, window, axes, band
+or distance differ. Where only owner, tags, note or the spelling of a condition differ it is edited:
+a row of the same version. Otherwise no row is written. Queries that are not named stay.
 """
 
 from dataclasses import dataclass, field

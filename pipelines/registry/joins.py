@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from fencepost.errors import LakeError, QueryFault
 from fencepost.lanes import pair_of
+from fencepost.position import Positions
 from fencepost.queries.joins import (
     JOINS,
     NEAR_JOIN,
@@ -25,12 +26,14 @@ from fencepost.queries.joins import (
     SomeStreams,
 )
 from fencepost.queries.joins.on import parse_join
+from fencepost.queries.joins.regions import cut_conjuncts
 from fencepost.text import shortened
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
 from pipelines.project.settings import Settings
 from pipelines.registry.queries import QUERIES, Axes, history, standing_since
+from pipelines.registry.regions import side_regions
 
 
 def lanes(store: Store) -> list[str]:
@@ -64,23 +67,30 @@ def join_sets(store: Store, settings: Settings, lane: str, version: int | None =
     of_lane = pc.equal(rows["feed"], lane)
 
     mine = pc.and_(of_lane, _are_joins(rows))
-    queries = joins_of(rows.filter(mine), settings.axes)
+    queries = joins_of(rows.filter(mine), settings.axes, settings.positions)
     return JoinSets.from_queries(feeds, axes, queries, since[mine.to_numpy()])
 
 
-def joins_of(rows: pa.Table, axes_of: Axes) -> list[JoinQuery]:
+def joins_of(rows: pa.Table, axes_of: Axes, positions: Positions | None = None) -> list[JoinQuery]:
     """Parse definitions of joins; without a column `version` all are first versions. 60 µs each.
+
+    Where no positions are given, regions are left out.
 
     LakeError if their feeds are no longer declared, or have other axes.
     """
     for name in ("valid_from", "valid_to"):
         place = rows.column_names.index(name)
         rows = rows.set_column(place, name, rows[name].cast(pa.int64()))
-    return [_join_of(row, axes_of) for row in rows.to_pylist()]
+    return [_join_of(row, axes_of, positions) for row in rows.to_pylist()]
 
 
-def _join_of(row: Mapping[str, Any], axes_of: Axes) -> JoinQuery:
+def _join_of(row: Mapping[str, Any], axes_of: Axes, positions: Positions | None) -> JoinQuery:
     left, right = pair_of(row["feed"])
+    conjuncts = _conjuncts(row, (left, right), axes_of)
+    text = None if positions is None else row["region"]
+    regions, on_axes = side_regions(text, (left, right), positions or {})
+    if text is not None:
+        conjuncts = cut_conjuncts(conjuncts, regions, on_axes, len(axes_of[left]))
     return JoinQuery(
         id=row["id"],
         kind=row["kind"],
@@ -88,7 +98,9 @@ def _join_of(row: Mapping[str, Any], axes_of: Axes) -> JoinQuery:
         right=right,
         on=row["joined_on"],
         where=row["where"],
-        conjuncts=_conjuncts(row, (left, right), axes_of),
+        conjuncts=conjuncts,
+        regions=regions,
+        region_axes=on_axes,
         window=row["window_us"],
         last=row["window_count"],
         left_axis=row["left_axis"],

@@ -229,7 +229,8 @@ def _fields(row: Row, axes_of: Axes) -> Iterator[str]:
 def _condition(row: Row, axes_of: Axes) -> dict[str, str | None]:
     """Give the condition as text, by field."""
     if row["kind"] == WINDOW_JOIN:
-        return {"on": row["joined_on"], "where": row["where"], "window": window_text(row)}
+        on, where, region = row["joined_on"], row["where"], row["region"]
+        return {"on": on, "where": where, "region": region, "window": window_text(row)}
     if row["kind"] == BAND_JOIN:
         return {"band": condition_text(row, axes_of)}
     if row["kind"] == NEAR_JOIN:

@@ -29,12 +29,18 @@ from fencepost.queries import Query, QuerySet, StandingQuery, parted
 from fencepost.queries.columns import CROSSING, no_tests
 from fencepost.queries.condition import OPS
 from fencepost.queries.joins import JoinQuery, SomeStreams
+from fencepost.queries.region import listed_regions
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
 from pipelines.project.settings import Settings
-from pipelines.registry.regions import REGION, listed_regions, region_columns, regions_of
+from pipelines.registry.regions import (
+    REGION,
+    region_columns,
+    regions_of,
+    side_texts,
+)
 from schemas.arrivals import DONE, REGISTRY
 from schemas.queries import QUERIES as QUERIES_TABLE
 from schemas.table import TIME
@@ -141,6 +147,7 @@ def rows_of_joins(queries: Sequence[JoinQuery]) -> pa.Table:
         "at_least": (None if q.low == -inf else q.low for q in queries),
         "at_most": (None if q.high == inf else q.high for q in queries),
         **{name: repeat(None, n) for name in (*OF_WATCHING, *REGION)},
+        "region": (side_texts(q.regions) for q in queries),
         **_of_near_joins(queries),
     }
     for name in DEFINITION.names:

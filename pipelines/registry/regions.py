@@ -14,7 +14,10 @@ import pyarrow as pa
 
 from fencepost.arrays import Int32s
 from fencepost.errors import InputError, LakeError
+from fencepost.position import Positions
 from fencepost.queries.columns import no_shapes
+from fencepost.queries.joins.on import SIDES
+from fencepost.queries.joins.regions import OfSides, OnAxes
 from fencepost.queries.region import shapes_of
 from fencepost.shapes.columns import Shapes
 from fencepost.shapes.parse import shape_of
@@ -65,9 +68,10 @@ def regions_of(feed: str, rows: pa.Table) -> tuple[Pair, Int32s, Shapes]:
 def region_of(row: Mapping[str, Any]) -> Shape | None:
     """Read the region of a definition of one feed.
 
-    Polygons are read from WKB, 0.6 µs a vertex: text takes four times as long.
+    Polygons are read from WKB, 0.6 µs a vertex: text takes four times as long. Of a join there is
+    none: see `side_regions`.
     """
-    if row["region"] is None:
+    if row["region"] is None or row["region_on"] is None:
         return None
     if not row["region"].startswith('{"type"'):
         return shape_of(json.loads(row["region"]), earth=row["on_earth"])
@@ -78,27 +82,52 @@ def region_of(row: Mapping[str, Any]) -> Shape | None:
     return Shape(POLYGON, parts, 0.0, row["on_earth"])
 
 
+def side_texts(regions: tuple[Shape | None, Shape | None]) -> str | None:
+    """Write the regions of a window join, by side."""
+    texts = [
+        f'"{side}":{region.text}'
+        for side, region in zip(SIDES, regions, strict=True)
+        if region is not None
+    ]
+    return f"{{{','.join(texts)}}}" if texts else None
+
+
+def side_regions(
+    text: str | None, feeds: tuple[str, str], positions: Positions
+) -> tuple[OfSides, OnAxes]:
+    """Read them on the positions that the feeds have now; LakeError where one has none."""
+    given = {} if text is None else json.loads(text)
+    regions: list[Shape | None] = []
+    axes: list[Pair] = []
+    for side, feed in zip(SIDES, feeds, strict=True):
+        place = positions.get(feed)
+        if side in given and place is None:
+            raise LakeError(
+                f"queries join regions of the feed '{feed}', which has no position any more: "
+                "declare it again in fencepost.toml, or remove them"
+            )
+        has = side in given and place is not None
+        regions.append(shape_of(given[side], earth=place.earth) if has and place else None)
+        axes.append(place.axes if has and place else None)
+    return (regions[0], regions[1]), (axes[0], axes[1])
+
+
 def _ring(closed: list[list[float]]) -> Ring:
     return tuple((x, y) for x, y in closed[:-1])
 
 
-def listed_regions(shape: Int32s, shapes: Shapes) -> list[Shape | None]:
-    """Give the region of each query of a set."""
-    return [None if at < 0 else shapes.shape(int(at)) for at in shape]
-
-
 def region_text(row: Mapping[str, Any]) -> str | None:
-    """Describe a definition's region in a few words: `circle of 150 m around 116.39, 39.9`."""
+    """Describe a definition's region in a few words: `a circle of 150 m around 116.39, 39.9`."""
     region = region_of(row)
     if region is None:
         return None
     unit = " m" if region.earth else ""
     x, y = region.parts[0][0][0]
     if region.kind == CIRCLE:
-        return f"circle of {number(region.reach)}{unit} around {number(x)}, {number(y)}"
+        return f"a circle of {number(region.reach)}{unit} around {number(x)}, {number(y)}"
     if region.kind == CORRIDOR:
         width = f"{number(2.0 * region.reach)}{unit}"
-        return f"corridor of {width} along {region.vertices} points"
+        return f"a corridor of {width} along {region.vertices} points"
     vertices = counted(region.vertices, "vertex", "vertices")
-    polygons = "polygon" if len(region.parts) == 1 else f"{len(region.parts):,} polygons"
+    polygons = "a polygon" if len(region.parts) == 1 else f"{len(region.parts):,} polygons"
     return f"{polygons} of {vertices}"

@@ -166,6 +166,7 @@ def _of_join(row: Row) -> dict[str, Any]:
         "right": right,
         "on": row["joined_on"],
         "where": row["where"],
+        "region": None if row["region"] is None else json.loads(row["region"]),
         "window": row["window_count"] if time is None else duration_text(time),
         **_of_all(row),
     }
@@ -212,11 +213,13 @@ def condition_text(row: Row, axes_of: Axes) -> str:
         return f"{left} within {distance_text(row)} of {right}"
     if row["kind"] in JOINS:
         where = "" if row["where"] is None else f" WHERE {row['where']}"
-        return f"ON {row['joined_on']}{where}"
+        sides = () if row["region"] is None else json.loads(row["region"])
+        within = f", with a region on the {' and the '.join(sides)}" if sides else ""
+        return f"ON {row['joined_on']}{where}{within}"
     where, region = where_of(row, axes_of), region_text(row)
     if region is None:
         return where
-    return f"in a {region}" if where == ALL else f"{where}, in a {region}"
+    return f"in {region}" if where == ALL else f"{where}, in {region}"
 
 
 def _band_text(row: Row) -> str:

@@ -23,6 +23,9 @@ from fencepost.queries.joins import (
     WindowJoins,
 )
 from fencepost.queries.joins.on import parse_join
+from fencepost.queries.joins.regions import SideRegions
+from fencepost.queries.region import listed_regions
+from fencepost.shapes.shape import Shape
 from fencepost.times import SECOND, parse_instant
 
 Row = Mapping[str, object]
@@ -349,10 +352,16 @@ def test_rows_taken_from_a_set_of_bands_are_the_set_of_those():
     same_columns(whole.take(np.array([2, 0])), expected)
 
 
+def listed(regions: SideRegions) -> list[Shape | None]:
+    return listed_regions(regions.shape, regions.shapes)
+
+
 def same_columns(one: WindowJoins | BandJoins, other: WindowJoins | BandJoins) -> None:
     for field in fields(one):
         mine, its = getattr(one, field.name), getattr(other, field.name)
-        if isinstance(mine, np.ndarray):
+        if field.name == "regions":
+            assert [listed(each) for each in mine] == [listed(each) for each in its]
+        elif isinstance(mine, np.ndarray):
             assert (mine.shape, mine.dtype) == (its.shape, its.dtype), field.name
             assert mine.tolist() == its.tolist(), field.name
             assert mine.flags.c_contiguous, field.name

@@ -93,7 +93,9 @@ def same(one: object, other: object) -> None:
     mine, its = vars(one), vars(other)
     assert mine.keys() == its.keys()
     for name, value in mine.items():
-        if isinstance(value, np.ndarray):
+        if name == "regions":
+            assert all((each.shape == -1).all() for each in (*value, *its[name]))
+        elif isinstance(value, np.ndarray):
             assert (value.dtype, value.shape) == (its[name].dtype, its[name].shape), name
             assert np.array_equal(value, its[name]), name
         else:

@@ -1,6 +1,7 @@
 """Queries with regions in the registry: what is kept, what is a new version, what is said."""
 
 import json
+import math
 from dataclasses import replace
 
 import pyarrow as pa
@@ -10,7 +11,12 @@ from fencepost.errors import LakeError
 from fencepost.position import Position
 from fencepost.queries import QuerySet, check_query
 from fencepost.shapes.wkb import geometry_of
-from pipelines.registry.cache import compiled_queries, load_queries
+from pipelines.registry.cache import (
+    compiled_joins,
+    compiled_queries,
+    load_joins,
+    load_queries,
+)
 from pipelines.registry.listing import QueryFilter, describe, list_queries
 from pipelines.registry.queries import query_set, rows_of, rows_of_each
 from pipelines.registry.text import as_json
@@ -147,3 +153,51 @@ def test_a_region_is_described_in_words_and_in_json(lake):
     shown = "\n".join(describe(lake.store, "a", AXES, in_json=False))
     assert "changed: where, region" in shown
     assert "leaps       true" in shown
+
+
+JOIN = {"kind": "window_join", "left": "ticks", "right": "locations", "window": "5m"}
+JOIN |= {"on": "left.price >= right.speed", "where": "right.x > 1"}
+
+
+def read_join(**fields):
+    return check_query({"id": "w", **JOIN, **fields}, AXES, PLANE)
+
+
+def test_regions_of_a_join_are_kept_by_side(lake):
+    feed = replace(lake.settings.feeds["locations"], position=("x", "y"))
+    lake.settings = replace(lake.settings, feeds={**lake.settings.feeds, "locations": feed})
+    query, faults = read_join(region={"right": TWO})
+    assert faults == []
+    lake.register(rows_of_each([query]))
+    path = compiled_joins(lake.store, lake.settings, "ticks~locations", 1)
+    windows = load_joins(path).windows
+    left, right = windows.regions
+    assert (left.position, right.position, right.shape.tolist()) == (None, (0, 1), [0])
+    assert right.shapes.shape(0) == query.regions[1]
+    assert windows.lo[2:4, 0].tolist() == [math.nextafter(1.0, 2.0), 0.0]
+    (row,) = lake.standing()
+    exported = as_json(row, AXES)
+    assert exported["region"]["right"]["type"] == "MultiPolygon"
+    again, faults = check_query(json.loads(json.dumps(exported)), AXES, PLANE)
+    assert faults == []
+    assert said(lake.register(rows_of_each([again]))) == {"unchanged": 1}
+    other, _ = read_join(region={"right": CIRCLE})
+    assert said(lake.register(rows_of_each([other]))) == {"changed": 1}
+    assert said(lake.register(rows_of_each([read_join()[0]]))) == {"changed": 1}
+    gone = replace(
+        lake.settings, feeds={**lake.settings.feeds, "locations": replace(feed, position=())}
+    )
+    with pytest.raises(LakeError, match="has no position any more"):
+        compiled_joins(lake.store, gone, "ticks~locations", 2)
+
+
+def test_what_the_region_of_a_join_cannot_be_is_said():
+    for region, what in (
+        (CIRCLE, "unknown side `circle` in `region`"),
+        ({"left": CIRCLE}, "`region`, left: the feed has no `position`"),
+        ("POLYGON", "`region` of a window join is an object with"),
+        ({"right": {"circle": {"center": [-30, 0], "radius": 1}}}, "never hold together"),
+    ):
+        query, faults = read_join(region=region)
+        assert query is None
+        assert any(what in fault.message for fault in faults), faults

@@ -2,12 +2,16 @@
 
 Law: for a new tuple l and an old one e, D = max(|l.ts - e.ts|, mark - e.ts), and C is how many
 tuples of e's feed were accepted from e on, e among them. The pair satisfies a query iff one of its
-conjuncts holds for the values, D <= window, C <= last, e was accepted under a registry not older
-than the query, and valid_from <= l.ts < valid_to. Whatever the method, the pairs are the same.
+conjuncts holds for the values, each is in the query's region for its side if there is one,
+D <= window, C <= last, e was accepted under a registry not older than the query, and
+valid_from <= l.ts < valid_to. Whatever the method, the pairs are the same.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
+
+import numpy as np
 
 from fencepost.errors import InputError
 from fencepost.joins.windows import bitmaps, ranges, scan
@@ -28,6 +32,8 @@ from fencepost.joins.windows.spatial import SpatialPairs
 from fencepost.matches import Regions
 from fencepost.matches.auto import choose as choose_index
 from fencepost.queries.joins import WindowJoins
+from fencepost.shapes.holds import holds
+from fencepost.shapes.prepare import Prepared, prepared
 from fencepost.text import did_you_mean, shortened
 from fencepost.tuples import Doubles, Int64s
 
@@ -105,9 +111,30 @@ class WindowIndex:
             return Pairs.nothing()
         new, standing = self._inputs(side, ts, values, live, mark, accepted)
         if self.spatial is not None:
-            return self.spatial.probe(side, new, standing, self.sides[side].conditions.terms)
-        probe = self._probe(side, new, standing)
-        return METHODS[choose(probe).name if self.method == AUTO else self.method](probe)
+            terms = self.sides[side].conditions.terms
+            found = self.spatial.probe(side, new, standing, terms)
+        else:
+            probe = self._probe(side, new, standing)
+            found = METHODS[choose(probe).name if self.method == AUTO else self.method](probe)
+        found = self._in_regions(side, found, found.new, values)
+        return self._in_regions(1 - side, found, found.old, live.values)
+
+    def _in_regions(self, side: int, pairs: Pairs, rows: Int64s, values: Doubles) -> Pairs:
+        """Keep the pairs whose tuples of a side, in these rows, are in their query's region."""
+        regions = self.queries.regions[side]
+        if regions.position is None or not len(pairs):
+            return pairs
+        shape = regions.shape[pairs.query]
+        tested = np.flatnonzero(shape >= 0)
+        x, y = (values[axis, rows[tested]] for axis in regions.position)
+        kept = np.ones(len(pairs), np.bool_)
+        kept[tested] = holds(self._prepared[side], shape[tested], x, y)
+        return pairs.kept(kept)
+
+    @cached_property
+    def _prepared(self) -> tuple[Prepared, Prepared]:
+        left, right = (prepared(regions.shapes) for regions in self.queries.regions)
+        return left, right
 
     def choice(
         self,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fencepost.tuples import Int32s, Int64s
+from fencepost.tuples import Bools, Int32s, Int64s
 
 _BITS = 63
 
@@ -30,6 +30,12 @@ class Pairs:
     def __len__(self) -> int:
         """How many pairs."""
         return len(self.query)
+
+    def kept(self, which: Bools) -> "Pairs":
+        """Keep some of them."""
+        if which.all():
+            return self
+        return Pairs(self.new[which], self.old[which], self.query[which])
 
     @classmethod
     def together(cls, parts: Sequence["Pairs"]) -> "Pairs":

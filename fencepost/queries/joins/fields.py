@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from math import inf
 
 from fencepost.errors import QueryFault
-from fencepost.position import NOWHERE, Positions
+from fencepost.position import NOWHERE, Position, Positions
 from fencepost.queries.fields import Fields, kind_of
 from fencepost.queries.joins.near import near_join
-from fencepost.queries.joins.on import Readings, parse_join
+from fencepost.queries.joins.on import SIDES, Readings, parse_join
 from fencepost.queries.joins.query import NEAR_JOIN, WINDOW_JOIN, Conjunct, JoinQuery
+from fencepost.queries.joins.regions import OfSides, OnAxes, cut_conjuncts
+from fencepost.shapes.shape import Shape
 from fencepost.text import did_you_mean, shortened, wrong_with_id
 from fencepost.times import parse_duration
 
@@ -37,12 +39,17 @@ def join_of(
         return near_join(
             fields, query_id, axes_of, positions, feeds_may_be_absent=feeds_may_be_absent
         )
-    read = _window_join if kind == WINDOW_JOIN else _band_join
-    return read(fields, query_id, axes_of, feeds_may_be_absent)
+    if kind == WINDOW_JOIN:
+        return _window_join(fields, query_id, axes_of, positions, feeds_may_be_absent)
+    return _band_join(fields, query_id, axes_of, feeds_may_be_absent)
 
 
 def _window_join(
-    fields: Fields, query_id: str, axes_of: AxesOf, feeds_may_be_absent: bool
+    fields: Fields,
+    query_id: str,
+    axes_of: AxesOf,
+    positions: Positions,
+    feeds_may_be_absent: bool,
 ) -> JoinQuery:
     left, right = (
         fields.feed(side, axes_of, feeds_may_be_absent=feeds_may_be_absent)
@@ -50,6 +57,12 @@ def _window_join(
     )
     _refuse_one_feed(fields, left, right)
     on, where, conjuncts = _condition(fields, (left, right), axes_of)
+    regions, on_axes = _regions(fields, (left, right), positions, axes_of)
+    if conjuncts and regions != (None, None):
+        try:
+            conjuncts = cut_conjuncts(conjuncts, regions, on_axes, len(axes_of[left]))
+        except QueryFault as fault:
+            fields.faults.append(fault)
     window, last = _window(fields)
     valid_from, valid_to = fields.validity()
     return JoinQuery(
@@ -60,6 +73,8 @@ def _window_join(
         on=on,
         where=where,
         conjuncts=conjuncts,
+        regions=regions,
+        region_axes=on_axes,
         window=window,
         last=last,
         valid_from=valid_from,
@@ -68,6 +83,31 @@ def _window_join(
         tags=fields.tags(),
         note=fields.free("note"),
     )
+
+
+def _regions(
+    fields: Fields, feeds: tuple[str, str], positions: Positions, axes_of: AxesOf
+) -> tuple[OfSides, OnAxes]:
+    """Read the region of each side, and the axes that it is on; faults are noted."""
+    given = fields.obj.get("region")
+    if given is None:
+        return (None, None), (None, None)
+    if not isinstance(given, dict) or not given:
+        what = f"of a window join is an object with `left`, `right` or both, not {kind_of(given)}"
+        fields.note(f"`region` {what}", "each is what tuples of that side must be in")
+        return (None, None), (None, None)
+    for name in given:
+        if name not in SIDES:
+            near = did_you_mean(name, SIDES).strip() or "it has `left` and `right`"
+            fields.note(f"unknown side `{shortened(name)}` in `region`", near)
+    regions: list[Shape | None] = []
+    axes: list[tuple[int, int] | None] = []
+    for side, feed in zip(SIDES, feeds, strict=True):
+        place = positions.get(feed) if feed in axes_of else Position((0, 1), earth=False)
+        region = fields.shape(given.get(side), place, f"`region`, {side}")
+        regions.append(region)
+        axes.append(None if region is None or place is None else place.axes)
+    return (regions[0], regions[1]), (axes[0], axes[1])
 
 
 def _band_join(

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from fencepost.lanes import lane_of
 from fencepost.queries.condition import Box
+from fencepost.shapes.shape import Shape
 
 WINDOW_JOIN, BAND_JOIN, NEAR_JOIN = "window_join", "band_join", "near_join"
 JOINS = (WINDOW_JOIN, BAND_JOIN, NEAR_JOIN)
@@ -54,9 +55,10 @@ class JoinQuery:
     """One version of one join, times in µs. Without the axes of its feeds, conjuncts are ().
 
     A window join has `on`, perhaps `where`, `conjuncts`, and either `window` (a time) or `last` (a
-    count). A band join has axes and bounds: both ends closed, open ends infinite. A near join has a
-    distance, perhaps the streams that it takes (left, right; None: all), and where the positions of
-    its feeds are known, their axes and whether these are on the earth.
+    count); perhaps regions, of the left and of the right, each on two axes of that feed. A band
+    join has axes and bounds: both ends closed, open ends infinite. A near join has a distance,
+    perhaps the streams that it takes (left, right; None: all), and where the positions of its feeds
+    are known, their axes and whether these are on the earth.
     """
 
     id: str
@@ -68,6 +70,8 @@ class JoinQuery:
     conjuncts: tuple[Conjunct, ...] = ()
     window: int | None = None
     last: int | None = None
+    regions: tuple[Shape | None, Shape | None] = (None, None)
+    region_axes: tuple[Pair | None, Pair | None] = (None, None)
     left_axis: str | None = None
     right_axis: str | None = None
     low: float = -inf

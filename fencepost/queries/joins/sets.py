@@ -21,6 +21,7 @@ from fencepost.lanes import lane_of
 from fencepost.queries.condition import OPS
 from fencepost.queries.conversions import or_absent
 from fencepost.queries.joins.query import BAND_JOIN, NEAR_JOIN, WINDOW_JOIN, JoinQuery, SomeStreams
+from fencepost.queries.joins.regions import SideRegions
 from fencepost.ragged import members, ptr_of
 from fencepost.text import the_query
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
@@ -56,6 +57,7 @@ class WindowJoins(_JoinSet):
     Query k has the conjuncts ptr[k]:ptr[k + 1]; conjunct j the box lo[:, j], hi[:, j] over the left
     feed's axes and then the right feed's, and the tests test_ptr[j]:test_ptr[j + 1]: `tests` holds
     (axis, place of the op in OPS, other axis), `plus` what is added to the one and to the other.
+    `regions` are what tuples of the left feed must be in beside, and those of the right.
     The earlier of a pair must be within `window` µs and among the `last` tuples of its feed.
     """
 
@@ -69,6 +71,7 @@ class WindowJoins(_JoinSet):
     test_ptr: Int64s
     tests: Int32s  # [test, 3]
     plus: Doubles  # [test, 2]
+    regions: tuple[SideRegions, SideRegions]
 
     @classmethod
     def from_queries(
@@ -104,6 +107,7 @@ class WindowJoins(_JoinSet):
             ptr_of([len(each.tests) for each in conjuncts]),
             np.array([(t.axis, OPS.index(t.op), t.other) for t in tests], np.int32).reshape(-1, 3),
             np.array([(t.plus, t.other_plus) for t in tests], np.float64).reshape(-1, 2) + 0.0,
+            (_of_side(queries, 0), _of_side(queries, 1)),
         )
 
     def take(self, rows: Int64s) -> "WindowJoins":
@@ -119,6 +123,7 @@ class WindowJoins(_JoinSet):
             test_ptr=test_ptr,
             tests=self.tests[tests],
             plus=self.plus[tests],
+            regions=(self.regions[0].take(rows), self.regions[1].take(rows)),
             versions=self.versions[rows],
             registered=self.registered[rows],
             window=self.window[rows],
@@ -289,6 +294,12 @@ class JoinSets(NamedTuple):
             self.bands.take(np.arange(number, len(self.bands), of)),
             self.nears.take(np.arange(number, len(self.nears), of)),
         )
+
+
+def _of_side(queries: Sequence[JoinQuery], side: int) -> SideRegions:
+    return SideRegions.of(
+        [q.regions[side] for q in queries], [q.region_axes[side] for q in queries]
+    )
 
 
 def _of_kind(feeds: tuple[str, str], kind: str, queries: Iterable[JoinQuery]) -> list[JoinQuery]:

@@ -34,4 +34,4 @@ WHERE v.feed = '{scope.lane}' AND v.kind = '{kind}' AND v.registry_version <= {r
 ORDER BY HASH(v.id) LIMIT {most:d}""")
     rows = session.execute("SELECT q.* FROM audited_joins q ORDER BY q.id").to_arrow_table()
     since: Int64s = rows["registry_version"].to_numpy()
-    return joins_of(rows, settings.axes), since
+    return joins_of(rows, settings.axes, settings.positions), since

@@ -17,6 +17,9 @@ import numpy as np
 
 from fencepost.queries.joins import WINDOW_JOIN
 from fencepost.queries.joins.query import Conjunct, JoinQuery, JoinTest
+from fencepost.shapes import twins
+from fencepost.shapes.columns import Shapes
+from fencepost.shapes.prepare import prepared
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s
 from pipelines.checks.audits.join_sample import audited_joins
@@ -247,7 +250,9 @@ def _pairs(query: JoinQuery, since: int, probe: ProbeTuple) -> Iterator[Paired]:
     mine = np.broadcast_to(own.values[:, k : k + 1], (len(own.values), len(earlier)))
     theirs = other.values[:, earlier]
     values = np.concatenate([mine, theirs] if side == 0 else [theirs, mine])
-    for j in earlier[_satisfied(query.conjuncts, values)].tolist():
+    lefts = len(own.values if side == 0 else other.values)
+    joined = _satisfied(query.conjuncts, values) & _in_regions(query, values, lefts)
+    for j in earlier[joined].tolist():
         left, right = (own.at(k), other.at(j)) if side == 0 else (other.at(j), own.at(k))
         yield Paired(query.id, query.version, left, right)
 
@@ -263,6 +268,17 @@ def _satisfied(conjuncts: Sequence[Conjunct], values: "Doubles") -> Bools:
             passing &= _passed(test, values)
         satisfied |= passing
     return satisfied
+
+
+def _in_regions(query: JoinQuery, values: "Doubles", lefts: int) -> Bools:
+    """Mark the columns whose positions are in the regions of both sides, where there are any."""
+    inside = np.ones(values.shape[1], np.bool_)
+    for region, position, first in zip(query.regions, query.region_axes, (0, lefts), strict=True):
+        if region is not None and position is not None:
+            x, y = (values[first + axis] for axis in position)
+            shapes = prepared(Shapes.of([region], region.earth), fast=False)
+            inside &= twins.holds(shapes, np.zeros(len(x), np.int64), x, y)
+    return inside
 
 
 def _passed(test: JoinTest, values: "Doubles") -> Bools:

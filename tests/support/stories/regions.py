@@ -11,10 +11,13 @@ from hypothesis import strategies as st
 
 from fencepost.errors import QueryFault
 from fencepost.queries import StandingQuery
+from fencepost.queries.joins import WINDOW_JOIN, JoinQuery
+from fencepost.queries.joins.regions import cut_conjuncts
 from fencepost.queries.region import cut_to
-from fencepost.reference import Registration
+from fencepost.reference import JoinRegistration, Registration
 from fencepost.shapes.parse import shape_of
 from fencepost.shapes.shape import Shape
+from tests.support.stories.join_stories import JoinStory, judged_join_stories
 from tests.support.stories.strategies import Story, judged_stories
 
 ON = (0, 1)
@@ -75,3 +78,36 @@ def in_region(query: StandingQuery, region: Shape | None) -> StandingQuery:
     except QueryFault:
         return query
     return replace(query, boxes=boxes, tests=tests, region=region, position=ON)
+
+
+@st.composite
+def regional_join_stories(draw: st.DrawFn) -> JoinStory:
+    """A story of two feeds in which window joins have regions on sides of two axes and more."""
+    story = draw(judged_join_stories())
+    some = regions(earth=False)
+    chosen: dict[tuple[str, int], list[Shape | None]] = {}
+
+    def placed(query: JoinQuery) -> JoinQuery:
+        if query.kind != WINDOW_JOIN:
+            return query
+        key = query.id, query.version
+        if key not in chosen:
+            chosen[key] = [
+                draw(st.sampled_from((None, *some, *some))) if len(axes) > 1 else None
+                for axes in story.axes
+            ]
+        left, right = chosen[key]
+        on = (ON if left else None, ON if right else None)
+        try:
+            cut = cut_conjuncts(query.conjuncts, (left, right), on, len(story.axes[0]))
+        except QueryFault:
+            return query
+        return replace(query, conjuncts=cut, regions=(left, right), region_axes=on)
+
+    script = tuple(
+        JoinRegistration(tuple(map(placed, item.queries)))
+        if isinstance(item, JoinRegistration)
+        else item
+        for item in story.script
+    )
+    return replace(story, script=script)
