@@ -54,6 +54,10 @@ Width = Annotated[
     str | None,
     typer.Option("--width", metavar="DISTANCE", help="The width of lines that have none: 50m."),
 ]
+Leaps = Annotated[
+    bool,
+    typer.Option("--leaps", help="Report steps that leap through any of these zones, too."),
+]
 Layer = Annotated[
     str | None,
     typer.Option("--layer", metavar="NAME", help="The layer of a GeoPackage that has several."),

@@ -5,7 +5,9 @@ import json
 from pathlib import Path
 
 import pytest
+from pyogrio.raw import read_arrow
 
+from fencepost.shapes.wkb import geometry_of
 from tests.support.commands.commands import fencepost
 from tests.support.commands.files import written
 
@@ -54,6 +56,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def read_by_gdal(path):
+    """The ids and the kinds of geometry that another reader finds."""
+    _, table = read_arrow(str(path))
+    kinds = [geometry_of(wkb)["type"] for wkb in table["wkb_geometry"].to_pylist()]
+    return dict(zip(table["id"].to_pylist(), kinds, strict=True))
+
+
 def imported(*more):
     return fencepost("queries", "import", "zones.geojson", *MAPPED, "--within", "3m", *more)
 
@@ -83,6 +92,8 @@ def test_zones_become_queries():
     assert by_id["stop"]["region"] == {"circle": {"center": [0.5, 0.5], "radius": 150}}
     assert by_id["road"]["region"]["corridor"]["width"] == 1000
     assert imported().out.startswith("4 unchanged")
+    assert imported("--leaps").out.startswith("4 changed")
+    assert all(query["leaps"] for query in exported())
 
 
 def test_what_is_exported_as_geojson_is_imported_as_the_same(folder):
@@ -91,6 +102,13 @@ def test_what_is_exported_as_geojson_is_imported_as_the_same(folder):
     said = fencepost("queries", "export", "--out", "out.geojson.gz")
     assert (said.code, said.out) == (0, "out.geojson.gz: 4 standing queries\n")
     assert said.err == "note: 1 query has no region, and cannot be on a map\n"
+    assert fencepost("queries", "export", "--out", "out.geojson").code == 0
+    assert read_by_gdal(folder / "out.geojson") == {
+        "left": "Polygon",
+        "right": "Polygon",
+        "road": "LineString",
+        "stop": "Point",
+    }
     content = json.loads(gzip.decompress((folder / "out.geojson.gz").read_bytes()))
     assert content["features"][3]["geometry"] == STOP
     before = exported()

@@ -11,6 +11,7 @@ from pipelines.cli.features import (
     IdProperty,
     Kind,
     Layer,
+    Leaps,
     Mapped,
     Radius,
     Where,
@@ -94,6 +95,7 @@ def evaluate(  # noqa: PLR0913  options are many
     kind: Kind = None,
     radius: Radius = None,
     width: Width = None,
+    leaps: Leaps = False,
     mapped: Mapped = None,
     layer: Layer = None,
     texts: dict[str, Any],
@@ -183,7 +185,14 @@ def evaluate(  # noqa: PLR0913  options are many
         ),
         max_skew=max_skew,
         features=feature_fields(
-            id_property, mapped, within=within, where=where, kind=kind, radius=radius, width=width
+            id_property,
+            mapped,
+            within=within,
+            where=where,
+            kind=kind,
+            radius=radius,
+            width=width,
+            leaps=leaps or None,
         ),
         layer=layer,
     )

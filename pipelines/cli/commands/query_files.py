@@ -18,6 +18,7 @@ from pipelines.cli.features import (
     IdProperty,
     Kind,
     Layer,
+    Leaps,
     Mapped,
     Radius,
     Where,
@@ -72,6 +73,7 @@ def import_files(  # noqa: PLR0913  options are many
     kind: Kind = None,
     radius: Radius = None,
     width: Width = None,
+    leaps: Leaps = False,
     mapped: Mapped = None,
     layer: Layer = None,
     replace: Annotated[
@@ -115,6 +117,7 @@ def import_files(  # noqa: PLR0913  options are many
         kind=kind,
         radius=radius,
         width=width,
+        leaps=leaps or None,
     )
     opening = partial(open_queries, fields=fields, layer=layer)
     sources = files or _declared(settings)
