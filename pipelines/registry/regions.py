@@ -121,13 +121,19 @@ def region_text(row: Mapping[str, Any]) -> str | None:
     region = region_of(row)
     if region is None:
         return None
-    unit = " m" if region.earth else ""
     x, y = region.parts[0][0][0]
     if region.kind == CIRCLE:
-        return f"a circle of {number(region.reach)}{unit} around {number(x)}, {number(y)}"
+        return f"a circle of {_length(region, region.reach)} around {number(x)}, {number(y)}"
     if region.kind == CORRIDOR:
-        width = f"{number(2.0 * region.reach)}{unit}"
+        width = _length(region, 2.0 * region.reach)
         return f"a corridor of {width} along {region.vertices} points"
     vertices = counted(region.vertices, "vertex", "vertices")
     polygons = "a polygon" if len(region.parts) == 1 else f"{len(region.parts):,} polygons"
     return f"{polygons} of {vertices}"
+
+
+def _length(region: Shape, length: float) -> str:
+    """Write a length on the earth in m or km, on a plane in its units."""
+    if not region.earth:
+        return number(length)
+    return f"{number(length / 1000.0)} km" if length >= 10_000.0 else f"{number(length)} m"

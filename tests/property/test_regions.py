@@ -39,12 +39,12 @@ WAYS = {
 }
 
 
-SHORT = ("auto", "walk, index carried on, kernels", "difference, kernels, two threads")
+SHORT = ("auto", "walk, index carried on, kernels")
 CASES = [
     pytest.param(way, id=name, marks=[] if name in SHORT else pytest.mark.slow)
     for name, way in WAYS.items()
 ]
-DRAWN = {"max_examples": 3 * FEW, "suppress_health_check": [HealthCheck.too_slow]}
+DRAWN = {"max_examples": 2 * FEW, "suppress_health_check": [HealthCheck.too_slow]}
 
 
 @pytest.mark.parametrize("way", CASES)

@@ -19,6 +19,7 @@ from pipelines.registry.cache import (
 )
 from pipelines.registry.listing import QueryFilter, describe, list_queries
 from pipelines.registry.queries import query_set, rows_of, rows_of_each
+from pipelines.registry.regions import region_text
 from pipelines.registry.text import as_json
 from tests.support.lakes.registry_lake import AXES, Lake, said
 from tests.support.query_columns import as_lists
@@ -201,3 +202,16 @@ def test_what_the_region_of_a_join_cannot_be_is_said():
         query, faults = read_join(region=region)
         assert query is None
         assert any(what in fault.message for fault in faults), faults
+
+
+@pytest.mark.parametrize(
+    ("region", "text"),
+    [
+        ({"circle": {"center": [116.4, 39.9], "radius": "150m"}}, "of 150 m around 116.4, 39.9"),
+        ({"circle": {"center": [0, 0], "radius": "100km"}}, "of 100 km around 0, 0"),
+        ({"corridor": {"line": [[0, 0], [1, 1]], "width": "50m"}}, "of 50 m along 2 points"),
+    ],
+)
+def test_lengths_on_the_earth_are_in_metres_or_kilometres(region, text):
+    (row,) = given({"id": "a", "region": region}, positions=EARTH).to_pylist()
+    assert region_text(row).endswith(text)
