@@ -25,7 +25,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return project(tmp_path_factory.mktemp("project"))
 
 
-def project(folder):
+def project(folder: Path) -> Path:
     written(folder, "fencepost.toml", TOML)
     assert fencepost("init", folder).code == 0
     return folder
