@@ -44,7 +44,9 @@ def declared(folder: Path | None) -> Settings:
 
 def folder_of(settings: Settings) -> Path:
     """Give the folder of the project."""
-    return settings.root.parent if settings.file is None else settings.file.parent
+    folder = settings.root.parent if settings.file is None else settings.file.parent
+    assert isinstance(folder, Path)  # the demo declares no store
+    return folder
 
 
 def refuse_strangers(settings: Settings) -> None:

@@ -116,7 +116,7 @@ class Story:
     def _conclude(self, runs: "Runs", *, anew: bool) -> None:
         from examples.demo.figures import busiest
 
-        page, seconds = self.settings.root.parent / "reports" / "latest.html", None
+        page, seconds = self.folder / "reports" / "latest.html", None
         if anew or not page.exists() or not runs.has_concluded():
             with self.screen.doing("marts, report") as doing, aside(self.log):
                 runs.conclude(doing.progress)
@@ -179,7 +179,7 @@ def _try(screen: Screen, settings: Settings, *, is_home: bool) -> None:
         screen.line("  . .venv/bin/activate     # puts the command on your path")
     for statement in TRY:
         screen.line(f'  fencepost sql{config} "{statement}"')
-    report = settings.root.parent / "reports" / "latest.html"
+    report = place.folder_of(settings) / "reports" / "latest.html"
     screen.line(f"Look at the report:  {report.as_uri()}")
     opens = "make dev" if is_home else f"fencepost ui{config}"
     screen.line(f"Open the UI:  {opens}   →  http://127.0.0.1:3000")
