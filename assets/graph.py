@@ -4,7 +4,7 @@
              │      └─▶ F/matches   ▲                        F/visits, F/daily_summary ─▶ report
              └▶ F/quarantine  ▲     │
                               └── queries
-    F/F, G/G, queries ─▶ F_X_G/set_members, F_X_G/live_windows, F_X_G/pairs, F_X_G/band_changes
+    F/F, G/G, queries ─▶ F_X_G/set_members, …/live_windows, …/pairs, …/band_changes, …/near_changes
 
 Law: `schemas` and `pipelines.serve.views` alone define what a table is; here it only takes
 Dagster's form. Another feed or pair of feeds in fencepost.toml is another group in the
@@ -160,9 +160,9 @@ def columns_of(settings: Settings, lane: Lane, table: str) -> tuple[Column, ...]
     declared = settings.tables[table].columns
     own = [{column.name for column in settings.tables[feed.name].columns} for feed in lane.feeds]
     if table in ("live_windows", "set_members"):
-        return own_columns(declared, {"": own[0] | own[1]})
+        return own_columns(declared, {"": own[0] | own[-1]})
     if table == "pairs":
-        return own_columns(declared, {"left_": own[0], "right_": own[1]})
+        return own_columns(declared, {"left_": own[0], "right_": own[-1]})
     if table in ("events", "stream_state"):
         return own_columns(declared, {"": own[0], "prev_": own[0]})
     return declared

@@ -45,13 +45,13 @@ def of_feed(settings: Settings, feed: Feed) -> UnresolvedAssetJobDefinition:
 
 def of_joins(settings: Settings, lane: Lane) -> UnresolvedAssetJobDefinition:
     """Give the job that evaluates both feeds of a pair, and their joins."""
-    left, right = lane.feeds
-    both = [*_of_feed(settings, left), *_of_feed(settings, right)]
+    feeds = [key for feed in lane.feeds for key in _of_feed(settings, feed)]
+    names = " and ".join(feed.name for feed in lane.feeds)
     return dg.define_asset_job(
         f"evaluate_{group_of(lane)}",
-        selection=dg.AssetSelection.assets(*both, *_of_lanes([lane])),
-        description=f"Load what has landed for {left.name} and {right.name} and evaluate "
-        "the partitions of both and of their joins.",
+        selection=dg.AssetSelection.assets(*feeds, *_of_lanes([lane])),
+        description=f"Load what has landed for {names} and evaluate their partitions and those of "
+        "their joins.",
     )
 
 

@@ -6,6 +6,7 @@ groups have one name. The graph is made from fencepost.toml alone, so of the pai
 are declared there.
 """
 
+from fencepost.lanes import sides_of
 from pipelines.lanes import Lane, declared_lanes
 from pipelines.project.settings import Feed, Settings
 
@@ -17,7 +18,7 @@ rows only wait."""
 
 def group_of(lane: Lane) -> str:
     """Name the group of a lane, the first part of its assets' keys."""
-    return BETWEEN.join(lane.feed_names)
+    return BETWEEN.join(sides_of(lane.name) or (lane.name,))
 
 
 def assets_of(lane: Lane) -> list[str]:

@@ -102,6 +102,7 @@ def _of_feed(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metada
 def _of_joins(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metadata]:
     state = {"tuples": counts["accepted"], "waiting": counts["waiting"], **common}
     changed = {"+1": counts["came_in"], "-1": counts["went_out"]}
+    near = {"+1": counts["came_near"], "-1": counts["went_away"]}
     return {
         "set_members": state,
         "live_windows": state,
@@ -114,6 +115,12 @@ def _of_joins(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metad
             "dagster/partition_row_count": sum(changed.values()),
             "tuples": counts["accepted"],
             **changed,
+            **common,
+        },
+        "near_changes": {
+            "dagster/partition_row_count": sum(near.values()),
+            "tuples": counts["accepted"],
+            **near,
             **common,
         },
     }

@@ -8,7 +8,7 @@ run at their smallest and judge no bar.
 
 import sys
 
-from benchmarks import joins_bands, joins_lake, joins_windows
+from benchmarks import joins_bands, joins_lake, joins_near, joins_windows
 from benchmarks.pages import PAGES
 from benchmarks.sections import Book
 
@@ -18,6 +18,7 @@ SECTIONS = {
         joins_windows.against_trees,
     ),
     **joins_bands.SECTIONS,
+    **joins_near.SECTIONS,
     "lake": ("On the lake: a million updates", joins_lake.epochs),
 }
 

@@ -1,5 +1,7 @@
 """What a lane is called: a feed has its own name, an ordered pair of feeds `left~right`.
 
+A feed may be both: `vans~vans` are its joins with itself.
+
 Names are joined and split nowhere else, in Python and in SQL.
 
 Law: no feed's name looks like a pair's.
@@ -26,8 +28,8 @@ def pair_of(lane: str) -> tuple[str, str]:
 
 
 def feeds_of(lane: str) -> tuple[str, ...]:
-    """Return the feeds of any lane: one, or the two that are joined."""
-    return sides_of(lane) or (lane,)
+    """Return the feeds of any lane, each once: one, or the two that are joined."""
+    return tuple(dict.fromkeys(sides_of(lane) or (lane,)))
 
 
 def feed_of_lane_sql(feed: str, lane: str) -> str:

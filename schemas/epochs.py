@@ -21,6 +21,8 @@ COUNTS: dict[str, str] = {
     "paired": "pairs of window joins",
     "came_in": "changes +1 of band joins",
     "went_out": "changes -1 of band joins",
+    "came_near": "changes +1 of near joins",
+    "went_away": "changes -1 of near joins",
 }
 
 HORIZON = "horizon"

@@ -100,7 +100,7 @@ def _of_feed(feed: str, own: tuple[str, ...]) -> tuple[Contract, ...]:
 
 def _of_joins(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[Contract, ...]:
     axes = [f"left_{axis}" for axis in left] + [f"right_{axis}" for axis in right]
-    return _pairs(tuple(axes)), _band_changes()
+    return _pairs(tuple(axes)), _band_changes(), _near_changes()
 
 
 def _tuples(feed: str, axes: tuple[str, ...]) -> Contract:
@@ -302,6 +302,28 @@ def _band_changes() -> Contract:
             **_lengths("query_id", *pair),
             **_INTO_DAY,
             "axes_not_finite": _not_finite(("left_value", "right_value")),
+        },
+    )
+
+
+def _near_changes() -> Contract:
+    pair = ("left_stream_id", "right_stream_id")
+    return Contract(
+        "near_changes",
+        (
+            *_ids_of_joins(),
+            _unique(
+                "one_change_each",
+                "A tuple, or a registration, brings two streams together or parts them, once.",
+                *(*_JOIN, *pair, "ts", "arrival", "place"),
+            ),
+            _in_its_day(),
+            _all_finite("the pair"),
+        ),
+        {
+            **_lengths("query_id", *pair),
+            **_INTO_DAY,
+            "axes_not_finite": _not_finite(("left_x", "left_y", "right_x", "right_y", "distance")),
         },
     )
 

@@ -92,11 +92,50 @@ def band_changes() -> Table:
     )
 
 
+def near_changes() -> Table:
+    """Declare the changes of the results of near joins."""
+    return Table(
+        "near_changes",
+        "Changes of the results of near joins: two streams came within the distance (+1) or left "
+        "it (-1); their sum is the result." + RAW,
+        (
+            LANE,
+            *QUERY,
+            Column("change", "integer", "+1: they came near, -1: they went away"),
+            Column(
+                "left_stream_id",
+                "string",
+                "the stream of the left feed; where a feed is joined with itself the lesser id",
+            ),
+            Column("right_stream_id", "string", "the other stream"),
+            Column("left_x", "double", "where the left one is, or was while they were near"),
+            Column("left_y", "double", "on the earth x is the longitude and y the latitude"),
+            Column("right_x", "double", "where the right one is, or was"),
+            Column("right_y", "double", "likewise"),
+            Column("distance", "double", "between these places: metres, or units of a plane"),
+            Column("ts", "timestamp", "time of the tuple that changed it, or of the registration"),
+            Column("arrival", "long", "the delivery or registry commit that did it: arrivals.n"),
+            *EPOCH,
+            DAY,
+            SIDE,
+            PLACE,
+        ),
+        role="found",
+        owner="join",
+        key=(*BY, "left_stream_id", "right_stream_id", "ts", "arrival", "place"),
+        partitioned_by=("day",),
+        sorted_by=("query_id", "ts"),
+        clustered_by=CLUSTERED,
+        checks={"change_is_known": "change = 1 OR change = -1"},
+    )
+
+
 def set_members(feeds: Feeds) -> Table:
-    """Declare the log of each stream's last tuple: the dynamic sets of band joins."""
+    """Declare the log of each stream's last tuple: the sets of band joins and near joins."""
     return Table(
         "set_members",
-        "The current value of every stream of a lane's feeds: what band joins join." + RAW_LOG,
+        "The current value of every stream of a lane's feeds: what band and near joins join."
+        + RAW_LOG,
         (
             LANE,
             FEED,

@@ -88,10 +88,19 @@ def paired(scope: CheckScope, _: Sequence[str]) -> str:
 
 
 def changed(scope: CheckScope, _: Sequence[str]) -> str:
-    """Compare the changes that each epoch counted with those in the table."""
-    each = {"came_in": 1, "went_out": -1}
-    counts = {name: f"COUNT(CASE WHEN e.change = {sign} THEN 1 END)" for name, sign in each.items()}
-    return _counted(scope, "band_changes", counts)
+    """Compare the changes of band joins that each epoch counted with those in the table."""
+    return _changed(scope, "band_changes", ("came_in", "went_out"))
+
+
+def near_changed(scope: CheckScope, _: Sequence[str]) -> str:
+    """Compare the changes of near joins likewise."""
+    return _changed(scope, "near_changes", ("came_near", "went_away"))
+
+
+def _changed(scope: CheckScope, table: str, names: tuple[str, str]) -> str:
+    each = zip(names, (1, -1), strict=True)
+    counts = {name: f"COUNT(CASE WHEN e.change = {sign} THEN 1 END)" for name, sign in each}
+    return _counted(scope, table, counts)
 
 
 def _counted(scope: CheckScope, table: str, counts: Mapping[str, str]) -> str:
@@ -135,6 +144,16 @@ WHERE b.lane = {mine} AND {scope.epochs("b.epoch")}"""
 
 
 def alternation(scope: CheckScope, _: Sequence[str]) -> str:
+    """Compare the changes of band joins with those before."""
+    return _alternation(scope, "band_changes")
+
+
+def near_alternation(scope: CheckScope, _: Sequence[str]) -> str:
+    """Compare the changes of near joins likewise."""
+    return _alternation(scope, "near_changes")
+
+
+def _alternation(scope: CheckScope, table: str) -> str:
     """Compare each change in the scope with the one before of its (query, version, pair).
 
     Of an epoch, those of a registration come first, then those of its deliveries in order, and of a
@@ -145,7 +164,7 @@ def alternation(scope: CheckScope, _: Sequence[str]) -> str:
     pairs = ""
     if scope.runs is not None:
         pairs = f""" AND ({by}) IN (
-        SELECT ({", ".join(f"i.{name}" for name in pair)}) FROM band_changes i
+        SELECT ({", ".join(f"i.{name}" for name in pair)}) FROM {table} i
         WHERE i.lane = '{scope.lane}' AND {scope.epochs("i.epoch")}
     )"""
     return f"""WITH unfolded AS (
@@ -153,7 +172,7 @@ def alternation(scope: CheckScope, _: Sequence[str]) -> str:
     FROM done_epochs d WHERE d.lane = '{scope.lane}'
 ), steps AS (
     SELECT c.*, COALESCE(LAG(c.change) OVER w, -1) AS before
-    FROM band_changes c LEFT JOIN unfolded u ON u.n = c.arrival
+    FROM {table} c LEFT JOIN unfolded u ON u.n = c.arrival
     WHERE c.lane = '{scope.lane}'{pairs}
     WINDOW w AS (PARTITION BY {by} ORDER BY c.epoch, COALESCE(u.nth, -1), c.ts, c.place)
 )

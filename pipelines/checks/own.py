@@ -244,6 +244,21 @@ OF_JOINS: tuple[OwnCheck, ...] = (
         blocking=True,
     ),
     OwnCheck(
+        "near_changes_are_accounted_for",
+        "near_changes",
+        "For each epoch, there are as many changes as it counted, +1 and -1.",
+        _in_sql(join_sql.near_changed),
+        blocking=True,
+    ),
+    OwnCheck(
+        "near_changes_alternate",
+        "near_changes",
+        "For each query, version and pair, +1 comes first, and +1 and -1 alternate: their sum is 0 "
+        "or 1.",
+        _in_sql(join_sql.near_alternation),
+        blocking=True,
+    ),
+    OwnCheck(
         "results_are_those_of_the_members",
         "band_changes",
         "An audit: for some left streams and some band joins, the difference to every right member "

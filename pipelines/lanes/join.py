@@ -1,4 +1,4 @@
-"""The lane of two feeds that are joined: pairs and band changes, the joins divided among tasks."""
+"""The lane of two feeds that are joined, or of one with itself; the joins divided among tasks."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
@@ -62,6 +62,8 @@ class JoinLane(Lane):
         said = f"pairs {counts['paired']:,}"
         if counts["came_in"] or counts["went_out"]:
             said += f" · band pairs +{counts['came_in']:,} −{counts['went_out']:,}"
+        if counts["came_near"] or counts["went_away"]:
+            said += f" · near pairs +{counts['came_near']:,} −{counts['went_away']:,}"
         return said
 
     def _joins(self, store: Store, version: int) -> str | None:

@@ -89,6 +89,7 @@ QUERIES = {
             CAST(SUM(COALESCE(d.matched, 0)) AS BIGINT) AS matches,
             CAST(SUM(COALESCE(d.paired, 0)) AS BIGINT) AS pairs,
             CAST(SUM(COALESCE(d.came_in + d.went_out, 0)) AS BIGINT) AS band_changes,
+            CAST(SUM(COALESCE(d.came_near + d.went_away, 0)) AS BIGINT) AS near_changes,
             MAX(d.seconds) AS seconds
         FROM done_epochs d GROUP BY d.lane, d.plan ORDER BY MAX(d.at) DESC, 1 LIMIT 1""",
     "reasons": """SELECT q.reason, COUNT(*) AS many FROM quarantine q GROUP BY q.reason

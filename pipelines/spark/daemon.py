@@ -33,7 +33,7 @@ from fencepost.matches import Matcher
 from fencepost.order import NEVER
 from fencepost.position import Position
 from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
-from fencepost.queries.joins import BAND_JOIN, WINDOW_JOIN, JoinSets
+from fencepost.queries.joins import BAND_JOIN, NEAR_JOIN, WINDOW_JOIN, JoinSets
 from fencepost.queries.query import parted
 from fencepost.tuples import Doubles, TupleBatch
 
@@ -91,10 +91,12 @@ def _join() -> None:
         {"kind": BAND_JOIN, "left": "warm.x", "right": "warmer.x", "between": [-k / 4, k / 4]}
         for k in range(8)
     ]
+    queries.append({**sides, "kind": NEAR_JOIN, "distance": 1})
+    places = dict.fromkeys(feeds, Position((0, 0), earth=False))
     _, joins = parted(
         query
         for n, each in enumerate(queries)
-        if (query := check_query({"id": str(n), **each}, known)[0]) is not None
+        if (query := check_query({"id": str(n), **each}, known, places)[0]) is not None
     )
     sets = JoinSets.from_queries(feeds, axes, joins)
     windows, bands = sets.windows, sets.bands
@@ -107,8 +109,9 @@ def _join() -> None:
         given = [left, right]
         given[1 - turn % 2] = given[1 - turn % 2].take(slice(0, 0))
         turns, newly = np.array([turn % 2], np.int8), np.arange(len(bands) if turn == 3 else 0)
-        outcome = joined(state, (given[0], given[1]), turns, index, newly=newly)
-        _ = outcome.pairs, outcome.band_changes  # computed on demand
+        near = newly[:1]
+        outcome = joined(state, (given[0], given[1]), turns, index, newly=newly, near_newly=near)
+        _ = outcome.pairs, outcome.band_changes, outcome.near_changes  # computed on demand
         state = outcome.state
     some = np.arange(2 * BLOCK)
     ts, values = some * MINUTE, np.linspace(0.0, 6.0, len(some))[None]

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fencepost.lanes import lane_of
 from fencepost.reference import (
     FeedDelivery,
     JoinRegistration,
@@ -31,6 +32,7 @@ from tests.support.lakes.join_story_lake import (
     play,
     shared_out,
     told_changes,
+    told_near_changes,
     told_pairs,
     with_a_delivery,
     written,
@@ -42,6 +44,7 @@ from tests.support.stories.join_stories import (
     JoinStory,
     band_join,
     judged_join_stories,
+    one_feed_stories,
     rules_of,
     window_join,
 )
@@ -67,9 +70,17 @@ def test_a_lake_joins_as_the_reference_does(story: JoinStory, way: JoinWay) -> N
     joins_as_the_reference_does(story, way)
 
 
+@settings(max_examples=FEW)
+@given(one_feed_stories(), ways)
+def test_a_lake_joins_a_feed_with_itself_as_the_reference_does(
+    story: JoinStory, way: JoinWay
+) -> None:
+    joins_as_the_reference_does(story, way)
+
+
 @pytest.mark.slow
 @settings(max_examples=MANY)
-@given(judged_join_stories(), ways)
+@given(st.one_of(judged_join_stories(), one_feed_stories()), ways)
 def test_a_lake_joins_as_the_reference_does_in_many_stories(story: JoinStory, way: JoinWay) -> None:
     joins_as_the_reference_does(story, way)
 
@@ -77,13 +88,15 @@ def test_a_lake_joins_as_the_reference_does_in_many_stories(story: JoinStory, wa
 def joins_as_the_reference_does(story: JoinStory, way: JoinWay) -> None:
     """Play a story on a lake, and compare."""
     script = written(with_a_delivery(story.script), story.axes)
-    expected = run_joins(story.axes, script, story.rules)
+    expected = run_joins(story.axes, script, story.rules, one=story.one)
+    feeds = story.feeds
     with tempfile.TemporaryDirectory() as folder:
-        lake = lake_of(Path(folder), story.lateness, way, axes=story.axes, script=script)
-        play(lake, script, way, story.rules)
+        lake = lake_of(Path(folder), story.lateness, way, None, story.axes, script, feeds)
+        play(lake, script, way, story.rules, feeds)
         for name, wanted, found in (
-            ("pairs", of_tables(expected.pairs), told_pairs(lake)),
-            ("changes", expected.changes, told_changes(lake)),
+            ("pairs", of_tables(expected.pairs), [] if story.one else told_pairs(lake)),
+            ("changes", expected.changes, [] if story.one else told_changes(lake)),
+            ("near", expected.near_changes, told_near_changes(lake, lane_of(*feeds))),
         ):
             missing, extra = Counter(wanted) - Counter(found), Counter(found) - Counter(wanted)
             assert not missing + extra, f"{way}\n{name}: {missing=}\n{extra=}"

@@ -115,6 +115,12 @@ FAULTS = [
         lose("band_changes", ts=at(2)),
         "-1 at 2026-11-18 00:00:04+00 follows -1",
     ),
+    ("near_changes_are_accounted_for", lose("near_changes", ts=at(5)), "went_away 1 and 0 there"),
+    (
+        "near_changes_alternate",
+        alter("near_changes", {"change": 1}, ts=at(5)),
+        "n v1, b and y: +1 at 2026-11-18 00:00:05+00 follows +1",
+    ),
     (
         "results_are_those_of_the_members",
         lose("band_changes", ts=at(5)),
@@ -346,7 +352,7 @@ def test_a_sound_lane_of_joins_keeps_its_contracts(tmp_path):
     made = contract_checks(sound_settings(tmp_path), LANE)
     assert failed(made) == []
     looked = {each.table: each.counts["rows"] for each in made}
-    assert looked == {"pairs": 2, "band_changes": 4}
+    assert looked == {"pairs": 2, "band_changes": 4, "near_changes": 2}
 
 
 def test_what_the_engine_made_of_joins_keeps_their_contracts(tmp_path):

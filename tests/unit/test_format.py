@@ -67,7 +67,13 @@ ADDED: dict[int, dict[str, set[str]]] = {
         "set_members": {"ts_place", "sequence"},
         "live_windows": {"ts_place", "nth", "sequence"},
     },
-    8: {"queries": {"region", "wkb", "region_on", "on_earth", "leaps"}},
+    8: {
+        "queries": {
+            *("region", "wkb", "region_on", "on_earth", "leaps"),
+            *("distance", "right_streams", "right_streams_like"),
+        },
+        "epochs": {"came_near", "went_away"},
+    },
 }
 """Columns that each format added to tables that were there."""
 
@@ -78,7 +84,7 @@ MADE = {
     5: (),
     6: (),
     7: (),
-    8: (),
+    8: ("near_changes",),
 }
 """Tables that each format added."""
 

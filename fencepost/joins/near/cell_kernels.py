@@ -9,21 +9,21 @@ FAR = 4e18  # cells: there counting ends, and all that is beyond shares the last
 
 
 @njit(inline="always")
-def cell_of(t, size):
+def cell_of(t, scale):
     """Give the number of a cell along an axis: never falls where t rises."""
-    return np.int64(np.floor(min(max(t / size, -FAR), FAR)))
+    return np.int64(np.floor(min(max(t * scale, -FAR), FAR)))
 
 
 @njit
 def bucket_of(frame, x, y):
     """Give the bucket of a position."""
-    column = cell_of(x, frame.width) & ((np.int64(1) << frame.column_bits) - 1)
-    row = cell_of(y, frame.height) & ((np.int64(1) << frame.row_bits) - 1)
+    column = cell_of(x, frame.across) & ((np.int64(1) << frame.column_bits) - 1)
+    row = cell_of(y, frame.up) & ((np.int64(1) << frame.row_bits) - 1)
     return (row << frame.column_bits) | column
 
 
 @njit
-def across(frame, c):
+def sideways(frame, c):
     """Give how far to look to both sides of a position, in the feed's own numbers."""
     if not frame.earth:
         return frame.reach
@@ -34,13 +34,13 @@ def across(frame, c):
 
 
 @njit
-def cells_about(frame, x, y, aside):
-    """Give the first and the last column, and row, of those within the distance of a position."""
+def cells_about(frame, x, to_x, y, to_y, aside):
+    """Give the first and the last column, and row, of those near any place between two."""
     return (
-        cell_of(x - aside, frame.width),
-        cell_of(x + aside, frame.width),
-        cell_of(y - frame.reach, frame.height),
-        cell_of(y + frame.reach, frame.height),
+        cell_of(min(x, to_x) - aside, frame.across),
+        cell_of(max(x, to_x) + aside, frame.across),
+        cell_of(min(y, to_y) - frame.reach, frame.up),
+        cell_of(max(y, to_y) + frame.reach, frame.up),
     )
 
 

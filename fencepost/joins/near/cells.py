@@ -35,8 +35,8 @@ class Frame(NamedTuple):
     earth: bool
     sine: float  # on the earth, of the distance as an angle
     reach: float  # how far to look up and down, and on a plane to both sides
-    width: float  # of a cell
-    height: float
+    across: float  # cells to a unit along x
+    up: float  # and along y
     column_bits: int
     row_bits: int
     within: float  # the flat square below which two are within the least distance of all joins
@@ -54,7 +54,8 @@ class Frame(NamedTuple):
             columns = _share(bits, _extent(x) / size, _extent(y) / size)
             reach = largest * (1.0 + SLACK) + TINY
             rows = bits - columns
-            return cls(False, 0.0, reach, size, size, columns, rows, within, beyond, beyond)
+            each = 1.0 / size
+            return cls(False, 0.0, reach, each, each, columns, rows, within, beyond, beyond)
         angle = min(largest / RADIUS, math.pi)
         reach = math.degrees(angle) * (1.0 + SLACK) + SLACK
         usual = max(0.01, float(np.median(np.cos(np.radians(y))))) if len(y) else 1.0
@@ -62,12 +63,12 @@ class Frame(NamedTuple):
         around = int(360.0 / across)
         columns = _share(bits, _extent(x) / across, _extent(y) / reach)
         columns = min(columns, around.bit_length() - 1)
-        width = 360.0 / (around >> columns << columns)
+        turn = (around >> columns << columns) / 360.0
         sine, rows = math.sin(min(angle, math.pi / 2.0)), bits - columns
         is_fine = min(columns, rows) > 3 and reach < SMALL  # strangers in a bucket are far away
         anywhere = beyond * ANYWHERE
         beyond = beyond * (1.0 + CURVED) if is_fine else anywhere
-        return cls(True, sine, reach, width, reach, columns, rows, within, beyond, anywhere)
+        return cls(True, sine, reach, turn, 1.0 / reach, columns, rows, within, beyond, anywhere)
 
 
 class MoverLists(NamedTuple):

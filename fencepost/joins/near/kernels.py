@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from fencepost.joins.near.cell_kernels import across, bucket_of, cells_about, place
+from fencepost.joins.near.cell_kernels import bucket_of, cells_about, place, sideways
 from fencepost.joins.near.cover_kernels import covers, is_under
 from fencepost.joins.near.distance_kernels import SMALL, cosine, distance, is_somewhere, square_of
 
@@ -91,7 +91,7 @@ def _look(frame, cells, cover, about, aside, which, move, found, used):
     if frame.earth:
         if aside > SMALL:
             beyond = frame.anywhere
-        if cells.is_turned[0] or left * frame.width < -180.0 or (right + 1) * frame.width > 180.0:
+        if cells.is_turned[0] or left < -180.0 * frame.across or right + 1 > 180.0 * frame.across:
             turns = 360.0
     for row in range(tall):
         begin = ((low + row) & (rows - 1)) << frame.column_bits
@@ -115,25 +115,20 @@ def _look(frame, cells, cover, about, aside, which, move, found, used):
 def _changed(frame, cells, cover, move, found, used):
     """Put what a move changes."""
     there, here = move.x < NOWHERE, move.to_x < NOWHERE
-    old_aside = across(frame, move.c) if there else 0.0
-    new_aside = across(frame, move.to_c) if here else 0.0
-    old = cells_about(frame, move.x, move.y, old_aside)
-    new = cells_about(frame, move.to_x, move.to_y, new_aside)
-    both = (min(old[0], new[0]), max(old[1], new[1]), min(old[2], new[2]), max(old[3], new[3]))
-    if there and here and _size(both) <= _size(old) + _size(new):
+    old_aside = sideways(frame, move.c) if there else 0.0
+    new_aside = sideways(frame, move.to_c) if here else 0.0
+    dx, dy = abs(move.to_x - move.x) * frame.across, abs(move.to_y - move.y) * frame.up
+    if dx < 1.0 and dy < 1.0:
         aside = max(old_aside, new_aside)
-        return _look(frame, cells, cover, both, aside, LOST | GAINED, move, found, used)
+        about = cells_about(frame, move.x, move.to_x, move.y, move.to_y, aside)
+        return _look(frame, cells, cover, about, aside, LOST | GAINED, move, found, used)
     if there:
-        used = _look(frame, cells, cover, old, old_aside, LOST, move, found, used)
+        about = cells_about(frame, move.x, move.x, move.y, move.y, old_aside)
+        used = _look(frame, cells, cover, about, old_aside, LOST, move, found, used)
     if here:
-        used = _look(frame, cells, cover, new, new_aside, GAINED, move, found, used)
+        about = cells_about(frame, move.to_x, move.to_x, move.to_y, move.to_y, new_aside)
+        used = _look(frame, cells, cover, about, new_aside, GAINED, move, found, used)
     return used
-
-
-@njit
-def _size(about):
-    left, right, low, high = about
-    return float(right - left + 1) * float(high - low + 1)
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)

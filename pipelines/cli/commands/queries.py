@@ -29,7 +29,7 @@ app = pages(
     """
 )
 
-KINDS = "crossing|match|window_join|band_join"
+KINDS = "crossing|match|window_join|band_join|near_join"
 
 
 def _text(about: str, name: str, metavar: str = "TEXT") -> Any:  # noqa: ANN401 (Typer's own is Any)
@@ -56,7 +56,7 @@ def add(  # noqa: PLR0913
         str | None,
         _text(
             "crossing (default): I and O; match: every tuple inside; window_join: pairs of tuples "
-            "of two feeds; band_join: pairs of streams.",
+            "of two feeds; band_join, near_join: pairs of streams.",
             "--kind",
             KINDS,
         ),
@@ -82,6 +82,9 @@ def add(  # noqa: PLR0913
     between: Annotated[
         str | None,
         _text("Band join: range of left - right; '0.5,' has no end.", "--between", "A,B"),
+    ] = None,
+    distance: Annotated[
+        str | None, _text("Near join: how far apart at most: 200m, 0.5km.", "--distance")
     ] = None,
     streams: Annotated[
         list[str] | None,
@@ -118,6 +121,7 @@ def add(  # noqa: PLR0913
         --region '{"circle": {"center": [116.39, 39.9], "radius": "150m"}}'
       fencepost queries add --id spread --kind band_join --left bids.price --right asks.price \\
         --between=-0.5,0.5
+      fencepost queries add --id convoy --kind near_join --left vans --right vans --distance 200m
     """  # noqa: D301  \b is a character: the lines after it stay lines
     options = {
         "id": query_id,
@@ -131,6 +135,7 @@ def add(  # noqa: PLR0913
         "leaps": leaps or None,
         "window": window,
         "between": between,
+        "distance": distance,
         "streams": [name for names in streams or () for name in names.split(",")] or None,
         "streams_like": streams_like or None,
         "within": within,

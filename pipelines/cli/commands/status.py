@@ -141,7 +141,8 @@ def _last_run(run: Mapping[str, Any], *, joins: bool) -> str:
 def _found(run: Mapping[str, Any], *, joins: bool) -> str:
     if joins:
         changes = f"{counted(run['band_changes'], 'band change')}"
-        return f"{counted(run['pairs'], 'pair', 'pairs')}, {changes}"
+        near = f", {counted(run['near_changes'], 'near change')}" if run["near_changes"] else ""
+        return f"{counted(run['pairs'], 'pair', 'pairs')}, {changes}{near}"
     return (
         f"{counted(run['events'], 'event', 'events')}, "
         f"{counted(run['transitions'], 'transition', 'transitions')}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from fencepost.lanes import pair_of
 from fencepost.order import OrderRules
 from pipelines.execute.job import Job
-from pipelines.execute.joins.share import JoinShare, JoinStep
+from pipelines.execute.joins.share import RESULTS, JoinShare, JoinStep
 from pipelines.execute.logs import AsOf
 from pipelines.lake.data_files import DataFile
 from pipelines.planning.chain import Epoch
@@ -18,9 +18,6 @@ ONE_TASK = 200_000
 
 DENSE = 4
 """Pairs and changes for a tuple from which on parts are worth reading everything several times."""
-
-RESULTS = ("paired", "came_in", "went_out")
-"""The counts of what joins find."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +106,7 @@ class JoinJob(Job):
                 epoch.epoch,
                 epoch.generation,
                 epoch.arrivals,
-                tuple(int(self.deliveries[n].feed == right) for n in epoch.arrivals),
+                tuple(int(self.deliveries[n].feed != left) for n in epoch.arrivals),
                 epoch.registry_version,
                 self.joins[epoch.registry_version],
                 (self._rules(epoch, left), self._rules(epoch, right)),

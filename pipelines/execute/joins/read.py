@@ -56,15 +56,19 @@ class JoinShareRows:
 
 
 def read(share: JoinShare, seconds: dict[str, float]) -> JoinShareRows:
-    """Read all that a share needs, both sides at a time; note how long that took."""
+    """Read all that a share needs, both sides at a time; note how long that took.
+
+    Of a feed that is joined with itself the right side is empty.
+    """
     started = time.perf_counter()
     tables = all_tables(share.columns)
     with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(_side, share, tables, share.feeds[1])
+        one = share.feeds[0] == share.feeds[1]
+        other = None if one else pool.submit(_side, share, tables, share.feeds[1])
         left = _side(share, tables, share.feeds[0])
         members = _members(share, tables["set_members"])
         live, waiting = _live(share, tables["live_windows"])
-        right = other.result()
+        right = left.of_deliveries(0, 0) if other is None else other.result()
     seconds["read"] = time.perf_counter() - started
     started = time.perf_counter()
     state = LaneState(
@@ -127,6 +131,8 @@ def _side_state(
 ) -> SideState:
     """Build from the logs the state that the engine continues from."""
     feed = share.feeds[side]
+    if side == 1 and feed == share.feeds[0]:
+        return SideState.empty(feed, share.axes[feed])
     mine = [_of_feed(rows, feed) for rows in (members, live, waiting)]
     state = SideState.empty(feed, share.axes[feed]).with_heads(mine[0]).with_live(mine[1])
     batch, gone = _waiting(feed, share.axes[feed], mine[2])

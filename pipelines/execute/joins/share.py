@@ -18,6 +18,9 @@ from pipelines.places import Place, place_of
 from pipelines.planning.rules import as_json, of_json
 from schemas import Feeds
 
+RESULTS = ("paired", "came_in", "went_out", "came_near", "went_away")
+"""The counts of what joins find."""
+
 
 @dataclass(frozen=True)
 class JoinStep:

@@ -12,9 +12,9 @@ import pyarrow as pa
 from fencepost.arrow import codes_in
 from fencepost.joins.engine import JoinOutcome
 from fencepost.joins.state import LaneState, SideState
-from fencepost.queries.joins import BandJoins
+from fencepost.queries.joins import BandJoins, NearJoins
 from fencepost.tuples import Int64s
-from pipelines.execute.joins.share import JoinShare, JoinStep
+from pipelines.execute.joins.share import RESULTS, JoinShare, JoinStep
 from pipelines.execute.reorder import waiting_columns
 from pipelines.execute.write import TableWriter
 from schemas.joins import LEFT, REGISTRATION, RIGHT, SIDE
@@ -38,16 +38,17 @@ class JoinWriter(TableWriter):
     def add(self, now: JoinStep, outcome: JoinOutcome) -> dict[str, int]:
         """Add the results of one epoch; count them. Many are written in pieces."""
         arrivals = np.array(now.arrivals, np.int64)
-        counts = {"paired": 0, "came_in": 0, "went_out": 0}
+        counts = dict.fromkeys(RESULTS, 0)
         for piece in outcome.pair_pieces(PIECE):
             counts["paired"] += piece.num_rows
             self._found("pairs", now, _of_deliveries(piece, arrivals))
         for piece in outcome.band_pieces(PIECE):
-            rows = piece.changes
-            rose = int((rows["change"].to_numpy() > 0).sum())
-            counts["came_in"] += rose
-            counts["went_out"] += rows.num_rows - rose
-            self._found("band_changes", now, self._stamped(rows, now, outcome.index.bands))
+            _count(counts, piece.changes, "came_in", "went_out")
+            stamped = self._stamped(piece.changes, now, outcome.index.bands)
+            self._found("band_changes", now, stamped)
+        for rows in outcome.near_pieces(PIECE):
+            _count(counts, rows, "came_near", "went_away")
+            self._found("near_changes", now, self._stamped(rows, now, outcome.index.nears))
         if self.share.writes_state:
             for side, state in enumerate(outcome.state.sides):
                 self.put("set_members", now, _of(state, outcome.moved(side)), snapshot=False)
@@ -69,7 +70,7 @@ class JoinWriter(TableWriter):
         if self.buffered(name) >= PIECE:
             self.flush(name)
 
-    def _stamped(self, rows: pa.Table, now: JoinStep, bands: BandJoins) -> pa.Table:
+    def _stamped(self, rows: pa.Table, now: JoinStep, joins: BandJoins | NearJoins) -> pa.Table:
         """Give changes their side and arrival; those of a registration its commit's, and time."""
         arrivals, delivery = np.array(now.arrivals, np.int64), rows["delivery"].to_numpy()
         side = np.append(np.array(now.sides, np.int32), SIDES.index(REGISTRATION))[delivery]
@@ -77,8 +78,8 @@ class JoinWriter(TableWriter):
         rows = rows.append_column(SIDE.name, sides.cast(pa.string()))
         if (delivery >= 0).all():
             return _of_deliveries(rows, arrivals)
-        query = codes_in(rows["query_id"].cast(pa.string()).combine_chunks(), bands.ids)
-        version, each = np.unique(bands.registered[query], return_inverse=True)
+        query = codes_in(rows["query_id"].cast(pa.string()).combine_chunks(), joins.ids)
+        version, each = np.unique(joins.registered[query], return_inverse=True)
         stamp = np.array([self.share.registered[v] for v in version.tolist()], np.int64)[each]
         came = delivery >= 0
         arrival = np.where(came, arrivals[np.maximum(delivery, 0)], stamp[:, 0])
@@ -87,6 +88,12 @@ class JoinWriter(TableWriter):
         return rows.set_column(at, "ts", pa.array(ts).cast(TIME)).append_column(
             "arrival", pa.array(arrival)
         )
+
+
+def _count(counts: dict[str, int], changes: pa.Table, gained: str, lost: str) -> None:
+    rose = int((changes["change"].to_numpy() > 0).sum())
+    counts[gained] += rose
+    counts[lost] += changes.num_rows - rose
 
 
 def _of_deliveries(rows: pa.Table, arrivals: Int64s) -> pa.Table:

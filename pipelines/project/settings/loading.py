@@ -202,8 +202,6 @@ def _wrong_joins(joins: Sequence[str], feeds: Mapping[str, Feed]) -> Iterator[st
         elif unknown:
             near = did_you_mean(unknown[0], feeds)
             yield f"{shown(lane)}: no feed {shown(unknown[0])} is declared.{near}"
-        elif len({*sides}) == 1:
-            yield f"{shown(lane)} joins a feed with itself, where two feeds were expected"
         else:
             why = _why_apart(*(feeds[name] for name in sides))
             yield from [] if why is None else [f"{shown(lane)}: {why}"]

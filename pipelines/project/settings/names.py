@@ -22,6 +22,7 @@ VIEWS = (
     "done_epochs",
     "query_versions",
     "band_pairs",
+    "near_pairs",
     "affected_queries",
     "refused_deliveries",
     "join_activity",

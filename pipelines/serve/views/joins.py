@@ -1,7 +1,7 @@
 """What joins found: pairs, changes, the current results, and the tuples that changed them.
 
-Law: `band_pairs` is the sum of `band_changes` over the active joins; `affected_queries` has a query
-once for each tuple that changed its result, and no others.
+Law: `band_pairs` is the sum of `band_changes` over the active joins, and `near_pairs` that of
+`near_changes`; `affected_queries` has a band join once for each tuple that changed its result.
 """
 
 # ruff: noqa: S608  a view's text is built from declared names alone
@@ -17,6 +17,8 @@ from schemas.joins import LEFT
 COMMENTS = {
     "pairs": "Pairs of tuples that satisfied a window join, each once.",
     "band_changes": "Changes in the results of band joins: +1, a pair came in; -1, it went out.",
+    "near_changes": "Changes in the results of near joins: +1, two streams came within the "
+    "distance; -1, they left it.",
 }
 
 
@@ -25,21 +27,22 @@ def joined(tables: Mapping[str, Table]) -> Iterator[View]:
     for table in tables.values():
         if table.owner == "join" and table.role == "found":
             yield View(table.name, COMMENTS[table.name], table.columns, of_epochs(table))
-    yield _band_pairs(tables["band_changes"])
+    yield _results("band_pairs", "band", tables["band_changes"])
+    yield _results("near_pairs", "near", tables["near_changes"])
     yield _affected_queries(tables["band_changes"])
     yield _join_activity(tables["band_changes"])
     yield _set_members(tables["set_members"])
     yield _live_windows(tables["live_windows"])
 
 
-def _band_pairs(changes: Table) -> View:
+def _results(name: str, kind: str, changes: Table) -> View:
     key = chosen(
         changes.columns, "lane", "query_id", "query_version", "left_stream_id", "right_stream_id"
     )
     by = select_list("c", key)
     return View(
-        "band_pairs",
-        "The current results of active band joins: pairs of streams.",
+        name,
+        f"The current results of active {kind} joins: pairs of streams.",
         (*key, Column("since", "timestamp", "when it came in")),
         # A pair goes in and out by turns, so the sum of its changes is 1 where the last one is +1.
         f"""SELECT {by}, c.ts AS since FROM (
@@ -47,7 +50,7 @@ def _band_pairs(changes: Table) -> View:
         PARTITION BY {select_list("b", key)}
         ORDER BY b.epoch DESC, b.arrival DESC, b.ts DESC, b.place DESC
     ) AS nth
-    FROM band_changes b
+    FROM {changes.name} b
 ) c
 JOIN queries q ON q.id = c.query_id AND q.version = c.query_version
 WHERE c.nth = 1 AND c.change = 1""",
@@ -89,7 +92,7 @@ def _join_activity(changes: Table) -> View:
         (
             *key,
             count("pairs", "pairs of tuples that a window join found"),
-            count("came_in", "pairs of streams that came into its result (band join)"),
+            count("came_in", "pairs of streams that came into its result (band, near join)"),
             count("went_out", "pairs of streams that went out of its result"),
             count("in_now", "pairs of streams in its result now"),
             count("left_streams", "streams of the left feed involved"),
@@ -101,8 +104,12 @@ def _join_activity(changes: Table) -> View:
     SELECT {select_list("p", (*key, *streams))}, 1 AS paired, 0 AS change FROM pairs p
     UNION ALL
     SELECT {select_list("b", (*key, *streams))}, 0, b.change FROM band_changes b
+    UNION ALL
+    SELECT {select_list("n", (*key, *streams))}, 0, n.change FROM near_changes n
 ), holds AS (
     SELECT {select_list("i", key)}, COUNT(*) AS n FROM band_pairs i GROUP BY {select_list("i", key)}
+    UNION ALL
+    SELECT {select_list("i", key)}, COUNT(*) AS n FROM near_pairs i GROUP BY {select_list("i", key)}
 )
 SELECT {select_list("f", key)},
     CAST(SUM(f.paired) AS BIGINT) AS pairs,

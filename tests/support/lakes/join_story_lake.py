@@ -21,7 +21,14 @@ from fencepost.lanes import lane_of
 from fencepost.order import OrderRules
 from fencepost.queries.joins import WINDOW_JOIN, JoinQuery
 from fencepost.queries.joins.on import parse_join
-from fencepost.reference import Change, JoinRegistration, Pair, SideDelivery, Sighting
+from fencepost.reference import (
+    Change,
+    JoinRegistration,
+    NearChange,
+    Pair,
+    SideDelivery,
+    Sighting,
+)
 from pipelines.epochs.drive import Lake, arrivals_of, chain_of
 from pipelines.execute.joins.job import JoinJob
 from pipelines.planning.chain import Chain
@@ -59,17 +66,21 @@ def lake_of(
     runner: Runner | None = None,
     axes: Axes = AXES,
     script: Script = (),
+    feeds: tuple[str, str] = FEEDS,
 ) -> Lake:
-    """Make a lake of two feeds, with nothing in it; their tuples have the script's sequences."""
+    """Make a lake of two feeds, or of one twice, with nothing in it.
+
+    Their tuples have the script's sequences.
+    """
     options = {
         name: {
             "allowed_lateness": late,
             "deleted": "deleted",
             **sequence_options(_seen(script, side)),
         }
-        for side, (name, late) in enumerate(zip(FEEDS, lateness, strict=True))
+        for side, (name, late) in enumerate(zip(dict.fromkeys(feeds), lateness, strict=False))
     }
-    settings = settings_of(root, dict(zip(FEEDS, axes, strict=True)), options, buckets=2)
+    settings = settings_of(root, dict(zip(feeds, axes, strict=True)), options, buckets=2)
     return new_lake(settings, runner, way.limits)
 
 
@@ -83,6 +94,7 @@ def play(
     script: Script,
     way: JoinWay = JoinWay(),
     rules: tuple[OrderRules, OrderRules] | tuple[None, None] = (None, None),
+    feeds: tuple[str, str] = FEEDS,
 ) -> None:
     """Let a story happen on a lake; `rules` are recorded with each delivery, by its side."""
     arrived = 0
@@ -91,12 +103,12 @@ def play(
             if isinstance(item, JoinRegistration):
                 register(lake, item)
                 continue
-            feed = FEEDS[item.side]
+            feed = feeds[item.side]
             deliver(lake, item.delivery, KEY, feed, item.gone, rules[item.side])
             arrived += 1
             if way.at_once is not None and arrived % way.at_once == 0:
-                evaluate(lake, LANE)
-        evaluate(lake, LANE)
+                evaluate(lake, lane_of(*feeds))
+        evaluate(lake, lane_of(*feeds))
 
 
 @contextmanager
@@ -166,6 +178,27 @@ def told_changes(lake: Lake) -> list[Change]:
             row["place"],
         )
         for row in in_force(lake, "band_changes")
+    ]
+
+
+def told_near_changes(lake: Lake, lane: str = LANE) -> list[NearChange]:
+    """Return the changes of near joins in the form of the reference's."""
+    place = places(lake, lane)
+    return [
+        NearChange(
+            row["query_id"],
+            row["query_version"],
+            row["change"],
+            row["left_stream_id"],
+            row["right_stream_id"],
+            (row["left_x"], row["left_y"]),
+            (row["right_x"], row["right_y"]),
+            row["distance"],
+            us(row["ts"]) if row["arrival"] in place else None,
+            place.get(row["arrival"], -1),
+            row["place"],
+        )
+        for row in in_force(lake, "near_changes", lane)
     ]
 
 

@@ -22,7 +22,8 @@ def sound_settings(folder: Path) -> Settings:
 def sound() -> Ledger:
     """Two bids and two asks, then a bid that moves, one that leaves and one that is late.
 
-    A window join `w` of equal values within 5 s, and a band join `b` of what is at most 1 apart.
+    A window join `w` of equal values within 5 s, a band join `b` of what is at most 1 apart, and a
+    near join `n` of bids on the diagonal.
     """
     ledger = Ledger(AXES)
     join = {"feed": LANE, "lo": [], "hi": []}
@@ -31,6 +32,8 @@ def sound() -> Ledger:
         | {"window_us": 5_000_000},
         {**join, "id": "b", "kind": "band_join", "left_axis": "x", "right_axis": "x"}
         | {"at_least": -1.0, "at_most": 1.0},
+        {**join, "id": "n", "kind": "near_join", "distance": 25.0}
+        | {"region_on": [0, 0, 0, 1], "on_earth": False},
     )
     first = _arrived(ledger, "bids", 2, {"a": (1, 10.0), "b": (2, 20.0)})
     second = _arrived(ledger, "asks", 3, {"z": (2, 10.5), "y": (3, 20.0)})
@@ -52,6 +55,8 @@ def sound() -> Ledger:
         (-1, "b", "y", 5, (20.0, 20.0), third),
     ):
         _change(ledger, change, (left, right), ts, values, arrival, 1 if change > 0 else 2)
+    _near_change(ledger, 1, 3, second)
+    _near_change(ledger, -1, 5, third)
     for feed, stream, ts, value, epoch in (
         ("bids", "a", 1, 10.0, 1),
         ("bids", "b", 2, 20.0, 1),
@@ -80,10 +85,10 @@ def _arrived(ledger: Ledger, feed: str, newest: int, rows: dict[str, tuple[int, 
 def _of_lane(ledger: Ledger, epoch: int, arrivals: list[int]) -> None:
     if epoch == 1:
         marks = {"watermarks": [None, at(2)], "watermark": at(2)}
-        counts = {"rows": 4, "accepted": 4, "paired": 1, "came_in": 2}
+        counts = {"rows": 4, "accepted": 4, "paired": 1, "came_in": 2, "came_near": 1}
     else:
         marks = {"watermark_before": at(2), "watermarks": [at(3)], "watermark": at(3)}
-        counts = {"rows": 3, "accepted": 2, "late": 1, "paired": 1, "went_out": 2}
+        counts = {"rows": 3, "accepted": 2, "late": 1, "paired": 1, "went_out": 2, "went_away": 1}
     ledger.epoch(LANE, epoch, arrivals, bases="{}", **marks, **counts)
 
 
@@ -133,6 +138,15 @@ def _change(
     ledger.add("band_changes", **row, **of_epoch, **sides, **held)
 
 
+def _near_change(ledger: Ledger, change: int, ts: int, arrival: int) -> None:
+    when = {"ts": at(ts), "day": at(ts), "arrival": arrival}
+    of_epoch = {"lane": LANE, "epoch": 1 if change > 0 else 2, "generation": 1}
+    row = {"query_id": "n", "query_version": 1, "change": change, "distance": 20.0}
+    places = {"left_x": 20.0, "left_y": 20.0, "right_x": 20.0, "right_y": 0.0}
+    streams = {"left_stream_id": "b", "right_stream_id": "y"}
+    ledger.add("near_changes", **row, **when, **of_epoch, **places, **streams)
+
+
 IDS: Rows = (
     {"query_id": LONG},
     {"query_version": 0},
@@ -143,6 +157,7 @@ TOMORROW = datetime(2026, 11, 19, 12, tzinfo=UTC)
 BREAKS: dict[str, Rows] = {
     "pairs": (*IDS, {"day": TOMORROW}, {"left_ts": at(1), "right_ts": at(2)}, {"right_z": None}),
     "band_changes": (*IDS, {"day": TOMORROW}, {"left_value": float("nan")}),
+    "near_changes": (*IDS, {"day": TOMORROW}, {"distance": float("nan")}),
 }
 """By table: what breaks each promise of its contract, that of uniqueness aside."""
 
