@@ -21,7 +21,7 @@ from fencepost.text import counted, did_you_mean
 from pipelines.eval.quarantine import NAME
 from pipelines.eval.request import EvalRequest, Given
 from pipelines.eval.shape import NOTHING_WRITTEN
-from pipelines.eval.stored import is_stored, looked_at
+from pipelines.eval.sources import is_stored, looked_at
 from pipelines.files.read.content import Form
 from pipelines.files.read.delivery import DeliveryFile
 from pipelines.files.read.query_file import open_queries

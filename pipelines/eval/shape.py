@@ -14,7 +14,7 @@ from fencepost.errors import Fault, Faults, refuse
 from fencepost.order_rules import OrderRules
 from fencepost.text import did_you_mean
 from fencepost.times import SECOND
-from pipelines.eval.stored import is_stored
+from pipelines.eval.sources import is_stored
 from pipelines.files.guess.hints import FeedHints
 from pipelines.files.read.rows import Declared
 

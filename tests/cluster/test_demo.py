@@ -96,7 +96,8 @@ def made(folder: Path) -> None:
         LAKE
         + FEED.format(name="ticks", axes='["price", "volume"]', **of_market)
         + FEED.format(name="quotes", axes='["price", "volume"]', **of_market)
-        + FEED.format(name="locations", axes='["x", "y", "speed"]', **of_town)
+        + FEED.format(name="locations", axes='["lon", "lat", "speed"]', **of_town)
+        + 'position = ["lon", "lat"]\n'
     )
     settings = load(folder)
     Store.create(settings.root, settings.tables, buckets=settings.buckets)
