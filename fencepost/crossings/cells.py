@@ -93,6 +93,14 @@ class ShapeCells:
                 )
 
     @property
+    def tested(self) -> int:
+        """In how many of their entries the border of a shape runs through the cell."""
+        from fencepost.crossings.cells_kernels import BORDER, LOOSE
+
+        entries = self.columns.entries
+        return int(((entries >= 0) & np.isin(entries & 3, (BORDER, LOOSE))).sum())
+
+    @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         columns = self.columns

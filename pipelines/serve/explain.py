@@ -55,6 +55,21 @@ class MatchIndexPlan:
 
 
 @dataclass(frozen=True)
+class RegionPlan:
+    """How the crossing queries with a region are evaluated: by the cells that they are in.
+
+    queries  how many, counted once for each stream that they name
+    whole    entries of cells that a region covers; `tested` those that its border runs through
+    """
+
+    queries: int
+    cells: int
+    whole: int
+    tested: int
+    bytes: int
+
+
+@dataclass(frozen=True)
 class FeedPlan:
     """How the queries of a feed are evaluated.
 
@@ -62,6 +77,7 @@ class FeedPlan:
     matches    how many, and the indexes chosen for them
     epochs     how the last ones were evaluated
     unseen     rules that name streams which never came, or patterns that fit none
+    regions    the cells of those with a region; None: none has one
     """
 
     feed: str
@@ -74,6 +90,7 @@ class FeedPlan:
     parts: tuple[MatchIndexPlan, ...] = ()
     epochs: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
     unseen: Unseen = field(default_factory=lambda: Unseen(0))
+    regions: RegionPlan | None = None
 
 
 @dataclass(frozen=True)
@@ -174,6 +191,24 @@ def _feed_plan(
         parts=() if matcher is None else tuple(_match_plans(matcher)),
         epochs=epochs,
         unseen=unseen(settings, crossing.feed, (crossing, match)),
+        regions=_region_plan(walked),
+    )
+
+
+def _region_plan(walked: BorderIndex) -> RegionPlan | None:
+    """Describe the cells, which are built for that."""
+    both = [each for layer in walked.layers for each in (layer.shaped, layer.shaped_named)]
+    some = [each for each in both if each is not None and len(each)]
+    if not some:
+        return None
+    entries = sum(len(each.cells.columns.entries) for each in some)
+    tested = sum(each.cells.tested for each in some)
+    return RegionPlan(
+        queries=sum(map(len, some)),
+        cells=sum(len(each.cells.columns.ptr) - 1 for each in some),
+        whole=entries - tested,
+        tested=tested,
+        bytes=sum(each.nbytes for each in some),
     )
 
 

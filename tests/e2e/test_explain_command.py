@@ -122,3 +122,24 @@ def test_a_pair_of_feeds_is_explained_by_its_windows_and_its_groups(project):
     refused = explained(project, "ticks~nowhere")
     assert refused.code == 2
     assert "unknown lane 'ticks~nowhere'" in refused.err
+
+
+def test_regions_are_explained_by_the_cells_that_they_are_in(tmp_path):
+    toml = PROJECT.replace(
+        '["price", "volume"]', '["price", "volume"]\nposition = ["price", "volume"]'
+    )
+    (tmp_path / "fencepost.toml").write_text(toml)
+    zones = [
+        {"id": "z", "feed": "ticks", "region": "POLYGON ((0 0, 8 0, 8 8, 0 8, 0 0))"},
+        {"id": "c", "feed": "ticks", "region": {"circle": {"center": [3, 3], "radius": 2}}},
+    ]
+    (tmp_path / "rules.jsonl").write_text("".join(json.dumps(zone) + "\n" for zone in zones))
+    assert said(tmp_path, "init").code == 0
+    assert said(tmp_path, "queries", "import", "rules.jsonl").code == 0
+    (plan,) = json.loads(explained(tmp_path, "ticks", "--json").out)["lanes"]
+    regions = plan["regions"]
+    assert regions["queries"] == 2
+    assert regions["cells"] > regions["whole"] / 2 > 0
+    assert regions["tested"] > 0
+    line = next(line for line in explained(tmp_path).out.splitlines() if "  regions " in line)
+    assert line.startswith(f"  regions     2 queries in {regions['cells']:,} cells: ")

@@ -105,6 +105,14 @@ def lines(explained: "FeedPlan") -> Iterator[str]:
         if explained.crossings
         else "no query",
     )
+    regions = explained.regions
+    if regions is not None:
+        yield _line(
+            "regions",
+            f"{counted(regions.queries, 'query', 'queries')} in {counted(regions.cells, 'cell')}: "
+            f"{regions.whole:,} times whole, {regions.tested:,} times along a border; "
+            f"{size_in_words(regions.bytes)}",
+        )
     for epoch in explained.epochs:
         yield from _epoch(epoch)
     yield _line(
