@@ -85,14 +85,15 @@ def slot_of(h, slots):
 
 
 @njit(inline="always")
-def is_marked(marks, h):
-    """Say whether a block of this hash may exist."""
-    return (marks[_mark_of(h, marks)] >> (h & U(63))) & U(1) != U(0)
+def is_marked(marks, block, segment):
+    """Say whether a block may exist: one multiplication, and a bit of a few kilobytes."""
+    h = _mark(block, segment)
+    return (marks[((h >> U(32)) * U(len(marks))) >> U(32)] >> ((h >> U(26)) & U(63))) & U(1) != U(0)
 
 
 @njit(inline="always")
-def _mark_of(h, marks):
-    return (((h >> U(8)) & U(0xFFFFFFFF)) * U(len(marks))) >> U(32)
+def _mark(block, segment):
+    return (U(block) ^ (U(segment) << U(20))) * U(0x9E3779B97F4A7C15)
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -342,7 +343,8 @@ def _moved(rough: Int64s, slots: Int64s, marks: UInt64s):
         if rough[k, 0] == EMPTY:
             continue
         h = hash_of(rough[k, 0], rough[k, 1] >> 32)
-        marks[_mark_of(h, marks)] |= U(1) << (h & U(63))
+        m = _mark(rough[k, 0], rough[k, 1] >> 32)
+        marks[((m >> U(32)) * U(len(marks))) >> U(32)] |= U(1) << ((m >> U(26)) & U(63))
         at = slot_of(h, len(slots))
         while slots[at, 0] != EMPTY:
             at = at + U(1) if at + U(1) < U(len(slots)) else U(0)
@@ -398,10 +400,10 @@ def said(cells: CellColumns, segment: int, query: int, x: Doubles, y: Doubles):
         for r in range(len(cells.shifts)):
             cx, cy = px >> cells.shifts[r], py >> cells.shifts[r]
             block = block_of(r, cx, cy)
-            h = hash_of(block, segment)
-            if not is_marked(cells.marks, h):
+            if not is_marked(cells.marks, block, segment):
                 continue
-            cell = list_at(slots, slot_of(h, len(slots)), block, segment, cell_of(cx, cy))
+            at = slot_of(hash_of(block, segment), len(slots))
+            cell = list_at(slots, at, block, segment, cell_of(cx, cy))
             if cell == EMPTY:
                 continue
             for entry in cells.entries[cells.ptr[cell] : cells.ptr[cell + 1]]:

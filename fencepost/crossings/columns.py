@@ -100,3 +100,4 @@ class Ruled(NamedTuple):
 
     shape: Int32s  # [query] its row in the shapes, -1 without one
     enters: Bools  # [query] whether the first sight of a stream is an event
+    limited: bool  # whether any is not always valid

@@ -160,12 +160,24 @@ def _confirm(room: Room, path: Path, s: Suspect, first: int, last: int) -> None:
 
 
 def _cross(room: Room, path: Path, s: Shaped, first: int, last: int) -> None:
-    cells, tests, ruled = s.queries.cells.columns, s.queries.prepared, s.queries.ruled
+    cells, tests, ruled = s.queries.cells.columns, s.queries.tests, s.queries.ruled
     boxes, steps = s.layer.boxes, path.steps
+    desk = region_kernels.desk(cells, len(ruled.shape))
 
     def find(out: Events, used: int, run: int) -> tuple[int, int, int]:
         end, then, met = region_kernels.cross(
-            cells, tests, ruled, boxes, steps, s.segment, path.fresh, first + run, last, out, used
+            cells,
+            tests,
+            ruled,
+            boxes,
+            steps,
+            s.segment,
+            path.fresh,
+            first + run,
+            last,
+            desk,
+            out,
+            used,
         )
         return int(end), int(then) - first, int(met)
 

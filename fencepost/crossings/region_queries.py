@@ -14,6 +14,7 @@ from fencepost.crossings.columns import Ruled
 from fencepost.queries import QuerySet
 from fencepost.queries.stream_boxes import StreamBoxes
 from fencepost.shapes.prepare import Prepared, prepared
+from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 from fencepost.tuples import Bools, Int32s, Int64s
 
 
@@ -44,17 +45,19 @@ class RegionQueries:
     @cached_property
     def ruled(self) -> Ruled:
         """What the queries say beside their cells."""
-        return Ruled(self.queries.shape, self.queries.enters_on_first)
+        q = self.queries
+        always = (q.valid_from == ALWAYS_FROM) & (q.valid_to == ALWAYS_TO)
+        return Ruled(q.shape, q.enters_on_first, not always.all())
 
     @cached_property
-    def prepared(self) -> Prepared:
-        """What tests a point."""
-        return prepared(self.queries.shapes)
+    def tests(self) -> Prepared:
+        """What tests a point, by the compiled walk."""
+        return prepared(self.queries.shapes, fast=True)
 
     @cached_property
     def cells(self) -> ShapeCells:
         """The cells that they are in."""
-        return ShapeCells.build(self.axes, self.prepared, *self._columns())
+        return ShapeCells.build(self.axes, self.tests, *self._columns())
 
     def _columns(self) -> tuple[Int32s, Int32s, Int32s, Bools]:
         """Give, of each, the query, its shape, its segment, and whether more denies it."""
@@ -65,14 +68,14 @@ class RegionQueries:
         q = self.queries
         shaped = np.flatnonzero(q.shape >= 0)
         loose = np.ones(len(q), np.bool_)
+        bounds = self.tests.lo, self.tests.hi
         box = q.box_ptr[shaped]
         same = q.box_ptr[shaped + 1] - box == 1
         for axis in range(len(q.axes)):
             lo, hi = q.lo[axis, box], q.hi[axis, box]
             if axis in self.axes:
                 at, shape = self.axes.index(axis), q.shape[shaped]
-                same &= lo == self.prepared.lo[at, shape]
-                same &= hi == self.prepared.hi[at, shape]
+                same &= (lo == bounds[0][at, shape]) & (hi == bounds[1][at, shape])
             else:
                 same &= (lo == -np.inf) & (hi == np.inf)
         loose[shaped[same]] = False
@@ -81,14 +84,14 @@ class RegionQueries:
     @property
     def nbytes(self) -> int:
         """Bytes of the columns, and of the cells and the test as far as they are made."""
-        made = vars(self)
         own = self.query.nbytes + self.segment.nbytes
-        cells = self.cells.nbytes if "cells" in made else 0
-        return int(own + cells)
+        cells = self.cells.nbytes if "cells" in vars(self) else 0
+        tests = self.tests.nbytes - self.queries.shapes.nbytes if "tests" in vars(self) else 0
+        return int(own + cells + tests)
 
     def check(self) -> None:
         """Raise BrokenIndex unless every query is in the cells that its shape meets."""
-        self.cells.check(self.prepared, *self._columns())
+        self.cells.check(self.tests, *self._columns())
 
 
 def region_queries_of(

@@ -6,6 +6,7 @@ from fencepost.crossings.columns import ENTERED, BoxColumns, Events, Steps
 from fencepost.crossings.region_queries import RegionQueries
 from fencepost.crossings.twins import box_holds, in_turns, spans
 from fencepost.shapes.holds import holds
+from fencepost.shapes.prepare import prepared
 from fencepost.tuples import Bools, Int32s, Int64s
 
 
@@ -46,6 +47,7 @@ def _holding_within(
 ) -> list[Int64s]:
     """Find them among the queries and the places of one segment: boxes first, then shapes."""
     across, up = shaped.axes
+    tests = prepared(shaped.queries.shapes, fast=False)
     places = places[np.argsort(steps.values[across, places], kind="stable")]
     values = steps.values[across, places]
     query = shaped.query[shaped.segment == segment].astype(np.int64)
@@ -59,6 +61,6 @@ def _holding_within(
         kept = box_holds(boxes, met, steps, place)
         owner, place = boxes.query[met[kept]].astype(np.int64), place[kept]
         x, y = steps.values[across, place], steps.values[up, place]
-        kept = holds(shaped.prepared, shaped.ruled.shape[owner], x, y)
+        kept = holds(tests, shaped.ruled.shape[owner], x, y)
         found.append(owner[kept] * len(steps.ts) + place[kept])
     return found
