@@ -5,6 +5,7 @@ of the same test, over made-up zones and walks, runs everywhere.
 """
 
 import json
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import pairwise
 
@@ -19,6 +20,9 @@ from tests.support.real.data import needs_real_data
 
 SPHERE = 6_371_008.8
 BEIJING = (116.3, 39.98)
+Rings = list[list[list[float]]]
+Zones = dict[str, list[Rings]]
+Crossing = tuple[str, str, int, str]
 NEAR = 1e-9
 """What a difference of products is recomputed below, exactly."""
 
@@ -32,7 +36,7 @@ def made_tracks(many: int = 6_000, seed: int = 5) -> pd.DataFrame:
     return pd.DataFrame({**columns, "ts": np.tile(np.arange(many // 4), 4) * 1_000_000})
 
 
-def made_districts() -> dict[str, list]:
+def made_districts() -> Zones:
     """Six zones that part a square: triangles and a hole that another fills."""
     w, s = round(BEIJING[0]), round(BEIJING[1])
 
@@ -49,7 +53,7 @@ def made_districts() -> dict[str, list]:
     return zones
 
 
-def real_districts() -> dict[str, list]:
+def real_districts() -> Zones:
     found = json.loads(data.DISTRICTS.read_text())["features"]
     return {
         f"{k}": [rings["coordinates"]] if rings["type"] == "Polygon" else rings["coordinates"]
@@ -57,11 +61,12 @@ def real_districts() -> dict[str, list]:
     }
 
 
-def in_any(polygons: list, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    return np.any([in_polygon(rings, x, y) for rings in polygons], axis=0)
+def in_any(polygons: list[Rings], x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    inside: np.ndarray = np.any([in_polygon(rings, x, y) for rings in polygons], axis=0)
+    return inside
 
 
-def in_polygon(rings: list, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+def in_polygon(rings: Rings, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Even-odd over all edges, half-open upwards; what is near an edge is decided in fractions."""
     inside = np.zeros(len(x), bool)
     for ring in rings:
@@ -79,7 +84,7 @@ def in_polygon(rings: list, x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 def in_circle(centre: tuple[float, float], radius: float, x: np.ndarray, y: np.ndarray):
     """Haversine, by NumPy: no drawn fix is so near a circle that its last digits matter."""
-    lng, lat, here, there = map(np.radians, (x, y, *centre))
+    lng, lat, here, there = (np.radians(each) for each in (x, y, *centre))
     half = np.sin((lat - there) / 2) ** 2
     half += np.cos(lat) * np.cos(there) * np.sin((lng - here) / 2) ** 2
     distance = 2 * SPHERE * np.arcsin(np.sqrt(half))
@@ -87,7 +92,7 @@ def in_circle(centre: tuple[float, float], radius: float, x: np.ndarray, y: np.n
     return distance <= radius
 
 
-def by_hand(fixes: pd.DataFrame, inside: dict[str, np.ndarray]) -> list[tuple]:
+def by_hand(fixes: pd.DataFrame, inside: dict[str, np.ndarray]) -> list[Crossing]:
     """I and O of each stream and region, from one fix to the next."""
     same = np.append(False, fixes["stream"].to_numpy()[1:] == fixes["stream"].to_numpy()[:-1])
     stream, ts = fixes["stream"].to_numpy(), fixes["ts"].to_numpy()
@@ -99,7 +104,7 @@ def by_hand(fixes: pd.DataFrame, inside: dict[str, np.ndarray]) -> list[tuple]:
     return sorted(found)
 
 
-def by_engine(fixes: pd.DataFrame, regions: dict[str, object]) -> list[tuple]:
+def by_engine(fixes: pd.DataFrame, regions: Mapping[str, object]) -> list[Crossing]:
     table = pa.table(
         {
             "stream_id": pa.array(fixes["stream"].astype(str)),

@@ -44,18 +44,18 @@ CASES = [
     pytest.param(way, id=name, marks=[] if name in SHORT else pytest.mark.slow)
     for name, way in WAYS.items()
 ]
-DRAWN = {"max_examples": 2 * FEW, "suppress_health_check": [HealthCheck.too_slow]}
+DRAWN = settings(max_examples=2 * FEW, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("way", CASES)
-@settings(**DRAWN)
+@DRAWN
 @given(story=regional_stories())
 def test_oracle_regions_are_found_in_every_way(way: Way, story: Story) -> None:
     expected = run(FEED, story.axes, story.script, story.rules)
     assert_same_rows(expected, play(story, way), PARTS)
 
 
-@settings(**DRAWN)
+@DRAWN
 @given(story=regional_stories(), cuts=st.sets(st.integers(1, 6)))
 def test_however_deliveries_are_grouped_the_regions_give_the_same_rows(
     story: Story, cuts: set[int]
@@ -63,7 +63,7 @@ def test_however_deliveries_are_grouped_the_regions_give_the_same_rows(
     assert_same_rows(play(story, Way()), play(story, Way(cuts=cuts)), PARTS)
 
 
-@settings(**DRAWN)
+@DRAWN
 @given(regional_join_stories(), st.sets(st.integers(0, 9)))
 def test_oracle_regions_by_side_join_what_is_in_them(story: JoinStory, cuts: set[int]) -> None:
     expected = run_joins(story.axes, story.script, story.rules)

@@ -14,7 +14,7 @@ from fencepost.errors import BrokenIndex, Faults, InputError
 from fencepost.matches import Matcher
 from fencepost.matches.matcher import ProbeInput
 from fencepost.position import Position, declared_position
-from fencepost.queries import QuerySet, check_query
+from fencepost.queries import QuerySet, StandingQuery, check_query
 from fencepost.reference import holds
 from tests.support.query_columns import as_lists
 
@@ -88,6 +88,7 @@ def test_a_region_of_an_unknown_feed_is_checked_in_its_form(region):
     found, faults = check_query(
         {"id": "q", "feed": "later", "region": region}, {}, feeds_may_be_absent=True
     )
+    assert isinstance(found, StandingQuery)
     assert (found.boxes, faults) == ((), [])
     _, faults = check_query(
         {"id": "q", "feed": "later", "region": {"circle": {}}}, {}, feeds_may_be_absent=True

@@ -10,6 +10,7 @@ import pytest
 from fencepost.errors import LakeError
 from fencepost.position import Position
 from fencepost.queries import QuerySet, check_query
+from fencepost.queries.joins import JoinQuery
 from fencepost.shapes.wkb import geometry_of
 from pipelines.registry.cache import (
     compiled_joins,
@@ -148,8 +149,9 @@ def test_a_region_is_described_in_words_and_in_json(lake):
     assert "speed > 5, in a polygon of 3 vertices" in text
     assert "in a circle of 1500 around 3, 3" in text
     assert "in a corridor of 2 along 3 points" in text
-    shown = describe(lake.store, "b", AXES, in_json=False)
-    assert "  region      2 polygons of 9 vertices" in shown
+    assert "  region      2 polygons of 9 vertices" in describe(
+        lake.store, "b", AXES, in_json=False
+    )
     lake.register(given(ZONES[0] | {"region": CIRCLE}))
     shown = "\n".join(describe(lake.store, "a", AXES, in_json=False))
     assert "changed: where, region" in shown
@@ -169,6 +171,7 @@ def test_regions_of_a_join_are_kept_by_side(lake):
     lake.settings = replace(lake.settings, feeds={**lake.settings.feeds, "locations": feed})
     query, faults = read_join(region={"right": TWO})
     assert faults == []
+    assert isinstance(query, JoinQuery)
     lake.register(rows_of_each([query]))
     path = compiled_joins(lake.store, lake.settings, "ticks~locations", 1)
     windows = load_joins(path).windows
@@ -181,6 +184,7 @@ def test_regions_of_a_join_are_kept_by_side(lake):
     assert exported["region"]["right"]["type"] == "MultiPolygon"
     again, faults = check_query(json.loads(json.dumps(exported)), AXES, PLANE)
     assert faults == []
+    assert isinstance(again, JoinQuery)
     assert said(lake.register(rows_of_each([again]))) == {"unchanged": 1}
     other, _ = read_join(region={"right": CIRCLE})
     assert said(lake.register(rows_of_each([other]))) == {"changed": 1}
@@ -214,4 +218,4 @@ def test_what_the_region_of_a_join_cannot_be_is_said():
 )
 def test_lengths_on_the_earth_are_in_metres_or_kilometres(region, text):
     (row,) = given({"id": "a", "region": region}, positions=EARTH).to_pylist()
-    assert region_text(row).endswith(text)
+    assert str(region_text(row)).endswith(text)

@@ -84,8 +84,8 @@ def test_columns_stand_under_one_another():
 
 
 def test_boxes_of_a_feed_that_is_gone_cannot_be_named():
-    row = {"id": "q", "feed": "bonds", "kind": "match", "where": None, "region": None}
-    row |= {"lo": [1.0], "hi": [2.0]}
+    named = {"id": "q", "feed": "bonds", "kind": "match", "where": None, "region": None}
+    row = {**named, "lo": [1.0], "hi": [2.0]}
     with pytest.raises(LakeError, match=r"'q' watches the feed 'bonds', which is not in"):
         as_json(row, {"ticks": AXES})
 
