@@ -79,7 +79,7 @@ def _settle(frame, found, used, cover, which, move, other, x, y, c):
     return used
 
 
-@njit(nogil=True, error_model="numpy", _nrt=False)
+@njit(inline="always")
 def _look(frame, cells, cover, about, aside, which, move, found, used):
     """Look through some cells for whom a stream that moves wins or loses."""
     left, right, low, high = about
@@ -111,23 +111,25 @@ def _look(frame, cells, cover, about, aside, which, move, found, used):
     return used
 
 
-@njit(nogil=True, error_model="numpy", _nrt=False)
+@njit(inline="always")
 def _changed(frame, cells, cover, move, found, used):
     """Put what a move changes."""
     there, here = move.x < NOWHERE, move.to_x < NOWHERE
-    old_aside = sideways(frame, move.c) if there else 0.0
-    new_aside = sideways(frame, move.to_c) if here else 0.0
-    dx, dy = abs(move.to_x - move.x) * frame.across, abs(move.to_y - move.y) * frame.up
-    if dx < 1.0 and dy < 1.0:
-        aside = max(old_aside, new_aside)
-        about = cells_about(frame, move.x, move.to_x, move.y, move.to_y, aside)
-        return _look(frame, cells, cover, about, aside, LOST | GAINED, move, found, used)
-    if there:
-        about = cells_about(frame, move.x, move.x, move.y, move.y, old_aside)
-        used = _look(frame, cells, cover, about, old_aside, LOST, move, found, used)
+    aside = sideways(frame, move.c) if there else 0.0
     if here:
-        about = cells_about(frame, move.to_x, move.to_x, move.to_y, move.to_y, new_aside)
-        used = _look(frame, cells, cover, about, new_aside, GAINED, move, found, used)
+        aside = max(aside, sideways(frame, move.to_c))
+    dx, dy = abs(move.to_x - move.x) * frame.across, abs(move.to_y - move.y) * frame.up
+    is_short = dx < 1.0 and dy < 1.0
+    for which in (LOST, GAINED):  # one loop, or two: what is inlined once is compiled once
+        if is_short:
+            which = LOST | GAINED  # noqa: PLW2901
+        x, y = (move.x, move.y) if which & LOST else (move.to_x, move.to_y)
+        to_x, to_y = (move.to_x, move.to_y) if which & GAINED else (x, y)
+        if x < NOWHERE:
+            about = cells_about(frame, x, to_x, y, to_y, aside)
+            used = _look(frame, cells, cover, about, aside, which, move, found, used)
+        if is_short:
+            break
     return used
 
 
