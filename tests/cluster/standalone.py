@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pyspark
 
-from pipelines.spark.bundle import FOLDER
+from pipelines.spark import bundle
 from pipelines.spark.environment import java, jvm
 from pipelines.spark.environment.place import Place
 
@@ -59,7 +59,7 @@ class Standalone:
 
     def unpacked(self) -> list[Path]:
         """List where executors, gone ones too, have unpacked what was shipped to them."""
-        return sorted(self.folder.glob(f"work-*/app-*/*/{FOLDER}"))
+        return sorted(self.folder.glob(f"work-*/app-*/*/{bundle.FOLDER}"))
 
     def start(self, name: str, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start one of Spark's daemons."""
@@ -109,6 +109,7 @@ def running(folder: Path) -> Iterator[Standalone]:
         free.bind((LOOPBACK, 0))
         port = free.getsockname()[1]
     cluster = Standalone(folder, port, bare_python(folder / "python"))
+    bundle.shipped(Place.of_this_python(), print)  # where kernels must be compiled, not in a test
     try:
         cluster.start("master.Master", "--port", str(port))
         _wait_for_port(port)
@@ -174,23 +175,26 @@ def connect_server(folder: Path) -> Iterator[str]:
             process.wait()
 
 
-def bare_python(folder: Path) -> Path:
-    """Make an environment with this one's packages, by links, and without Fencepost."""
+def bare_python(folder: Path, but: str = "fencepost") -> Path:
+    """Make an environment with this one's packages, by links, and without Fencepost.
+
+    `but`: a package that it lacks, too.
+    """
     venv.create(folder, with_pip=False, symlinks=True)
     target = next((folder / "lib").glob("python3*")) / "site-packages"
     for entry in HOME.parent.iterdir():
-        if not entry.name.startswith(OURS) and entry.suffix != ".pth":
+        if not entry.name.startswith((*OURS, but)) and entry.suffix != ".pth":
             (target / entry.name).symlink_to(entry)
     python = folder / "bin" / "python"
     lacking = subprocess.run(
-        [python, "-c", "import numba, pyarrow, pandas, deltalake\nimport fencepost"],
+        [python, "-c", f"import numba, pyarrow, pandas\nimport {but}"],
         cwd=folder,
         env={"PATH": os.environ["PATH"]},
         capture_output=True,
         text=True,
         check=False,
     )
-    assert "No module named 'fencepost'" in lacking.stderr, lacking.stderr
+    assert f"No module named '{but}'" in lacking.stderr, lacking.stderr
     return python
 
 

@@ -19,16 +19,6 @@ pytestmark = [
 ]
 
 
-def test_executors_without_our_code_write_the_rows_of_one_process(cluster, uncut, tmp_path) -> None:
-    names = ("crossed", "joined")
-    projects = [landed(uncut, name, tmp_path / name) for name in names]
-    driver = started(cluster, tmp_path, NOWHERE, *projects)
-    out, err = driver.communicate(timeout=300)
-    assert out.splitlines() == ["ended 0", "ended 0"], err
-    for name, project in zip(names, projects, strict=True):
-        assert differing(rows_of(project), rows_of(uncut / name)) == []
-
-
 def test_executors_that_lack_our_code_end_the_run_in_words_and_refuse_nothing(
     cluster, uncut, tmp_path
 ) -> None:
