@@ -24,7 +24,7 @@ PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 HOW_FAR := /^Collecting / && ++n % 30 == 0 { print "  " n " packages fetched"; fflush() } \
   /^Installing / { print "  " n " packages fetched; unpacking them"; fflush() }
 
-.PHONY: help setup check lint format test test-all test-cluster soak bench-engine bench-lake bench-matches bench-joins bench-cluster bench-guard trace simulate mutants demo dev docs images release lock clean
+.PHONY: help setup check lint format test test-all test-cluster soak bench-engine bench-lake bench-matches bench-joins bench-regions bench-cluster bench-guard trace simulate mutants demo dev docs images release lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -107,6 +107,9 @@ bench-matches: $(READY)  ## the benchmarks of matches, against the papers' rival
 
 bench-joins: $(READY)  ## the benchmarks of joins, against the papers' rivals and today's
 	$(BIN)/python -m benchmarks.joins $(ARGS)
+
+bench-regions: $(READY)  ## the benchmarks of regions, against shapely, DuckDB's spatial extension and Tile38 (where they are)
+	$(BIN)/python -m benchmarks.regions $(ARGS)
 
 bench-cluster: $(READY)  ## two workers against two threads, S3 against a folder, a commit against a put (needs versitygw or Go)
 	$(BIN)/python -m benchmarks.cluster $(ARGS)

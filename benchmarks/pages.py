@@ -65,6 +65,7 @@ PAGES = {
         ("lake", "the lake", "a delivery and an epoch cost", "-lake"),
         ("matches", "matches", "a match costs in each index", "-matches"),
         ("joins", "joins", "a pair and a change of a band cost", "-joins"),
+        ("regions", "regions", "a fence as people draw it costs", "-regions"),
     )
 }
 
