@@ -121,9 +121,16 @@ def report(  # noqa: PLR0913  options are many
 def _line(made: "ReportMade", took: float) -> str:
     """Describe the page on one line."""
     counts = made.counts
-    if not any(counts[name] for name in ("tuples", "crossings", "pairs", "band_changes")):
+    if not any(
+        counts[name] for name in ("tuples", "crossings", "pairs", "band_changes", "near_changes")
+    ):
         return f"{made.path}: no data in range; the report is empty"
-    also = (("matches", "match", "matches"), ("pairs", "pair"), ("band_changes", "band change"))
+    also = (
+        ("matches", "match", "matches"),
+        ("pairs", "pair"),
+        ("band_changes", "band change"),
+        ("near_changes", "near change"),
+    )
     more = "".join(f", {counted(counts[name], *words)}" for name, *words in also if counts[name])
     return (
         f"{made.path}: {counted(counts['tuples'], 'tuple')}, "

@@ -1,4 +1,4 @@
-"""A lane of joins: pairs, pairs of streams that came in and went out, and those in a band now.
+"""A lane of joins: pairs, pairs of streams that came in and went out, those in a band or near now.
 
 Law: counts are of the scope; what is in a band now is of the newest epoch, whatever the scope.
 Changes by a registration have its time, not that of a tuple: they are counted apart.
@@ -52,16 +52,16 @@ def of_lane(session: Session, scope: ReportScope, settings: Settings) -> Row:
     left, right = pair_of(scope.feed)
     _count_results(session, scope)
     paired, came, went = _counts(session)
+    standing = dict(
+        session.execute(
+            f"SELECT q.kind, COUNT(*) FROM queries q WHERE q.feed = '{scope.feed}' GROUP BY q.kind"
+        ).fetchall()
+    )
     return {
         "name": scope.feed,
         "left": left,
         "right": right,
-        "standing": dict(
-            session.execute(
-                "SELECT q.kind, COUNT(*) FROM queries q "
-                f"WHERE q.feed = '{scope.feed}' GROUP BY q.kind"
-            ).fetchall()
-        ),
+        "standing": standing,
         "pairs": paired,
         "came_in": came,
         "went_out": went,
@@ -72,7 +72,7 @@ def of_lane(session: Session, scope: ReportScope, settings: Settings) -> Row:
         "changes_over_time": counts_over_time(
             session,
             CountOverTime(
-                "band_changes",
+                "__changes",
                 "COUNT(*) FILTER (t.change = 1)",
                 "COUNT(*) FILTER (t.change = -1)",
                 f"{scope.found} AND {DELIVERED}",
@@ -81,12 +81,21 @@ def of_lane(session: Session, scope: ReportScope, settings: Settings) -> Row:
         "queries": _busiest(session, scope.feed),
         "couples": _couples(session),
         "now": _holding(session, scope.feed, settings),
+        "near": _near(session, scope),
     }
 
 
 def _count_results(session: Session, scope: ReportScope) -> None:
-    """Create the table `__joined`: counts by query and pair of streams."""
+    """Create the table `__joined`: counts by query and pair of streams.
+
+    The view `__changes` has those of band joins and of near joins.
+    """
     key = "t.query_id, t.query_version, t.left_stream_id, t.right_stream_id"
+    change = f"{key}, t.lane, t.change, t.ts, t.arrival, t.epoch, t.generation"
+    session.execute(
+        f"""CREATE OR REPLACE TEMP VIEW __changes AS
+        SELECT {change} FROM band_changes t UNION ALL SELECT {change} FROM near_changes t"""
+    )
     session.execute(
         f"""CREATE OR REPLACE TEMP TABLE __joined AS
         SELECT {key}, COUNT(*) AS paired, 0 AS came_in, 0 AS went_out, MAX(t.ts) AS last_ts
@@ -94,7 +103,7 @@ def _count_results(session: Session, scope: ReportScope) -> None:
         UNION ALL
         SELECT {key}, 0, COUNT(*) FILTER (t.change = 1), COUNT(*) FILTER (t.change = -1),
             MAX(t.ts)
-        FROM band_changes t WHERE {scope.found} GROUP BY {key}"""
+        FROM __changes t WHERE {scope.found} GROUP BY {key}"""
     )
 
 
@@ -106,7 +115,7 @@ def _counts(session: Session) -> tuple[int, ...]:
 
 
 def _by_registration(session: Session, scope: ReportScope) -> int:
-    by_registration = f"SELECT COUNT(*) FROM band_changes t WHERE {scope.found} AND NOT {DELIVERED}"
+    by_registration = f"SELECT COUNT(*) FROM __changes t WHERE {scope.found} AND NOT {DELIVERED}"
     return int(session.execute(by_registration).fetchall()[0][0])
 
 
@@ -120,8 +129,9 @@ def _busiest(session: Session, lane: str) -> Row:
                 COUNT(DISTINCT j.right_stream_id) AS rights
             FROM __joined j GROUP BY 1, 2
         ), holds AS (
-            SELECT b.query_id, b.query_version, COUNT(*) AS n FROM band_pairs b
-            WHERE b.lane = '{lane}' GROUP BY 1, 2
+            SELECT b.query_id, b.query_version, COUNT(*) AS n FROM (
+                SELECT * FROM band_pairs UNION ALL SELECT * FROM near_pairs
+            ) b WHERE b.lane = '{lane}' GROUP BY 1, 2
         )
         SELECT v.*, v.until_n IS NOT NULL AS ended, COUNT(*) OVER () AS many,
             COALESCE(f.paired, 0)::BIGINT AS paired, COALESCE(f.came_in, 0)::BIGINT AS came_in,
@@ -188,6 +198,22 @@ def _holding(session: Session, lane: str, settings: Settings) -> Row:
     return {
         "of": rows[0][-1] if rows else 0,
         "rows": [_current_pair(row[:-1], units) for row in rows],
+    }
+
+
+def _near(session: Session, scope: ReportScope) -> Row:
+    """List the pairs of streams that are near each other, the newest; and count the changes."""
+    counted = f"SELECT COUNT(*) FROM near_changes t WHERE {scope.found}"
+    rows = session.execute(
+        f"""SELECT p.query_id, p.left_stream_id, p.right_stream_id, epoch_us(p.since),
+            COUNT(*) OVER ()
+        FROM near_pairs p WHERE p.lane = '{scope.feed}'
+        ORDER BY p.since DESC, 1, 2, 3 LIMIT {HOLDING}"""
+    ).fetchall()
+    return {
+        "changes": int(session.execute(counted).fetchall()[0][0]),
+        "of": rows[0][-1] if rows else 0,
+        "rows": [list(row[:-1]) for row in rows],
     }
 
 

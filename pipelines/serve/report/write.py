@@ -62,7 +62,10 @@ def write_report(  # noqa: PLR0913  by name
         "transitions": sum(sum(feed.get("transitions", {}).values()) for feed in data["feeds"]),
         "matches": sum(feed.get("matches", 0) for feed in data["feeds"]),
         "pairs": sum(lane["pairs"] for lane in data["lanes"]),
-        "band_changes": sum(lane["came_in"] + lane["went_out"] for lane in data["lanes"]),
+        "band_changes": sum(
+            lane["came_in"] + lane["went_out"] - lane["near"]["changes"] for lane in data["lanes"]
+        ),
+        "near_changes": sum(lane["near"]["changes"] for lane in data["lanes"]),
         "refused": data["refused"]["of"],
         "quarantined": sum(row["rows"] for feed in data["feeds"] for row in feed["quarantine"]),
     }

@@ -61,6 +61,7 @@ function head() {
       ...(matches ? [figure("Matches", matches, "tuples that satisfied a rule")] : []),
       ...(windows ? [figure("Pairs", pairs, "of window joins")] : []),
       ...(bands ? [figure("In a band now", now, "pairs of streams")] : []),
+      ...(lanes.some((lane) => lane.standing.near_join) ? [figure("Near now", lanes.reduce((total, lane) => total + lane.near.of, 0), "pairs of streams")] : []),
       figure("Rejected rows", sum(turned), report.refused.of ? `and ${counted(report.refused.of, "delivery", "deliveries")} refused whole` : "in quarantine")),
     make("nav", { "aria-label": "Sections" }, ...feeds.map((feed) => make("a", { href: `#feed-${feed.name}` }, feed.name)),
       ...lanes.map((lane) => make("a", { href: `#lane-${lane.left}-${lane.right}` }, `${lane.left} and ${lane.right}`)), make("a", { href: "#quarantine" }, "quarantine"), make("a", { href: "#epochs" }, "epochs")));
