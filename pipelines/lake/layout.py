@@ -5,6 +5,7 @@ import stat
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -131,8 +132,9 @@ def commits_in(folder: Place) -> list[int]:
     return [int(path.stem) for path in paths if path.suffix == ".json" and path.stem.isdecimal()]
 
 
+@lru_cache(maxsize=1 << 10)
 def commit_path(folder: Place, version: int) -> Place:
-    """Give the path of a version's commit."""
+    """Give the path of a version's commit; a run looks a hundred times for the next ones."""
     return folder / LOG / f"{version:0{VERSION_DIGITS}}.json"
 
 

@@ -35,13 +35,7 @@ from pipelines.lake.evidence import Evidence
 from pipelines.lake.folds import Fold, Folded
 from pipelines.lake.lock import Fence
 from pipelines.lake.log import Log, refuse_cleaned
-from pipelines.lake.obsolete import (
-    Gone,
-    Obsolete,
-    Removal,
-    holding,
-    removal_of,
-)
+from pipelines.lake.obsolete import Gone, Obsolete, Removal, holding, removal_of
 from pipelines.lake.pack import Pack
 from pipelines.lake.snapshot import Opened, of_delta, opened
 from pipelines.lake.upgrade import make_true
@@ -49,6 +43,9 @@ from pipelines.places import Place, create, is_remote
 from schemas import Table
 
 NO_VERSION = -1
+
+FEW, LATELY = 100, 64
+"""Rows of a file that is not read back, where this process wrote it, and how many such files."""
 
 T = TypeVar("T")
 F = TypeVar("F", bound=Fold)
@@ -73,6 +70,7 @@ class Store:
         self._pieces: dict[str, dict[str, pa.Table]] = {}
         self._some: dict[tuple[str, ...], dict[str, pa.Table]] = {}
         self._folded: dict[tuple[str, object], Folded] = {}
+        self._written: dict[str, pa.Table] = {}
         self.tidied: dict[str, int] = {}
         """By table: the version at which nothing was left to tidy."""
 
@@ -253,7 +251,13 @@ class Store:
 
     def write(self, name: str, rows: pa.Table) -> list[DataFile]:
         """Write data files, invisible until they are committed."""
-        return write_files(self.folder(name), self.tables[name], rows)
+        table = self.tables[name]
+        files = write_files(self.folder(name), table, rows)
+        if self.packed is None and len(files) == 1 and rows.num_rows <= FEW:
+            self._written[files[0].path] = as_declared(rows, files[0], table.arrow)
+            if len(self._written) > LATELY:
+                del self._written[next(iter(self._written))]
+        return files
 
     def write_rows(self, name: str, rows: Sequence[Mapping[str, Any]]) -> list[DataFile]:
         """Write rows given one by one: those of a ledger."""
@@ -308,7 +312,8 @@ class Store:
         table = self.tables[name]
         for path, file in files.items():
             if path not in folded.paths:
-                folded.value.add(self._read(table, file))
+                rows = self._written.get(path)
+                folded.value.add(self._read(table, file) if rows is None else rows)
                 folded.paths.add(path)
         value: F = folded.value
         return value
