@@ -67,7 +67,7 @@ RULES = """\
 {"id": "east", "feed": "locations", "where": "x >= 4", "within": "10m"}
 """
 EVALUATED = ("stream_state", "events", "transitions", "matches", "pending")
-JOINED = ("set_members", "live_windows", "pairs", "band_changes")
+JOINED = ("set_members", "live_windows", "pairs", "band_changes", "near_changes")
 """The assets of what epochs write, of a feed and of a pair of feeds."""
 
 JOINED_TOML = """\

@@ -59,7 +59,7 @@ def keep(project: Project, ticked: Any) -> None:
         project.instance.report_runless_asset_event(each)
 
 
-def test_a_declared_pair_is_a_group_of_four_assets_behind_both_feeds(unjoined: Project) -> None:
+def test_a_declared_pair_is_a_group_of_five_assets_behind_both_feeds(unjoined: Project) -> None:
     graph = unjoined.definitions.resolve_asset_graph()
     mine = {key for key in graph.get_all_asset_keys() if key.path[0] == GROUP}
     assert {key.path[-1] for key in mine} == set(JOINED)
