@@ -133,7 +133,7 @@ def conjuncts(draw: st.DrawFn, axes: Axes) -> Conjunct:
 
 some_streams = st.none() | st.builds(
     SomeStreams,
-    st.lists(st.sampled_from(("a", "b", "z")), max_size=2).map(tuple),
+    st.lists(st.sampled_from(("a", "b", "z")), min_size=1, max_size=2).map(tuple),
     st.sampled_from(((), ("*",), ("[!a]*", "ü ?"))),
 )
 
