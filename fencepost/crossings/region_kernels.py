@@ -31,7 +31,7 @@ from fencepost.simd import prefetch
 from fencepost.tuples import Bools, Int32s, Int64s
 
 U = np.uint64
-CHUNK = 256  # places that are looked up together, of one stream or of many
+CHUNK = 128  # places that are looked up together, of one stream or of many
 SAME = -2  # the cell of the place before; EMPTY: one without a list
 
 
