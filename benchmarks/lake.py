@@ -13,7 +13,15 @@ import sys
 import tempfile
 from pathlib import Path
 
-from benchmarks import lake_csv, lake_epoch, lake_ingest, lake_memory, lake_micro
+from benchmarks import (
+    lake_cold,
+    lake_csv,
+    lake_epoch,
+    lake_ingest,
+    lake_memory,
+    lake_micro,
+    lake_watch,
+)
 from benchmarks.lake_made import Bench
 from benchmarks.pages import PAGES
 from benchmarks.report import Line, show
@@ -24,6 +32,9 @@ SECTIONS = {
     "csv": ("CSV", lake_csv.csv),
     "epoch": ("An epoch of ticks, from the table to every table committed", lake_epoch.epoch),
     "micro": ("A micro-batch", lake_micro.micro),
+    "batches": ("Micro-batches, one after the other", lake_micro.batches),
+    "watch": ("Watching", lake_watch.watch),
+    "cold": ("A run from a cold start", lake_cold.cold),
 }
 
 INTRODUCTION = """\
