@@ -92,6 +92,7 @@ def _deps_of_feed(lane: Lane, tuples: list[dg.AssetKey]) -> Mapping[str, list[An
         "events": [*tuples, QUERIES],
         "transitions": [events],
         "matches": [*tuples, QUERIES],
+        "leaps": [*tuples, QUERIES],
         "pending": [events],
     }
 

@@ -95,6 +95,7 @@ def _of_feed(counts: Mapping[str, int], common: Metadata) -> Mapping[str, Metada
             "tuples": counts["accepted"],
             **common,
         },
+        "leaps": common,
         "pending": common,
     }
 

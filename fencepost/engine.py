@@ -22,6 +22,7 @@ from fencepost.crossings.path import HEAD, Path
 from fencepost.crossings.state import UNKNOWN, Heads
 from fencepost.crossings.walk import Walk
 from fencepost.errors import InputError, StateError
+from fencepost.leaps.result import Leaps
 from fencepost.matches.matcher import Matcher, ProbeInput
 from fencepost.matches.result import ProbeResult
 from fencepost.order import (
@@ -74,6 +75,7 @@ class FeedOutcome:
     walked: Walk | Difference
     chosen: Chosen
     found: Events
+    leapt: Leaps | None  # None: no query asks for leaps
     decided: Transitions
     names: pa.StringArray
     feed: str
@@ -123,6 +125,35 @@ class FeedOutcome:
             },
             "delivery": pa.array(path.delivery[at]),
             **self._tags(at),
+        }
+        return pa.table(columns)
+
+    @property
+    def leaps(self) -> pa.Table:
+        """The steps through queries that hold at neither end, with the times in between.
+
+        80 + 16 d bytes a leap. The times are those at which a tuple would have been there that
+        changes evenly from one end to the other, cut to microseconds.
+        """
+        leapt = Leaps.none() if self.leapt is None else self.leapt
+        path, at, axes = self.walked.path, leapt.place, self.queries.axes
+        run = np.searchsorted(path.starts, at, side="right") - 1
+        begun, spent = path.ts[at - 1], path.ts[at] - path.ts[at - 1]
+        enter, leave = ((share * spent).astype(np.int64) for share in (leapt.enter, leapt.leave))
+        columns = {
+            "query_id": self.queries.ids.take(pa.array(leapt.query)),
+            "query_version": pa.array(self.queries.versions[leapt.query]),
+            "stream_id": self.names.take(pa.array(path.stream[run])),
+            "ts": pa.array(path.ts[at]),
+            "place": pa.array(path.nth_of(at)),
+            "prev_ts": pa.array(begun),
+            "enter_ts": pa.array(begun + enter),
+            "leave_ts": pa.array(begun + leave),
+            "enter_share": pa.array(leapt.enter),
+            "leave_share": pa.array(leapt.leave),
+            **{a: pa.array(v[at]) for a, v in zip(axes, path.values, strict=True)},
+            **{f"prev_{a}": pa.array(v[at - 1]) for a, v in zip(axes, path.values, strict=True)},
+            "delivery": pa.array(path.delivery[at]),
         }
         return pa.table(columns)
 
@@ -247,6 +278,8 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     )
     del admission, released  # the path holds all of them: one copy of the tuples is enough
     walked, chosen = cross(index, path, method=method, fast=fast, threads=threads)
+    leaping = index.leaping
+    leapt = None if leaping is None else leaping.find(path, threads)
     changed = _changed(walked, heads, sequence)
     after = heads.with_heads(changed)
     found = walked.events
@@ -272,6 +305,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
         walked,
         chosen,
         found,
+        leapt,
         decided,
         names,
         batch.feed,

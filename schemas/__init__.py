@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from schemas.arrivals import ARRIVALS
 from schemas.dismissals import DISMISSALS
 from schemas.epochs import EPOCHS
-from schemas.events import events, matches, transitions
+from schemas.events import events, leaps, matches, transitions
 from schemas.joins import band_changes, live_windows, near_changes, pairs, set_members
 from schemas.logs import pending, reorder, stream_state
 from schemas.quarantine import QUARANTINE
@@ -38,8 +38,8 @@ FORMAT = 8
     sequences; payload; `declared` in `arrivals` and `epochs`; `streams_like` of `queries`
 7   rows of replaced epochs are removed, where up to 6 only views passed them over; buckets say
     their modulus
-8   regions: five columns of `queries`; near joins: near_changes, their counts in `epochs`, and
-    three more columns of `queries`
+8   regions: five columns of `queries`; leaps: the table; near joins: near_changes, their counts in
+    `epochs`, and three more columns of `queries`
 """
 
 
@@ -57,6 +57,7 @@ def all_tables(feeds: Feeds) -> dict[str, Table]:
         events(feeds),
         transitions(),
         matches(),
+        leaps(feeds),
         pairs(feeds),
         band_changes(),
         near_changes(),

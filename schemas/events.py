@@ -101,3 +101,33 @@ def matches() -> Table:
         sorted_by=("query_id", "stream_id", "ts"),
         clustered_by=("query_id", "stream_id"),
     )
+
+
+def leaps(feeds: Feeds) -> Table:
+    """Declare the leaps: at most one in force for a query version and a stream's tuple."""
+    return Table(
+        "leaps",
+        "Steps through a query with `leaps`, which holds at neither end of them." + RAW,
+        (
+            FEED,
+            *WHO,
+            Column("ts", "timestamp", "time of the tuple that the step led to"),
+            *axis_columns(feeds),
+            Column("prev_ts", "timestamp", "of the tuple that it began at"),
+            *axis_columns(feeds, "prev_"),
+            Column("enter_ts", "timestamp", "when the straight way was first inside"),
+            Column("leave_ts", "timestamp", "and when last"),
+            Column("enter_share", "double", "the share of the way behind it then"),
+            Column("leave_share", "double", "likewise"),
+            ARRIVAL,
+            *EPOCH,
+            DAY,
+            PLACE,
+        ),
+        role="found",
+        owner="feed",
+        key=(*BY, "ts", "place"),
+        partitioned_by=("feed", "day"),
+        sorted_by=("query_id", "stream_id", "ts"),
+        clustered_by=("query_id", "stream_id"),
+    )

@@ -94,6 +94,7 @@ def _of_feed(feed: str, own: tuple[str, ...]) -> tuple[Contract, ...]:
         _events(own),
         _transitions(),
         _matches(),
+        _leaps(),
         _pending(),
     )
 
@@ -240,6 +241,33 @@ def _matches() -> Contract:
             _in_years("a match"),
         ),
         {**_lengths("query_id", "stream_id"), **_INTO_DAY, **_YEAR},
+    )
+
+
+def _leaps() -> Contract:
+    return Contract(
+        "leaps",
+        (
+            _id("query_id", "query"),
+            _id("stream_id", "stream"),
+            _from_one("query_version", "The versions of a query are counted from 1."),
+            _unique("one_leap_each", "A step leaps through a version of a query once.", *_TUPLE),
+            _in_its_day(),
+            _in_years("a leap"),
+            _between(
+                "in_before_out",
+                "A step goes into a query before it goes out, and both between its two tuples.",
+                "us_inside",
+                least=0,
+            ),
+        ),
+        {
+            **_lengths("query_id", "stream_id"),
+            **_INTO_DAY,
+            **_YEAR,
+            "us_inside": "CASE WHEN t.enter_ts < t.prev_ts OR t.leave_ts > t.ts THEN -1 "
+            "ELSE UNIX_MICROS(t.leave_ts) - UNIX_MICROS(t.enter_ts) END",
+        },
     )
 
 

@@ -96,6 +96,7 @@ class Evaluation:
         results.add_events(batch.feed, events)
         results.add_transitions(batch.feed, outcome.transitions)
         results.add_matches(batch.feed, outcome.matches)
+        results.add_leaps(batch.feed, outcome.leaps)
         for run in self.joins.values():
             left, right = (self.order_of(feed) for feed in run.state.feeds)
             run.push(batch, (left, right), results)

@@ -18,6 +18,9 @@ class Result:
                   query_version, stream_id, ts, from_ts, from_place, to_ts, to_place: of rules with
                   `within`
     matches       feed, query_id, query_version, stream_id, ts, place: of rules of the kind `match`
+    leaps         feed, query_id, query_version, stream_id, ts, place, prev_ts, enter_ts, leave_ts,
+                  enter_share, leave_share, the axes, and those before as prev_…: of rules with
+                  `leaps`, steps that were inside between their ends alone
     pairs         feeds, query_id, query_version, ts, and of both tuples, as left_… and right_…,
                   stream_id, ts, place and the axes: of rules of the kind `window_join`
     band_changes  feeds, query_id, query_version, change (+1, -1), left_stream_id, right_stream_id,
@@ -51,6 +54,7 @@ class Result:
     events: pa.Table
     transitions: pa.Table
     matches: pa.Table
+    leaps: pa.Table
     pairs: pa.Table
     band_changes: pa.Table
     near_changes: pa.Table
@@ -70,6 +74,7 @@ class Result:
             "event": self.events,
             "transition": self.transitions,
             "match": self.matches,
+            "leap": self.leaps,
             "pair": self.pairs,
             "band change": self.band_changes,
             "near change": self.near_changes,

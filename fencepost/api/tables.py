@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from fencepost.arrow import ordered
 
 Axes = tuple[str, ...]
-NAMES = ("events", "transitions", "matches", "pairs", "band_changes", "near_changes")
+NAMES = ("events", "transitions", "matches", "leaps", "pairs", "band_changes", "near_changes")
 TIME = pa.timestamp("us", "UTC")
 PLACE = pa.int32()
 """Which of the accepted tuples of its stream and ts, from 0."""
@@ -69,6 +69,14 @@ NEAR_CHANGE = pa.schema(
         "place": PLACE,
     }
 )
+LEAP = {
+    **{field.name: field.type for field in MATCH},
+    "prev_ts": TIME,
+    "enter_ts": TIME,
+    "leave_ts": TIME,
+    "enter_share": pa.float64(),
+    "leave_share": pa.float64(),
+}
 SIDES = ("left", "right")
 EVENT_ORDER = ("ts", "feed", "stream_id", "place", "query_id", "query_version")
 TRANSITION_ORDER = (
@@ -86,8 +94,17 @@ CHANGE_ORDER = ("feeds",)
 
 def event_columns(axes: Mapping[str, Axes]) -> list[str]:
     """Name the columns of the events, with the axes of all feeds."""
+    return [*WHO, "prev_ts", *_both_ends(axes)]
+
+
+def leap_schema(axes: Mapping[str, Axes]) -> pa.Schema:
+    """Lay out the columns of the leaps, with the axes of all feeds."""
+    return pa.schema({**LEAP, **dict.fromkeys(_both_ends(axes), pa.float64())})
+
+
+def _both_ends(axes: Mapping[str, Axes]) -> list[str]:
     union = list(dict.fromkeys(axis for own in axes.values() for axis in own))
-    return [*WHO, "prev_ts", *union, *(f"prev_{axis}" for axis in union)]
+    return [*union, *(f"prev_{axis}" for axis in union)]
 
 
 def pair_schema(axes: Mapping[str, Axes], lanes: Sequence[tuple[str, str]]) -> pa.Schema:
@@ -116,6 +133,7 @@ class ResultTables:
     _events: list[pa.Table] = field(default_factory=list)
     _transitions: list[pa.Table] = field(default_factory=list)
     _matches: list[pa.Table] = field(default_factory=list)
+    _leaps: list[pa.Table] = field(default_factory=list)
 
     @property
     def event_schema(self) -> pa.Schema:
@@ -138,6 +156,11 @@ class ResultTables:
         """Add the matches of a delivery."""
         if len(table):
             self._matches.append(_fitted(table, feed, MATCH))
+
+    def add_leaps(self, feed: str, table: pa.Table) -> None:
+        """Add the leaps of a delivery."""
+        if len(table):
+            self._leaps.append(_fitted(table, feed, leap_schema(self.axes)))
 
     def add_pairs(self, lane: str, table: pa.Table) -> None:
         """Add pairs of a lane."""
@@ -163,6 +186,7 @@ class ResultTables:
             "events": ordered(events, EVENT_ORDER),
             "transitions": ordered(transitions, TRANSITION_ORDER),
             "matches": ordered(matches, MATCH_ORDER),
+            "leaps": ordered(whole(self._leaps, leap_schema(self.axes)), EVENT_ORDER),
             "pairs": ordered(whole(self._pairs, pair_schema(self.axes, self.lanes)), PAIR_ORDER),
             "band_changes": ordered(whole(self._changes, BAND_CHANGE), CHANGE_ORDER),
             "near_changes": ordered(whole(self._near_changes, NEAR_CHANGE), CHANGE_ORDER),

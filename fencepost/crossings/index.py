@@ -13,12 +13,16 @@ same queries.
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from fencepost.crossings.layer import Layer
 from fencepost.matches.matcher import Matcher
 from fencepost.queries import QuerySet
 from fencepost.queries.slots import check_slots, rows_with_added, rows_with_removed, without
 from fencepost.tuples import Int32s
+
+if TYPE_CHECKING:
+    from fencepost.leaps.index import LeapIndex
 
 REBUILD_SHARE = 8  # built again when an eighth of the base has come or gone
 REBUILD_FLOOR = 4096  # and never for fewer than these
@@ -69,6 +73,15 @@ class BorderIndex:
     def stabbing(self) -> Matcher:
         """The same queries, to be probed for which hold at a place: built on first use."""
         return Matcher.build(self.queries)
+
+    @cached_property
+    def leaping(self) -> "LeapIndex | None":
+        """The queries that ask for leaps, arranged for that on first use; None: none does."""
+        if not self.queries.leaps.any():
+            return None
+        from fencepost.leaps.index import LeapIndex
+
+        return LeapIndex.of(self.queries)
 
     @property
     def has_stabbing(self) -> bool:

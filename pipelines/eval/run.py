@@ -148,7 +148,7 @@ def _how_far(delivery: ReadDelivery, rows: Int64s) -> pa.StringArray:
 
 
 def _summary(settled: Plan, files: _FileEvaluation, tables: Mapping[str, pa.Table]) -> Summary:
-    joins = settled.joins.values()
+    joins, asking = settled.joins.values(), settled.queries.values()
     summary = Summary(
         deliveries=len(settled.deliveries),
         read=files.read,
@@ -158,6 +158,7 @@ def _summary(settled: Plan, files: _FileEvaluation, tables: Mapping[str, pa.Tabl
         events=_counts(tables["events"]["type"]),
         transitions=_counts(tables["transitions"]["type"]),
         matches=len(tables["matches"]) if any(map(len, settled.matches.values())) else None,
+        leaps=len(tables["leaps"]) if any(q.leaps.any() for q in asking) else None,
         pairs=len(tables["pairs"]) if any(len(s.windows) for s in joins) else None,
         band_changes=_signs(tables["band_changes"]) if any(len(s.bands) for s in joins) else None,
         near_changes=_signs(tables["near_changes"]) if any(len(s.nears) for s in joins) else None,

@@ -20,9 +20,8 @@ TRANSITIONS = ("pass_through", "short_absence", "stay", "departure")
 class Summary:
     """Counts of rows; `written` are the files, `unevaluated` the queries by feed without tuples.
 
-    `losses` is what each delivery lost. `matches` is None if there is no `match` query, `pairs` if
-    there is no window join, `band_changes` if there is no band join, and `near_changes` if there is
-    no near join.
+    `losses` is what each delivery lost. Of what no query is there to find, the count is None:
+    matches, leaps, pairs, and the changes of band joins and of near joins.
     """
 
     deliveries: int
@@ -33,6 +32,7 @@ class Summary:
     events: Mapping[str, int]
     transitions: Mapping[str, int]
     matches: int | None
+    leaps: int | None
     pairs: int | None
     band_changes: Mapping[str, int] | None
     near_changes: Mapping[str, int] | None
@@ -65,6 +65,7 @@ class Summary:
             "events": sum(self.events.values()),
             "transitions": sum(self.transitions.values()),
             "matches": self.matches or 0,
+            "leaps": self.leaps or 0,
             "pairs": self.pairs or 0,
             "band_changes": sum((self.band_changes or {}).values()),
             "near_changes": sum((self.near_changes or {}).values()),
@@ -93,6 +94,8 @@ class Summary:
         ]
         if self.matches is not None:
             lines.append(f"matches      {self.matches:,}")
+        if self.leaps is not None:
+            lines.append(f"leaps        {self.leaps:,}")
         if self.pairs is not None:
             lines.append(f"pairs        {self.pairs:,}")
         if self.band_changes is not None:

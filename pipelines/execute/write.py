@@ -179,6 +179,8 @@ class FeedWriter(TableWriter):
         arrivals = np.array(now.arrivals, np.int64)
         if len(outcome.found.type):
             self.put("events", now, self._with_payload(_of_deliveries(outcome.events, arrivals)))
+        if outcome.leapt is not None and len(outcome.leapt):
+            self.put("leaps", now, _of_deliveries(outcome.leaps, arrivals))
         if len(outcome.decided.kind):
             self.put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
         if len(outcome.turned.row):

@@ -130,7 +130,7 @@ def _queries(axes: tuple[str, ...], wheres: tuple[str, ...]) -> QuerySet:
         {**condition, **whom, **first}
         for condition in conditions
         for whom in ({}, {"streams": ["s1"]})
-        for first in ({}, {"on_first": "enter"})
+        for first in ({}, {"on_first": "enter", "leaps": True})
     ]
     queries = [
         query_from_json(

@@ -66,7 +66,7 @@ RULES = """\
 {"id": "thin", "feed": "ticks", "kind": "match", "where": "price <= volume"}
 {"id": "east", "feed": "locations", "where": "x >= 4", "within": "10m"}
 """
-EVALUATED = ("stream_state", "events", "transitions", "matches", "pending")
+EVALUATED = ("stream_state", "events", "transitions", "matches", "leaps", "pending")
 JOINED = ("set_members", "live_windows", "pairs", "band_changes", "near_changes")
 """The assets of what epochs write, of a feed and of a pair of feeds."""
 

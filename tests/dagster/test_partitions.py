@@ -23,6 +23,7 @@ FOUND = (
     "ticks/events",
     "ticks/transitions",
     "ticks/matches",
+    "ticks/leaps",
     "ticks/pending",
 )
 

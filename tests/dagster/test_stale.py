@@ -20,7 +20,8 @@ pytestmark = pytest.mark.dagster
 
 
 SHOWS = (
-    *("stream_state", "events", "transitions", "matches", "pending", "quarantine"),
+    *("stream_state", "events", "transitions", "matches", "leaps", "pending"),
+    "quarantine",
     *("inside_now", "visits", "daily_summary"),
 )
 """The tables of a feed that are wrong where a partition is stale."""

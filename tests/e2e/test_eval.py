@@ -110,6 +110,7 @@ def test_the_summary_is_one_json_object_whose_numbers_add_up(folder):
         "pairs": 0,
         "band_changes": 0,
         "near_changes": 0,
+        "leaps": 0,
         "events_by_type": {"I": 1, "O": 1},
         "transitions_by_type": {"pass_through": 0, "short_absence": 0, "stay": 1, "departure": 0},
         "band_changes_by_sign": {"+1": 0, "-1": 0},

@@ -61,7 +61,7 @@ def test_the_story_passes_every_point_and_leaves_rows_in_every_table(uncut) -> N
     assert {name.split(".")[0] for name in points} == {"registry", "ingest", "epochs", "maintain"}
     assert {f"epochs.{name}" for name in (*committed, "stream_state", "reorder")} <= {*points}
     nothing = {name for name in rows if not rows[name]}
-    assert nothing == {*(FOUND if are_joined else JOINED), "dismissals", "near_changes"}
+    assert nothing == {*(FOUND if are_joined else JOINED), "dismissals", "near_changes", "leaps"}
     logged = "live_windows" if are_joined else "stream_state"
     assert "'generation': 2" in "".join(rows[committed[0]])
     assert "'snapshot': True" in "".join(rows[logged])

@@ -47,7 +47,10 @@ JOINS: list[dict[str, Any]] = [
         "streams_like": {"left": "s[01]"},
     },
 ]
-FOUND = ("events", "transitions", "matches", "pairs", "band_changes", "near_changes", "rejected")
+FOUND = (
+    *("events", "transitions", "matches", "leaps"),
+    *("pairs", "band_changes", "near_changes", "rejected"),
+)
 ROWS = st.lists(
     st.tuples(st.integers(0, 3), st.integers(0, 20), st.integers(0, 8), st.integers(0, 8)),
     min_size=1,

@@ -65,6 +65,7 @@ def test_a_sound_lake_keeps_its_contracts(tmp_path):
         "events": 2,
         "transitions": 2,
         "matches": 1,
+        "leaps": 1,
         "pending": 0,
     }
 

@@ -84,7 +84,7 @@ MADE = {
     5: (),
     6: (),
     7: (),
-    8: ("near_changes",),
+    8: ("leaps", "near_changes"),
 }
 """Tables that each format added."""
 

@@ -129,6 +129,9 @@ def evaluate(  # noqa: PLR0913  options are many
                    to_ts,to_place
       matches      feed,query_id,query_version,stream_id,ts,place: the tuples that
                    `match` queries matched
+      leaps        feed,query_id,query_version,stream_id,ts,place,prev_ts,enter_ts,
+                   leave_ts,enter_share,leave_share, axes, prev_ axes: steps that were
+                   in a query with `leaps` between their ends, and at neither
       pairs        feeds,query_id,query_version,ts,left_stream_id,left_ts,left_place,
                    left_ axes,right_stream_id,right_ts,right_place, right_ axes: both
                    tuples of every pair that a `window_join` found, at the ts of the one

@@ -49,6 +49,7 @@ COMMENTS = {
     "events": "Crossings: a stream entered (I) or left (O) a query.",
     "transitions": "What a crossing turned into within the time t of its query.",
     "matches": "Matches: a tuple satisfied a query of the kind `match`.",
+    "leaps": "Steps through a query with `leaps`, which holds at neither end of them.",
     "stream_state": "The last accepted tuple of every stream.",
     "reorder": "The tuples that wait for earlier ones.",
     "pending": "Crossings of queries with `within` that are not a transition yet.",

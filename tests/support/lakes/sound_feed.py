@@ -93,10 +93,19 @@ def sound() -> Ledger:
         )
     match = {**pair, "query_id": "m", "ts": at(1), "day": at(1)}
     ledger.add("matches", **match, arrival=first, epoch=1)
+    leap = {**pair, "query_id": "p", **_leap(3), "day": at(3)}
+    ledger.add("leaps", **leap, arrival=first, epoch=1)
     for epoch, ts, price in ((1, 3, 25.0), (2, 10, 26.0)):
         more = {"epoch": epoch, "generation": 1, "bucket": -1, "index": "i"}
         ledger.add("stream_state", feed="ticks", stream_id="a", ts=at(ts), price=price, **more)
     return ledger
+
+
+def _leap(second: int) -> dict[str, Any]:
+    """A step of four seconds, inside from its second second to its third."""
+    inside = {"enter_ts": at(second - 3), "leave_ts": at(second - 2)}
+    shares = {"enter_share": 0.25, "leave_share": 0.5}
+    return {"ts": at(second), "prev_ts": at(second - 4), **inside, **shares, "price": 1.0}
 
 
 LONG = "x" * 257
@@ -125,6 +134,12 @@ BREAKS: dict[str, Rows] = {
         | {"type": "pass_through", "from_place": 1, "to_place": 1},
     ),
     "matches": (*IDS, {"day": at(90_000)}, {"ts": YEAR_2300, "day": YEAR_2300}),
+    "leaps": (
+        *IDS,
+        {"day": at(90_000)},
+        {"ts": YEAR_2300, "day": YEAR_2300},
+        {"leave_ts": at(0)},
+    ),
     "pending": (*IDS, {"type": "X"}, {"ts": YEAR_2300}),
 }
 """By table: what breaks each promise of its contract, those of uniqueness aside."""
@@ -136,7 +151,7 @@ def spoilt() -> Ledger:
     for table, breaks in BREAKS.items():
         for place, broken in enumerate(breaks, start=100):
             ledger.add(table, **{**_unbroken(table, place), **broken})
-    for table in ("ticks", "quarantine", "events", "transitions", "matches"):
+    for table in ("ticks", "quarantine", "events", "transitions", "matches", "leaps"):
         ledger.rows[table].append(ledger.rows[table][0])
     return ledger
 
@@ -167,6 +182,7 @@ def _unbroken(table: str, place: int) -> dict[str, Any]:
         "events": {**pair, **when, "type": "I", "price": 1.0, "prev_ts": at(place - 1)},
         "transitions": {**pair, **when, "type": "stay", "from_ts": at(place - 5), "to_ts": None},
         "matches": {**pair, **when},
+        "leaps": {**pair, **when, **_leap(place)},
         "pending": {**pair, "type": "I", "ts": at(1), "bucket": -1},
     }
     return rows[table]
