@@ -49,15 +49,15 @@ class ShapeCells:
         loose: Bools,
     ) -> "ShapeCells":
         """Find the cells of queries, each with its shape, segment, and whether more denies it."""
-        from fencepost.crossings import cells_kernels as kernels
+        from fencepost.crossings import block_kernels, cells_kernels
 
         ground = _ground(shapes, shape)
         shifts, size, room = _sizes(shapes, shape, ground)
-        found = kernels.found(room)
-        used = kernels.cover(shapes, ground, shape, loose, shifts, size, found)
-        found = kernels.first(found, used)
-        number, slots, marks = kernels.numbered(found, segment)
-        ptr, entries = kernels.listed(found, number, query)
+        found = block_kernels.found(room)
+        used = cells_kernels.cover(shapes, ground, shape, loose, shifts, size, found)
+        found = block_kernels.first(found, used)
+        number, slots, marks = block_kernels.numbered(found, segment)
+        ptr, entries = block_kernels.listed(found, number, query)
         most = int(np.diff(ptr).max(initial=0))
         return cls(CellColumns(*axes, ground, shifts, slots, marks, ptr, entries, most))
 
@@ -68,7 +68,7 @@ class ShapeCells:
 
         O(cells), and some points of each shape.
         """
-        from fencepost.crossings import cells_kernels as kernels
+        from fencepost.crossings import block_kernels as kernels
         from fencepost.shapes import inside_kernels
 
         ptr, entries = self.columns.ptr, self.columns.entries
@@ -95,7 +95,7 @@ class ShapeCells:
     @property
     def tested(self) -> int:
         """In how many of their entries the border of a shape runs through the cell."""
-        from fencepost.crossings.cells_kernels import BORDER, LOOSE
+        from fencepost.crossings.block_kernels import BORDER, LOOSE
 
         entries = self.columns.entries
         return int(((entries >= 0) & np.isin(entries & 3, (BORDER, LOOSE))).sum())

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from fencepost.crossings.cells_kernels import (
+from fencepost.crossings.block_kernels import (
     BORDER,
     COVERED,
     EMPTY,

@@ -35,12 +35,7 @@ from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
 from pipelines.project.settings import Settings
-from pipelines.registry.regions import (
-    REGION,
-    region_columns,
-    regions_of,
-    side_texts,
-)
+from pipelines.registry.regions import REGION, region_columns, regions_of, side_texts
 from schemas.arrivals import DONE, REGISTRY
 from schemas.queries import QUERIES as QUERIES_TABLE
 from schemas.table import TIME
