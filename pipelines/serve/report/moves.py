@@ -18,6 +18,7 @@ from fencepost.position import Position, declared_position
 from pipelines.project.settings import Feed
 from pipelines.serve.report import regions
 from pipelines.serve.report.base import Base
+from pipelines.serve.report.leaps import leaps
 from pipelines.serve.report.outlines import Ground, outlines
 from pipelines.serve.report.payload import coded, said
 from pipelines.serve.report.scope import ReportScope
@@ -86,6 +87,7 @@ def on_map(
         "of_streams": seen.streams,
         "so_far": _so_far(session, scope, seen),
         **_marks(crossed, spans, seen),
+        **leaps(session, scope, plane, ground, seen),
         **({} if base is None else base.drawn(ground)),
     }
 

@@ -12,6 +12,7 @@ class TownMap {
     this.range = map.end - map.begin;
     this.place = map.steps;
     this.marks = { ...map.marks, t: summed(map.marks.t) };
+    this.leaps = map.leaps && { ...map.leaps, t: summed(map.leaps.t) };
     this.tracks = map.tracks.map((track) => ({ id: track.id, n: track.n, t: summed(track.t), x: summed(track.x), y: summed(track.y) }));
     this.held = map.rules.map((rule) => this.levels(rule.held));
     this.regions = new Regions(map, this.held);
@@ -61,7 +62,7 @@ class TownMap {
     this.summary = make("p", { class: "summary" });
     this.list = make("ol", {});
     const side = make("aside", { class: "fullest" }, make("h3", {}, "Inside at this time"), this.list);
-    this.element.append(chooser.element, this.title, legend(), make("div", { class: "map-room" },
+    this.element.append(chooser.element, this.title, legend(this.leaps), make("div", { class: "map-room" },
       make("div", {}, stage, make("div", { class: "controls" }, this.play, this.slider, this.now), this.summary), side), this.caption());
     const point = (event) => { if (!this.plane.fingers.size) this.explain(event); };
     this.picture.element.addEventListener("pointermove", point);
@@ -150,6 +151,7 @@ class TownMap {
     });
     this.regions.occupied(context, view, Math.floor(this.place));
     this.routes(context);
+    if (this.leaps) this.leapt(context);
     this.crossings(context);
     this.movers(context);
     view.labels(context);
@@ -173,6 +175,22 @@ class TownMap {
       }
     }
     context.stroke();
+  }
+
+  // The ways through a region between two tuples: dashed, from where they went in to where they left.
+  leapt(context) {
+    const leaps = this.leaps, shown = upTo(leaps.t, (this.us - this.map.begin) / 1000);
+    context.strokeStyle = ink("two");
+    context.lineWidth = this.view.w < 500 ? 2 : 3;
+    context.setLineDash([5, 3]);
+    context.beginPath();
+    for (let i = 0; i < shown; i += 1) {
+      if (!this.isShown(leaps.stream[i])) continue;
+      context.moveTo(this.sx(leaps.lines[4 * i]), this.sy(leaps.lines[4 * i + 1]));
+      context.lineTo(this.sx(leaps.lines[4 * i + 2]), this.sy(leaps.lines[4 * i + 3]));
+    }
+    context.stroke();
+    context.setLineDash([]);
   }
 
   isShown(stream) { return this.only < 0 || this.only === stream; }
@@ -241,7 +259,7 @@ class TownMap {
   // The thing under the pointer: a crossing, a stream, or the smallest region.
   explain(event) {
     const { offsetX: x, offsetY: y } = event;
-    showTip(this.crossingAt(x, y) || this.streamAt(x, y) || this.regionAt(x, y), event.clientX, event.clientY);
+    showTip(this.crossingAt(x, y) || this.streamAt(x, y) || this.leapAt(x, y) || this.regionAt(x, y), event.clientX, event.clientY);
   }
 
   crossingAt(x, y) {
@@ -257,6 +275,18 @@ class TownMap {
     const id = rule < 0 ? this.map.others[-1 - rule] : this.map.rules[rule].id;
     const entered = marks.type[best] === "I";
     return [`${entered ? "▲ In" : "▽ Out"}: ${id}`, `${this.tracks[marks.stream[best]].id} ${entered ? "entered" : "left"} at ${moment(this.map.begin + marks.t[best] * 1000)}`, ...payload(marks, best)];
+  }
+
+  leapAt(x, y) {
+    const leaps = this.leaps, shown = leaps ? upTo(leaps.t, (this.us - this.map.begin) / 1000) : 0;
+    for (let i = 0; i < shown; i += 1) {
+      if (!this.isShown(leaps.stream[i])) continue;
+      const [ax, ay, bx, by] = [0, 2].flatMap((end) => [this.sx(leaps.lines[4 * i + end]), this.sy(leaps.lines[4 * i + end + 1])]);
+      if (farFrom(x, y, ax, ay, bx, by) > 5) continue;
+      return [`Leapt through: ${leaps.names[leaps.rule[i]]}`,
+        `${this.tracks[leaps.stream[i]].id} between two tuples, at ${moment(this.map.begin + leaps.t[i] * 1000)} for about ${duration(leaps.inside[i] * 1000)}`];
+    }
+    return null;
   }
 
   streamAt(x, y) {
@@ -282,10 +312,11 @@ function about(rule) {
   return lines;
 }
 
-function legend() {
+function legend(leaps) {
   const entry = (mark, text) => make("span", {}, mark, text);
   return make("div", { class: "legend", "aria-hidden": "true" },
     entry(make("i", { class: "c-in" }, "▲"), "In"), entry(make("i", { class: "c-out" }, "▽"), "Out"),
     entry(make("i", { class: "dot" }), "a stream, and where it came from"), entry(make("i", { class: "track" }), "tracks"),
+    ...(leaps ? [entry(make("i", { class: "leap" }), `leapt through (${number(leaps.of)})`)] : []),
     entry(make("i", { class: "box" }), "region"), entry(make("i", { class: "box some" }), "occupied (darker = more)"));
 }

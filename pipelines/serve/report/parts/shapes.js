@@ -38,6 +38,12 @@ function traced(context, view, line, closed) {
   if (closed) context.closePath();
 }
 
+// How far a place is from a straight piece.
+function farFrom(x, y, ax, ay, bx, by) {
+  const dx = bx - ax, dy = by - ay, share = Math.min(1, Math.max(0, ((x - ax) * dx + (y - ay) * dy) / (dx * dx + dy * dy || 1)));
+  return Math.hypot(x - ax - share * dx, y - ay - share * dy);
+}
+
 class BoxShape {
   constructor(box) { this.bounds = box; }
   path(context, view) {
@@ -90,9 +96,7 @@ class CorridorShape {
   holds(x, y, view) {
     const line = this.line, near = Math.max(3, this.width(view) / 2), px = view.sx(x), py = view.sy(y);
     for (let i = 2; i < line.length; i += 2) {
-      const ax = view.sx(line[i - 2]), ay = view.sy(line[i - 1]), dx = view.sx(line[i]) - ax, dy = view.sy(line[i + 1]) - ay;
-      const share = Math.min(1, Math.max(0, ((px - ax) * dx + (py - ay) * dy) / (dx * dx + dy * dy || 1)));
-      if (Math.hypot(px - ax - share * dx, py - ay - share * dy) <= near) return true;
+      if (farFrom(px, py, view.sx(line[i - 2]), view.sy(line[i - 1]), view.sx(line[i]), view.sy(line[i + 1])) <= near) return true;
     }
     return false;
   }
