@@ -183,19 +183,6 @@ def _alone(folder: str | None) -> Iterator[None]:
         yield
 
 
-@contextlib.contextmanager
-def _hidden(package: str) -> Iterator[None]:
-    """Import as if a package were not installed, unless it is loaded already."""
-    if package in sys.modules:
-        yield
-        return
-    sys.modules[package] = None  # type: ignore[assignment]  # which import takes for a refusal
-    try:
-        yield
-    finally:
-        del sys.modules[package]
-
-
 def spare() -> None:
     """Spare every fork what Spark has a worker do for each task, and which finds nothing.
 
@@ -217,8 +204,7 @@ def main() -> None:
     spoken_to = os.dup(1)
     os.dup2(2, 1)
     try:
-        with _hidden("scipy"):  # Numba looks for its BLAS, which no kernel of ours calls: 0.2 s
-            warm()
+        warm()
     except Exception:  # noqa: BLE001  the workers can do without the warm-up
         traceback.print_exc()
     sys.stdout.flush()
