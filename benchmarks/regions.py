@@ -8,7 +8,7 @@ sections run at their smallest and judge no bar.
 
 import sys
 
-from benchmarks import regions_walk
+from benchmarks import regions_leaps, regions_walk
 from benchmarks.pages import PAGES
 from benchmarks.sections import Book
 
@@ -25,6 +25,7 @@ SECTIONS = {
         regions_walk.of_circles,
     ),
     "index": ("The index: 100 K polygons of 30 vertices", regions_walk.building),
+    "leaps": ("Leaps: a million steps, 10 K rules, 1% of which ask", regions_leaps.leaping),
 }
 
 INTRODUCTION = """\

@@ -74,7 +74,7 @@ def against_shapely(scale: Scale) -> Iterator[Line]:
 def against_duckdb(scale: Scale) -> Iterator[Line]:
     """The spatial join, by the extension's wheel, two threads each."""
     if not fences_duckdb.is_there():
-        yield Line("DuckDB spatial", None, facts=f"no wheel {fences_duckdb.WHEEL} is installed")
+        yield Line("DuckDB spatial", None, facts=f"the wheel {fences_duckdb.WHEEL} is not there")
         return
     count, path, shapes = made(scale)
     index = indexed(fences(shapes))
@@ -170,7 +170,7 @@ def of_circles(scale: Scale) -> Iterator[Line]:
     facts = f"{each * 1e9:,.0f} ns a fix, {rate:.1f} events a fix"
     program = tile38.program()
     if program is None:
-        yield Line("Tile38, of ours", None, facts=f"no {tile38.NAME} on the PATH; {facts}")
+        yield Line("Tile38, of ours", None, facts=f"{tile38.NAME} is not there, on the PATH; {facts}")
         return
     updates = scale.of(2_000, 200)
     sets, same, differ = tile38.race(program, shapes, path, events, updates)

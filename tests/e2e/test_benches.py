@@ -2,10 +2,10 @@
 
 import pytest
 
-from benchmarks import joins, matches
+from benchmarks import joins, matches, regions
 from benchmarks.sections import Book
 
-BOOKS = {book.name: book for book in (matches.BOOK, joins.BOOK)}
+BOOKS = {book.name: book for book in (matches.BOOK, joins.BOOK, regions.BOOK)}
 EACH = [(name, section) for name, book in BOOKS.items() for section in book.sections]
 
 
@@ -16,7 +16,7 @@ def test_a_section_of_a_benchmark_answers_as_its_rivals_do(name, section, capsys
     assert book.main([section, "--quick"], None) == 0
     told = capsys.readouterr().out
     assert book.sections[section][0] in told
-    assert " × " in told
+    assert " × " in told or "not there" in told
 
 
 @pytest.mark.parametrize("book", BOOKS.values(), ids=BOOKS)

@@ -35,7 +35,7 @@ def compile_kernels(place: Place, say: Say) -> None:
     if compiled(place):
         _share(place.kernels)
         return
-    say("compiling the engine's kernels, once; half a minute")
+    say("compiling the engine's kernels, once; about a minute")
     begin = time.perf_counter()
     place.made(place.kernels)
     program = f"from {apart.module('spark.daemon')} import warm; warm()"
