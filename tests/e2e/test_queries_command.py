@@ -117,7 +117,7 @@ def test_a_query_is_added_by_json_or_by_options(folder):
     [
         (
             ("list", "--kind", "mach"),
-            "unknown kind 'mach'; there are: crossing, match, window_join, band_join.",
+            "unknown kind 'mach'; there are: crossing, match, window_join, band_join, near_join.",
         ),
         (
             ("add", "--id", "m", "--feed", "ticks", "--kind", "match", "--where", "ALL",

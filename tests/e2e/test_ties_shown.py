@@ -20,6 +20,7 @@ runner = "here"
 [feeds.boats]
 axes = ["east", "north"]
 position = ["east", "north"]
+position_in = "degrees"
 source = "landing/boats"
 ties = "all"
 payload = { trip = "text", crew = "long" }
