@@ -66,7 +66,7 @@ def pages(site: Site) -> list[Page]:
 
 
 def test_no_page_names_another_host_or_runs_a_script(site):
-    assert len(pages(site)) == 1 + 7 + 7  # the index; a suite and a run a table
+    assert len(pages(site)) == 1 + 8 + 8  # the index; a suite and a run a table
     for page in pages(site):
         text = page.path.read_text(encoding="utf-8")
         assert not re.search(r"https?:|//[a-z0-9-]+\.[a-z]", text), page.path
@@ -106,10 +106,10 @@ def test_what_passed_is_in_the_index_at_once_and_has_its_page_when_asked_for(tmp
     site = Site.of(declared)
     checked(declared)
     assert not list(on_disk(site.root / "validations").rglob("*.html"))
-    assert "7 of 7 runs have no page yet" in site.index.read_text()
+    assert "8 of 8 runs have no page yet" in site.index.read_text()
     assert bring_up_to_date(declared) == site.index
     runs = list(site.runs())
-    assert len(runs) == 7
+    assert len(runs) == 8
     for run in runs:
         assert "Succeeded" in Page(on_disk(site.root / run.page)).text
         assert run.page in site.index.read_text()
