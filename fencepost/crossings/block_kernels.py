@@ -175,7 +175,7 @@ def list_at(slots, at, block, segment, cell):
     return np.int64(EMPTY)
 
 
-@njit(cache=True, nogil=True)
+@njit(nogil=True)  # not kept: only `check` calls it
 def said(cells: CellColumns, segment: int, query: int, x: Doubles, y: Doubles):
     """Say what the cell of each point says of a query: OUTSIDE, or what it is to it."""
     found = np.full(len(x), OUTSIDE, np.int8)

@@ -191,7 +191,7 @@ def _met(boxes, values, ts, box, c):
     return enter, leave
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _round(boxes, values, box, c, shape):
     """Go across the antimeridian: the same way twice, as seen from either side of it."""
     x, y = boxes.position

@@ -28,7 +28,7 @@ SEARCHED = 40  # steps of the search: to 4e-9 of the way, where a distance is fl
 HALVED = 60
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def passage(prepared, s, x0, y0, x1, y1, begin, end):
     """Find where the way between two points is first and last in shape s, within a part of it.
 
@@ -47,7 +47,7 @@ def passage(prepared, s, x0, y0, x1, y1, begin, end):
     return enter, leave
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _through_polygons(prepared, s, x0, y0, x1, y1, begin, end):
     """Cross the edges; between an odd crossing and the next one the way is inside.
 
@@ -95,7 +95,7 @@ def _met(prepared, v, w, on, at_vertex, x0, y0, dx, dy):
     return (prepared.y[on] - y0) / dy
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@njit(nogil=True, error_model="numpy")
 def _through_piece(prepared, s, v, x0, y0, x1, y1):
     """Find the stretch of the way that is within reach of a circle's centre, or of one segment."""
     dx, dy = x1 - x0, y1 - y0

@@ -35,6 +35,7 @@ from fencepost.position import Position
 from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
 from fencepost.queries.joins import BAND_JOIN, NEAR_JOIN, WINDOW_JOIN, JoinSets
 from fencepost.queries.query import parted
+from fencepost.shapes.holds import holds
 from fencepost.tuples import Doubles, TupleBatch
 
 FEEDS = {
@@ -60,6 +61,7 @@ def warm() -> None:
     with _alone(os.environ.get("NUMBA_CACHE_DIR")):
         for axes, wheres in FEEDS.items():
             _walk(axes, wheres)
+        _test()
         _join()
 
 
@@ -76,6 +78,13 @@ def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
         method: Method = "walk" if begin < 3 else "difference"
         outcome = step(state, batch, index, deliveries=1, matcher=matcher, method=method, fast=True)
         state = outcome.state
+
+
+def _test() -> None:
+    """Test points one by one, as matches and differences do of what their indexes find."""
+    somewhere = np.full(len(REGIONS), 2.0)
+    shapes = _queries(("x", "y"), ()).shapes.take(np.arange(len(REGIONS)))
+    holds(shapes, np.arange(len(REGIONS), dtype=np.int32), somewhere, somewhere, fast=True)
 
 
 def _join() -> None:

@@ -249,7 +249,7 @@ def test_every_fault_is_told_at_once_each_with_its_place():
             'axes = ["bucket"]',
             "axes: 'bucket' is a column of stream_state and reorder and tuples already",
         ),
-        ('axes = ["query_id"]', "axes: 'query_id' is a column of events already"),
+        ('axes = ["query_id"]', "axes: 'query_id' is a column of events and leaps already"),
         ('axes = ["line"]', "axes: 'line' is a column of tuples already"),
         ('source = ""', "source: is empty"),
         ('source = "a\\u0000b"', "source: holds a zero character"),

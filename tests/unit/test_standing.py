@@ -198,7 +198,7 @@ def test_a_query_is_an_object(obj):
 
 
 def test_what_only_joins_have_is_no_field_of_a_query_of_one_feed():
-    only = "only joins have it: `kind` is `window_join` or `band_join`"
+    only = "only joins have it: `kind` is `window_join` or `band_join` or `near_join`"
     for field in ("left", "right", "on", "window", "between"):
         _, (fault,) = check_query({**PLAIN, field: "x"}, AXES_OF)
         assert (fault.message, fault.hint) == (f"unknown field `{field}`", only)
