@@ -122,6 +122,8 @@ def test_every_engine_reads_every_table_alike(
     assert {*on_spark.store.tables, *joined_on_spark.store.tables} - filled <= {
         "reorder",
         "dismissals",
+        "leaps",  # no query of these stories asks for them
+        "near_changes",
     }
 
 
