@@ -23,6 +23,9 @@ from tests.support.stories.histories import FEED, histories, laid_out
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("spark")]
 
+UNASKED = {"leaps", "near_changes", "near_pairs"}
+"""What no query of the ledger asks for: empty."""
+
 
 def rich() -> Ledger:
     """Rows in every table, with all that a view must tell apart."""
@@ -111,7 +114,7 @@ def test_every_view_gives_in_spark_what_it_gives_in_duckdb(left_out, spark, tmp_
         found = rows_in_spark(spark, ledger, name)
         assert found.schema.names == expected.schema.names, name
         assert in_order(found) == in_order(expected), name
-        assert expected.num_rows or name.startswith("locations")
+        assert expected.num_rows or name.startswith("locations") or name in UNASKED
 
 
 @settings(
