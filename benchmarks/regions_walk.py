@@ -170,7 +170,7 @@ def of_circles(scale: Scale) -> Iterator[Line]:
     facts = f"{each * 1e9:,.0f} ns a fix, {rate:.1f} events a fix"
     program = tile38.program()
     if program is None:
-        yield Line("Tile38, of ours", None, facts=f"{tile38.NAME} is not there, on the PATH; {facts}")
+        yield Line("Tile38, of ours", None, facts=f"{tile38.NAME} is not there; {facts}")
         return
     updates = scale.of(2_000, 200)
     sets, same, differ = tile38.race(program, shapes, path, events, updates)

@@ -51,7 +51,7 @@ def made_in(folder: Path) -> list[Path]:
         ("sql --limit -1", "--limit: '-1' was given, where 0 or more was expected"),
         (
             "sql -f xml",
-            "--format: 'xml' is not one of table, lines, csv, json, parquet, geojson, geoparquet\nFor help",
+            "is not one of table, lines, csv, json, parquet, geojson, geoparquet\nFor help",
         ),
         ("sql --frmat csv", "no such option: --frmat (Possible options: --format)\nFor help:"),
         ("ui --port 99999", "--port: '99999' was given, where 65535 or less was expected"),
