@@ -186,7 +186,7 @@ class TestLedger:
         project.by_command()
         ticked = project.tick("ledger")
         keep(project, ticked)
-        assert len(events_of(ticked)) == len(set(events_of(ticked))) == 3 * 7
+        assert len(events_of(ticked)) == len(set(events_of(ticked))) == 3 * 8
         assert project.shown("ticks/events") == hours(0, 2)
         assert project.tick("ledger", ticked.cursor).skip_message == "the ledgers have not changed"
         assert events_of(project.tick("ledger", None)) == []
