@@ -12,11 +12,13 @@ import secrets
 import shutil
 import socket
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,11 +77,25 @@ def moto() -> Iterator[str]:
 
     server = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     server.start()
+    _conditions_in_turn(server)
     try:
         address, port = server.get_host_and_port()
         yield f"{address}:{port}"
     finally:
         server.stop()
+
+
+def _conditions_in_turn(server: Any) -> None:
+    """Let conditional puts pass one by one: moto looks and then writes, so two could both win."""
+    app, turn = server._server.app, threading.Lock()
+
+    def taken_in_turn(environ: dict[str, Any], start_response: Any) -> Any:
+        if environ["REQUEST_METHOD"] == "PUT" and "HTTP_IF_NONE_MATCH" in environ:
+            with turn:
+                return app(environ, start_response)
+        return app(environ, start_response)
+
+    server._server.app = taken_in_turn
 
 
 def moto_bucket(host: str) -> S3:
