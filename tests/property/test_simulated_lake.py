@@ -29,7 +29,7 @@ def test_exactly_once_whatever_befalls_the_processes(first, record_property) -> 
     record_property("seeds", EACH)
     record_property("simulated kills", total["kills"])
     for name in Ran.TOTALS:
-        assert total[name] > EACH / 20, f"in {EACH} runs hardly any {name}: {total[name]}"
+        assert total[name] > EACH / 10, f"in {EACH} runs hardly any {name}: {total[name]}"
 
 
 @pytest.mark.slow

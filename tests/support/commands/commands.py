@@ -58,7 +58,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=60,
     )
 
 
