@@ -131,7 +131,7 @@ def _exactly(ax, ay, bx, by, px, py):
     return _by_digits(ax, ay, bx, by, px, py)
 
 
-@njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
+@njit(nogil=True, error_model="numpy", _nrt=False)  # not kept: only kernels call it
 def orientation(ax, ay, bx, by, px, py):
     """Say where p is: +1 left of the way from a to b, -1 right, 0 on the line."""
     left, right = (ax - px) * (by - py), (ay - py) * (bx - px)
