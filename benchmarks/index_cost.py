@@ -77,7 +77,8 @@ def memory() -> list[Line]:
 
 def _one_step() -> None:
     """Print the growth of the process over one step, and what that step was given and gave."""
-    from fencepost.engine import FeedState, step
+    from fencepost.engine import step
+    from fencepost.state import FeedState
     from pipelines.workloads import PriceWalks
 
     def run(streams: int, queries: QuerySet) -> tuple[int, int, int]:

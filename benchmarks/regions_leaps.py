@@ -11,10 +11,12 @@ from benchmarks.regions_made import UPDATES, fences, polygons
 from benchmarks.report import Line
 from benchmarks.walks import bands
 from fencepost.crossings import BorderIndex
-from fencepost.engine import FeedOutcome, FeedState, step
+from fencepost.engine import step
+from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet, StandingQuery
 from fencepost.reference.leaps import leap
 from fencepost.reference.order import Head
+from fencepost.state import FeedState
 from fencepost.tuples import TupleBatch
 from pipelines.workloads import MovingObjects, PriceWalks, town
 from pipelines.workloads.globe import tuples_on_earth

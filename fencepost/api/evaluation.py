@@ -12,11 +12,13 @@ import pyarrow as pa
 
 from fencepost.api.tables import ResultTables
 from fencepost.crossings.index import BorderIndex
-from fencepost.engine import FeedOutcome, FeedState, step
+from fencepost.engine import step
 from fencepost.matches import Matcher
 from fencepost.order import AS_THEY_COME, OrderRules
+from fencepost.outcome import FeedOutcome
 from fencepost.queries.files import StandingQueries
 from fencepost.queries.query_set import QuerySet
+from fencepost.state import FeedState
 from fencepost.tuples import TupleBatch
 
 if TYPE_CHECKING:

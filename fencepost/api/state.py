@@ -21,7 +21,6 @@ from fencepost.api.evaluation import Evaluation, FeedRun
 from fencepost.api.inputs import TupleColumns
 from fencepost.arrow import codes_in
 from fencepost.crossings.state import Heads, places_in
-from fencepost.engine import FeedState
 from fencepost.errors import StateError
 from fencepost.hashing import digest
 from fencepost.order import OrderRules
@@ -31,6 +30,7 @@ from fencepost.queries.fingerprint import hashes_of
 from fencepost.queries.joins import BandJoins, JoinSets, NearJoins, WindowJoins
 from fencepost.queries.joins.regions import SideRegions
 from fencepost.queries.query_set import QuerySet
+from fencepost.state import FeedState
 from fencepost.transitions import Pending
 from fencepost.tuples import Int32s, Int64s, TupleBatch
 

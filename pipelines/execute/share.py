@@ -24,7 +24,7 @@ from pipelines.planning.rules import as_json, of_json
 from schemas import FeedColumns, Feeds
 
 if TYPE_CHECKING:  # only tasks need the engine
-    from fencepost.engine import FeedOutcome
+    from fencepost.outcome import FeedOutcome
 
 
 Choice = Mapping[str, Any]

@@ -15,9 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.arrow import codes_in, dictionary_of, ranks_of
-from fencepost.engine import FeedOutcome, FeedState
 from fencepost.order import REASONS, rejection_details
+from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet
+from fencepost.state import FeedState
 from fencepost.times import DAY, format_instant
 from fencepost.transitions import KINDS, Pending
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch

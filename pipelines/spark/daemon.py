@@ -22,7 +22,7 @@ import pyarrow as pa
 
 from fencepost.crossings import BorderIndex
 from fencepost.crossings.choose import Method
-from fencepost.engine import FeedState, step
+from fencepost.engine import step
 from fencepost.joins.engine import step as joined
 from fencepost.joins.index import LaneIndex
 from fencepost.joins.state import LaneState
@@ -36,6 +36,7 @@ from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
 from fencepost.queries.joins import BAND_JOIN, NEAR_JOIN, WINDOW_JOIN, JoinSets
 from fencepost.queries.query import parted
 from fencepost.shapes.holds import holds
+from fencepost.state import FeedState
 from fencepost.tuples import Doubles, TupleBatch
 
 FEEDS = {

@@ -14,9 +14,11 @@ import numpy.typing as npt
 import pytest
 
 from fencepost.crossings import BorderIndex, Walk, kernels
-from fencepost.engine import FeedOutcome, FeedState, step
+from fencepost.engine import step
+from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet
 from fencepost.reference import RunResult, run
+from fencepost.state import FeedState
 from tests.support.oracles.oracles import assert_same_rows, batch_of
 from tests.support.stories.crowds import MIXED, Crowd, Shape, crowd
 from tests.support.stories.play import Way, play

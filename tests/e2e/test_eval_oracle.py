@@ -13,12 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fencepost.crossings.index import BorderIndex
-from fencepost.engine import FeedState, step
+from fencepost.engine import step
 from fencepost.matches import Matcher
 from fencepost.order_rules import Ties
 from fencepost.queries import MATCH, StandingQuery
 from fencepost.reference import FeedDelivery, Registration
 from fencepost.reference import run as reference_run
+from fencepost.state import FeedState
 from fencepost.times import format_instant, parse_instant
 from fencepost.tuples import TupleBatch
 from pipelines.files.read.rows import ReadDelivery

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fencepost.crossings.index import BorderIndex
-from fencepost.engine import FeedState, step
+from fencepost.engine import step
 from fencepost.errors import QueryFault
 from fencepost.position import Position
 from fencepost.queries import QuerySet, StandingQuery
@@ -18,6 +18,7 @@ from fencepost.queries.query import query_from_json
 from fencepost.reference import leaps as reference
 from fencepost.reference.order import Head
 from fencepost.shapes.shape import POLYGON
+from fencepost.state import FeedState
 from fencepost.tuples import TupleBatch
 
 GRID = 6

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from fencepost.crossings import BorderIndex, Heads, index
-from fencepost.engine import FeedState, step
+from fencepost.engine import step
 from fencepost.order import OrderRules
 from fencepost.queries import QuerySet, StandingQuery
 from fencepost.reference import FeedDelivery, Registration, RunResult, Sighting, holds, run
 from fencepost.reference.crossings import covers, is_valid
+from fencepost.state import FeedState
 from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch
 from tests.support.oracles.oracles import assert_same_rows, batch_of, query_set_of

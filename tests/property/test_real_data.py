@@ -18,9 +18,10 @@ import pytest
 
 import fencepost as fp
 from fencepost.crossings import BorderIndex
-from fencepost.engine import FeedState, step
+from fencepost.engine import step
 from fencepost.order import OrderRules
 from fencepost.queries import QuerySet
+from fencepost.state import FeedState
 from fencepost.tuples import TupleBatch
 from pipelines.planning.plan import Limits
 from tests.support.lakes.builder import (

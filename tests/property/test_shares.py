@@ -11,11 +11,12 @@ from hypothesis import event, given
 from hypothesis import strategies as st
 
 from fencepost.crossings import BorderIndex
-from fencepost.engine import FeedState, step
+from fencepost.engine import step
 from fencepost.errors import InputError
 from fencepost.matches import Matcher
 from fencepost.order import NEVER
 from fencepost.reference import FeedDelivery, Registration, RunResult, Sighting
+from fencepost.state import FeedState
 from fencepost.tuples import Int64s, TupleBatch
 from pipelines.planning.plan import moved
 from tests.support.oracles.oracles import (

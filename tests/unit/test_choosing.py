@@ -8,9 +8,11 @@ import pytest
 
 from fencepost.crossings import BorderIndex
 from fencepost.crossings.choose import METHODS, Chosen
-from fencepost.engine import FeedOutcome, FeedState, step
+from fencepost.engine import step
 from fencepost.errors import InputError
+from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet
+from fencepost.state import FeedState
 from fencepost.tuples import TupleBatch
 
 QUERIES, STREAMS, EACH = 20_000, 50, 400

@@ -15,9 +15,11 @@ from fencepost.crossings.path import Path
 from fencepost.crossings.posts import PostList
 from fencepost.crossings.state import UNKNOWN
 from fencepost.crossings.walk import walk
-from fencepost.engine import FeedOutcome, FeedState, step
+from fencepost.engine import step
 from fencepost.errors import StateError
+from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet
+from fencepost.state import FeedState
 from tests.support.oracles.kernel_suite import ordered
 from tests.support.oracles.oracles import batch_of
 from tests.support.oracles.rank_checks import (

@@ -8,13 +8,15 @@ import pyarrow as pa
 import pytest
 
 from fencepost.crossings import BorderIndex, Heads
-from fencepost.engine import FeedOutcome, FeedState, step
+from fencepost.engine import step
 from fencepost.errors import InputError
 from fencepost.joins.engine import step as joined
 from fencepost.joins.state import LaneState
 from fencepost.matches import Matcher
 from fencepost.order import OrderRules
+from fencepost.outcome import FeedOutcome
 from fencepost.queries import MATCH, QuerySet
+from fencepost.state import FeedState
 from fencepost.tuples import TupleBatch, sequence_as
 from tests.support.stories.join_play import index_of
 from tests.support.stories.join_stories import FEEDS

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from fencepost.crossings import BorderIndex
 from fencepost.crossings.choose import Method
-from fencepost.engine import FeedState, step
+from fencepost.engine import step
 from fencepost.errors import BrokenIndex
 from fencepost.position import Position
 from fencepost.queries import QuerySet, check_query
 from fencepost.reference import FeedDelivery, Registration, Sighting, run
+from fencepost.state import FeedState
 from tests.support.oracles.oracles import batch_of, event_rows
 
 AXES = ("x", "speed", "y")

@@ -16,10 +16,11 @@ from fencepost.crossings import BorderIndex, Walk, confirm_kernels, expand, kern
 from fencepost.crossings.columns import Events, Steps
 from fencepost.crossings.layer import as_posts
 from fencepost.crossings.posts import PostList
-from fencepost.engine import FeedState, step
+from fencepost.engine import step
 from fencepost.matches import auto
 from fencepost.queries import QuerySet, StandingQuery
 from fencepost.reference import FeedDelivery, RunResult, Sighting, run
+from fencepost.state import FeedState
 from fencepost.times import ALWAYS_TO
 from fencepost.transitions import kernels as deciding
 from fencepost.transitions import twins as decided

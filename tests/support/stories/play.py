@@ -14,12 +14,14 @@ import numpy as np
 
 from fencepost.crossings import BorderIndex, Heads, difference, layer
 from fencepost.crossings.choose import Method
-from fencepost.engine import FeedOutcome, FeedState, step
+from fencepost.engine import step
 from fencepost.matches import Matcher
+from fencepost.outcome import FeedOutcome
 from fencepost.queries import MATCH, QuerySet
 from fencepost.reference import RunResult
 from fencepost.reference.order import Arrival, Head, Sighting
 from fencepost.reference.transitions import PendingEvent
+from fencepost.state import FeedState
 from fencepost.transitions import Pending
 from fencepost.tuples import TupleBatch
 from tests.support.oracles.oracles import (

@@ -1,0 +1,191 @@
+"""What a step of a feed found, as tables.
+
+Law: a table is computed when it is read, each time anew; nobody pays for one that is not.
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+
+from fencepost.arrays import Codes
+from fencepost.arrow import by_code
+from fencepost.crossings.choose import Chosen
+from fencepost.crossings.columns import Events
+from fencepost.crossings.difference import Difference
+from fencepost.crossings.path import HEAD
+from fencepost.crossings.state import Heads
+from fencepost.crossings.walk import Walk
+from fencepost.leaps.result import Leaps
+from fencepost.matches.matcher import Matcher, ProbeInput
+from fencepost.matches.result import ProbeResult
+from fencepost.order import REASONS, Rejected
+from fencepost.queries import QuerySet
+from fencepost.state import FeedState
+from fencepost.transitions import KINDS, Transitions
+from fencepost.tuples import Int64s
+
+TYPES = ("O", "I")
+FIRST_PIECE = 1 << 12  # tuples matched before it is known how many matches they have
+
+
+@dataclass(frozen=True, eq=False)
+class FeedOutcome:
+    """What a step found; `events`, `transitions`, `matches` become tables when they are read.
+
+    Matches are not even looked for before: there may be a thousand for every tuple.
+    """
+
+    walked: Walk | Difference
+    chosen: Chosen
+    found: Events
+    leapt: Leaps | None  # None: no query asks for leaps
+    decided: Transitions
+    names: pa.StringArray
+    feed: str
+    turned: Rejected
+    watermarks: Int64s  # after each delivery
+    state: FeedState
+    changed: Heads  # the heads that this step moved: what an append-only log of the state needs
+    queries: QuerySet = field(repr=False)
+    matcher: Matcher | None
+    threads: int
+
+    @property
+    def accepted(self) -> int:
+        """How many tuples were accepted: of the batch, and of those that waited before."""
+        return int((self.walked.path.delivery != HEAD).sum())
+
+    @property
+    def rejected(self) -> pa.Table:
+        """The rejected rows of the batch, in their order, and why."""
+        order = np.argsort(self.turned.row)
+        reasons = pa.array(REASONS).take(pa.array(self.turned.reason[order]))
+        return pa.table({"row": self.turned.row[order], "reason": reasons})
+
+    @property
+    def events(self) -> pa.Table:
+        """The crossings, each with the tuple that crossed and the one before.
+
+        64 + 16 d bytes an event.
+        """
+        path, at = self.walked.path, self.found.place
+        run = np.searchsorted(path.starts, at, side="right") - 1
+        seen = path.starts[run] == at  # the first sight of a stream has no tuple before it
+        before = np.maximum(at - 1, 0)
+        axes = self.queries.axes
+        columns = {
+            "type": pa.array(TYPES).take(pa.array((self.found.type > 0).astype(np.int8))),
+            "query_id": self.queries.ids.take(pa.array(self.found.query)),
+            "query_version": pa.array(self.queries.versions[self.found.query]),
+            "stream_id": self.names.take(pa.array(path.stream[run])),
+            "ts": pa.array(path.ts[at]),
+            "place": pa.array(path.nth_of(at)),
+            "prev_ts": pa.array(path.ts[before], mask=seen),
+            **{a: pa.array(v[at]) for a, v in zip(axes, path.values, strict=True)},
+            **{
+                f"prev_{a}": pa.array(v[before], mask=seen)
+                for a, v in zip(axes, path.values, strict=True)
+            },
+            "delivery": pa.array(path.delivery[at]),
+            **self._tags(at),
+        }
+        return pa.table(columns)
+
+    @property
+    def leaps(self) -> pa.Table:
+        """The steps through queries that hold at neither end, with the times in between.
+
+        80 + 16 d bytes a leap. The times are those at which a tuple would have been there that
+        changes evenly from one end to the other, cut to microseconds.
+        """
+        leapt = Leaps.none() if self.leapt is None else self.leapt
+        path, at, axes = self.walked.path, leapt.place, self.queries.axes
+        run = np.searchsorted(path.starts, at, side="right") - 1
+        begun, spent = path.ts[at - 1], path.ts[at] - path.ts[at - 1]
+        enter, leave = ((share * spent).astype(np.int64) for share in (leapt.enter, leapt.leave))
+        columns = {
+            "query_id": self.queries.ids.take(pa.array(leapt.query)),
+            "query_version": pa.array(self.queries.versions[leapt.query]),
+            "stream_id": self.names.take(pa.array(path.stream[run])),
+            "ts": pa.array(path.ts[at]),
+            "place": pa.array(path.nth_of(at)),
+            "prev_ts": pa.array(begun),
+            "enter_ts": pa.array(begun + enter),
+            "leave_ts": pa.array(begun + leave),
+            "enter_share": pa.array(leapt.enter),
+            "leave_share": pa.array(leapt.leave),
+            **{a: pa.array(v[at]) for a, v in zip(axes, path.values, strict=True)},
+            **{f"prev_{a}": pa.array(v[at - 1]) for a, v in zip(axes, path.values, strict=True)},
+            "delivery": pa.array(path.delivery[at]),
+        }
+        return pa.table(columns)
+
+    def _tags(self, at: Codes) -> dict[str, pa.Array]:
+        """Give the caller's tags of some places of the path, if it gave any."""
+        tag = self.walked.path.tag
+        return {} if tag is None else {"tag": pa.array(tag[at])}
+
+    @property
+    def transitions(self) -> pa.Table:
+        """The transitions, each with the time of its first event and of the one that answered."""
+        decided = self.decided
+        return pa.table(
+            {
+                "type": pa.array(KINDS).take(pa.array(decided.kind)),
+                "query_id": self.queries.ids.take(pa.array(decided.query)),
+                "query_version": pa.array(self.queries.versions[decided.query]),
+                "stream_id": self.state.heads.names.take(pa.array(decided.stream)),
+                "ts": pa.array(decided.ts),
+                "from_ts": pa.array(decided.from_ts),
+                "from_place": pa.array(decided.from_place),
+                "to_ts": pa.array(decided.to_ts, mask=~decided.answered),
+                "to_place": pa.array(decided.to_place, mask=~decided.answered),
+                "delivery": pa.array(decided.delivery),
+            }
+        )
+
+    @property
+    def matches(self) -> pa.Table:
+        """The match queries that held for each accepted tuple. 32 bytes a match, ids coded."""
+        found = list(self.match_pieces(sys.maxsize))
+        return pa.concat_tables(found) if found else self._matched(np.empty(0, np.int64))[0]
+
+    def match_pieces(self, most: int) -> Iterator[pa.Table]:
+        """Find the matches in pieces of about `most`, in the order of the path."""
+        if self.matcher is None or not len(self.matcher):
+            return
+        accepted = np.flatnonzero(self.walked.path.delivery != HEAD)
+        begin, tuples = 0, min(most, FIRST_PIECE)
+        while begin < len(accepted):
+            table, count = self._matched(accepted[begin : begin + tuples])
+            yield table
+            begin += count
+            rate = max(table.num_rows, 1) / count
+            tuples = max(1, min(int(most / rate), 4 * count, len(accepted)))
+
+    def _matched(self, at: Int64s) -> tuple[pa.Table, int]:
+        """Match the tuples at some places of the path."""
+        path = self.walked.path
+        of = self.queries if self.matcher is None else self.matcher.queries
+        stream = path.stream[np.searchsorted(path.starts, at, side="right") - 1]
+        found = ProbeResult.nothing(len(at))
+        if self.matcher is not None and len(at):
+            points = np.ascontiguousarray(path.values[:, at])
+            probes = ProbeInput(points, path.names, stream, path.ts[at])
+            found = self.matcher.probe(probes, self.threads)
+        point = found.points
+        table = pa.table(
+            {
+                "query_id": by_code(of.ids, found.ids),
+                "query_version": pa.array(of.versions[found.ids]),
+                "stream_id": by_code(self.names, stream[point]),
+                "ts": pa.array(path.ts[at][point]),
+                "place": pa.array(path.nth_of(at)[point]),
+                "delivery": pa.array(path.delivery[at][point]),
+                **self._tags(at[point]),
+            }
+        )
+        return table, len(at)
