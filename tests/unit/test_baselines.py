@@ -5,9 +5,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.baselines.containment import Containment
+from benchmarks.baselines.diff_rmq import DiffRmq
 from benchmarks.baselines.guttman import Guttman
 from benchmarks.baselines.ibs_tree import IbsTree
 from benchmarks.baselines.is_list import IsList
+from benchmarks.baselines.rs_list import RsList
+from benchmarks.baselines.tran_seq import TranSeq
+from benchmarks.walks import bands, indexed, walks
+from fencepost.crossings import walk
+from fencepost.crossings.columns import Events
 from fencepost.errors import BrokenIndex, InputError
 from fencepost.matches import Boxes, ProbeResult
 from fencepost.matches.scan import Scan
@@ -19,6 +26,8 @@ RIVALS: list[tuple[Any, int]] = [
     (IbsTree, 8),
     (IsList, 1),
     (Guttman, 2),
+    (Containment, 1),
+    (Containment, 2),
 ]
 each_rival = pytest.mark.parametrize(
     ("rival", "axes"), RIVALS, ids=[f"{rival.name}-{axes}" for rival, axes in RIVALS]
@@ -93,6 +102,10 @@ def test_a_rival_says_for_how_many_axes_it_is():
         IsList.build(crowd(2, 3, 1))
     with pytest.raises(InputError, match="3 axes"):
         Guttman.build(crowd(3, 3, 1))
+    with pytest.raises(InputError, match="3 axes, 4 levels"):
+        Containment.build(crowd(3, 3, 1))
+    with pytest.raises(InputError, match="one axis, the boxes have 2"):
+        RsList.build(crowd(2, 3, 1))
 
 
 def test_check_notices_what_was_tampered_with():
@@ -110,3 +123,90 @@ def test_check_notices_what_was_tampered_with():
     skip.after[0] = 0
     with pytest.raises(BrokenIndex, match="leads back"):
         skip.check()
+    pieces = Containment.build(boxes)
+    pieces.whole_at[-1] += 1
+    with pytest.raises(BrokenIndex, match="as long as"):
+        pieces.check()
+    segments = RsList.build(crowd(1, 200, 2))
+    segments.ids[0] = segments.ids[-1]
+    with pytest.raises(BrokenIndex, match="lists of both its borders"):
+        segments.check()
+
+
+@pytest.mark.parametrize(("axes", "levels", "most"), [(1, 0, 999), (1, 10, 20), (2, 4, 400)])
+def test_whole_numbers_on_cells_of_one_are_cut_into_pieces_that_need_no_test(axes, levels, most):
+    draw = np.random.default_rng(4)
+    lo = draw.integers(0, 100, (axes, 50)).astype(float)
+    boxes = Boxes.of(lo, lo + draw.integers(1, 28, (axes, 50)))
+    index = Containment.build(boxes, cells=128, levels=levels, unit=1.0)
+    assert len(index.edge) == 0
+    sides = boxes.hi - boxes.lo
+    assert len(index.whole) <= sides.prod(axis=0).sum()
+    assert np.bincount(index.whole).max() <= most
+    points = draw.random((axes, 300)) * 130 - 1
+    assert same(index.probe(points), Scan(boxes).probe(points))
+
+
+def in_order(events: Events) -> list[tuple[int, int, int]]:
+    return sorted(zip(*(column.tolist() for column in events), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_rivals_of_crossings_find_those_of_the_walk(seed):
+    path = walks(streams=7, length=400 + 300 * seed, fl=10 ** -(seed + 1.5))
+    queries = bands(300, width=0.02)
+    expected = in_order(walk(indexed(queries), path, fast=True).events)
+    boxes = Boxes.of(queries.lo, queries.hi)
+    indexes: list[Any] = [IsList.build(boxes), Containment.build(boxes)]
+    for index in indexes:
+        for kept in (False, True):
+            assert in_order(DiffRmq(index, kept).crossings(path)) == expected
+    segments = RsList.build(boxes)
+    segments.check()
+    found, visited = segments.crossings(path)
+    assert in_order(found) == expected
+    assert visited >= len(expected) > 500
+
+
+def test_a_rival_that_keeps_the_previous_set_needs_no_more_room_than_is_there():
+    path = walks(streams=20, length=500, fl=0.05)  # longer than what is looked up at once
+    queries = bands(100, width=0.1)
+    expected = in_order(walk(indexed(queries), path, fast=True).events)
+    index: Any = Containment.build(Boxes.of(queries.lo, queries.hi))
+    assert in_order(DiffRmq(index, kept=True).crossings(path)) == expected
+    assert DiffRmq(index, kept=True).matched(path) > len(expected)
+    found, _ = RsList.build(index.boxes).crossings(path)
+    assert in_order(found) == expected
+
+
+@pytest.mark.parametrize("buckets", [1, 64])
+def test_the_windows_of_s1_tell_the_transitions_that_we_tell(buckets):
+    path = walks(streams=20, length=600, fl=0.01)
+    events = walk(indexed(bands(40, width=0.05)), path, fast=True).events
+    run = np.searchsorted(path.starts, events.place, side="right") - 1
+    order = np.argsort(path.ts[events.place], kind="stable")
+    query, stream, kind = events.query[order], path.stream[run][order], events.type[order]
+    ts = path.ts[events.place][order]
+    for within in (1_000_000, 7_000_000, 60_000_000):
+        until = int(path.ts.max()) - 3_000_000
+        early = ts <= until
+        found = TranSeq(within, buckets).compose(
+            query[early], stream[early], ts[early], kind[early], until
+        )
+        expected = by_neighbours(query[early], stream[early], ts[early], kind[early], within, until)
+        rows = zip(found.kind, found.begun, found.ended, strict=True)
+        assert sorted((int(a), int(b), int(c)) for a, b, c in rows) == expected
+        assert found.accesses >= 2 * len(query[early])
+
+
+def by_neighbours(query, stream, ts, kind, within, until) -> list[tuple[int, int, int]]:
+    """Each event and the next of its query and stream, by hand."""
+    rows, last = list[tuple[int, int, int]](), dict[tuple[int, int], int]()
+    for e, key in enumerate(zip(query.tolist(), stream.tolist(), strict=True)):
+        if key in last and ts[e] - ts[last[key]] <= within:
+            rows.append((0 if kind[last[key]] > 0 else 1, last.pop(key), e))
+        elif key in last:
+            rows.append((2 if kind[last[key]] > 0 else 3, last.pop(key), -1))
+        last[key] = e
+    rows += [(2 if kind[e] > 0 else 3, e, -1) for e in last.values() if until - ts[e] > within]
+    return sorted(rows)
