@@ -1,6 +1,8 @@
 """What geographic programs write is read as the same features in GeoJSON."""
 
 import json
+import socket
+import subprocess
 import sys
 import zipfile
 from pathlib import Path
@@ -98,6 +100,83 @@ def test_what_is_no_such_file_is_refused(tmp_path):
     assert "there is no such file" in refused(path)
     path.write_bytes(b"hello")
     assert "cannot be read" in refused(path)
+
+
+@pytest.mark.parametrize("damaged", ["zones.gpkg", "zones.fgb", "zones.dbf", "zones.gml"])
+def test_a_damaged_file_is_refused_whole(tmp_path, damaged):
+    count = 2_000
+    name = damaged.replace(".dbf", ".shp")
+    rows = table(*[POINT] * count, name=[f"zone {i}" for i in range(count)])
+    path = write(tmp_path / name, rows, {**DRIVERS, "zones.gml": "GML"}[name], "Point")
+    content = (tmp_path / damaged).read_bytes()
+    half = len(content) // 2
+    torn = content[:half]
+    if damaged.endswith(".gpkg"):  # its length is in its head: only pages are lost
+        torn += bytes(16_384) + content[half + 16_384 :]
+    (tmp_path / damaged).write_bytes(torn)
+    assert "cannot be read" in refused(path)
+
+
+READING = """
+import sys
+from fencepost.errors import Faults
+from pipelines.files.read.geo_files import read_features
+try:
+    print([each.value["properties"] for each in read_features(sys.argv[1]).entries()])
+except Faults as faults:
+    print(faults)
+"""
+
+
+def read_in_a_process_of_its_own(path):
+    ran = subprocess.run(
+        [sys.executable, "-c", READING, str(path)], check=True, capture_output=True, text=True
+    )
+    return ran.stdout
+
+
+def test_a_file_that_refers_to_another_is_refused(tmp_path):
+    other = write(tmp_path / "other.gpkg", table(SQUARE, name=["a"]), "GPKG")
+    path = tmp_path / "zones.kml"
+    layer = f'<OGRVRTLayer name="other"><SrcDataSource>{other}</SrcDataSource></OGRVRTLayer>'
+    path.write_text(f"<OGRVRTDataSource>{layer}</OGRVRTDataSource>")
+    assert "GDAL's driver OGR_VRT" in refused(path)  # pyogrio was imported before
+    assert "zones.kml: cannot be read" in read_in_a_process_of_its_own(path)
+
+
+def test_a_schema_on_the_network_is_not_fetched(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        at = f"http://127.0.0.1:{server.getsockname()[1]}"
+        schema = f"{at}/wfs?SERVICE=WFS&amp;REQUEST=DescribeFeatureType&amp;TYPENAME=zone"
+        point = '<gml:Point srsName="EPSG:4326"><gml:pos>39 116</gml:pos></gml:Point>'
+        path = tmp_path / "zones.gml"
+        path.write_text(
+            '<wfs:FeatureCollection xmlns:wfs="http://www.opengis.net/wfs" '
+            'xmlns:gml="http://www.opengis.net/gml" xmlns:z="http://z.example" '
+            'xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" '
+            f'xsi:schemaLocation="http://z.example {schema}">'
+            f'<gml:featureMember><z:zone gml:id="z.1"><z:name>a</z:name><z:geom>{point}</z:geom>'
+            "</z:zone></gml:featureMember></wfs:FeatureCollection>"
+        )
+        assert "'name': 'a'" in read_in_a_process_of_its_own(path)
+        server.settimeout(0)
+        with pytest.raises(BlockingIOError):  # nobody is waiting
+            server.accept()
+
+
+@pytest.mark.parametrize("name", ["a!zones.gpkg", "zones.gpkg;b.gpkg"])
+def test_a_name_that_means_another_file_is_refused(tmp_path, name):
+    path = write(tmp_path / "zones.gpkg", table(SQUARE, name=["a"]), "GPKG")
+    (tmp_path / name).write_bytes(Path(path).read_bytes())
+    assert "would open another file" in refused(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["zip:zones.gpkg", "s3:zones.gpkg"])
+def test_a_name_that_looks_like_a_scheme_is_a_name(tmp_path, monkeypatch, name):
+    path = write(tmp_path / "zones.gpkg", table(SQUARE, name=["a"]), "GPKG")
+    Path(path).rename(tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    assert len(features(read_features(name))) == 1
 
 
 def test_without_its_extra_it_is_said_how_to_get_it(tmp_path):
