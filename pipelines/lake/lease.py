@@ -13,7 +13,8 @@ next token like anybody else, and is refused where another was first.
 
 Law: tokens rise, and each has one holder. Nobody takes over from a holder that believes to have
 the lease; what a paused holder does before it looks is refused by the commits of the next, which
-carry a higher token, and its rows are not doubled in any case: evidence sees to that.
+carry a higher token, and its rows are not doubled in any case: evidence sees to that. A job that
+it has Spark do is abandoned within seconds (`pipelines/spark/abandonment.py`).
 
 Acquiring is a listing and a put, giving back a put; while one waits four requests a look.
 """

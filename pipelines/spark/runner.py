@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Protocol
 from fencepost import errors
 from fencepost.errors import FencepostError, SparkError, WorkerError
 from pipelines.disk.errors import refuse_failing
-from pipelines.spark import causes
+from pipelines.spark import abandonment, causes
 from pipelines.spark.configuration import ATTEMPTS
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Runner(Protocol):
         ...
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
-        """Run every task; the first failure ends the job."""
+        """Run every task; the first failure ends the job, and the end of the right to write."""
         ...
 
 
@@ -63,9 +63,13 @@ class HereRunner:
     slots = 1
 
     def run(self, work: Work, tasks: Sequence[str]) -> list[str]:
-        """Run every task."""
+        """Run every task, unless the job is abandoned between two of them."""
+        answers = []
         with said_plainly():
-            return [work(task) for task in tasks]
+            for task in tasks:
+                abandonment.go_on()
+                answers.append(work(task))
+        return answers
 
 
 class SparkRunner:
@@ -105,7 +109,7 @@ class SparkRunner:
         from pipelines.spark import adoption, session
 
         spark = self.spark
-        with said_by_spark():
+        with said_by_spark(), abandonment.watched(spark):
             if not session.is_ours(spark):
                 return adoption.run(spark, work, tasks)
             return list(spark.sparkContext.parallelize(tasks, len(tasks)).map(work).collect())
