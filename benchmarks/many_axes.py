@@ -1,5 +1,6 @@
 """Two and more axes: moving objects among squares, and S1's Fig. 19."""
 
+from dataclasses import dataclass
 from math import sqrt
 
 from benchmarks.report import Line, median_seconds
@@ -38,23 +39,39 @@ def squares() -> list[Line]:
     return lines
 
 
+@dataclass(frozen=True)
+class Dimension:
+    """What S1's workload of some axes costs."""
+
+    tuples: int
+    seconds: float
+    candidates: int
+    events: int
+    nbytes: int
+
+
+def dimension(d: int, streams: int = 500) -> Dimension:
+    """N = 10 K, FL and W 0.1% an axis: check the answer, then time the walk."""
+    path = walks(streams=streams, length=400, fl=1e-3, dimensions=d)
+    index = indexed(bands(10_000, 1e-3, d))
+    walked = walk(index, path, fast=True)
+    found = len(assert_right(walked).place)
+    time = median_seconds(lambda: walk(index, path, fast=True).events)
+    return Dimension(len(path), time, expand.examined(walked), found, index.nbytes)
+
+
 def dimensions() -> list[Line]:
-    """D = 1 … 9, N = 10 K, FL and W 0.1% an axis, against S1's bound (d − 1) √d."""
+    """D = 1 … 9, against S1's bound (d − 1) √d."""
     lines, first = [], 0.0
     for d in range(1, 10):
-        path = walks(streams=500, length=400, fl=1e-3, dimensions=d)
-        queries = bands(10_000, 1e-3, d)
-        index = indexed(queries)
-        walked = walk(index, path, fast=True)
-        found = assert_right(walked)
-        met = expand.examined(walked)
-        time = median_seconds(lambda index=index, path=path: walk(index, path, fast=True).events)  # type: ignore[misc]
+        found = dimension(d)
+        n, time = found.tuples, found.seconds
         first = first or time
         facts = (
-            f"{time / len(path) * 1e9:.0f} ns, {met / len(path):.2f} candidates and "
-            f"{len(found.place) / len(path):.4f} events a tuple, index {index.nbytes / 1e6:.2f} MB"
+            f"{time / n * 1e9:.0f} ns, {found.candidates / n:.2f} candidates and "
+            f"{found.events / n:.4f} events a tuple, index {found.nbytes / 1e6:.2f} MB"
         )
         bar = (d - 1) * sqrt(d) if d >= 3 else None
         lines.append(Line(f"d = {d}: time, of d = 1", time / first, bar, facts=facts))
-    lines.append(Line("d = 9: index, of 7 MB", index.nbytes / 7e6, 1.0))
+    lines.append(Line("d = 9: index, of 7 MB", found.nbytes / 7e6, 1.0))
     return lines

@@ -1,0 +1,97 @@
+"""The papers' figures: every one runs at its smallest, and its page is made of its points alone."""
+
+import json
+
+import pytest
+
+from benchmarks.figures import page
+from benchmarks.figures.__main__ import main
+from benchmarks.figures.book import FIGURES
+from benchmarks.figures.figure import Point, Store, curves
+from tests.support.commands.commands import REPOSITORY
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_measured_and_its_rivals_answer_alike(name, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main([name, "--quick"]) == 0
+    told = capsys.readouterr().out
+    assert FIGURES[name].title in told
+    if why := FIGURES[name].lacks():
+        pytest.skip(why)
+    drawn = curves(Store(tmp_path / ".cache" / "figures" / "quick").read(name) or [])
+    assert set(drawn) == {panel.name for panel in FIGURES[name].panels}
+    assert FIGURES[name].judge(drawn).ours
+
+
+def test_what_was_measured_is_kept_until_it_is_measured_anew(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert main(["s1-19", "--quick"]) == 0
+    first = capsys.readouterr().out
+    assert "  0 s  a  Fencepost" in first or " s  a  Fencepost" in first
+    assert main(["s1-19", "--quick"]) == 0
+    assert "5 points kept from before; --anew measures again" in capsys.readouterr().out
+    assert main(["s1-19", "--quick", "--anew"]) == 0
+    assert "kept from before" not in capsys.readouterr().out
+
+
+def points(name: str, better: float) -> list[Point]:
+    """Two curves of a figure of bands: DiffRMQ, and ours, so many times as fast."""
+    rows = []
+    for x in (1_000.0, 128_000.0):
+        for rival in ("DiffRMQ on CEI", "DiffRMQ on IS-list"):
+            rows += [Point("a", rival, x, x), Point("b", rival, x, 50.0)]
+        rows += [Point("a", "Fencepost", x, x / better), Point("b", "Fencepost", x, 4.0)]
+    assert name in FIGURES
+    return rows
+
+
+@pytest.mark.parametrize(("better", "word"), [(7.0, "holds"), (6.0, "DOES NOT HOLD")])
+def test_a_claim_holds_only_where_the_factor_is_reached(
+    better, word, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    Store(tmp_path / ".cache" / "figures" / "full").write("s1-15", points("s1-15", better))
+    assert main(["s1-15"]) == (0 if better > 6.8 else 1)
+    assert f"  {word}: {better:.3g} × as fast" in capsys.readouterr().out
+
+
+def test_the_page_and_the_plots_are_made_of_the_points(tmp_path, monkeypatch):
+    monkeypatch.setattr(page, "DOCS", tmp_path)
+    monkeypatch.setattr(page, "PLOTS", tmp_path / "evidence")
+    store = Store(tmp_path / "points")
+    store.write("s1-15", points("s1-15", 7.0))
+    page.write(store, "Python, so many cores")
+    text = (tmp_path / "evidence.md").read_text()
+    assert "| [S1 Fig. 15](#s1-fig-15-the-number-of-streams) |" in text
+    assert "S1 Fig. 10" not in text  # nobody measured it
+    folder = tmp_path / "evidence" / "s1-15"
+    plots = [(folder / f"{look}.svg").read_text() for look in ("light", "dark")]
+    assert all("DiffRMQ on CEI" in plot for plot in plots)
+    assert plots[0] != plots[1]
+    assert (folder / "points.csv").read_text().startswith("panel,curve,x,y\na,DiffRMQ on CEI,1000,")
+    page.write(store, "Python, so many cores")
+    assert plots[0] == (folder / "light.svg").read_text()
+
+
+def test_what_was_broken_off_leaves_no_points(tmp_path):
+    store = Store(tmp_path)
+    (tmp_path / "s1-10.part").write_text("[")
+    assert store.read("s1-10") is None
+    store.write("s1-10", [Point("a", "one", 1.0, 2.0)])
+    assert json.loads((tmp_path / "s1-10.json").read_text()) == [
+        {"panel": "a", "curve": "one", "x": 1.0, "y": 2.0}
+    ]
+
+
+@pytest.mark.skipif(
+    not (REPOSITORY / "docs" / "evidence.md").is_file(),
+    reason="docs/evidence.md is not written yet",
+)
+def test_the_page_in_docs_has_every_figure():
+    text = (REPOSITORY / "docs" / "evidence.md").read_text(encoding="utf-8")
+    missing = [
+        name for name, each in FIGURES.items() if f"## {each.paper}: {each.title}" not in text
+    ]
+    assert missing == []
