@@ -8,6 +8,7 @@ its name is never used again, so that is valid as long as the process lives, wha
 epoch or the process that wrote it.
 """
 
+import re
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
@@ -24,11 +25,14 @@ from pipelines.execute.logs import newest
 from pipelines.execute.lookup import WORTH, candidates, hashes_of, lookup_of
 from pipelines.execute.share import Share
 from pipelines.execute.tuples import ORIGIN, RowOrder, Tuples, sequence_of
-from pipelines.lake.buckets import residues_of
+from pipelines.lake.buckets import division_of, residues_of
 from pipelines.lake.data_files import lost_file, open_verified
 from pipelines.places import Place
 from schemas import FeedColumns, Table, all_tables
 from schemas.tuples import DELETED
+
+BUCKET = re.compile(r"(?:^|/)bucket=(\d+)/")
+"""In the path of a file of one bucket."""
 
 
 class StepDeliveries(Protocol):
@@ -114,18 +118,26 @@ def tuples_of(share: Reads, table: Table, *, marked: bool = False) -> pa.Table:
     own = share.columns[table.name]
     columns = ["stream_id", "ts", *own.axes, *ORIGIN, *sequence_of(own), *own.payload_columns]
     columns += [DELETED.name] if marked else []
-    wanted = pa.array([n for step in share.steps for n in step.arrivals], pa.int64())
+    numbers = {n for step in share.steps for n in step.arrivals}
     parts = []
     for path in share.files[table.name]:
-        rows = columns_of(share, table, path, columns)
-        theirs = pc.is_in(rows["arrival"], value_set=wanted)
-        if not pc.all(theirs).as_py():
-            rows = rows.filter(theirs)
-        rows = of_share(rows, share)
+        rows = of_deliveries(columns_of(share, table, path, columns), numbers)
+        if not is_of_share(path, share):
+            rows = of_share(rows, share)
         if rows.num_rows:
             parts.append(rows)
     parts.sort(key=_first)
     return pa.concat_tables([empty(table, columns), *parts])
+
+
+def of_deliveries(rows: pa.Table, numbers: set[int]) -> pa.Table:
+    """Keep the rows of some deliveries: a file may hold those of others, too."""
+    if rows.num_rows == 0:
+        return rows
+    arrival = rows["arrival"].to_numpy()
+    if numbers.issuperset(range(arrival.min(), arrival.max() + 1)):
+        return rows
+    return rows.filter(pc.is_in(rows["arrival"], value_set=pa.array(sorted(numbers), pa.int64())))
 
 
 def _first(rows: pa.Table) -> tuple[int, ...]:
@@ -226,6 +238,17 @@ def empty(table: Table, columns: Sequence[str]) -> pa.Table:
     return pa.schema(
         [pa.field(f.name, ids if f.name == "stream_id" else f.type, f.nullable) for f in fields]
     ).empty_table()
+
+
+def is_of_share(path: str, share: Reads) -> bool:
+    """Say whether all rows of a file are the share's, by the bucket that its folder names."""
+    if share.buckets is None:
+        return True
+    named = BUCKET.search(path)
+    modulus, residue = division_of(int(named[1]), 0) if named else (0, 0)
+    if not modulus or share.all_buckets % modulus:
+        return False
+    return set(share.buckets).issuperset(range(residue, share.all_buckets, modulus))
 
 
 def of_share(rows: pa.Table, share: Reads) -> pa.Table:

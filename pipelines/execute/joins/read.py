@@ -97,7 +97,7 @@ def _side(share: JoinShare, tables: Mapping[str, Table], feed: str) -> Side:
     ts = rows["ts"].cast(pa.int64()).to_numpy()
     ids = texts_of(rows["stream_id"])
     delivery = place[order].astype(np.int32)
-    sequence = sequences_of(rows, np.arange(rows.num_rows))
+    sequence = sequences_of(rows)
     batch = TupleBatch.from_columns(feed, axes, ids, ts, values, delivery, sequence=sequence)
     return Side(batch, _flags(rows[DELETED.name]))
 
