@@ -20,6 +20,7 @@ from benchmarks import (
     lake_ingest,
     lake_memory,
     lake_micro,
+    lake_rules,
     lake_watch,
 )
 from benchmarks.lake_made import Bench
@@ -33,6 +34,7 @@ SECTIONS = {
     "epoch": ("An epoch of ticks, from the table to every table committed", lake_epoch.epoch),
     "micro": ("A micro-batch", lake_micro.micro),
     "batches": ("Micro-batches, one after the other", lake_micro.batches),
+    "rules": ("A million rules", lake_rules.rules),
     "watch": ("Watching", lake_watch.watch),
     "cold": ("A run from a cold start", lake_cold.cold),
 }

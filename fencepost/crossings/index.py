@@ -104,18 +104,23 @@ class BorderIndex:
             return BorderIndex.build(queries, striped=self.striped)
         layer = Layer.build(added, self.slots, striped=self.striped)
         row_of = rows_with_added(self.row_of, len(self.queries), len(queries))
-        return BorderIndex(queries, (*self.layers, layer), row_of, self.striped)
+        found = BorderIndex(queries, (*self.layers, layer), row_of, self.striped)
+        if self.has_stabbing:
+            vars(found)["stabbing"] = self.stabbing.grown(queries, added)
+        return found
 
     def with_removed(self, ids: Iterable[str]) -> "BorderIndex":
         """Return an index without these queries."""
-        gone = list(ids)
-        if not gone:
+        queries, kept = without(self.queries, ids)
+        if len(queries) == len(self.queries):
             return self
-        queries, kept = without(self.queries, gone)
         if self._crowded(self.slots - len(queries)):
             return BorderIndex.build(queries, striped=self.striped)
         row_of = rows_with_removed(self.row_of, kept)
-        return BorderIndex(queries, self.layers, row_of, self.striped)
+        found = BorderIndex(queries, self.layers, row_of, self.striped)
+        if self.has_stabbing:
+            vars(found)["stabbing"] = self.stabbing.shrunk(queries, kept)
+        return found
 
     def _crowded(self, changed: int) -> bool:
         return changed > max(REBUILD_FLOOR, len(self.layers[0].queries) // REBUILD_SHARE)

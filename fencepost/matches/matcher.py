@@ -138,7 +138,14 @@ class Matcher:
 
     def with_added(self, added: QuerySet) -> "Matcher":
         """Return a matcher of these queries too."""
-        queries = self.queries.with_added(added)
+        return self.grown(self.queries.with_added(added), added)
+
+    def with_removed(self, ids: Iterable[str]) -> "Matcher":
+        """Return a matcher without these queries; an unknown id is refused."""
+        return self.shrunk(*without(self.queries, ids))
+
+    def grown(self, queries: QuerySet, added: QuerySet) -> "Matcher":
+        """Return a matcher of the set with the added behind, made already."""
         if len(added) == 0:
             return replace(self, queries=queries)
         slots = self._slots
@@ -148,12 +155,10 @@ class Matcher:
         row_of = rows_with_added(self.row_of, len(self.queries), len(queries))
         return replace(self, queries=queries, parts=(*self.parts, part), row_of=row_of)
 
-    def with_removed(self, ids: Iterable[str]) -> "Matcher":
-        """Return a matcher without these queries; an unknown id is refused."""
-        gone = list(ids)
-        if not gone:
+    def shrunk(self, queries: QuerySet, kept: Bools) -> "Matcher":
+        """Return a matcher of the kept rows, a set made already."""
+        if len(queries) == len(self.queries):
             return self
-        queries, kept = without(self.queries, gone)
         if self._crowded(self._slots - len(queries)):
             return self._rebuilt(queries)
         return replace(self, queries=queries, row_of=rows_with_removed(self.row_of, kept))

@@ -217,15 +217,16 @@ class QuerySet:
 
     def with_removed(self, ids: Iterable[str]) -> "QuerySet":
         """Return the set without these queries. An unknown id is refused."""
-        rows = self.rows_of(ids)
-        if len(rows) == 0:
+        gone = ids if isinstance(ids, pa.Array) else list(ids)
+        if len(gone) == 0:
             return self
+        rows = self.rows_of(gone)
         stays = np.ones(len(self), np.bool_)
         stays[rows] = False
         left = self.take(np.flatnonzero(stays))
         if self.sums is not None:
-            gone = self.take(np.flatnonzero(~stays))
-            vars(left)["sums"] = minus(self.sums, sums_of(gone.columns()))
+            less = self.take(np.flatnonzero(~stays))
+            vars(left)["sums"] = minus(self.sums, sums_of(less.columns()))
         return left
 
     def rows_of(self, ids: Iterable[str]) -> Int64s:

@@ -37,6 +37,8 @@ def without(queries: QuerySet, ids: Iterable[str]) -> tuple[QuerySet, Bools]:
     """Remove queries from a set; with it goes which of its rows are kept."""
     gone = list(ids)
     kept = np.ones(len(queries), np.bool_)
+    if not gone:
+        return queries, kept
     kept[queries.rows_of(gone)] = False
     return queries.with_removed(gone), kept
 

@@ -31,7 +31,7 @@ from pipelines.execute.reorder import waiting_tuples
 from pipelines.execute.share import Choice, FeedStep, Share, TaskResult, choice_of
 from pipelines.lake.data_files import write_files
 from pipelines.places import Place, is_remote
-from pipelines.registry.cache import load_queries
+from pipelines.registry.cache import load_changes
 from schemas import Feeds, all_tables
 from schemas.epochs import COUNTS
 from schemas.logs import SEQUENCE
@@ -183,8 +183,19 @@ def _index(share: Share, now: FeedStep) -> BorderIndex:
     """Build the index of a query set, or reuse the one that this process built. O(n)."""
     if now.queries is None:
         return BorderIndex.build(QuerySet.empty(share.feed, share.axes[share.feed]))
-    path = share.place / now.queries
-    return built(_indexes, lambda: BorderIndex.build(load_queries(path)), key_of(path))
+    return _index_of(share.place / now.queries)
+
+
+def _index_of(path: Place) -> BorderIndex:
+    """Build it from the file; of a set that changes another, from the index of that."""
+
+    def build() -> BorderIndex:
+        base, changes = load_changes(path)
+        if base is None:
+            return BorderIndex.build(changes.added)
+        return changes.applied_to(_index_of(base))
+
+    return built(_indexes, build, key_of(path))
 
 
 def _matcher(share: Share, now: FeedStep, tuples: int) -> Matcher | None:
@@ -194,25 +205,34 @@ def _matcher(share: Share, now: FeedStep, tuples: int) -> Matcher | None:
     """
     if now.matches is None:
         return None
-    path = share.place / now.matches
+    return _matcher_of(share.place / now.matches, tuples)
+
+
+def _matcher_of(path: Place, tuples: int) -> Matcher:
+    """Build it from the file, likewise; that of a base serves what those over it serve."""
     key = key_of(path)
-    for forgotten in _tuples_matched.keys() - _matchers.keys() - {key}:
+    many = _tuples_matched.get(key, 0) + tuples
+
+    def build() -> Matcher:
+        base, changes = load_changes(path)
+        if base is None:
+            return Matcher.build(changes.added, tuples=many)
+        return changes.applied_to(_matcher_of(base, tuples))
+
+    _matchers[key] = built(_matchers, build, key).serving(many)
+    _tuples_matched[key] = many
+    for forgotten in _tuples_matched.keys() - _matchers.keys():
         del _tuples_matched[forgotten]
-    _tuples_matched[key] = _tuples_matched.get(key, 0) + tuples
-    matcher = built(
-        _matchers, lambda: Matcher.build(load_queries(path), tuples=_tuples_matched[key]), key
-    )
-    _matchers[key] = matcher.serving(_tuples_matched[key])
     return _matchers[key]
 
 
 def built(known: dict[str, T], build: Callable[[], T], key: str) -> T:
-    """Give what was built before under this name, or build it; the newest few are cached."""
-    if key not in known:
-        while len(known) >= _MOST_INDEXES:
-            del known[next(iter(known))]
-        known[key] = build()
-    return known[key]
+    """Give what was built before under this name, or build it; those used last are cached."""
+    found = known.pop(key) if key in known else build()
+    while len(known) >= _MOST_INDEXES:
+        del known[next(iter(known))]
+    known[key] = found
+    return found
 
 
 def key_of(path: Place) -> str:

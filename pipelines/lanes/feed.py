@@ -8,7 +8,7 @@ from pipelines.lake.store import Store
 from pipelines.lanes.lane import Lane, below
 from pipelines.planning.chain import Chain, Epoch
 from pipelines.planning.deliveries import Arrivals, Delivery
-from pipelines.registry.cache import compiled_queries, load_queries
+from pipelines.registry.cache import compiled_queries, named
 from schemas.events import TRANSITIONS
 
 if TYPE_CHECKING:
@@ -33,11 +33,11 @@ class FeedLane(Lane):
 
     def fingerprint(self, store: Store, version: int) -> str:
         """Name the content of both query sets; without `match` queries, that of crossings."""
-        crossings, matches = (
-            load_queries(compiled_queries(store, self.settings, self.name, version, kind))
+        (_, crossings), (count, matches) = (
+            named(compiled_queries(store, self.settings, self.name, version, kind))
             for kind in (CROSSING, MATCH)
         )
-        return crossings.fingerprint + (f"+{matches.fingerprint}" if len(matches) else "")
+        return crossings + (f"+{matches}" if count else "")
 
     def is_grown(self, store: Store, chain: Chain) -> bool:
         """Whether the log of the streams has grown by half since the last snapshot.
@@ -91,4 +91,5 @@ class FeedLane(Lane):
         if version == 0:
             return None
         path = compiled_queries(store, self.settings, self.name, version, MATCH)
-        return below(store, path) if len(load_queries(path)) else None
+        count, _ = named(path)
+        return below(store, path) if count else None

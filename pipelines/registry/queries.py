@@ -350,6 +350,17 @@ def history(store: Store, version: int | None = None) -> pa.Table:
     return rows.filter(pc.is_in(rows["registry_version"], value_set=value_set))
 
 
+def rows_since(store: Store, after: int, version: int) -> pa.Table:
+    """Give the rows of done commits after a registry version, up to another; older files stay shut.
+
+    Of any feed: a query may have come from another one.
+    """
+    done = store.fold(ARRIVALS, Arrivals).registry_versions
+    counts = [each for each in done if after < each <= version]
+    rows = store.rows_between(QUERIES, QUERIES, "registry_version", after + 1, version)
+    return rows.filter(pc.is_in(rows["registry_version"], value_set=pa.array(counts, pa.int64())))
+
+
 def done_versions(arrivals: pa.Table) -> pa.ChunkedArray:
     """List the versions of the registry commits that are done."""
     mine = pc.and_(pc.equal(arrivals["kind"], REGISTRY), pc.equal(arrivals["state"], DONE))

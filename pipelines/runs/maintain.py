@@ -26,8 +26,8 @@ from pipelines.lanes import Lane, lanes_of
 from pipelines.planning.chain import EPOCHS, Chain
 from pipelines.progress import Progress, no_progress
 from pipelines.project.settings import Settings
-from pipelines.registry.cache import forget_old
 from pipelines.registry.queries import newest_version
+from pipelines.registry.set_files import forget_old
 from pipelines.runs.compact import compact
 from schemas import Table
 from schemas.epochs import HORIZON

@@ -28,7 +28,7 @@ from pipelines.execute import task
 from pipelines.execute.joins import task as joined
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings, load
-from pipelines.registry import cache
+from pipelines.registry import set_files
 from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import register
 from pipelines.registry.query_files import given_one
@@ -193,7 +193,7 @@ def told_in(settings: Settings) -> Story:
 
 def do(folder: Path, stage: str) -> None:
     """Do a stage, as a process of its own would: nothing is left over from before."""
-    cache._checked.clear()
+    set_files._checked.clear()
     for built in (task._indexes, task._matchers, joined._indexes):
         built.clear()
     settings, runner = load(folder), HereRunner()
