@@ -71,18 +71,34 @@ def _narrowing(n: int) -> Doubles:
     return np.random.default_rng(3).permutation(widths)
 
 
+@dataclass(frozen=True)
+class Update:
+    """What an update costs: seconds, changes, and the groups that the bands are in."""
+
+    seconds: float
+    changes: float
+    tau: int
+
+
+def each_of(n: int, hotspots: int, members: int, updates: int, scale: Scale) -> Update:
+    """Check the changes of some updates at n bands, then time them all."""
+    made = setting(_narrowing(n), hotspots, members, updates)
+    changes = _checked(made)
+    seconds = _each(made, scale.repeats)
+    return Update(seconds, len(changes) / changes.updates, made.plane().tau())
+
+
 def by_bands(scale: Scale) -> Iterator[Line]:
     """The cost of an update at n bands, with m, τ and k the same."""
     members = scale.of(10_000, 1000)
     took = {}
     for n in scale.some((1_000, 10_000, 100_000, 1_000_000), 2):
-        made = setting(_narrowing(n), HOTSPOTS, members, scale.of(200_000, 500))
-        changes = _checked(made)
-        took[n] = _each(made, scale.repeats)
+        each = each_of(n, HOTSPOTS, members, scale.of(200_000, 500), scale)
+        took[n] = each.seconds
         yield Line(
             f"n = {n:,}: against n = {min(took):,}", took[n] / took[min(took)],
-            facts=f"{span(took[n])} an update, {len(changes) / changes.updates:.1f} changes; "
-            f"m = {members:,} a side, τ = {made.plane().tau()}",
+            facts=f"{span(took[n])} an update, {each.changes:.1f} changes; "
+            f"m = {members:,} a side, τ = {each.tau}",
         )  # fmt: skip
     yield Line(
         "an update from end to end, dearest to cheapest",
@@ -95,13 +111,11 @@ def by_groups(scale: Scale) -> Iterator[Line]:
     members, n = scale.of(10_000, 1000), 10_000
     took = {}
     for hotspots in scale.some((1, 3, 10, 30, 100, 300, 1000), 2):
-        made = setting(_narrowing(n), hotspots, members, scale.of(20_000, 500))
-        changes = _checked(made)
-        tau = made.plane().tau()
-        took[tau] = _each(made, scale.repeats)
+        each = each_of(n, hotspots, members, scale.of(20_000, 500), scale)
+        tau, took[each.tau] = each.tau, each.seconds
         yield Line(
             f"τ = {tau:,}: against τ = {min(took)}", took[tau] / took[min(took)],
-            facts=f"{span(took[tau])} an update, {len(changes) / changes.updates:.1f} changes; "
+            facts=f"{span(took[tau])} an update, {each.changes:.1f} changes; "
             f"{span(took[tau] / tau)} a group",
         )  # fmt: skip
 

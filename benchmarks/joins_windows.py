@@ -28,6 +28,8 @@ DELIVERY: Mapping[int, int] = {100: 100, 1_000: 50, 10_000: 10}  # new tuples, b
 FAITHFUL = 100_000  # pairs that SJ-Join is given, at most
 PAPER: Mapping[int, float] = {100: 2.6, 1_000: 3.9, 10_000: 6.9}  # at best, over N_query
 AHEAD = 1.0
+WALKED = 100
+"""Tuples of a window whose walks are timed; the others' are reckoned from them."""
 
 
 def window_joins(count: int, last: int, seed: int = 1) -> WindowJoins:
@@ -111,6 +113,19 @@ class Match:
             "ours alone": lambda: self.ours(one),
         }
 
+    def printed(self, new: Doubles) -> dict[str, Work]:
+        """Time S3's own join beside ours and the rival, whose walks of some tuples are apart."""
+        spatial = WindowIndex.build(self.index.queries, method="spatial_join")
+        ours, theirs = self.ours(new), self.ours(new, spatial)
+        assert np.array_equal(ours.query, theirs.query), "SJ-Join finds other pairs"
+        some = np.ascontiguousarray(self.live.values[:, :WALKED])
+        return {
+            "IBS-JS": lambda: self.rival.probe(LEFT, new, self.kept),
+            "walks": lambda: self.rival.take(RIGHT, some),
+            "SJ": lambda: self.ours(new, spatial),
+            "ours": lambda: self.ours(new),
+        }
+
 
 def against_trees(scale: Scale) -> Iterator[Line]:
     """Ours, then the paper's own join."""
@@ -161,26 +176,19 @@ def faithful(scale: Scale) -> Iterator[Line]:
             match = Match.of(queries, window)
             many = max(1, min(DELIVERY[window], scale.of(FAITHFUL, 1_000) // window))
             new = elements(many, ATTRIBUTES, seed=4)
-            joins = match.index.queries
-            spatial = WindowIndex.build(joins, method="spatial_join")
-            ours, theirs = match.assert_equal(new), match.ours(new, spatial)
-            assert np.array_equal(ours.query, theirs.query), "SJ-Join finds other pairs"
-            some = np.ascontiguousarray(match.live.values[:, :100])
-            works: dict[str, Work] = {
-                "IBS-JS": lambda m=match, v=new: m.rival.probe(LEFT, v, m.kept),
-                "walks": lambda m=match, v=some: m.rival.take(RIGHT, v),
-                "SJ": lambda m=match, v=new, s=spatial: m.ours(v, s),
-            }
+            match.assert_equal(new)
+            works = match.printed(new)
+            del works["ours"]
             times = in_turns(works, 1)
             pairs = window * many
-            walked = times["walks"] / some.shape[1] * pairs + times["IBS-JS"]
+            walked = times["walks"] / min(WALKED, window) * pairs + times["IBS-JS"]
             what = f"window {window:,}, N = {queries:,}: IBS-JS"
             yield Line(
                 f"{what} that keeps nothing, of SJ-Join",
                 walked / times["SJ"],
                 facts=f"S3 up to {PAPER[window]} ×; {many} new tuples; a pair: SJ-Join "
                 f"{span(times['SJ'] / pairs)}, IBS-JS {span(walked / pairs)}, its walks reckoned "
-                f"from those of {some.shape[1]} tuples",
+                f"from those of {min(WALKED, window)} tuples",
             )
             yield Line(
                 f"{what} that keeps its walks, of SJ-Join",

@@ -1,6 +1,7 @@
 """S2 in one axis: virtual construct intervals, direct lists and interval skip lists (Fig. 6, 7)."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -21,23 +22,41 @@ SIZES = (1_000, 3_000, 10_000, 30_000, 100_000)
 PAPERS = ("lci_bv", "dlist", "is_list", "lci", "sci")
 
 
-def curves(scale: Scale) -> Iterator[Line]:
-    """R = 5,000, lengths uniform in 1..100: time and storage, from 1 K to 100 K queries."""
-    points = np.random.default_rng(2).random((1, scale.of(BATCH, 500))) * (REACH - 1)
-    for count in scale.some(SIZES):
+@dataclass(frozen=True)
+class Race:
+    """The indexes over one set of intervals: seconds for all points, bytes."""
+
+    times: dict[str, float]
+    rooms: dict[str, int]
+    points: int
+    results: float
+    chosen: str
+
+    @classmethod
+    def run(cls, count: int, scale: Scale) -> "Race":
+        """Build, check, time."""
+        points = np.random.default_rng(2).random((1, scale.of(BATCH, 500))) * (REACH - 1)
         boxes = intervals(count, REACH, WIDTH)
         indexes = {name: laid(name, boxes) for name in PAPERS}
         indexes["auto"] = automatic(boxes, points.shape[1])
         found = assert_equal(indexes, points)
         times = in_turns({k: probing(i, points) for k, i in indexes.items()}, scale.repeats)
         rooms = {name: index.nbytes for name, index in indexes.items()}
+        n = len(found)
+        return cls(times, rooms, n, len(found.ids) / n, indexes["auto"].name)
+
+
+def curves(scale: Scale) -> Iterator[Line]:
+    """R = 5,000, lengths uniform in 1..100: time and storage, from 1 K to 100 K queries."""
+    for count in scale.some(SIZES):
+        race = Race.run(count, scale)
+        times, rooms, chosen = race.times, race.rooms, race.chosen
         each = ", ".join(
-            f"{k} {span(times[k] / len(found))} {rooms[k] / 1e6:.2f} MB" for k in times
+            f"{k} {span(times[k] / race.points)} {rooms[k] / 1e6:.2f} MB" for k in times
         )
-        facts = f"{each}; {len(found.ids) / len(found):.1f} results a probe"
+        facts = f"{each}; {race.results:.1f} results a probe"
         what = f"n = {count:,}"
         other = min(rooms[name] for name in PAPERS[1:])
-        chosen = indexes["auto"].name
         yield from (
             Line(
                 f"{what}: IS-list, of LCI-BV(DT): time",

@@ -22,7 +22,7 @@ from benchmarks.matches_made import (
     span,
 )
 from benchmarks.report import Line
-from fencepost.matches import Boxes, BoxIndex
+from fencepost.matches import Boxes, BoxIndex, ProbeResult
 from fencepost.tuples import Doubles
 
 BATCH = 10_000
@@ -95,7 +95,7 @@ def _some(points: Doubles, most: int) -> Doubles:
     return np.ascontiguousarray(points[:, :most])
 
 
-def _batch(boxes: Boxes, scale: Scale, crowded: float = 0.0) -> Doubles:
+def batch_for(boxes: Boxes, scale: Scale, crowded: float = 0.0) -> Doubles:
     """As many elements as the paper's batch has, fewer where their results would not fit."""
     few = elements(100, boxes.axes, crowded, seed=3)
     held = max(1.0, len(laid("spatial_join", boxes).probe(few).ids) / 100)
@@ -107,7 +107,7 @@ def joins_against_trees(scale: Scale) -> Iterator[Line]:
     for axes in (4, 8):
         for count in scale.some(SIZES):
             boxes = conjunctions(count, axes)
-            points = _batch(boxes, scale)
+            points = batch_for(boxes, scale)
             duel = Duel.run(boxes, points, scale)
             batch, immediate = PAPER.get((axes, count), (None, None))
             what = f"{axes} attributes, N = {count:,}: IBS"
@@ -170,7 +170,7 @@ def predicates(scale: Scale) -> Iterator[Line]:
     first: dict[str, float] = {}
     for share in (1.0,) if scale.quick else (0.25, 0.5, 0.75, 1.0):
         boxes = conjunctions(scale.of(50_000, 2_000), 8, share)
-        duel = Duel.run(boxes, _batch(boxes, scale), scale)
+        duel = Duel.run(boxes, batch_for(boxes, scale), scale)
         first = first or duel.times
         change = ", ".join(
             f"{name} {duel.times[name] / first[name]:.2f} ×"
@@ -183,15 +183,22 @@ def predicates(scale: Scale) -> Iterator[Line]:
         )
 
 
+def skewed(
+    join: BoxIndex, share: float, scale: Scale
+) -> tuple[dict[str, BoxIndex], dict[str, float], ProbeResult]:
+    """Race the spatial join against auto's index on data of which a share is crowded."""
+    points = elements(scale.of(4_000, 200), 4, share)
+    indexes = {"SJ": join, "auto": automatic(join.boxes, points.shape[1])}
+    found = assert_equal(indexes, points)
+    works = {name: probing(index, points) for name, index in indexes.items()}
+    return indexes, in_turns(works, scale.repeats), found
+
+
 def skew(scale: Scale) -> Iterator[Line]:
     """R_skew: 20% to all of the data in a tenth of each attribute's range (Fig. 17)."""
-    boxes = conjunctions(scale.of(100_000, 2_000), 4)
-    join, base = laid("spatial_join", boxes), 0.0
+    join, base = laid("spatial_join", conjunctions(scale.of(100_000, 2_000), 4)), 0.0
     for share in (0.2,) if scale.quick else (0.2, 0.4, 0.6, 0.8, 1.0):
-        points = elements(scale.of(4_000, 200), 4, share)
-        indexes = {"SJ": join, "auto": automatic(boxes, points.shape[1])}
-        found = assert_equal(indexes, points)
-        times = in_turns({k: probing(i, points) for k, i in indexes.items()}, scale.repeats)
+        indexes, times, found = skewed(join, share, scale)
         per = times["SJ"] / len(found.ids)
         base = base or per
         each = ", ".join(f"{i.name} {span(times[k] / len(found))}" for k, i in indexes.items())
