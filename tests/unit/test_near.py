@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from numba import njit
 
 from fencepost.errors import BrokenIndex
 from fencepost.joins.near import JoinCover, NearPlane
+from fencepost.joins.near.block_kernels import FAR, changed
 from fencepost.reference.near import Place, apart
+from fencepost.simd import U
 
 LEFT, RIGHT = 0, 1
 
@@ -60,6 +63,7 @@ def test_a_pair_that_stays_near_is_no_change_and_leaves_with_the_distance_it_had
         ((179.9999, 10.0), (-179.9999, 10.0)),
         ((180.0, 10.0), (-180.0, 10.0)),
         ((350.0, 10.0), (-10.0, 10.0)),
+        ((360.0, 10.0), (-360.0, 10.0)),
         ((0.0, 89.9999), (180.0, 89.9999)),
         ((77.0, -90.0), (-33.0, -90.0)),
     ],
@@ -107,3 +111,38 @@ def test_lists_that_are_not_those_of_the_positions_are_found() -> None:
     here.cells.movers["x"][LEFT, 1] = 5.0
     with pytest.raises(BrokenIndex, match="not those of its streams"):
         here.check()
+    here.cells.movers["x"][LEFT, 1] = 1.0
+    here.cells.movers["at"][LEFT, 1] += 1
+    with pytest.raises(BrokenIndex, match="stands elsewhere"):
+        here.check()
+
+
+@njit
+def _changed(places, at, x, y, to_x, to_y, weight, within, beyond):
+    return changed(places, at, x, y, to_x, to_y, weight, within, beyond)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_block_is_compared_as_its_plain_function_has_it(seed: int) -> None:
+    draw = np.random.default_rng(seed)
+    places = draw.integers(0, 4, 48).astype(np.float32)
+    places[draw.random(48) < 0.2] = FAR
+    numbers = draw.integers(0, 4, 4).astype(np.float32)
+    limits = np.sort(draw.integers(0, 8, 2)).astype(np.float32)
+    given = (places, U(16), *numbers, np.float32(0.5), *limits)
+    mask = _changed(*given)
+    assert mask == _changed.py_func(*given)
+    assert mask < 1 << 8
+
+
+def test_a_crowd_in_one_cell_comes_and_goes_in_any_order() -> None:
+    draw = np.random.default_rng(5)
+    many = 60
+    here = NearPlane.build(JoinCover.of(np.array([1.0]), many, one=True), earth=False)
+    for _ in range(6):
+        stream = draw.permutation(many).astype(np.int32)
+        gone = draw.random(many) < 0.5
+        here.apply(np.zeros(many, np.int8), stream, np.full(many, 0.5), np.full(many, 0.5), gone)
+        here.check()
+        there = many - int(gone.sum())
+        assert len(here.pairs()) == there * (there - 1) // 2

@@ -1,25 +1,25 @@
-"""Which cells are about a position, and streams into their lists and out of them; compiled."""
+"""Which cells are about a position, and streams into them and out of them; compiled."""
 
 import numpy as np
 from numba import njit
 
+from fencepost.joins.near.block_kernels import NOBODY, rehouse, stand
 from fencepost.joins.near.distance_kernels import RADIANS, SLACK
+from fencepost.simd import U
 
 FAR = 4e18  # cells: there counting ends, and all that is beyond shares the last
 
 
 @njit(inline="always")
+def along(t, scale):
+    """Give how far along an axis a place is, in cells: never falls where t rises."""
+    return min(max(t * scale, -FAR), FAR)
+
+
+@njit(inline="always")
 def cell_of(t, scale):
-    """Give the number of a cell along an axis: never falls where t rises."""
-    return np.int64(np.floor(min(max(t * scale, -FAR), FAR)))
-
-
-@njit
-def bucket_of(frame, x, y):
-    """Give the bucket of a position."""
-    column = cell_of(x, frame.across) & ((np.int64(1) << frame.column_bits) - 1)
-    row = cell_of(y, frame.up) & ((np.int64(1) << frame.row_bits) - 1)
-    return (row << frame.column_bits) | column
+    """Give the number of a cell along an axis."""
+    return np.int64(np.floor(along(t, scale)))
 
 
 @njit
@@ -29,7 +29,7 @@ def sideways(frame, c):
         return frame.reach
     if frame.sine < 0.5 * c:  # an arc is no more than its sine and a quarter of its cube
         part = frame.sine / c
-        return part * (1.0 + part * part / 4.0) / RADIANS * (1.0 + SLACK) + SLACK
+        return part * (1.0 + part * part / 4.0) * (1.0 / RADIANS) * (1.0 + SLACK) + SLACK
     return 360.0
 
 
@@ -44,28 +44,19 @@ def cells_about(frame, x, to_x, y, to_y, aside):
     )
 
 
-@njit(nogil=True, error_model="numpy", _nrt=False)
-def place(cells, side, stream, bucket, x, y, c):
-    """Put a stream in its new place, in the list of a bucket, or of none: NaN and -1."""
-    movers, first, before = cells.movers, cells.first, cells.before
-    own = movers[side, stream]
-    was_there = own.x == own.x
-    if bucket != (own.bucket if was_there else -1):
-        if was_there:
-            after, back = own.next, before[side, stream]
-            if back >= 0:
-                movers[side, back].next = after
-            else:
-                first[side, own.bucket] = after
-            if after >= 0:
-                before[side, after] = back
-        if bucket >= 0:
-            after = first[side, bucket]
-            if after >= 0:
-                before[side, after] = stream
-            own.next, own.bucket = after, bucket
-            before[side, stream] = -1
-            first[side, bucket] = stream
-    own.x, own.y, own.c = x, y, c
-    if abs(x) > 180.0:
-        cells.is_turned[0] = True
+@njit(inline="always")
+def place(frame, cells, side, stream, here, x, y, c):
+    """Put a stream in its new place, or in none if it is not here."""
+    own, bucket = cells.movers[U(side), U(stream)], np.int64(NOBODY)
+    if here:
+        across, up = along(x, frame.across), along(y, frame.up)
+        column, row = np.floor(across), np.floor(up)
+        bits = frame.column_bits
+        bucket = np.int64(column) & ((np.int64(1) << bits) - 1)
+        bucket |= (np.int64(row) & ((np.int64(1) << frame.row_bits) - 1)) << bits
+        bucket += side << (bits + frame.row_bits)
+    if bucket != own.bucket:
+        rehouse(cells, side, stream, np.int64(own.bucket), np.int64(own.at), bucket)
+    if bucket != NOBODY:
+        stand(cells, U(own.at), across - column, up - row)
+    own.x, own.y, own.c = (x, y, c) if here else (np.nan, np.nan, 1.0)

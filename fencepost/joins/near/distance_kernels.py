@@ -6,6 +6,7 @@ the two comes first. The quick test by squares decides only where the formula wo
 
 import math
 
+import numpy as np
 from numba import njit
 
 RADIUS = 6_371_008.8  # metres: the mean radius of the earth
@@ -40,15 +41,15 @@ def distance(earth, x, y, c, to_x, to_y, to_c):
 
 
 @njit(inline="always")
-def square_of(x, y, c, to_x, to_y, to_c, turns):
+def square_of(earth, x, y, c, to_x, to_y, to_c):
     """Give the square of the distance in the feeds' own numbers, were the sphere flat here.
 
-    On the earth the haversine formula's h is at most its quarter in radians. `turns` are 360 where
-    the other way round the earth may be the shorter one, else 0.
+    On the earth the haversine formula's h is at most its quarter in radians, whichever way round
+    the earth is the shorter one.
     """
     dx, dy = abs(to_x - x), to_y - y
-    if turns > 0.0:
-        dx = min(dx, abs(turns - dx))
+    if earth and dx < 1000.0:
+        dx -= 360.0 * np.floor(dx * (1.0 / 360.0) + 0.5)
     return dy * dy + (c * to_c) * (dx * dx)
 
 

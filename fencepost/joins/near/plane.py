@@ -8,22 +8,31 @@ and it asks for them; of one feed a pair is in once, and none with itself. What 
 is the result after it less the result before it.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import numpy.typing as npt
 
 from fencepost.errors import BrokenIndex
 from fencepost.joins.near import kernels
-from fencepost.joins.near.cells import EACH, Frame, MoverLists
+from fencepost.joins.near.block_kernels import LINE, WIDTH
+from fencepost.joins.near.cells import GROWN, Frame, MoverCells
 from fencepost.joins.near.changes import NearChanges, NearPairs, NearRoom
 from fencepost.joins.near.cover import JoinCover
+from fencepost.joins.near.judge_kernels import DOUBT, judge
 from fencepost.tuples import Bools, Doubles, Int8s, Int32s
 
 LEFT, RIGHT = 0, 1
 FEWEST = 1024
+DOUBTS = 4096
 Members = tuple[Int32s, Doubles, Doubles]
 """Streams and their positions. Codes count from 0, each side's own."""
+
+Doubts = npt.NDArray[Any]
+Find = Callable[[Doubts, int], tuple[int, int, int]]
+"""Fills doubts from an update on: the first that did not fit, how many there are, and with it."""
 
 
 class PlaceUpdates(NamedTuple):
@@ -38,7 +47,7 @@ class PlaceUpdates(NamedTuple):
 
 @dataclass(eq=False)
 class NearPlane:
-    """n joins over m streams. 36 bytes a stream and 16 to 64 of cells; whatever n is.
+    """n joins over m streams. 32 bytes a stream and 96 to 192 of cells; whatever n is.
 
     build     O(m)
     apply     O(e + k) an update of k changes, with e streams in the cells about both positions
@@ -49,7 +58,7 @@ class NearPlane:
 
     cover: JoinCover
     frame: Frame
-    cells: MoverLists
+    cells: MoverCells
     room: int  # streams of a side for which there are cells
     count: int = 0
 
@@ -68,7 +77,7 @@ class NearPlane:
         x, y = (np.concatenate([sides[0][n], sides[1][n]]) for n in (1, 2))
         streams = max(int(side[0].max(initial=-1)) for side in sides) + 1
         frame = Frame.over(earth, cover.distances, x, y)
-        cells = MoverLists.empty(frame, streams)
+        cells = MoverCells.empty(frame, streams, 1 if cover.one else 2)
         for side, (codes, xs, ys) in enumerate(sides):
             kernels.enter(frame, cells, side, codes, xs, ys)
         return cls(cover, frame, cells, len(x))
@@ -100,61 +109,74 @@ class NearPlane:
             np.ascontiguousarray(gone, np.bool_),
         )
         self._make_room(int(moves.stream.max(initial=-1)) + 1)
-        n, first, used = len(moves.side), 0, 0
-        found = NearRoom.empty(n // 2 + FEWEST)
-        while True:
-            first, used, wanted = kernels.apply(
-                self.frame, self.cells, self.cover, moves, found, first, used
+        found = NearRoom.empty(len(moves.side) // 2 + FEWEST)
+        cosines = np.empty(len(moves.side))
+        kernels.cosines(self.frame.earth, moves.y, cosines)
+
+        def find(doubts: Doubts, first: int) -> tuple[int, int, int]:
+            kept: tuple[int, int, int] = kernels.apply(
+                self.frame, self.cells, self.cover.one, moves, cosines, doubts, first
             )
-            if first == n:
-                break
-            found = _roomier(found, used, wanted, first, n)
+            return kept
+
+        found, used = self._judged(find, len(moves.side), found)
         pairs = NearPairs.of(found, used)
         return NearChanges(update=found.update[:used], change=found.change[:used], pairs=pairs)
 
     def pairs(self) -> NearPairs:
         """Return all pairs that are in now; of one feed the lower code stands left."""
         streams, _, _ = self.members(LEFT)
-        first, used = 0, 0
         found = NearRoom.empty(2 * len(streams) + FEWEST)
-        while True:
-            first, used, wanted = kernels.pairs(
-                self.frame, self.cells, self.cover, streams, found, first, used
+
+        def find(doubts: Doubts, first: int) -> tuple[int, int, int]:
+            kept: tuple[int, int, int] = kernels.pairs(
+                self.frame, self.cells, self.cover.one, streams, doubts, first
             )
-            if first == len(streams):
-                break
-            found = _roomier(found, used, wanted, first, len(streams))
+            return kept
+
+        found, used = self._judged(find, len(streams), found)
         pairs = NearPairs.of(found, used)
         return pairs.take(pairs.left < pairs.right) if self.cover.one else pairs
 
+    def _judged(self, find: Find, n: int, found: NearRoom) -> tuple[NearRoom, int]:
+        """Find doubts from the first of n on, as many as fit, and judge them; and again."""
+        earth, doubts, first, used = self.frame.earth, np.empty(DOUBTS, DOUBT), 0, 0
+        while first < n:
+            first, many, wanted = find(doubts, first)
+            while (now := judge(earth, self.cover, doubts, many, found, used)) > len(found.row):
+                found = found.grown(2 * now, used)
+            used = now
+            if wanted - many > len(doubts):
+                doubts = np.empty(2 * (wanted - many), DOUBT)
+        return found, used
+
     def check(self) -> None:
-        """Raise BrokenIndex unless every stream is in the list of its bucket. O(m + buckets)."""
+        """Raise BrokenIndex unless each stream is in the bucket of its position. O(m + buckets)."""
         for side in (LEFT, RIGHT):
             streams, x, y = self.members(side)
-            fresh = MoverLists.empty(self.frame, self.cells.movers.shape[1])
+            fresh = self._nobody(self.cells.movers.shape[1])
             kernels.enter(self.frame, fresh, side, streams, x, y)
-            if sorted(self._listed(self.cells, side)) != sorted(self._listed(fresh, side)):
-                raise BrokenIndex(
-                    f"the lists of side {side} are not those of its streams' positions"
-                )
+            if self._standing(self.cells, side) != self._standing(fresh, side):
+                raise BrokenIndex(f"the cells of side {side} are not those of its streams' places")
 
-    @staticmethod
-    def _listed(cells: MoverLists, side: int) -> list[tuple[int, int]]:
-        """Walk the lists of a side: (bucket, stream)."""
-        listed = []
-        for bucket in np.flatnonzero(cells.first[side] >= 0).tolist():
-            stream, before = int(cells.first[side, bucket]), -1
-            while stream >= 0:
+    def _standing(self, cells: MoverCells, side: int) -> set[tuple[float, ...]]:
+        """Walk the blocks of a side: each stream, its bucket, and where in its cell it is."""
+        standing: set[tuple[float, ...]] = set()
+        if side == RIGHT and self.cover.one:
+            return standing
+        bits = self.frame.column_bits + self.frame.row_bits
+        for bucket in range(side << bits, (side + 1) << bits):
+            for at in cells.places_of(bucket):
+                stream = int(cells.codes[at])
                 mover = cells.movers[side, stream]
-                after, own = int(mover["next"]), int(mover["bucket"])
-                back = int(cells.before[side, stream])
-                if (back, own) != (before, bucket):
-                    raise BrokenIndex(
-                        f"stream {stream} of side {side} is linked to others than its"
-                    )
-                listed.append((bucket, stream))
-                before, stream = stream, after
-        return listed
+                if (mover["bucket"], mover["at"]) != (bucket, at):
+                    raise BrokenIndex(f"stream {stream} of side {side} stands elsewhere")
+                place = at // WIDTH * LINE + at % WIDTH
+                standing.add((stream, bucket, *cells.places[[place, place + WIDTH]].tolist()))
+        return standing
+
+    def _nobody(self, streams: int) -> MoverCells:
+        return MoverCells.empty(self.frame, streams, 1 if self.cover.one else 2)
 
     def _make_room(self, streams: int) -> None:
         """Make room for stream codes below a number, and more cells for many. Amortised O(1)."""
@@ -163,13 +185,8 @@ class NearPlane:
             return
         both = [self.members(side) for side in (LEFT, RIGHT)]
         x, y = (np.concatenate([side[n] for side in both]) for n in (1, 2))
-        if len(x) > EACH * self.room:  # few were there: cells were made for fewer than these
+        if len(x) > GROWN * self.room:  # few were there: cells were made for fewer than these
             self.frame, self.room = Frame.over(self.frame.earth, self.cover.distances, x, y), len(x)
-        self.cells = MoverLists.empty(self.frame, max(streams, had * 3 // 2))
+        self.cells = self._nobody(max(streams, had * 3 // 2))
         for side, members in enumerate(both):
             kernels.enter(self.frame, self.cells, side, *members)
-
-
-def _roomier(found: NearRoom, used: int, wanted: int, done: int, many: int) -> NearRoom:
-    rate = used / done if done else 0.0
-    return found.grown(max(2 * len(found.row), wanted + int(1.2 * rate * (many - done))), used)
