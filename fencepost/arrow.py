@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrays import Codes, Int32s, Int64s
+from fencepost.arrays import Bools, Codes, Int32s, Int64s
 
 
 def owned(parts: Sequence[bytes | memoryview]) -> pa.Buffer:
@@ -65,6 +65,12 @@ def by_code(names: pa.StringArray, codes: Codes) -> pa.DictionaryArray:
     if len(codes) < len(names):
         return pc.dictionary_encode(names.take(pa.array(codes)))
     return pa.DictionaryArray.from_arrays(pa.array(codes.astype(np.int32, copy=False)), names)
+
+
+def coded(words: Sequence[str], codes: Codes | Bools) -> pa.DictionaryArray:
+    """Say one of a few words in each row, by its code."""
+    indices = pa.array(codes.astype(np.int32))
+    return pa.DictionaryArray.from_arrays(indices, pa.array(words, pa.string()))
 
 
 def ranks_of(column: pa.Array | pa.ChunkedArray) -> Int64s:

@@ -6,6 +6,7 @@ and columns. It is no defence against deliberate collisions.
 """
 
 import hashlib
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -25,6 +26,8 @@ _NULL = np.uint64(0xA5A5_5A5A_0F0F_F0F1)  # a word that no number is likely to b
 _MOST = (1 << 64) - 1
 FEW = 8  # rows that are hashed one by one
 CHUNK = 1 << 14  # rows that stay in the cache while they are hashed
+
+Words = Callable[[int, int], UInt64s]
 
 
 def digest(content: str | bytes, size: int = 16) -> str:
@@ -110,16 +113,36 @@ def bytes_of(strings: pa.StringArray) -> tuple[Int32s, Bytes]:
 
 
 def content_hash(rows: pa.Table, leave_out: tuple[str, ...] = ()) -> int:
-    """Hash rows to 64 bits, whatever their order and that of the columns. O(n), 3 ns a cell."""
-    words = [_words(rows[name]) for name in sorted(set(rows.column_names) - set(leave_out))]
+    """Hash rows to 64 bits, whatever their order and that of the columns. O(n), 2 ns a cell.
+
+    A coded column is hashed by its dictionary; of the two lanes one is enough.
+    """
+    columns = [_words(rows[name]) for name in sorted(set(rows.column_names) - set(leave_out))]
     total = 0
     for begin in range(0, rows.num_rows, CHUNK):
-        hashes = seeded(min(CHUNK, rows.num_rows - begin))
-        for column in words:
-            mix(hashes, column[begin : begin + CHUNK])
-        finish(hashes)
-        total = added(total, int(hashes[0].sum()))
+        end = min(begin + CHUNK, rows.num_rows)
+        hashes = np.repeat(_SEEDS[0], end - begin)
+        for words in columns:
+            _mix_lane(hashes, words(begin, end))
+        _finish_lane(hashes)
+        total = added(total, int(hashes.sum()))
     return total
+
+
+def _mix_lane(hashes: UInt64s, words: UInt64s) -> None:
+    """Mix as `mix` does, in the first lane alone."""
+    hashes ^= words
+    hashes *= _ODD[0]
+    hashes ^= hashes >> _SHIFT
+
+
+def _finish_lane(hashes: UInt64s) -> None:
+    """Finish as `finish` does, in the first lane alone."""
+    hashes ^= hashes >> _LAST_SHIFT
+    hashes *= _ODD_AGAIN[0]
+    hashes ^= hashes >> _SHIFT
+    hashes *= _ODD[0]
+    hashes ^= hashes >> _LAST_SHIFT
 
 
 def added(one: int, other: int) -> int:
@@ -127,24 +150,34 @@ def added(one: int, other: int) -> int:
     return (one + other) % 2**64
 
 
-def _words(column: pa.ChunkedArray) -> UInt64s:
-    """Turn each cell into one 64-bit word."""
+def _words(column: pa.ChunkedArray) -> Words:
+    """Say how to turn the cells of some rows into one 64-bit word each."""
     kind = column.type
     if pa.types.is_list(kind):
         column = pc.binary_join(column.cast(pa.list_(pa.string())), ",")
     if pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_string(kind):
-        coded = dictionary_of(column)
-        names = coded.dictionary.cast(pa.string())
-        hashes = seeded(len(names))
-        mix_strings(hashes, names)
-        finish(hashes)
-        codes = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
-        words: UInt64s = np.append(hashes[0], _NULL)[codes.astype(np.int64)]
-        return words
+        return _by_code(dictionary_of(column))
+    if not pa.types.is_floating(kind):
+        column = (column.cast(pa.int32()) if pa.types.is_date(kind) else column).cast(pa.int64())
     missing = column.is_null().to_numpy() if column.null_count else None
-    if pa.types.is_floating(kind):
-        words = column.fill_null(0).to_numpy().astype(np.float64).view(np.uint64)
-    else:
-        whole = column.cast(pa.int32()) if pa.types.is_date(kind) else column
-        words = whole.cast(pa.int64()).fill_null(0).to_numpy().view(np.uint64)
-    return words if missing is None else np.where(missing, _NULL, words)
+    numbers = column.fill_null(0).to_numpy()
+
+    def words(begin: int, end: int) -> UInt64s:
+        own = numbers[begin:end]
+        as_words: UInt64s = (own.astype(np.float64) if own.dtype == np.float32 else own).view(
+            np.uint64
+        )
+        return as_words if missing is None else np.where(missing[begin:end], _NULL, as_words)
+
+    return words
+
+
+def _by_code(coded: pa.DictionaryArray) -> Words:
+    """Hash the distinct texts, and look them up."""
+    names = coded.dictionary.cast(pa.string())
+    hashes = seeded(len(names))
+    mix_strings(hashes, names)
+    finish(hashes)
+    of_code = np.append(hashes[0], _NULL)
+    codes = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+    return lambda begin, end: of_code[codes[begin:end]]

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.arrays import Codes
-from fencepost.arrow import by_code
+from fencepost.arrow import by_code, coded
 from fencepost.crossings.choose import Chosen
 from fencepost.crossings.columns import Events
 from fencepost.crossings.difference import Difference
@@ -22,7 +22,9 @@ from fencepost.leaps.result import Leaps
 from fencepost.matches.matcher import Matcher, ProbeInput
 from fencepost.matches.result import ProbeResult
 from fencepost.order import REASONS, Rejected
+from fencepost.pieces import Arranged, PairColumns, days_of
 from fencepost.queries import QuerySet
+from fencepost.row_order import in_order_of
 from fencepost.state import FeedState
 from fencepost.transitions import KINDS, Transitions
 from fencepost.tuples import Int64s
@@ -71,16 +73,36 @@ class FeedOutcome:
 
         64 + 16 d bytes an event.
         """
-        path, at = self.walked.path, self.found.place
-        run = np.searchsorted(path.starts, at, side="right") - 1
-        seen = path.starts[run] == at  # the first sight of a stream has no tuple before it
-        before = np.maximum(at - 1, 0)
-        axes = self.queries.axes
-        columns = {
-            "type": pa.array(TYPES).take(pa.array((self.found.type > 0).astype(np.int8))),
-            "query_id": self.queries.ids.take(pa.array(self.found.query)),
-            "query_version": pa.array(self.queries.versions[self.found.query]),
-            "stream_id": self.names.take(pa.array(path.stream[run])),
+        path, found = self.walked.path, self.found
+        who = {
+            "query_id": self.queries.ids.take(pa.array(found.query)),
+            "stream_id": self.names.take(pa.array(path.stream_of(found.place))),
+        }
+        table = pa.table(self._crossings(found, who))
+        return table.set_column(0, "type", table["type"].cast(pa.string()))
+
+    def event_pieces(self, most: int) -> Iterator[pa.Table]:
+        """Give the crossings in the order of their table, ids coded, at most `most` in a piece.
+
+        O(n) from 20,000 on; 8 bytes an event beside a piece.
+        """
+        path, found = self.walked.path, self.found
+        pairs = PairColumns(found.query, path.stream_of(found.place), days_of(path.ts, found.place))
+        rows = in_order_of(found.place)
+        for piece, who in Arranged.of(pairs, self.queries.ids, self.names, rows).pieces(most):
+            some = Events(found.place[piece], found.query[piece], found.type[piece])
+            yield pa.table(self._crossings(some, who))
+
+    def _crossings(self, found: Events, who: dict[str, pa.Array]) -> dict[str, pa.Array]:
+        """Give the columns of some crossings, of these queries and streams."""
+        path, axes = self.walked.path, self.queries.axes
+        at = found.place.astype(np.int64)
+        before, seen = path.before(at)
+        return {
+            "type": coded(TYPES, found.type > 0),
+            "query_id": who["query_id"],
+            "query_version": pa.array(self.queries.versions[found.query]),
+            "stream_id": who["stream_id"],
             "ts": pa.array(path.ts[at]),
             "place": pa.array(path.nth_of(at)),
             "prev_ts": pa.array(path.ts[before], mask=seen),
@@ -92,7 +114,6 @@ class FeedOutcome:
             "delivery": pa.array(path.delivery[at]),
             **self._tags(at),
         }
-        return pa.table(columns)
 
     @property
     def leaps(self) -> pa.Table:
@@ -132,20 +153,37 @@ class FeedOutcome:
     def transitions(self) -> pa.Table:
         """The transitions, each with the time of its first event and of the one that answered."""
         decided = self.decided
-        return pa.table(
-            {
-                "type": pa.array(KINDS).take(pa.array(decided.kind)),
-                "query_id": self.queries.ids.take(pa.array(decided.query)),
-                "query_version": pa.array(self.queries.versions[decided.query]),
-                "stream_id": self.state.heads.names.take(pa.array(decided.stream)),
-                "ts": pa.array(decided.ts),
-                "from_ts": pa.array(decided.from_ts),
-                "from_place": pa.array(decided.from_place),
-                "to_ts": pa.array(decided.to_ts, mask=~decided.answered),
-                "to_place": pa.array(decided.to_place, mask=~decided.answered),
-                "delivery": pa.array(decided.delivery),
-            }
-        )
+        who = {
+            "query_id": self.queries.ids.take(pa.array(decided.query)),
+            "stream_id": self.state.heads.names.take(pa.array(decided.stream)),
+        }
+        table = pa.table(self._became(decided, who))
+        return table.set_column(0, "type", table["type"].cast(pa.string()))
+
+    def transition_pieces(self, most: int) -> Iterator[pa.Table]:
+        """Give the transitions in the order of their table, as `event_pieces` gives crossings."""
+        decided = self.decided
+        pairs = PairColumns(decided.query, decided.stream, days_of(decided.ts))
+        names = self.state.heads.names
+        rows = decided.by_time()
+        for piece, who in Arranged.of(pairs, self.queries.ids, names, rows).pieces(most):
+            yield pa.table(self._became(decided.take(piece), who))
+
+    def _became(self, decided: Transitions, who: dict[str, pa.Array]) -> dict[str, pa.Array]:
+        """Give the columns of some transitions, of these queries and streams."""
+        unanswered = ~decided.answered
+        return {
+            "type": coded(KINDS, decided.kind),
+            "query_id": who["query_id"],
+            "query_version": pa.array(self.queries.versions[decided.query]),
+            "stream_id": who["stream_id"],
+            "ts": pa.array(decided.ts),
+            "from_ts": pa.array(decided.from_ts),
+            "from_place": pa.array(decided.from_place),
+            "to_ts": pa.array(decided.ts, mask=unanswered),
+            "to_place": pa.array(decided.to_place, mask=unanswered),
+            "delivery": pa.array(decided.delivery),
+        }
 
     @property
     def matches(self) -> pa.Table:

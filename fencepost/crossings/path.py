@@ -5,6 +5,7 @@ look nothing up.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -15,6 +16,8 @@ from fencepost.crossings.state import UNKNOWN, Heads
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 HEAD = -1
+FEW = 8
+"""Of so many places one is looked for: then to look for its run beats writing all down."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -94,6 +97,22 @@ class Path:
     def nth_of(self, at: Codes) -> Int32s:
         """Say of some places, which are no heads, which of its stream and ts each is."""
         return np.zeros(len(at), np.int32) if self.nth is None else self.nth[at]
+
+    def stream_of(self, at: Codes) -> Int32s:
+        """Give the streams of some places. O(places of the path), O(log runs) each for few."""
+        if len(at) < len(self) // FEW:
+            return self.stream[np.searchsorted(self.starts, at, side="right") - 1]
+        return np.repeat(self.stream, np.diff(self.starts))[at]
+
+    def before(self, at: Codes) -> tuple[Int64s, Bools]:
+        """Give the places before some places, and which have none: first sights of streams."""
+        return np.maximum(at.astype(np.int64) - 1, 0), self._is_first[at]
+
+    @cached_property
+    def _is_first(self) -> Bools:
+        first = np.zeros(len(self), np.bool_)
+        first[self.starts[:-1][self.fresh]] = True
+        return first
 
     @property
     def steps(self) -> Steps:

@@ -5,10 +5,11 @@ or its time would run out at or after `valid_to`; and the deliveries alone, not 
 which and when.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
+from fencepost.row_order import in_order_of
 from fencepost.transitions import twins
 from fencepost.transitions.columns import (
     ANSWERED,
@@ -32,8 +33,8 @@ COMPILE_FROM = 20_000  # events from which the compiled kernel is worth loading
 class Transitions:
     """n transitions.
 
-    `to_ts` is the answering event's time, where one `answered`, and `to_place` which of its instant
-    it was. A stay or a departure has none.
+    Where an event `answered`, `ts` is its time, and `to_place` which of its instant it was. A stay
+    or a departure has none.
     """
 
     kind: Int8s
@@ -41,7 +42,6 @@ class Transitions:
     stream: Int32s
     ts: Int64s
     from_ts: Int64s
-    to_ts: Int64s
     delivery: Int32s
     from_place: Int32s
     to_place: Int32s
@@ -50,6 +50,19 @@ class Transitions:
     def answered(self) -> Bools:
         """Which have an answering event."""
         return self.kind <= SHORT_ABSENCE
+
+    def take(self, rows: Int32s) -> "Transitions":
+        """Return some of them."""
+        return Transitions(*(getattr(self, each.name)[rows] for each in fields(self)))
+
+    def by_time(self) -> Int32s | None:
+        """Order them by time within a query and stream; None if they are in such an order. O(n).
+
+        A stay that was due before a late answer's own transition may stand behind it.
+        """
+        falls = self.ts[1:] < self.ts[:-1]
+        falls &= (self.query[1:] == self.query[:-1]) & (self.stream[1:] == self.stream[:-1])
+        return in_order_of(self.ts) if falls.any() else None
 
 
 def decide(
@@ -147,7 +160,6 @@ def _decided(events: Sequences, type_: Int8s, place: Int32s, fates: Fates) -> Tr
         events.stream[k],
         ts,
         events.ts[k],
-        ts,
         fates.delivery[k],
         place[k],
         place[then],

@@ -6,7 +6,7 @@ again gives the same rows.
 
 import time
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from pipelines.execute.payload import Payload, tags_of_waiting
 from pipelines.execute.read import ShareRows, read
 from pipelines.execute.reorder import waiting_tuples
 from pipelines.execute.share import Choice, FeedStep, Share, TaskResult, choice_of
-from pipelines.lake.data_files import write_files
+from pipelines.lake.data_files import write_pieces
 from pipelines.places import Place, is_remote
 from pipelines.registry.cache import load_changes
 from schemas import Feeds, all_tables
@@ -95,14 +95,19 @@ class ShareFiles:
         self.hashes: dict[str, int] = defaultdict(int)
         self.seconds = 0.0
 
-    def write(self, name: str, rows: pa.Table) -> None:
-        """Write rows of a table, invisible until they are committed."""
-        started = time.perf_counter()
-        written = write_files(self.root / name, self.declared[name], rows)
+    def write(self, name: str, pieces: Iterable[pa.Table]) -> None:
+        """Write rows of a table piece by piece, invisible until they are committed."""
+        written = write_pieces(self.root / name, self.declared[name], self._seen(name, pieces))
         self.files[name] += [file.as_json() for file in written]
-        self.rows[name] += rows.num_rows
-        self.hashes[name] = added(self.hashes[name], rows_hash(rows))
-        self.seconds += time.perf_counter() - started
+
+    def _seen(self, name: str, pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+        """Count and hash pieces as they pass, and the time for which they are away."""
+        for piece in pieces:
+            started = time.perf_counter()
+            self.rows[name] += piece.num_rows
+            self.hashes[name] = added(self.hashes[name], rows_hash(piece))
+            yield piece
+            self.seconds += time.perf_counter() - started
 
 
 def rows_hash(rows: pa.Table) -> int:

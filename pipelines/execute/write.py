@@ -8,13 +8,14 @@ table declares.
 """
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from fencepost.arrow import codes_in, dictionary_of, ranks_of
+from fencepost.arrow import coded, codes_in, dictionary_of, ranks_of
 from fencepost.order import REASONS, rejection_details
 from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet
@@ -27,7 +28,11 @@ from pipelines.execute.reorder import waiting_changes, waiting_columns
 from pipelines.execute.share import FeedStep, Share
 from pipelines.execute.tuples import Tuples
 from pipelines.lake.buckets import MIXED, buckets_of
+from pipelines.lake.data_files import ROW_GROUP
 from schemas import Feeds, Table, all_tables
+
+MANY = 1 << 16
+"""Rows of an epoch that stand in files of their own; fewer may share one with other epochs."""
 
 FEW = 200_000
 """So many rows of a log may stand in one file of all buckets."""
@@ -48,7 +53,8 @@ class At(Protocol):
 class TableWriter:
     """Rows by table, collected epoch by epoch; those of a table are written when it is flushed.
 
-    `write` takes the rows of a table, with its declared columns and sorted.
+    `write` takes the rows of a table, with its declared columns and sorted, in pieces: those of one
+    set of partition values one after the other.
     """
 
     def __init__(
@@ -56,7 +62,7 @@ class TableWriter:
         lane: str,
         columns: Feeds,
         all_buckets: int,
-        write: Callable[[str, pa.Table], None],
+        write: Callable[[str, Iterable[pa.Table]], None],
     ) -> None:
         """Begin with nothing; `columns` are those of every feed."""
         self.lane = lane
@@ -74,33 +80,56 @@ class TableWriter:
         """Write the rows of a table, and forget them."""
         table = self.declared[name]
         rows = pa.concat_tables(self._parts.pop(name))
-        self._write(name, in_table_order(self._bucketed(rows, table), table))
+        self._write(name, [in_table_order(self._bucketed(rows, table), table)])
 
     def put(self, name: str, at: At, rows: pa.Table, *, snapshot: bool | None = None) -> None:
         """Give rows the columns that all rows of a table have, and keep them."""
-        if rows.num_rows == 0:
+        if rows.num_rows:
+            whole = self._completed(name, at, rows, snapshot)
+            plain = whole.cast(self.declared[name].arrow)
+            self._parts.setdefault(name, []).append(plain)
+
+    def put_arranged(self, name: str, at: At, pieces: Iterator[pa.Table]) -> None:
+        """Write pieces of rows in the order of their table; keep them if they are few.
+
+        About a piece is in memory, whatever the number of rows.
+        """
+        first = next(pieces, None)
+        if first is None:
             return
+        second = next(pieces, None)
+        if second is None and first.num_rows < MANY:
+            self.put(name, at, first)
+            return
+        every = chain((first,), () if second is None else (second,), pieces)
+        del first, second
+        self._write(name, (self._completed(name, at, piece, None) for piece in every))
+
+    def _completed(self, name: str, at: At, rows: pa.Table, snapshot: bool | None) -> pa.Table:
+        """Give rows the columns that all rows of a table have; coded text stays coded."""
         n, table = rows.num_rows, self.declared[name]
         own: dict[str, pa.Array] = {
-            table.lane_column or "": pa.repeat(self.lane, n),
+            table.lane_column or "": coded([self.lane], np.zeros(n, np.int32)),
             "epoch": pa.repeat(pa.scalar(at.epoch, pa.int64()), n),
             "generation": pa.repeat(pa.scalar(at.generation, pa.int32()), n),
         }
         if snapshot is not None:
             own["snapshot"] = every(snapshot, n)
-        columns = []
+        columns = {}
         for field in table.arrow:
             if field.name in own:
-                columns.append(own[field.name])
+                column = own[field.name]
             elif field.name == "day":
-                columns.append(_days(rows["ts"]))
+                column = _days(rows["ts"])
             elif field.name == "bucket":
-                columns.append(pa.repeat(pa.scalar(MIXED, pa.int32()), n))
+                column = pa.repeat(pa.scalar(MIXED, pa.int32()), n)
             elif field.name in rows.column_names:
-                columns.append(rows[field.name].cast(field.type))
+                column = rows[field.name]
             else:
-                columns.append(pa.nulls(n, field.type))
-        self._parts.setdefault(name, []).append(pa.table(columns, schema=table.arrow))
+                column = pa.nulls(n, field.type)
+            keeps = pa.types.is_dictionary(column.type) and field.type == pa.string()
+            columns[field.name] = column if keeps else column.cast(field.type)
+        return pa.table(columns)
 
     def buffered(self, name: str) -> int:
         """Count the rows of a table that are not written yet."""
@@ -161,7 +190,10 @@ class FeedWriter(TableWriter):
     """The rows of a feed's lane."""
 
     def __init__(
-        self, share: Share, payload: Payload, write: Callable[[str, pa.Table], None]
+        self,
+        share: Share,
+        payload: Payload,
+        write: Callable[[str, Iterable[pa.Table]], None],
     ) -> None:
         """Begin without rows, for the streams of a share."""
         super().__init__(share.feed, share.columns, share.all_buckets, write)
@@ -179,11 +211,15 @@ class FeedWriter(TableWriter):
         waited, pended = before
         arrivals = np.array(now.arrivals, np.int64)
         if len(outcome.found.type):
-            self.put("events", now, self._with_payload(_of_deliveries(outcome.events, arrivals)))
+            pieces = outcome.event_pieces(ROW_GROUP)
+            crossings = (self._with_payload(_of_deliveries(piece, arrivals)) for piece in pieces)
+            self.put_arranged("events", now, crossings)
         if outcome.leapt is not None and len(outcome.leapt):
             self.put("leaps", now, _of_deliveries(outcome.leaps, arrivals))
         if len(outcome.decided.kind):
-            self.put("transitions", now, _of_deliveries(outcome.transitions, arrivals))
+            became = outcome.transition_pieces(ROW_GROUP)
+            became = (_of_deliveries(piece, arrivals) for piece in became)
+            self.put_arranged("transitions", now, became)
         if len(outcome.turned.row):
             self.put("quarantine", now, self._quarantined(outcome, tuples))
         if len(outcome.changed):

@@ -7,10 +7,11 @@ name of a file carries the checksum of its bytes (`sums`).
 
 import json
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache
+from itertools import groupby
+from operator import itemgetter
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,12 +22,12 @@ import pyarrow.parquet as pq
 from fencepost.errors import FencepostError, LakeError
 from pipelines.disk.errors import naming, storage_error
 from pipelines.lake.checksums import SummedFile, content, named, verify
+from pipelines.lake.statistics import Ends, scattered, statistics
 from pipelines.places import Place, Remote, is_remote
 from schemas.table import TIME, Table
 
 ROW_GROUP = 1 << 17
 NULL_FOLDER = "__HIVE_DEFAULT_PARTITION__"
-LONGEST = 1 << 10  # longer texts get no statistics
 
 
 @dataclass(frozen=True)
@@ -131,20 +132,37 @@ def as_declared(read: pa.Table, file: DataFile, schema: pa.Schema) -> pa.Table:
 
 def write_files(folder: Place, table: Table, rows: pa.Table) -> list[DataFile]:
     """Write rows below a table's folder, a file for each set of partition values. O(n)."""
-    if rows.num_rows == 0:
-        return []
-    parts = _parts(table, rows)
-    return [_write(folder, table, values, part) for values, part in parts]
+    return write_pieces(folder, table, [rows])
+
+
+def write_pieces(folder: Place, table: Table, pieces: Iterable[pa.Table]) -> list[DataFile]:
+    """Write rows that come in pieces likewise: those of one set, one after the other, in a file.
+
+    O(n); beside a piece a row group is in memory.
+    """
+    files: list[DataFile] = []
+    parts = (part for rows in pieces for part in _parts(table, rows))
+    for values, alike in groupby(parts, key=itemgetter(0)):
+        with GrowingFile(folder, table, values) as file:
+            for _, rows in alike:
+                file.add(rows)
+        files.append(file.closed())
+    return files
 
 
 def _parts(table: Table, rows: pa.Table) -> list[tuple[dict[str, str | None], pa.Table]]:
+    """Part rows by the columns that name folders, each with their values."""
+    if rows.num_rows == 0:
+        return []
     if not table.partitioned_by:
         return [({}, rows)]
     keys = rows.select(list(table.partitioned_by))
-    distinct = keys.group_by(list(table.partitioned_by)).aggregate([]).to_pylist()
-    if len(distinct) == 1:
-        return [(_texts(distinct[0]), rows)]
+    one = {name: _only(keys[name]) for name in keys.column_names}
+    if None not in one.values():
+        return [(_texts(one), rows)]
+    keys = keys.cast(pa.schema([table.arrow.field(name) for name in keys.column_names]))
     parts = []
+    distinct = keys.group_by(list(table.partitioned_by)).aggregate([]).to_pylist()
     for values in sorted(distinct, key=str):
         masks = [pc.equal(keys[name], pa.scalar(value)) for name, value in values.items()]
         mask = masks[0]
@@ -154,16 +172,19 @@ def _parts(table: Table, rows: pa.Table) -> list[tuple[dict[str, str | None], pa
     return parts
 
 
+def _only(column: pa.ChunkedArray) -> object | None:
+    """Give the value that all rows have; None if they differ, or have none."""
+    if column.null_count:
+        return None
+    if pa.types.is_dictionary(column.type):
+        column = pc.unique(column)
+        return column[0].as_py() if len(column) == 1 else None
+    ends = pc.min_max(column).as_py()
+    return ends["min"] if ends["min"] == ends["max"] else None
+
+
 def _texts(values: Mapping[str, object]) -> dict[str, str | None]:
     return {name: None if value is None else str(value) for name, value in values.items()}
-
-
-def _write(
-    folder: Place, table: Table, values: Mapping[str, str | None], rows: pa.Table
-) -> DataFile:
-    with GrowingFile(folder, table, values) as file:
-        file.add(rows)
-    return file.closed()
 
 
 class GrowingFile:
@@ -182,6 +203,7 @@ class GrowingFile:
         self._file: SummedFile | None = None
         self._writer: pq.ParquetWriter | None = None
         self._written: list[pq.FileMetaData] = []
+        self._ends: dict[str, Ends] = {}
 
     def __enter__(self) -> Self:
         """Append rows."""
@@ -213,7 +235,7 @@ class GrowingFile:
     def closed(self) -> DataFile:
         """Describe the file, once it is closed."""
         metadata = self._written[0]
-        stats = _statistics(metadata, self._schema)
+        stats = statistics(metadata, self._schema, self._ends)
         return DataFile(self.path, self._size, metadata.num_rows, self.values, stats)
 
     def _finish(self) -> None:
@@ -233,6 +255,10 @@ class GrowingFile:
         if self._file is not None:
             self._file.discard()
 
+    def _bounded(self, names: Sequence[str]) -> list[str] | bool:
+        """Name the columns that Parquet's writer is to bound; True: all."""
+        return [name for name in names if name not in self._ends] if self._ends else True
+
     def _flush(self) -> None:
         if not self._buffer:
             return
@@ -241,6 +267,7 @@ class GrowingFile:
         if self._writer is None:
             self._target.parent.mkdir(parents=True, exist_ok=True)
             self._schema = rows.schema
+            self._ends = {name: Ends() for name in scattered(rows.schema, self.table.sorted_by)}
             self._file = SummedFile(self._target)
             self._writer = pq.ParquetWriter(
                 self._file,
@@ -248,10 +275,12 @@ class GrowingFile:
                 compression="snappy",
                 use_dictionary=_repetitive(rows),
                 column_encoding=dict.fromkeys(_steady(rows), "DELTA_BINARY_PACKED"),
-                write_statistics=True,
+                write_statistics=self._bounded(rows.column_names),
                 write_page_checksum=True,
                 metadata_collector=self._written,
             )
+        for name, ends in self._ends.items():
+            ends.widen(rows[name])
         groups = max(1, rows.num_rows // ROW_GROUP)  # evenly: each carries a dictionary of its own
         self._writer.write_table(rows, row_group_size=-(-rows.num_rows // groups))
 
@@ -282,64 +311,3 @@ def _steady(rows: pa.Table) -> list[str]:
     """
     often = _repetitive(rows)
     return [f.name for f in rows.schema if f.type in (pa.int64(), TIME) and f.name not in often]
-
-
-def _statistics(written: pq.FileMetaData, schema: pa.Schema) -> str:
-    least: dict[str, object] = {}
-    most: dict[str, object] = {}
-    nulls: dict[str, int] = {}
-    for place, field in enumerate(schema):
-        kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-        if pa.types.is_nested(kind) or pa.types.is_boolean(kind):
-            continue
-        at = _leaf(written, field.name, place)
-        chunks = [written.row_group(g).column(at).statistics for g in range(written.num_row_groups)]
-        if any(chunk is None for chunk in chunks):
-            continue
-        nulls[field.name] = sum(chunk.null_count for chunk in chunks)
-        known = [chunk for chunk in chunks if chunk.has_min_max]
-        if len(known) == len(chunks) or nulls[field.name]:
-            _bounds(field.name, known, least, most)
-    return json.dumps(
-        {
-            "numRecords": written.num_rows,
-            "minValues": least,
-            "maxValues": most,
-            "nullCount": nulls,
-        }
-    )
-
-
-def _leaf(written: pq.FileMetaData, name: str, place: int) -> int:
-    """Find the leaf column of a flat field: nested ones before it may have several."""
-    schema = written.schema
-    for at in range(place, len(schema)):
-        if schema.column(at).path == name:
-            return at
-    raise AssertionError(f"no column {name} in the file just written")
-
-
-def _bounds(
-    name: str, known: list[pq.Statistics], least: dict[str, object], most: dict[str, object]
-) -> None:
-    if not known:
-        return
-    low, high = min(chunk.min for chunk in known), max(chunk.max for chunk in known)
-    if isinstance(low, str) and max(len(low), len(high)) > LONGEST:
-        return
-    least[name], most[name] = _stat(low, up=False), _stat(high, up=True)
-
-
-def _stat(value: object, *, up: bool) -> object:
-    """Write one bound as Delta does: times in milliseconds, never tighter than the values."""
-    if isinstance(value, datetime):
-        us = value.microsecond
-        ms = -(-us // 1000) if up else us // 1000
-        whole = value.replace(microsecond=0).timestamp() * 1000 + ms
-        return (
-            pa.scalar(int(whole), pa.timestamp("ms")).as_py().strftime("%Y-%m-%dT%H:%M:%S.")
-            + f"{int(whole) % 1000:03d}Z"
-        )
-    if isinstance(value, (str, int, float)):
-        return value
-    return str(value)

@@ -35,6 +35,7 @@ from fencepost.position import Position
 from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
 from fencepost.queries.joins import BAND_JOIN, NEAR_JOIN, WINDOW_JOIN, JoinSets
 from fencepost.queries.query import parted
+from fencepost.row_order import SortKey, order_of
 from fencepost.shapes.holds import holds
 from fencepost.state import FeedState
 from fencepost.tuples import Doubles, TupleBatch
@@ -62,6 +63,7 @@ def warm() -> None:
     with _alone(os.environ.get("NUMBA_CACHE_DIR")):
         for axes, wheres in FEEDS.items():
             _walk(axes, wheres)
+        _sort()
         _test()
         _join()
 
@@ -79,6 +81,12 @@ def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
         method: Method = "walk" if begin < 3 else "difference"
         outcome = step(state, batch, index, deliveries=1, matcher=matcher, method=method, fast=True)
         state = outcome.state
+
+
+def _sort() -> None:
+    """Order rows as their tables have them."""
+    codes = np.zeros(1, np.int32)
+    order_of([SortKey(codes, codes, 2)], fast=True)
 
 
 def _test() -> None:

@@ -4,7 +4,7 @@ The logs get what changed: heads that moved, and the accepted tuples that are li
 done; waiting tuples are written whole each time. With a snapshot they get all of it.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,7 @@ PIECE = 1 << 20
 class JoinWriter(TableWriter):
     """The rows of a lane of joins."""
 
-    def __init__(self, share: JoinShare, write: Callable[[str, pa.Table], None]) -> None:
+    def __init__(self, share: JoinShare, write: Callable[[str, Iterable[pa.Table]], None]) -> None:
         """Begin without rows, for the joins of a share."""
         super().__init__(share.lane, share.columns, 1, write)
         self.share = share
