@@ -3,14 +3,13 @@
 import contextlib
 import json
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pipelines.serve.report.streams import STREAMS
-from tests.support.commands.browser import in_browser, launched, opened
+from tests.support.commands.browser import in_browser, opened
 from tests.support.commands.commands import Said, fencepost
 from tests.support.lakes.ledger import Ledger, at
 from tests.support.lakes.walkers import (
@@ -42,13 +41,6 @@ def page_file(project: Path) -> Path:
     """The report of the whole lake."""
     assert report(project, "-o", "whole.html").code == 0
     return project / "whole.html"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """One browser for all the tests that look."""
-    with launched() as browser:
-        yield browser
 
 
 def report(project: Path, *arguments: object) -> Said:

@@ -4,13 +4,12 @@ import contextlib
 import json
 import re
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.commands.browser import in_browser, launched, opened
+from tests.support.commands.browser import in_browser, opened
 from tests.support.commands.commands import REPOSITORY, Said, fencepost
 from tests.support.lakes.walkers import EVIL
 
@@ -42,13 +41,6 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (landing / "ticks" / "undated.csv").write_text("stream_id,ts,price,volume\n")
         assert fencepost("run").code in {0, 4}
     return folder
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    """One browser for the tests that look."""
-    with launched() as browser:
-        yield browser
 
 
 def report(project: Path, *arguments: object) -> Said:

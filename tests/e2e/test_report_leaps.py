@@ -1,26 +1,14 @@
 """What leapt through a region between two tuples is on the report's map, where it was inside."""
 
-import contextlib
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.e2e.test_report import data
 from tests.e2e.test_report_regions import DRAWN
-from tests.support.commands.browser import in_browser, launched, opened
-from tests.support.commands.commands import fencepost
+from tests.support.commands.browser import in_browser, opened
+from tests.support.commands.reported import reported
 
-TOML = """
-[run]
-runner = "here"
-[feeds.vans]
-axes = ["x", "y"]
-position = ["x", "y"]
-source = "landing/vans"
-"""
 STREET = {"corridor": {"line": [[50, 0], [50, 100]], "width": 10}}
 ROWS = """stream_id,ts,x,y
 van,2026-11-18T00:00:00Z,0,0
@@ -32,23 +20,8 @@ van,2026-11-18T00:03:20Z,100,0
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A van that has no tuple on the street that it crosses."""
-    folder = tmp_path_factory.mktemp("leaps")
-    (folder / "fencepost.toml").write_text(TOML)
     rule = {"id": "street", "feed": "vans", "region": STREET, "leaps": True}
-    (folder / "rules.jsonl").write_text(json.dumps(rule))
-    with contextlib.chdir(folder):
-        assert fencepost("init").code == 0
-        assert fencepost("queries", "import", "rules.jsonl").code == 0
-        Path("landing/vans/a.csv").write_text(ROWS)
-        assert fencepost("run").code == 0
-        assert fencepost("report", "-o", "map.html").code == 0
-    return folder / "map.html"
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with launched() as browser:
-        yield browser
+    return reported(tmp_path_factory.mktemp("leaps"), [rule], ROWS)[0]
 
 
 def test_a_leap_is_the_piece_of_the_way_that_was_inside(page_file):

@@ -1,25 +1,13 @@
 """Streams that came near each other are on the report's page, and who still is."""
 
-import contextlib
-import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.e2e.test_report import data
-from tests.support.commands.browser import in_browser, launched, opened
-from tests.support.commands.commands import fencepost
+from tests.support.commands.browser import in_browser, opened
+from tests.support.commands.reported import reported
 
-TOML = """
-[run]
-runner = "here"
-[feeds.vans]
-axes = ["x", "y"]
-position = ["x", "y"]
-source = "landing/vans"
-"""
 RULE = {"id": "close", "kind": "near_join", "left": "vans", "right": "vans", "distance": 5}
 ROWS = """stream_id,ts,x,y
 ann,2026-11-18T00:00:00Z,0,0
@@ -33,19 +21,10 @@ cem,2026-11-18T00:00:04Z,3,4.5
 
 @pytest.fixture(scope="module")
 def page_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("near")
-    (folder / "fencepost.toml").write_text(TOML)
-    (folder / "rules.jsonl").write_text(json.dumps(RULE))
-    with contextlib.chdir(folder):
-        assert fencepost("init").code == 0
-        assert fencepost("queries", "import", "rules.jsonl").code == 0
-        Path("landing/vans/a.csv").write_text(ROWS)
-        assert fencepost("run").code == 0
-        said = fencepost("report", "-o", "near.html")
-        assert said.code == 0
-        assert "6 near changes" in said.out
-        assert "band change" not in said.out
-    return folder / "near.html"
+    page, said = reported(tmp_path_factory.mktemp("near"), [RULE], ROWS)
+    assert "6 near changes" in said.out
+    assert "band change" not in said.out
+    return page
 
 
 def test_who_came_near_and_who_is_still_there(page_file):
@@ -54,12 +33,6 @@ def test_who_came_near_and_who_is_still_there(page_file):
     assert lane["near"]["of"] == 0
     (row,) = lane["queries"]["rows"]
     assert (row["kind"], row["came_in"], row["went_out"], row["in_now"]) == ("near_join", 3, 3, 0)
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with launched() as browser:
-        yield browser
 
 
 class TestBrowser:

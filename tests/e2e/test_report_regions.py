@@ -3,15 +3,14 @@
 import contextlib
 import json
 import math
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.e2e.test_report import data
-from tests.support.commands.browser import in_browser, launched, opened
+from tests.support.commands.browser import in_browser, opened
 from tests.support.commands.commands import fencepost
+from tests.support.commands.reported import reported
 
 TOML = """
 [run]
@@ -40,29 +39,16 @@ STREET = {"type": "LineString", "coordinates": [[2.4, 54.65], [2.6, 54.65]]}
 def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A van that goes round the map, through everything, and its report."""
     folder = tmp_path_factory.mktemp("regions")
-    (folder / "fencepost.toml").write_text(TOML)
-    lines = (json.dumps({"id": id_, "feed": "vans", "region": at}) for id_, at in REGIONS.items())
-    (folder / "rules.jsonl").write_text("\n".join(lines))
     street = {"type": "Feature", "properties": {}, "geometry": STREET}
     (folder / "streets.geojson").write_text(json.dumps(street))
-    with contextlib.chdir(folder):
-        assert fencepost("init").code == 0
-        assert fencepost("queries", "import", "rules.jsonl").code == 0
-        rows = ["stream_id,ts,lon,lat"]
-        for step in range(120):
-            turn = 2 * math.pi * step / 60
-            x, y = 2.5 + 0.09 * math.cos(turn), 54.65 + 0.045 * math.sin(turn)
-            rows.append(f"van,2026-11-18T00:{step // 2:02}:{step % 2 * 30:02}Z,{x:.7f},{y:.7f}")
-        Path("landing/vans/a.csv").write_text("\n".join(rows))
-        assert fencepost("run").code == 0
-        assert fencepost("report", "-o", "map.html").code == 0
+    rows = ["stream_id,ts,lon,lat"]
+    for step in range(120):
+        turn = 2 * math.pi * step / 60
+        x, y = 2.5 + 0.09 * math.cos(turn), 54.65 + 0.045 * math.sin(turn)
+        rows.append(f"van,2026-11-18T00:{step // 2:02}:{step % 2 * 30:02}Z,{x:.7f},{y:.7f}")
+    rules = [{"id": id_, "feed": "vans", "region": at} for id_, at in REGIONS.items()]
+    reported(folder, rules, "\n".join(rows), TOML)
     return folder
-
-
-@pytest.fixture(scope="module")
-def chromium() -> Iterator[Any]:
-    with launched() as browser:
-        yield browser
 
 
 def test_a_region_is_drawn_as_what_it_is(project):

@@ -1,9 +1,7 @@
 """What is set up around Spark, up to where a session starts: `tests/spark` has what comes then."""
 
-import json
 import os
 import shutil
-import stat
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -11,23 +9,20 @@ from importlib.metadata import version
 from pathlib import Path
 
 import pytest
-import typer
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import pkcs12
-from typer.testing import CliRunner
 
 from fencepost.errors import InputError
-from pipelines.cli.commands.doctor import doctor
 from pipelines.spark.environment import archive, jars, java, jvm, machine, trust
-from pipelines.spark.environment.diagnosis import Mark, findings
 from pipelines.spark.environment.faults import SetupError
 from pipelines.spark.environment.jars import Jar
 from pipelines.spark.environment.java import Java
 from pipelines.spark.environment.place import Place
 from pipelines.spark.environment.prepare import prepare
 from tests.support.commands.commands import REPOSITORY, python
+from tests.support.commands.javas import java_of, program
 
 GB = 2**30
 
@@ -36,24 +31,6 @@ GB = 2**30
 def place(tmp_path: Path) -> Place:
     """An environment in which nothing is set up."""
     return Place(tmp_path / "share")
-
-
-def program(path: Path, body: str) -> Path:
-    """A shell script."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f"#!/bin/sh\n{body}\n")
-    path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    return path
-
-
-def java_of(home: Path, specification: str, more: str = "") -> Path:
-    """A Java that says of itself what a real one does, and notes each time it is asked."""
-    said = (
-        f"    java.home = {home}\n    java.specification.version = {specification}\n"
-        f"    java.vm.version = {specification}.0.1+7"
-    )
-    asked = home / "asked"
-    return program(home / "bin" / "java", f"echo x >> {asked}\n{more}\ncat >&2 <<'E'\n{said}\nE")
 
 
 # ── Java ──────────────────────────────────────────────────────────────────────────────────────────
@@ -362,51 +339,3 @@ def test_a_container_has_what_its_group_allows(tmp_path, monkeypatch):
     for file in ("cpu.max", "memory.max"):
         (tmp_path / file).write_text("max 100000" if file == "cpu.max" else "max")
     assert (machine.cores(), machine.memory().total) == (whole, everything.total)
-
-
-# ── the doctor ────────────────────────────────────────────────────────────────────────────────────
-
-asked = typer.Typer()
-asked.command()(doctor)
-
-
-def test_the_doctor_finds_nothing_to_stop_a_run_where_all_is_set_up(tmp_path):
-    said = CliRunner().invoke(asked, ["--lake", str(tmp_path / "a" / "lake")])
-    assert said.exit_code == 0, said.output
-    begins = {line.split()[1] for line in said.output.splitlines() if line.startswith("ok ")}
-    assert {"Python", "Java", "Spark", "Delta", "kernels", "disk", "ports", "time"} <= begins
-    assert f"free at {tmp_path}" in said.output
-    assert not (tmp_path / "a").exists()
-
-
-def test_the_doctor_says_what_would_stop_a_run_and_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr("sys.prefix", str(tmp_path))
-    monkeypatch.setenv("FENCEPOST_JAVA", str(java_of(tmp_path, "11")))
-    said = CliRunner().invoke(asked, ["--lake", str(tmp_path), "--json"])
-    assert said.exit_code == 1
-    stops = {
-        one["thing"]: one for one in json.loads(said.stdout)["findings"] if one["mark"] == Mark.STOP
-    }
-    assert set(stops) == {"Java", "Delta jars"}
-    assert "Java 11, and Spark takes 17 or 21" in stops["Java"]["found"]
-    assert "Install Java 17 or 21" in stops["Java"]["found"]
-    assert stops["Delta jars"]["do"] == "`fencepost doctor --prepare` fetches 9.6 MB"
-    said = CliRunner().invoke(asked, ["--lake", str(tmp_path)])
-    assert "✗   Delta jars" in said.stdout
-    assert "to do: `fencepost doctor --prepare` fetches 9.6 MB" in said.stdout
-
-
-def test_the_doctor_names_the_java_that_was_passed_over(place, tmp_path, monkeypatch):
-    monkeypatch.setenv("JAVA_HOME", str(java_of(tmp_path, "25").parents[1]))
-    monkeypatch.delenv("FENCEPOST_JAVA", raising=False)
-    found = [one for one in findings(place, tmp_path) if one.thing == "Java"]
-    assert [one.mark for one in found] == [Mark.OK, Mark.MIND]
-    assert "Java 25, and Spark takes 17 or 21" in found[1].found
-
-
-@pytest.mark.fault(19)
-def test_the_doctor_minds_a_folder_that_cannot_be_written_to(place, tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda *_: False)  # root may write anywhere
-    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
-    marks = {one.thing: one.mark for one in findings(place, tmp_path)}
-    assert (marks["kernels"], marks["disk"]) == (Mark.MIND, Mark.STOP)
