@@ -9,6 +9,7 @@ with a feature is reported at once.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final, TypeGuard
 
 from fencepost.doubles import EXACT_UP_TO
@@ -45,11 +46,13 @@ class FeatureFields:
                property of its own name
     otherwise  the fields of features that have no such property
     own_ids    whether a feature without the property that is the id has its own one
+    unread     collects the names of properties that are no field, in the order they come
     """
 
     of: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     otherwise: Mapping[str, object] = field(default_factory=dict)
     own_ids: bool = False
+    unread: dict[str, None] | None = None
 
     def of_feed(self, feed: str | None) -> "FeatureFields":
         """Give the same, for features of this feed if neither they nor `otherwise` name one."""
@@ -65,7 +68,16 @@ class FeatureFields:
         if kind != FEATURE:
             what = f"'{shortened(kind)}'" if isinstance(kind, str) else kind_of(kind)
             return {}, [QueryFault(f"`type` is {what}: '{FEATURE}' was expected")]
-        return _Feature(self, feature).as_query()
+        one = _Feature(self, feature)
+        if self.unread is not None:
+            self.unread.update(dict.fromkeys(one.properties.keys() - self._read))
+        return one.as_query()
+
+    @cached_property
+    def _read(self) -> frozenset[str]:
+        """The properties that are fields."""
+        every = (*FIELDS, RADIUS, WIDTH)
+        return frozenset(name for each in every for name in self.of.get(each, (each,)))
 
 
 PLAIN = FeatureFields()

@@ -28,6 +28,10 @@ _FORMS = (
     '{"circle": {"center": [a, b], "radius": "150m"}} or '
     '{"corridor": {"line": [[a, b], …], "width": "50m"}}'
 )
+_CUT = (
+    "cut what crosses the antimeridian into a MultiPolygon, one part up to 180 and one from -180 "
+    "on (RFC 7946, 3.1.9), as `ogr2ogr -wrapdateline out.geojson in.geojson` does"
+)
 _WGS_84 = ("CRS84", "EPSG::4326", "EPSG:4326")
 _OTHERS = {
     "Point": "a point with a radius is a circle",
@@ -216,7 +220,7 @@ def _out_of_range(x: float, y: float, what: str) -> QueryFault:
     if abs(y) > 90.0 and abs(x) <= 90.0 and abs(y) <= 180.0:
         hint = "longitude comes first, then latitude; these look exchanged"
     elif abs(x) <= 360.0 and abs(y) <= 90.0:
-        hint = "longitudes end at ±180: cut what crosses the antimeridian in two (RFC 7946, 3.1.9)"
+        hint = f"longitudes end at ±180: {_CUT}"
     else:
         hint = 'these are no degrees: transform them to WGS 84, or say position_in = "plane"'
     return QueryFault(
@@ -251,8 +255,7 @@ def _refuse_leaps(vertices: Ring, where: str) -> None:
     raise QueryFault(
         f"{where}, the edge from vertex {worst} to {worst + 1}, {_shown(one)} to {_shown(other)}, "
         f"spans {abs(other[0] - one[0]):g}° of longitude",
-        hint="cut a ring at the antimeridian in two (RFC 7946, 3.1.9); if the long way is meant, "
-        "put a vertex in between",
+        hint=f"{_CUT}; if the long way is meant, put a vertex in between",
     )
 
 

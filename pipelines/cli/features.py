@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fencepost.errors import InputError
-from fencepost.text import did_you_mean, shortened
+from fencepost.text import counted, did_you_mean, few, shortened
 
 if TYPE_CHECKING:  # Arrow is imported where it is needed: --help stays quick
     from fencepost.queries.geojson_fields import FeatureFields
+
+MOST_NAMED = 8
 
 IdProperty = Annotated[
     str | None,
@@ -92,4 +94,13 @@ def feature_fields(
             raise InputError(f"--map {shortened(each)}: one property was expected")
         of[name] = named
     given = {name: value for name, value in otherwise.items() if value not in (None, [])}
-    return FeatureFields(of, given, own_ids=id_property is None)
+    return FeatureFields(of, given, own_ids=id_property is None, unread={})
+
+
+def note_unread(fields: "FeatureFields") -> None:
+    """Say which properties of the features are no field, in case one was meant to be."""
+    if fields.unread:
+        names = few([shortened(name) for name in sorted(fields.unread)], MOST_NAMED)
+        many = counted(len(fields.unread), "property is no field", "properties are no fields")
+        hint = "--map FIELD=PROPERTY makes one a field"
+        typer.echo(f"note: {many} of a query: {names}; {hint}", err=True)

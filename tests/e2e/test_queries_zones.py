@@ -96,6 +96,14 @@ def test_zones_become_queries():
     assert all(query["leaps"] for query in exported())
 
 
+@pytest.mark.usefixtures("folder")
+def test_properties_that_are_no_field_are_named():
+    assert imported().err == ""
+    said = fencepost("queries", "import", "zones.geojson", "--feed", "vans", "--id", "name")
+    hint = "--map FIELD=PROPERTY makes one a field"
+    assert said.err == f"note: 2 properties are no fields of a query: class_, text; {hint}\n"
+
+
 def test_what_is_exported_as_geojson_is_imported_as_the_same(folder):
     imported()
     fencepost("queries", "add", "--id", "fast", "--feed", "vans", "--where", "speed > 9")

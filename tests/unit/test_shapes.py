@@ -73,7 +73,7 @@ def test_a_shape_has_one_text_however_it_was_given(given: object, text: str) -> 
         (polygon([[39, 116], [40, 116], [40, 117], [39, 116]]), "not on the", "exchanged"),
         (polygon([[181, 1], [182, 1], [182, 2], [181, 1]]), "not on the earth", "antimeridian"),
         (polygon([[4e5, 5e6], [4e5, 6e6], [0, 0], [4e5, 5e6]]), "not on the earth", "transform"),
-        (polygon([[170, 0], [-170, 0], [-170, 5], [170, 0]]), "vertex 1 to 2", "cut a ring"),
+        (polygon([[170, 0], [-170, 0], [-170, 5], [170, 0]]), "vertex 1 to 2", "-wrapdateline"),
         (
             polygon([[-150, 60], [-60, 60], [60, 60], [150, 60], [-150, 60]]),
             "around a pole",

@@ -6,19 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pipelines.cli import features
 from pipelines.cli.exit_codes import Code
-from pipelines.cli.features import (
-    IdProperty,
-    Kind,
-    Layer,
-    Leaps,
-    Mapped,
-    Radius,
-    Where,
-    Width,
-    Within,
-    feature_fields,
-)
 from pipelines.cli.hints import hints_by_feed, order_by_feed, takes_texts
 from pipelines.cli.options import AsJson, duration, print_json
 from pipelines.files.write.form import OutForm
@@ -89,15 +78,15 @@ def evaluate(  # noqa: PLR0913  options are many
             help="How far a ts may be ahead of its clock; beyond that it is quarantined.",
         ),
     ] = "24h",  # type: ignore[assignment]
-    id_property: IdProperty = None,
-    within: Within = None,
-    where: Where = None,
-    kind: Kind = None,
-    radius: Radius = None,
-    width: Width = None,
-    leaps: Leaps = False,
-    mapped: Mapped = None,
-    layer: Layer = None,
+    id_property: features.IdProperty = None,
+    within: features.Within = None,
+    where: features.Where = None,
+    kind: features.Kind = None,
+    radius: features.Radius = None,
+    width: features.Width = None,
+    leaps: features.Leaps = False,
+    mapped: features.Mapped = None,
+    layer: features.Layer = None,
     texts: dict[str, Any],
     guesses: Annotated[
         bool, typer.Option("--guess", help="Find out from the files what no option says.")
@@ -187,7 +176,7 @@ def evaluate(  # noqa: PLR0913  options are many
             guesses,
         ),
         max_skew=max_skew,
-        features=feature_fields(
+        features=features.feature_fields(
             id_property,
             mapped,
             within=within,
@@ -204,6 +193,7 @@ def evaluate(  # noqa: PLR0913  options are many
     seconds = time.perf_counter() - started
     for note in summary.notes:
         typer.echo(note, err=True)
+    features.note_unread(request.features)
     if as_json:
         print_json(summary.as_json(seconds))
     else:

@@ -13,19 +13,7 @@ import typer
 
 from fencepost.errors import InputError, refuse_unknown
 from fencepost.text import counted
-from pipelines.cli import completion
-from pipelines.cli.features import (
-    IdProperty,
-    Kind,
-    Layer,
-    Leaps,
-    Mapped,
-    Radius,
-    Where,
-    Width,
-    Within,
-    feature_fields,
-)
+from pipelines.cli import completion, features
 from pipelines.cli.options import AsJson, Config, LakeFolder, OfFeed, print_json
 from pipelines.cli.registration import (
     Agreed,
@@ -67,15 +55,15 @@ def import_files(  # noqa: PLR0913  options are many
             autocompletion=completion.feeds,
         ),
     ] = None,
-    id_property: IdProperty = None,
-    within: Within = None,
-    where: Where = None,
-    kind: Kind = None,
-    radius: Radius = None,
-    width: Width = None,
-    leaps: Leaps = False,
-    mapped: Mapped = None,
-    layer: Layer = None,
+    id_property: features.IdProperty = None,
+    within: features.Within = None,
+    where: features.Where = None,
+    kind: features.Kind = None,
+    radius: features.Radius = None,
+    width: features.Width = None,
+    leaps: features.Leaps = False,
+    mapped: features.Mapped = None,
+    layer: features.Layer = None,
     replace: Annotated[
         bool, typer.Option("--replace", help="Remove active queries that are not in the files.")
     ] = False,
@@ -108,7 +96,7 @@ def import_files(  # noqa: PLR0913  options are many
     from pipelines.registry import commit
     from pipelines.registry.query_files import read_given
 
-    fields = feature_fields(
+    fields = features.feature_fields(
         id_property,
         mapped,
         settings.queries_id,
@@ -124,6 +112,7 @@ def import_files(  # noqa: PLR0913  options are many
     given = read_given(
         sources, settings.axes, feed or settings.only_feed, settings.positions, opening
     )
+    features.note_unread(fields)
     command = "fencepost queries import"
     if replace:
         print_registered(commit.replace(settings, command, given, feed, agreement(yes)), as_json)
