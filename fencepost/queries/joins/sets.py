@@ -10,7 +10,7 @@ wrong way round.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import pyarrow as pa
@@ -26,13 +26,14 @@ from fencepost.ragged import members, ptr_of
 from fencepost.text import the_query
 from fencepost.times import ALWAYS_FROM, ALWAYS_TO
 
+Identity = tuple[str, str, tuple[tuple[str, ...], tuple[str, ...]], pa.StringArray, Int32s, Int64s]
 FOREVER = np.iinfo(np.int64).max
 """A window without an end: of time where tuples are counted, of tuples where time is."""
 
 
 @dataclass(frozen=True, eq=False)
 class _JoinSet:
-    """What sets of both kinds have: the feeds and their axes, and the identity of each query."""
+    """What sets of all kinds have: the feeds and their axes, and the identity of each query."""
 
     left: str
     right: str
@@ -48,6 +49,16 @@ class _JoinSet:
     def lane(self) -> str:
         """The ordered pair of feeds."""
         return lane_of(self.left, self.right)
+
+    def _of_rows(self, rows: Int64s, **columns: Any) -> Self:  # noqa: ANN401  of any kind
+        """Return the queries of these rows, of which `columns` are what they have of their own."""
+        return replace(
+            self,
+            ids=self.ids.take(pa.array(rows)),
+            versions=self.versions[rows],
+            registered=self.registered[rows],
+            **columns,
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,11 +103,7 @@ class WindowJoins(_JoinSet):
         lo, hi = np.ascontiguousarray(ends.transpose(2, 1, 0)) + 0.0
         tests = list(chain.from_iterable(each.tests for each in conjuncts))
         return cls(
-            *feeds,
-            (tuple(axes[0]), tuple(axes[1])),
-            pa.array([q.id for q in queries], pa.string()),
-            np.array([q.version for q in queries], np.int32),
-            _registered(queries, registered),
+            *_identity(feeds, axes, queries, registered),
             or_absent([q.window for q in queries], FOREVER),
             or_absent([q.last for q in queries], FOREVER),
             or_absent([q.valid_from for q in queries], ALWAYS_FROM),
@@ -114,9 +121,8 @@ class WindowJoins(_JoinSet):
         """Return some of the queries, in the order of `rows`. O(what they say)."""
         ptr, conjuncts = members(self.ptr, rows)
         test_ptr, tests = members(self.test_ptr, conjuncts)
-        return replace(
-            self,
-            ids=self.ids.take(pa.array(rows)),
+        return self._of_rows(
+            rows,
             ptr=ptr,
             lo=np.ascontiguousarray(self.lo[:, conjuncts]),
             hi=np.ascontiguousarray(self.hi[:, conjuncts]),
@@ -124,8 +130,6 @@ class WindowJoins(_JoinSet):
             tests=self.tests[tests],
             plus=self.plus[tests],
             regions=(self.regions[0].take(rows), self.regions[1].take(rows)),
-            versions=self.versions[rows],
-            registered=self.registered[rows],
             window=self.window[rows],
             last=self.last[rows],
             valid_from=self.valid_from[rows],
@@ -158,11 +162,7 @@ class BandJoins(_JoinSet):
             if not query.low <= query.high:
                 raise InputError(f"{the_query(query.id)} has the band [{query.low}, {query.high}]")
         return cls(
-            *feeds,
-            (tuple(axes[0]), tuple(axes[1])),
-            pa.array([q.id for q in queries], pa.string()),
-            np.array([q.version for q in queries], np.int32),
-            _registered(queries, registered),
+            *_identity(feeds, axes, queries, registered),
             np.array([list(axes[0]).index(q.left_axis or "") for q in queries], np.int32),
             np.array([list(axes[1]).index(q.right_axis or "") for q in queries], np.int32),
             np.array([q.low for q in queries], np.float64) + 0.0,
@@ -171,11 +171,8 @@ class BandJoins(_JoinSet):
 
     def take(self, rows: Int64s) -> "BandJoins":
         """Return some of the queries, in the order of `rows`. O(rows)."""
-        return replace(
-            self,
-            ids=self.ids.take(pa.array(rows)),
-            versions=self.versions[rows],
-            registered=self.registered[rows],
+        return self._of_rows(
+            rows,
             left_axis=self.left_axis[rows],
             right_axis=self.right_axis[rows],
             low=self.low[rows],
@@ -219,11 +216,7 @@ class NearJoins(_JoinSet):
                 raise InputError(f"{the_query(query.id)} has positions on axes that its feeds lack")
         takes = [side or SomeStreams() for query in queries for side in query.takes]
         return cls(
-            *feeds,
-            (tuple(axes[0]), tuple(axes[1])),
-            pa.array([q.id for q in queries], pa.string()),
-            np.array([q.version for q in queries], np.int32),
-            _registered(queries, registered),
+            *_identity(feeds, axes, queries, registered),
             np.array(places, np.int32).reshape(-1, 4),
             np.array([q.earth for q in queries], np.bool_),
             np.array([q.distance for q in queries], np.float64),
@@ -239,11 +232,8 @@ class NearJoins(_JoinSet):
         sides = (2 * np.asarray(rows, np.int64)[:, None] + np.arange(2)).ravel()
         stream_ptr, streams = members(self.stream_ptr, sides)
         like_ptr, likes = members(self.like_ptr, sides)
-        return replace(
-            self,
-            ids=self.ids.take(pa.array(rows)),
-            versions=self.versions[rows],
-            registered=self.registered[rows],
+        return self._of_rows(
+            rows,
             position=self.position[rows],
             earth=self.earth[rows],
             distance=self.distance[rows],
@@ -317,7 +307,18 @@ def _of_kind(feeds: tuple[str, str], kind: str, queries: Iterable[JoinQuery]) ->
     return chosen
 
 
-def _registered(queries: Sequence[JoinQuery], registered: Sequence[int] | Int64s | None) -> Int64s:
+def _identity(
+    feeds: tuple[str, str],
+    axes: tuple[Sequence[str], Sequence[str]],
+    queries: Sequence[JoinQuery],
+    registered: Sequence[int] | Int64s | None,
+) -> Identity:
+    """Give what sets of all kinds begin with: the fields of a _JoinSet."""
+    since = np.zeros(len(queries)) if registered is None else registered
     return (
-        np.zeros(len(queries), np.int64) if registered is None else np.array(registered, np.int64)
+        *feeds,
+        (tuple(axes[0]), tuple(axes[1])),
+        pa.array([q.id for q in queries], pa.string()),
+        np.array([q.version for q in queries], np.int32),
+        np.array(since, np.int64),
     )
