@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from fencepost.crossings import BorderIndex
 from fencepost.errors import Faults
-from fencepost.joins.index import LaneIndex
+from fencepost.joins.index import LaneIndex, PlaneNears
 from fencepost.matches import IndexChoice, Matcher
 from fencepost.queries import QuerySet
 from fencepost.queries.files import StandingQueries, read_queries
-from fencepost.queries.joins import JoinSets
+from fencepost.queries.joins import JoinSets, NearJoins
 from pipelines.lake.store import Store
 from pipelines.lanes import Lane, declared_lanes, lane_named, lanes_of
 from pipelines.project.settings import Settings
@@ -110,10 +110,28 @@ class BandPlan:
 
 
 @dataclass(frozen=True)
+class NearPlan:
+    """How the near joins of like distances over one position of each feed are evaluated.
+
+    some   how many of them name streams, or patterns of streams
+    least  the smallest of their distances; `largest` is the width of the cells as well
+    """
+
+    left: tuple[str, str]
+    right: tuple[str, str]
+    earth: bool
+    joins: int
+    some: int
+    least: float
+    largest: float
+
+
+@dataclass(frozen=True)
 class JoinPlan:
     """How the joins of an ordered pair of feeds are evaluated.
 
     windows  how many window joins, the size of their index, and its method
+    planes   of the band joins; `nears` of the near joins
     """
 
     lane: str
@@ -121,6 +139,7 @@ class JoinPlan:
     window_bytes: int
     method: str
     planes: tuple[BandPlan, ...]
+    nears: tuple[NearPlan, ...]
 
 
 def explain(
@@ -213,7 +232,7 @@ def _region_plan(walked: BorderIndex) -> RegionPlan | None:
 
 
 def _join_plan(sets: JoinSets) -> JoinPlan:
-    windows, bands, _ = sets
+    windows, bands, nears = sets
     built = LaneIndex.build(sets)
     left, right = bands.axes
     return JoinPlan(
@@ -232,6 +251,24 @@ def _join_plan(sets: JoinSets) -> JoinPlan:
             )
             for plane in built.planes
         ),
+        nears=tuple(_near_plan(nears, plane) for plane in built.near_planes),
+    )
+
+
+def _near_plan(nears: NearJoins, plane: PlaneNears) -> NearPlan:
+    left, right = (
+        (axes[x], axes[y])
+        for axes, (x, y) in zip(nears.axes, (plane.left, plane.right), strict=True)
+    )
+    reaches = nears.distance[plane.rows]
+    return NearPlan(
+        left=left,
+        right=right,
+        earth=plane.earth,
+        joins=len(plane.rows),
+        some=int(nears.some[plane.rows].any(axis=1).sum()),
+        least=float(reaches.min()),
+        largest=float(reaches.max()),
     )
 
 

@@ -124,6 +124,25 @@ def test_a_pair_of_feeds_is_explained_by_its_windows_and_its_groups(project):
     assert "unknown lane 'ticks~nowhere'" in refused.err
 
 
+def test_near_joins_are_explained_by_how_far_they_reach(tmp_path):
+    toml = PROJECT.replace('["x"]', '["x", "y"]\nposition = ["x", "y"]')
+    (tmp_path / "fencepost.toml").write_text(toml)
+    near = {"kind": "near_join", "left": "places", "right": "places"}
+    joins: list[dict[str, Any]] = [
+        {"id": "a", **near, "distance": 2},
+        {"id": "b", **near, "distance": 3.5, "streams": ["v1"]},
+        {"id": "c", **near, "distance": 100},
+    ]
+    (tmp_path / "joins.jsonl").write_text("".join(json.dumps(join) + "\n" for join in joins))
+    told = explained(tmp_path, "places~places", "--queries", "joins.jsonl")
+    assert (told.code, told.err) == (0, "")
+    some = "1 of them of some streams only"
+    assert told.out.splitlines()[2:] == [
+        f"  near        x and y: 2 near joins of 2 to 3.5, {some}, in cells of 3.5",
+        "  near        x and y: 1 near join of 100, in cells of 100",
+    ]
+
+
 def test_regions_are_explained_by_the_cells_that_they_are_in(tmp_path):
     toml = PROJECT.replace(
         '["price", "volume"]', '["price", "volume"]\nposition = ["price", "volume"]'

@@ -14,7 +14,7 @@ from pipelines.cli import completion
 from pipelines.cli.options import AsJson, Config, LakeFolder, print_json
 
 if TYPE_CHECKING:  # Arrow and the engine are imported where they are needed
-    from pipelines.serve.explain import FeedPlan, JoinPlan, MatchIndexPlan
+    from pipelines.serve.explain import FeedPlan, JoinPlan, MatchIndexPlan, NearPlan
     from pipelines.serve.unseen import Unseen
 
 
@@ -151,6 +151,19 @@ def joins(explained: "JoinPlan") -> Iterator[str]:
         summary = f"{counted(plane.bands, 'band join')} in {groups}"
         summary += f" (minimum {plane.fewest:,}), {size_in_words(plane.bytes)}"
         yield _line("bands", f"{plane.left_axis} - {plane.right_axis}: {summary}")
+    for near in explained.nears:
+        yield _line("near", _near(near))
+
+
+def _near(plan: "NearPlan") -> str:
+    """Describe the near joins of one plane, which share cells."""
+    left, right = (" and ".join(axes) for axes in (plan.left, plan.right))
+    unit = " m" if plan.earth else ""
+    least, largest = (f"{distance:,.6g}{unit}" for distance in (plan.least, plan.largest))
+    reach = largest if plan.least == plan.largest else f"{least} to {largest}"
+    where = left if left == right else f"{left} - {right}"
+    some = f", {plan.some:,} of them of some streams only" if plan.some else ""
+    return f"{where}: {counted(plan.joins, 'near join')} of {reach}{some}, in cells of {largest}"
 
 
 def _epoch(epoch: Mapping[str, Any]) -> Iterator[str]:
