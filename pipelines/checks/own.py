@@ -17,7 +17,7 @@ import duckdb
 from fencepost.errors import LakeError
 from fencepost.text import escaped
 from pipelines.checks import feed_sql, join_sql
-from pipelines.checks.audits import bands, crossings, matches, pairs, transitions
+from pipelines.checks.audits import bands, crossings, matches, nears, pairs, transitions
 from pipelines.checks.results import LONGEST_SAMPLE, SAMPLES, Checked, FaultCount
 from pipelines.checks.scope import CheckScope, chain_in, deliveries_in
 from pipelines.epochs.partitions import stale_in
@@ -264,6 +264,13 @@ OF_JOINS: tuple[OwnCheck, ...] = (
         "An audit: for some left streams and some band joins, the difference to every right member "
         "is computed; the pairs in the band are those that the changes add up to.",
         bands.run,
+    ),
+    OwnCheck(
+        "near_results_are_those_of_the_members",
+        "near_changes",
+        "An audit: for some left streams and some near joins, the distance to every right member "
+        "is computed; the pairs within it are those that the changes add up to.",
+        nears.run,
     ),
     OwnCheck(
         "epochs_are_accounted_for",

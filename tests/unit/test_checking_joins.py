@@ -136,6 +136,16 @@ FAULTS = [
         alter("queries", {"at_most": 10.0}, id="b"),
         "missing: a and y in b v1",
     ),
+    (
+        "near_results_are_those_of_the_members",
+        lose("near_changes", ts=at(5)),
+        "not near: b and y in n v1",
+    ),
+    (
+        "near_results_are_those_of_the_members",
+        alter("set_members", {"x": 20.5}, feed="bids", epoch=2),
+        "missing: a and y in n v1",
+    ),
     ("epochs_are_accounted_for", of_lane(2, late=0), "epoch 2: 3 rows and 0 that waited are not"),
     ("epochs_are_accounted_for", of_lane(2, rows=2, accepted=1), "rows 2 and 3 of its deliveries"),
     (
