@@ -40,8 +40,9 @@ def losses(settings: Settings, deliveries: Collection[int]) -> Mapping[int, Loss
     if not deliveries:
         return {}
     numbers = ", ".join(f"{n:d}" for n in sorted(deliveries))
-    with closing(duckdb_session(settings.root, settings.tables)) as session:
-        rows = session.execute(_KINDS.format(numbers)).fetchall()
+    kinds_of = _KINDS.format(numbers)
+    with closing(duckdb_session(settings.root, settings.tables, kinds_of, only=True)) as session:
+        rows = session.execute(kinds_of).fetchall()
     found = {}
     for (n, feed, path, of), some in groupby(rows, key=lambda row: row[:4]):
         kinds = [RowKind(*row[4:]) for row in some]

@@ -46,7 +46,7 @@ def quarantined(settings: Settings, wanted: QuarantineFilter, limit: int) -> Qua
 
     Rows of a Delta table are in no order, and its files' names say nothing: they come by content.
     """
-    session = duckdb_session(settings.root, settings.tables)
+    session = duckdb_session(settings.root, settings.tables, "quarantine", only=True)
     try:
         counts = session.execute(
             "SELECT q.feed, q.reason, COUNT(*) FROM quarantine q "

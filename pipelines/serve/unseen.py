@@ -42,7 +42,7 @@ class Unseen:
 def seen_streams(settings: Settings, feed: str) -> pa.ChunkedArray | None:
     """Give the streams of a feed that ever came; None where none did, or there is no lake."""
     try:
-        session = duckdb_session(settings.root, settings.tables)
+        session = duckdb_session(settings.root, settings.tables, SEEN, only=True)
     except LakeError:  # files of rules are explained without one
         return None
     with closing(session):

@@ -86,3 +86,27 @@ def test_no_lake_and_a_newer_lake_are_refused_in_words(tmp_path):
         duckdb_session(tmp_path, tables)
     with pytest.raises(LakeError, match="letters, digits"):
         duckdb_session(tmp_path / "it's", tables)
+
+
+def test_a_session_for_one_statement_opens_what_that_reads_and_lists_all_there_is(tmp_path):
+    ledger = Ledger()
+    ledger.event("I", "q", "a", 1)
+    ledger.written(tmp_path / "lake")
+
+    def rows(statement: str, *more: str) -> list[tuple[object, ...]]:
+        with duckdb_session(tmp_path / "lake", ledger.tables, statement, only=True) as session:
+            return [session.execute(each).fetchall() for each in (statement, *more)][-1]
+
+    every = duckdb_session(tmp_path / "lake", ledger.tables, "SHOW TABLES")
+    listed = every.execute("SHOW TABLES").fetchall()
+    assert len(listed) > 40
+    assert rows("SHOW TABLES") == listed
+    for view in ("events", "visits", "inside_now", "query_activity", "partition_status"):
+        statement = f"FROM {view} ORDER BY ALL"
+        assert rows(statement) == every.execute(statement).fetchall(), view
+    of_names = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY ALL"
+    assert rows(of_names) == every.execute(of_names).fetchall()
+    with pytest.raises(duckdb.Error, match="raw_matches was not opened"):
+        rows("SELECT * FROM events", "SELECT * FROM raw_matches")
+    with pytest.raises(duckdb.Error, match="visits does not exist"):
+        rows("SELECT * FROM events", "SELECT * FROM visits")

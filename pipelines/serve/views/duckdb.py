@@ -2,8 +2,8 @@
 
 The raw tables are read by DuckDB's own Delta reader, from the wheel: nothing is downloaded, nothing
 is put into the user's home. All tables are pinned when the session opens, the ledgers first: what
-they say is done is in the tables that are pinned after them. On a store `store_tables.py` says
-how tables are read, and a session for one statement opens only those that it needs.
+they say is done is in the tables that are pinned after them. A session for one statement opens only
+what it reads. On a store `store_tables.py` says how tables are read.
 
 Law: a session sees the lake as it was when it opened; its tables cannot be written to, and whatever
 statement it runs, no file outside the lake is reached. A statement that would write, attach, load
@@ -28,7 +28,7 @@ from pipelines.places import Place, Remote, is_remote
 from pipelines.project.settings import Settings
 from pipelines.serve.views import views, views_for
 from pipelines.serve.views.answers import BATCH, SqlAnswer
-from pipelines.serve.views.dependencies import tables_read
+from pipelines.serve.views.dependencies import Needs, needs
 from pipelines.serve.views.geometry import places_of
 from pipelines.serve.views.store_tables import StoredTables
 from schemas import Column, Table
@@ -90,15 +90,15 @@ def ledgers_first(tables: Mapping[str, Table]) -> list[Table]:
 def duckdb_session(
     root: Place, tables: Mapping[str, Table], statement: str = "", *, only: bool = False
 ) -> duckdb.DuckDBPyConnection:
-    """Open a session on a lake: raw tables, views, UTC; 0.1 s and 1 ms a file of the ledgers.
+    """Open a session on a lake: raw tables, views, UTC; 0.2 s and 1 ms a file of the ledgers.
 
     Of the views of single feeds it has those that the statement names. `only`: nothing but this
-    statement is to be run; on an object store only the tables that it reads are opened then.
+    statement is to be run, and only what it reads is opened: 0.05 s.
     """
     refuse_odd(root)
     Note.read(root)
     declared = {view.name: view for view in views_for(statement, tables)}
-    needed = tables_read(statement, declared, tables) if only else tables.keys()
+    needed = needs(statement, declared, tables) if only else Needs({*declared}, {*tables})
     connection = duckdb.connect(config={"allow_unsigned_extensions": "true"})
     try:
         load_delta(connection)
@@ -106,13 +106,17 @@ def duckdb_session(
         for function in FUNCTIONS.values():
             connection.execute(function)
         if is_remote(root):
-            folders = _bind_stored(connection, root, tables, needed)
+            folders = _bind_stored(connection, root, tables, needed.tables)
         else:
             for table in ledgers_first(tables):
-                _bind(connection, root, table)
+                if table.name in needed.tables:
+                    _bind(connection, root, table)
+                else:
+                    _leave(connection, table)
             folders = [f"{root}/"]
         for view in declared.values():
-            connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
+            if view.name in needed.views:
+                connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
         _shut(connection, folders)
     except duckdb.Error as why:
         connection.close()
@@ -147,21 +151,23 @@ def _bind(connection: duckdb.DuckDBPyConnection, root: Path, table: Table) -> No
     _name(connection, table, has, f"FROM _{table.name} t" if has else "WHERE FALSE")
 
 
+def _leave(connection: duckdb.DuckDBPyConnection, table: Table) -> None:
+    """Give a table that is not needed its columns, and an error in place of rows."""
+    why = NOT_OPENED.format(table.name)
+    _name(connection, table, set(), f"WHERE error('{why}') IS NULL")
+
+
 def _bind_stored(
     connection: duckdb.DuckDBPyConnection,
     root: Remote,
     tables: Mapping[str, Table],
     needed: Collection[str],
 ) -> list[str]:
-    """Do the same for the tables of a lake on a store; give the folders that may be read.
-
-    A table that is not needed has its columns, and an error in place of rows.
-    """
+    """Do the same for the tables of a lake on a store; give the folders that may be read."""
     stored = StoredTables(connection, root, Store.to_read(root, tables))
     for table in ledgers_first(tables):
         if table.name not in needed:
-            why = NOT_OPENED.format(table.name)
-            _name(connection, table, set(), f"WHERE error('{why}') IS NULL")
+            _leave(connection, table)
             continue
         kinds = {column.name: column.kind for column in table.columns}
         folders = [(name, TYPES[kinds[name]]) for name in table.partitioned_by]

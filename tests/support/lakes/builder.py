@@ -146,6 +146,6 @@ def reopened(lake: Lake) -> Lake:
 
 def rows_of(lake: Lake, sql: str) -> list[dict[str, Any]]:
     """Query the tables and views; the SQL sorts where order matters."""
-    with duckdb_session(on_disk(lake.store.root), lake.store.tables) as session:
+    with duckdb_session(on_disk(lake.store.root), lake.store.tables, sql, only=True) as session:
         rows: list[dict[str, Any]] = session.sql(sql).to_arrow_table().to_pylist()
     return rows
