@@ -8,6 +8,7 @@ draws a seed and prints it, and `make test ARGS=--hypothesis-seed=N` runs the sa
 
 import os
 import secrets
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -43,7 +44,12 @@ def pytest_configure(config: pytest.Config) -> None:
     Two processes that compile into one folder can load each other's machine code (numba issue
     4807), so each xdist worker has its own, and the commands that a test starts inherit it. A
     change of any kernel, or of a record that one is given, takes a new folder.
+
+    Byte code is kept, whatever the environment says: the tests start hundreds of processes, and
+    each would compile all that it imports.
     """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     worker = os.environ.get("PYTEST_XDIST_WORKER", "main")
     kernels = CACHE / "numba" / fingerprint() / worker
     if not kernels.exists() and compiled(place := EnvironmentPlace.of_this_python()):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from fencepost.order import OrderRules
 from fencepost.reference import FeedDelivery, Registration, run
+from tests.support.examples import HALF
 from tests.support.oracles.oracles import assert_same_rows
 from tests.support.stories.play import Way, play
 from tests.support.stories.strategies import FEED, TICK, Story, judged_stories
@@ -45,6 +46,7 @@ RULES = st.builds(
 
 
 @pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+@HALF
 @given(story=judged_stories())
 @pytest.mark.fault(34, 40, 42)
 def test_oracle_engine_equals_reference(way: Way, story: Story) -> None:

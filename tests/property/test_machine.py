@@ -276,7 +276,5 @@ class LivingFeed(RuleBasedStateMachine):
         return types
 
 
-LivingFeed.TestCase.settings = settings(
-    max_examples=2 * settings().max_examples, stateful_step_count=STEPS
-)
+LivingFeed.TestCase.settings = settings(stateful_step_count=STEPS)
 test_a_living_feed_is_what_the_reference_says_of_its_history = LivingFeed.TestCase

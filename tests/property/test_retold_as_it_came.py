@@ -17,12 +17,12 @@ from fencepost.reference import (
     RunResult,
     Sighting,
 )
+from tests.support.examples import HALF
 from tests.support.oracles.oracles import assert_same_rows
 from tests.support.stories.play import Way, play
 from tests.support.stories.retelling import (
     ALL,
     FAR,
-    HALF,
     deliveries_of,
     rows_without,
     ways,

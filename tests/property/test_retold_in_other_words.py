@@ -22,11 +22,11 @@ from fencepost.reference import (
     run,
 )
 from fencepost.reference.crossings import covers
+from tests.support.examples import HALF
 from tests.support.oracles.oracles import assert_same_rows
 from tests.support.stories.play import Way, play
 from tests.support.stories.retelling import (
     ALL,
-    HALF,
     HALFWAY,
     Region,
     Values,

@@ -12,3 +12,6 @@ from hypothesis import settings
 
 FEW = max(settings().max_examples // 12, 8)
 MANY = 5 * FEW
+
+HALF = settings(max_examples=settings().max_examples // 2)
+"""Where ways or retellings are many, and each plays the story again."""

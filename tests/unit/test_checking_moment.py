@@ -9,7 +9,7 @@ import pytest
 
 from pipelines.checks import Checked, Moment
 from pipelines.checks import fingerprint as fingerprints
-from pipelines.checks.site import KEPT, Site
+from pipelines.checks.site import Site
 from pipelines.epochs.drive import chain_of
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store
@@ -21,6 +21,7 @@ from tests.support.lakes.sound_join import LANE
 from tests.support.lakes.sound_join import sound as sound_joins
 from tests.support.lakes.sound_join import sound_settings as join_settings
 
+KEPT = 2
 FEW = ("deliveries_are_accounted_for", "crossings_alternate", "state_is_the_newest")
 
 
@@ -35,13 +36,21 @@ def fresh(made: list[Checked]) -> list[Checked]:
     return [each for each in made if each.since is None]
 
 
-@pytest.fixture
-def declared(tmp_path) -> Settings:
-    """A sound lake that was checked once."""
-    sound().written(tmp_path / "lake")
-    settings = sound_settings(tmp_path)
+@pytest.fixture(scope="module")
+def checked(tmp_path_factory) -> Path:
+    """The project of a sound lake that was checked once."""
+    project: Path = tmp_path_factory.mktemp("checked")
+    sound().written(project / "lake")
+    settings = sound_settings(project)
     assert len(fresh(looked(settings))) == len(looked(settings)) > 40
-    return settings
+    return project
+
+
+@pytest.fixture
+def declared(checked, tmp_path) -> Settings:
+    """A copy of it, as old as it is."""
+    shutil.copytree(checked, tmp_path, dirs_exist_ok=True)
+    return sound_settings(tmp_path)
 
 
 def test_what_passed_is_told_again_without_being_looked_at(declared, monkeypatch):
@@ -145,8 +154,9 @@ def test_a_lake_that_can_only_be_read_is_checked_all_the_same(declared, monkeypa
         assert all(each.passed for each in moment.own(lane_named(declared, "ticks")))
 
 
-def test_the_index_is_current_and_lists_the_newest_runs(declared):
-    for _ in range(KEPT + 1):
+def test_the_index_is_current_and_lists_the_newest_runs(declared, monkeypatch):
+    monkeypatch.setattr("pipelines.checks.site.KEPT", KEPT)
+    for _ in range(KEPT):
         looked(declared, again=True)
     made = looked(declared, again=True)
     site = Site.of(declared)

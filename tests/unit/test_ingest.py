@@ -8,12 +8,13 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fencepost.errors import InputError
 from pipelines.project.settings import Feed, Settings
 from tests.support.crashes import Killed, killed_at
+from tests.support.examples import MANY
 from tests.support.lakes.landing_place import AT, HEAD, T0, Place, as_json_lines, ticks
 
 MINUTE = 60_000_000
@@ -334,6 +335,7 @@ CELLS = st.sampled_from(
 )  # fmt: skip
 
 
+@settings(max_examples=MANY)
 @given(st.lists(st.lists(CELLS, max_size=6), max_size=12), st.booleans())
 def test_rows_read_are_tuples_malformed_and_future_always(tmp_path_factory, rows, good):
     place = Place.make(tmp_path_factory.mktemp("messy"))

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from hypothesis import settings
 from hypothesis import strategies as st
 
 from fencepost.queries import Box, StandingQuery, Tests
@@ -29,9 +28,6 @@ ALL = ("events", "transitions", "matches", "rejected", "pending", "heads", "wait
 Values = tuple[float, ...]
 Region = tuple[Box, Tests]
 FAR = 1000.0
-
-HALF = settings(max_examples=settings().max_examples // 2)
-"""Retellings are many, and each plays a story twice: half as many examples as other properties."""
 
 HALFWAY = (-2.5, *(g + half for g in GRID for half in (0.0, 0.5)))
 
