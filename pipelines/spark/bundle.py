@@ -91,10 +91,15 @@ def make_environment(archive: Path, place: Place, say: Say) -> None:
 
 
 def submit(archive: Path, job: Path, *, is_environment: bool) -> list[str]:
-    """Give the command that runs `fencepost run` in a cluster, in parts."""
+    """Give the command that runs `fencepost run` in a cluster, in parts.
+
+    The driver runs here, where no environment is unpacked; in a container of the cluster it is.
+    """
     if is_environment:
-        python = f"spark.pyspark.python=./{ENV}/bin/python"
-        return [f"spark-submit --archives {archive}#{ENV} --conf {python}", f"{job} run"]
+        pythons = [f"spark.pyspark.python=./{ENV}/bin/python"]
+        pythons.append(f"spark.pyspark.driver.python={sys.executable}")
+        chosen = [f"--conf {python}" for python in pythons]
+        return [f"spark-submit --archives {archive}#{ENV}", *chosen, f"{job} run"]
     path = f"spark.executorEnv.PYTHONPATH={FOLDER}"
     return [f"spark-submit --archives {archive}#{FOLDER} --conf {path}", f"{job} run"]
 
