@@ -25,6 +25,7 @@ _SHIFT, _LAST_SHIFT = np.uint64(29), np.uint64(32)
 _NULL = np.uint64(0xA5A5_5A5A_0F0F_F0F1)  # a word that no number is likely to be
 _MOST = (1 << 64) - 1
 FEW = 8  # rows that are hashed one by one
+_PLAIN = (pa.string(), pa.int32(), pa.int64(), pa.bool_())
 CHUNK = 1 << 14  # rows that stay in the cache while they are hashed
 
 Words = Callable[[int, int], UInt64s]
@@ -155,6 +156,9 @@ def _words(column: pa.ChunkedArray) -> Words:
     kind = column.type
     if pa.types.is_list(kind):
         column = pc.binary_join(column.cast(pa.list_(pa.string())), ",")
+    if len(column) <= FEW and kind in _PLAIN:
+        few = np.array([_word_of(cell) for cell in column.to_pylist()], np.uint64)
+        return lambda begin, end: few[begin:end]
     if pa.types.is_dictionary(kind) or pa.types.is_list(kind) or pa.types.is_string(kind):
         return _by_code(dictionary_of(column))
     if not pa.types.is_floating(kind):
@@ -181,3 +185,20 @@ def _by_code(coded: pa.DictionaryArray) -> Words:
     of_code = np.append(hashes[0], _NULL)
     codes = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
     return lambda begin, end: of_code[codes[begin:end]]
+
+
+def _word_of(cell: str | int | None) -> int:
+    """Turn one cell into its word, without the arrays that pay for many: a ledger has such rows."""
+    if cell is None:
+        return int(_NULL)
+    if not isinstance(cell, str):
+        return cell & _MOST
+    content = cell.encode()
+    parts = [content[k : k + 8] for k in range(0, len(content), 8)]
+    odd, word = int(_ODD[0, 0]), int(_SEEDS[0, 0])
+    for part in (len(content), *(int.from_bytes(each, "little") for each in parts)):
+        word = (word ^ part) * odd & _MOST
+        word ^= word >> 29
+    word = (word ^ word >> 32) * int(_ODD_AGAIN[0, 0]) & _MOST
+    word = (word ^ word >> 29) * odd & _MOST
+    return word ^ word >> 32

@@ -38,7 +38,11 @@ def candidates(lookup: pa.Table, wanted: UInt64s) -> Int64s:
     """
     hashes, row = (lookup[name].chunk(0).to_numpy() for name in ("hash", "row"))
     wanted = np.unique(wanted)
-    begin = np.searchsorted(hashes, wanted, side="left")
+    if not len(hashes):
+        return np.empty(0, np.int64)
+    begin = np.searchsorted(hashes, wanted)
+    there = hashes.take(begin, mode="clip") == wanted  # few are, of the files of other streams
+    wanted, begin = wanted[there], begin[there]
     many = np.searchsorted(hashes, wanted, side="right") - begin
     ends = np.cumsum(many)
     if not len(ends) or not ends[-1]:

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrays import UInt64s
+from fencepost.arrays import Int64s, UInt64s
 from fencepost.arrow import texts_of
 from pipelines.execute.logs import newest
 from pipelines.execute.lookup import WORTH, candidates, hashes_of, lookup_of
@@ -145,7 +145,11 @@ def _first(rows: pa.Table) -> tuple[int, ...]:
 
 
 def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
-    """Read a log as of the epoch before; only of the named streams, if any are named."""
+    """Read a log as of the epoch before; only of the named streams, if any are named.
+
+    A large file that was read before is searched for them; all others are filtered together, since
+    a trickle of small deliveries leaves many small files.
+    """
     columns = [c for c in table.arrow.names if c not in table.partitioned_by]
     parts = [empty(table, columns)]
     names = None if wanted is None else _distinct(wanted)
@@ -153,12 +157,13 @@ def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = 
     for path in share.files[table.name]:
         again = _key(share, table, path, columns) in _cache.tables
         rows = cached_columns(share, table, path, columns)
-        if names is not None and hashes is not None:
-            if again and rows.num_rows >= WORTH * len(names):
-                rows = rows.take(_candidates(share, table, path, rows, hashes))
-            rows = _of_streams(rows, names)
-        parts.append(of_share(share.as_of.counting(rows), share))
-    return newest(pa.concat_tables(parts), table.key)
+        if hashes is not None and again and rows.num_rows >= WORTH * len(hashes):
+            rows = _rows_at(rows, _candidates(share, table, path, rows, hashes))
+        parts.append(rows)
+    rows = pa.concat_tables(parts)
+    if names is not None:
+        rows = _of_streams(rows, names)
+    return newest(of_share(share.as_of.counting(rows), share), table.key)
 
 
 def cached_columns(share: Reads, table: Table, path: str, columns: Sequence[str]) -> pa.Table:
@@ -176,33 +181,29 @@ def _key(share: Reads, table: Table, path: str, columns: Sequence[str]) -> tuple
     return (share.root, table.name, path, *columns)
 
 
-def _candidates(
-    share: Share, table: Table, path: str, rows: pa.Table, hashes: UInt64s
-) -> pa.Int64Array:
+def _candidates(share: Share, table: Table, path: str, rows: pa.Table, hashes: UInt64s) -> Int64s:
     """Find a file's rows of some streams, and few others, by a look-up that is kept beside it."""
     lookup = cached(
         _key(share, table, path, ["lookup"]), lambda: lookup_of(texts_of(rows["stream_id"]))
     )
-    return pa.array(candidates(lookup, hashes))
+    return candidates(lookup, hashes)
 
 
 def _of_streams(rows: pa.Table, names: pa.StringArray) -> pa.Table:
     """Keep the rows of some streams; their ids get new codes, one per id."""
     if rows.num_rows == 0:
         return rows
-    ids = _used(texts_of(rows["stream_id"]))
+    ids = texts_of(rows["stream_id"])
     mine = pc.is_in(ids.dictionary, value_set=names).to_numpy(zero_copy_only=False)
-    at = pa.array(np.flatnonzero(mine[ids.indices.to_numpy(zero_copy_only=False)]))
+    return _rows_at(rows, np.flatnonzero(mine[ids.indices.to_numpy(zero_copy_only=False)]))
+
+
+def _rows_at(rows: pa.Table, at: Int64s) -> pa.Table:
+    """Take some rows, with no more ids than they have."""
     place = rows.column_names.index("stream_id")
-    few = ids.take(at).cast(pa.string()).dictionary_encode()
-    return rows.remove_column(place).take(at).add_column(place, rows.field(place), few)
-
-
-def _used(ids: pa.DictionaryArray) -> pa.DictionaryArray:
-    """Leave out the ids that no row has, where most are such."""
-    if len(ids) < len(ids.dictionary):
-        ids = ids.cast(pa.string()).dictionary_encode()
-    return ids
+    few = rows.take(pa.array(at))
+    ids = few["stream_id"].cast(pa.string()).dictionary_encode()
+    return few.set_column(place, rows.field(place), ids)
 
 
 def _distinct(columns: Sequence[pa.ChunkedArray]) -> pa.StringArray:

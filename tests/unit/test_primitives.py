@@ -107,3 +107,26 @@ def test_differential_strings_are_hashed_alike_alone_and_together(strings, skipp
     with mock.patch("fencepost.hashing.FEW", 0):
         mix_strings(together, column)
     assert (alone == together).all()
+
+
+CELLS = {
+    pa.string(): st.text(max_size=40),
+    pa.int32(): st.integers(-(1 << 31), (1 << 31) - 1),
+    pa.int64(): st.integers(-(1 << 63), (1 << 63) - 1),
+    pa.bool_(): st.booleans(),
+}
+
+
+@given(st.data())
+def test_differential_a_few_rows_are_hashed_as_many_are(data):
+    """A ledger's row is hashed cell by cell, and again among others when it is read."""
+    cells = {kind: st.lists(st.none() | some, max_size=20) for kind, some in CELLS.items()}
+    kind = data.draw(st.sampled_from(list(CELLS)))
+    rows = pa.table({"cell": pa.array(data.draw(cells[kind]), kind)})
+    few = content_hash(rows)
+    with mock.patch("fencepost.hashing.FEW", 0):
+        assert content_hash(rows) == few
+    one_by_one = 0
+    for row in range(len(rows)):
+        one_by_one = added(one_by_one, content_hash(rows[row : row + 1]))
+    assert one_by_one == few
