@@ -5,12 +5,10 @@ Rejected rows come out beside them, with their reasons.
 Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
 """
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 
-from fencepost.arrow import codes_in
+from fencepost.arrivals.arrive import arrive
 from fencepost.crossings.choose import Method, cross
 from fencepost.crossings.columns import Events
 from fencepost.crossings.difference import Difference
@@ -25,10 +23,6 @@ from fencepost.order import (
     NEVER,
     Advance,
     OrderRules,
-    Past,
-    Released,
-    admit,
-    recoded,
 )
 from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet
@@ -64,35 +58,21 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     if matcher is not None:
         _refuse_strangers(state, batch, matcher.queries, deliveries)
     _refuse_false_marks(state, batch, marks, deliveries, rules)
-    names = _all_names(state, batch)
-    past = Past.of(state.heads, len(names), state.watermark)
-    admission = admit(
-        recoded(batch, names),
-        recoded(_tagged(state.waiting, batch), names),
-        past,
+    arrived = arrive(
+        state,
+        batch,
+        index,
         deliveries=deliveries,
         rules=rules,
         marks=marks,
+        whole=matcher is not None and len(matcher) > 0,
+        fast=fast,
     )
-    released, waiting = admission.released, admission.waiting.compacted()
-    rejected, watermarks, advance = admission.rejected, admission.watermarks, admission.advance
-    heads = state.heads.known_to(index.base)
-    sequence = _last_sequences(released)
-    path = Path.build(
-        heads,
-        names,
-        released.stream,
-        released.ts,
-        released.values,
-        released.delivery,
-        released.place,
-        released.tag,
-    )
-    del admission, released  # the path holds all of them: one copy of the tuples is enough
+    path, heads, watermarks = arrived.path, state.heads.known_to(index.base), arrived.watermarks
     walked, chosen = cross(index, path, method=method, fast=fast, threads=threads)
     leaping = index.leaping
     leapt = None if leaping is None else leaping.find(path, threads)
-    changed = _changed(walked, heads, sequence)
+    changed = _changed(walked, heads, arrived.sequence)
     after = heads.with_heads(changed)
     found = walked.events
 
@@ -108,8 +88,8 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
         place,
         None if path.nth is None else path.nth[place],
     )
-    marks = np.append(past.watermark, watermarks)
-    clocks = _clocks(advance, path, len(heads), rules)
+    marks = np.append(NEVER if state.watermark is None else state.watermark, watermarks)
+    clocks = _clocks(arrived.advance, path, len(heads), rules)
     decided, pending = decide(state.pending.under(queries), crossed, marks, clocks, fast=fast)
     mark = int(watermarks[-1]) if deliveries else None
     watermark = state.watermark if mark is None or mark == NEVER else mark
@@ -119,11 +99,11 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
         found,
         leapt,
         decided,
-        names,
+        path.names,
         batch.feed,
-        rejected,
+        arrived.rejected,
         watermarks,
-        FeedState(state.feed, after, waiting, pending, watermark),
+        FeedState(state.feed, after, arrived.waiting, pending, watermark),
         changed,
         queries,
         matcher,
@@ -162,35 +142,10 @@ def _refuse_false_marks(
     before = NEVER if state.watermark is None else state.watermark
     if (marks < np.append(before, marks[:-1])[: len(marks)]).any():
         raise InputError("watermarks must never fall")
-    if len(batch) and (batch.ts - rules.behind > marks[batch.delivery]).any():
-        raise InputError("a tuple is ahead of the watermark given for its delivery")
-
-
-def _all_names(state: FeedState, batch: TupleBatch) -> pa.StringArray:
-    """Number the streams: those with a head first, in the order of the heads, then the others."""
-    names = state.heads.names
-    for more in (state.waiting.names, batch.names):
-        fresh = codes_in(more, names) < 0
-        if fresh.any():
-            names = pa.concat_arrays([names, more.filter(pa.array(fresh))])
-    return names
-
-
-def _tagged(waiting: TupleBatch, batch: TupleBatch) -> TupleBatch:
-    """Give what waits tags of its own, where the batch has some: -1, -2, … in its order."""
-    if batch.tag is None:
-        return replace(waiting, tag=None)
-    if waiting.tag is not None:
-        return waiting
-    return replace(waiting, tag=-1 - np.arange(len(waiting)))
-
-
-def _last_sequences(released: Released) -> pa.StringArray | None:
-    """Give the sequence of the last tuple of each run, as text."""
-    if released.sequence is None:
-        return None
-    last = np.flatnonzero(np.diff(released.stream, append=-1))
-    return released.sequence.take(pa.array(last)).cast(pa.string())
+    edges = np.searchsorted(batch.delivery, np.arange(deliveries + 1))
+    for mark, begin, end in zip(marks, edges[:-1], edges[1:], strict=True):
+        if begin < end and batch.ts[begin:end].max() - rules.behind > mark:
+            raise InputError("a tuple is ahead of the watermark given for its delivery")
 
 
 def _changed(walked: Walk | Difference, heads: Heads, sequence: pa.StringArray | None) -> Heads:

@@ -58,7 +58,8 @@ class FeedOutcome:
     @property
     def accepted(self) -> int:
         """How many tuples were accepted: of the batch, and of those that waited before."""
-        return int((self.walked.path.delivery != HEAD).sum())
+        path = self.walked.path
+        return int((path.delivery != HEAD).sum()) + path.left_out
 
     @property
     def rejected(self) -> pa.Table:

@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -30,6 +31,7 @@ import numpy as np
 
 HOUSE = Path(__file__).resolve().parent.parent
 SOURCES = (  # in the order of their imports
+    "fencepost/arrivals/kernels.py",
     "fencepost/crossings/kernels.py",
     "fencepost/crossings/confirm_kernels.py",
     "fencepost/transitions/kernels.py",
@@ -60,6 +62,8 @@ COUNTED: dict[type[ast.operator], type[ast.operator]] = {
 NEVER_EQUAL = "equal values pass no post and have been passed over before"
 UNSEEN: dict[tuple[str, str], str] = {
     ("gallop", "high + U(1) → high - U(1)"): "the halving begins two posts early, to the same end",
+    ("judge", "line + U(TS) → line - U(TS)"): "the ts is at the beginning of the line",
+    ("judge", "0 <= row < thin_to → 0 <= row <= thin_to"): "from there on all are kept",
     ("fill", "values[i] > values[p] → values[i] >= values[p]"): NEVER_EQUAL,
     ("leap", "values[i] > values[p] → values[i] >= values[p]"): NEVER_EQUAL,
     ("confirm", "now > before → now >= before"): NEVER_EQUAL,
@@ -225,11 +229,12 @@ class Suite:
     @classmethod
     def begin(cls, texts: dict[str, str]) -> None:
         """Compute all that is expected, and make sure that whole kernels pass."""
-        from tests.support.oracles import effort_checks, kernel_suite
+        from tests.support.oracles import arrival_checks, effort_checks, kernel_suite
 
         np.seterr(all="ignore")  # of scalars that broken kernels let overflow
         cls.texts = texts
-        for name, check in (*kernel_suite.checks(), *effort_checks.checks()):
+        suites = (kernel_suite.checks(), effort_checks.checks(), arrival_checks.arrival_checks())
+        for name, check in chain(*suites):
             begun = time.process_time()
             try:
                 check()

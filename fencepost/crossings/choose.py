@@ -95,13 +95,14 @@ def _chosen(walked: Walk) -> Chosen:
     if not walked.fast or steps < SHORT or n <= FEW:
         return Chosen("walk", "few steps or few queries")
     p, c = _steps(path)
+    share = steps / (steps + path.left_out)  # of all steps, those on the path
     passed, (lists, cuts) = _passed(walked, p, c), _checked(walked, p, c)
     by_walk = _falling(passed, POST, POSTS, FAR_POST) + _falling(cuts, CUT, CUTS, FAR_CUT)
     cells = sum(len(each.queries.cells.columns.shifts) for each in walked.shaped)
     tested = _tested(walked)
     by_walk += LIST * lists + CELL * cells + TEST * tested
     if by_walk <= CHEAP:
-        return Chosen("walk", f"a step meets {passed:.1f} posts", passed / (2 * n))
+        return Chosen("walk", f"a step meets {share * passed:.1f} posts", share * passed / (2 * n))
     met = _met(walked)
     by_walk += CANDIDATE * met
     touched = passed + met
@@ -114,10 +115,10 @@ def _chosen(walked: Walk) -> Chosen:
     where = f" in {lists + cuts:.1f} stripes" if lists else ""
     where += f" and {tested:.1f} borders of regions" if cells else ""
     why = (
-        f"a step meets {touched:,.0f} posts{where} and {holders:,.0f} queries hold "
+        f"a step meets {share * touched:,.0f} posts{where} and {holders:,.0f} queries hold "
         f"at a place: {by_walk:,.0f} ns against {by_difference:,.0f}"
     )
-    return Chosen(method, why, touched / (2 * n), holders / n)
+    return Chosen(method, why, share * touched / (2 * n), holders / n)
 
 
 def _falling(many: float, each: float, some: int, beyond: float) -> float:

@@ -31,6 +31,18 @@ class Posts(NamedTuple):
     narrowest: float
 
 
+class FenceColumns(NamedTuple):
+    """The posts of all axes behind each other, those of one between -∞ and ∞."""
+
+    posts: Doubles
+    first: Int32s  # [axis] its first post
+    starts: Int32s  # how many posts of the axis come before each cell
+    first_cell: Int32s  # [axis] its first cell
+    origin: Doubles  # [axis]
+    scale: Doubles  # [axis]
+    cells: Int64s  # [axis]
+
+
 class Stripes(NamedTuple):
     """How the segments of a list cut another axis.
 

@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from fencepost.crossings.columns import FenceColumns
+from fencepost.crossings.fences import fences_of
 from fencepost.crossings.layer import Layer
 from fencepost.matches.matcher import Matcher
 from fencepost.queries import QuerySet
@@ -82,6 +84,11 @@ class BorderIndex:
         from fencepost.leaps.index import LeapIndex
 
         return LeapIndex.of(self.queries)
+
+    @cached_property
+    def fences(self) -> FenceColumns:
+        """Where posts stand, whatever their lists: brought together on first use."""
+        return fences_of(self.layers)
 
     @property
     def has_stabbing(self) -> bool:

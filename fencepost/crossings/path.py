@@ -35,6 +35,7 @@ class Path:
     ended: Int32s
     nth: Int32s | None = None  # [place] which of its stream and ts; None: each is the first
     tag: Int64s | None = None  # [place] the caller's, of the tuples; a head's is of no use
+    left_out: int = 0  # accepted tuples with no place here: no step to or from them passes a post
 
     @classmethod
     def build(  # noqa: PLR0913  the columns of the tuples, and those that not all have

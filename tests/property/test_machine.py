@@ -194,7 +194,7 @@ class LivingFeed(RuleBasedStateMachine):
             threads=threads,
         )
         gather(self.rows, outcome, batch, AXES, first)
-        self.released += int((outcome.walked.path.delivery >= 0).sum())
+        self.released += outcome.accepted
         self.state = outcome.state
         self.script += self.arrived
         self.arrived = []

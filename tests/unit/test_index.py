@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
+from fencepost.arrivals import in_turn
 from fencepost.crossings import BorderIndex, Heads, index, kernels, twins
 from fencepost.crossings.columns import Steps
 from fencepost.crossings.layer import as_posts
@@ -160,7 +161,10 @@ def test_a_false_pointer_of_the_very_index_changes_no_event_either(false: int, s
     begun = state.heads.begun if side == "ended" else wrong
     ended = state.heads.ended if side == "begun" else wrong
     tampered = replace(state, heads=replace(state.heads, begun=begun, ended=ended))
-    with mock.patch.object(kernels, "ranks_near", wraps=kernels.ranks_near) as near:
+    with (
+        mock.patch.object(kernels, "ranks_near", wraps=kernels.ranks_near) as near,
+        mock.patch.multiple(in_turn, SAMPLE=1, OFTEN=-1.0),  # every tuple is on the path
+    ):
         outcome = step(tampered, later, built, deliveries=1, method="walk", fast=True)
     assert near.called
     expected = step(state, later, built, deliveries=1, fast=False)

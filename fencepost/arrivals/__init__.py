@@ -1,0 +1,1 @@
+"""Tuples judged in the order in which they come, without sorting any."""

@@ -1,0 +1,123 @@
+"""Arrivals judged in turn: the rows of the sorting way, fewer places, and when it gives up."""
+
+from dataclasses import replace
+from random import Random
+from unittest import mock
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fencepost.arrivals import arrive, in_turn
+from fencepost.crossings import BorderIndex
+from fencepost.engine import step
+from fencepost.matches import Matcher
+from fencepost.queries import MATCH, QuerySet
+from fencepost.state import FeedState
+from fencepost.tuples import TupleBatch
+from tests.support.oracles.arrival_checks import STREAMS, Judged, arrivals, found_by, index_of
+from tests.support.oracles.oracles import batch_of
+from tests.support.stories.crowds import Shape, crowd
+from tests.support.stories.strategies import FEED, standing_query
+
+AXES = ("x",)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from((1, 2)))
+@pytest.mark.fault(34)
+def test_oracle_arrivals_in_turn_give_the_rows_of_sorting(chance: Random, axes: int) -> None:
+    judged = Judged(chance, axes)
+    judged.check()
+    judged.check(sample=chance.randint(1, 20), often=-1.0)
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from((1, 2)))
+def test_law_any_cut_of_the_deliveries_gives_the_same_rows(chance: Random, axes: int) -> None:
+    """One step over all, against a step a delivery; what is left out depends on the cut."""
+    judged = Judged(chance, axes)
+    state, batch, index = judged.state, judged.batch, judged.index
+    events, decided, refused = [], [], 0
+    for delivery in range(judged.deliveries):
+        part = batch.take(batch.delivery == delivery).with_delivery(0)
+        outcome = step(
+            state, part, index, deliveries=1, rules=judged.rules, method="walk", fast=True
+        )
+        events += outcome.events.drop_columns(["delivery"]).to_pylist()
+        decided += outcome.transitions.drop_columns(["delivery"]).to_pylist()
+        refused += outcome.rejected.num_rows
+        state = outcome.state
+    whole = judged.stepped(fast=True)
+    at_once = whole.events.drop_columns(["delivery"]).to_pylist()
+    assert sorted(events, key=repr) == sorted(at_once, key=repr)
+    assert refused == whole.rejected.num_rows
+    heads = [each.heads.to_table().to_pylist() for each in (state, whole.state)]
+    assert sorted(heads[0], key=repr) == sorted(heads[1], key=repr)
+    at_once = whole.transitions.drop_columns(["delivery"]).to_pylist()
+    assert sorted(decided, key=repr) == sorted(at_once, key=repr)
+
+
+def at_rest(tuples: int = 2_000) -> tuple[FeedState, TupleBatch, BorderIndex]:
+    """Streams that hardly move, and where they were before."""
+    people = crowd(Shape(queries=20, streams=20, tuples=tuples, still=0.9, widths=(4, 9)))
+    index = BorderIndex.build(QuerySet.from_queries(FEED, people.axes, people.queries))
+    first, later = (batch_of(FEED, people.axes, [some]) for some in people.deliveries)
+    state = FeedState.empty(FEED, people.axes)
+    return step(state, first, index, deliveries=1).state, later, index
+
+
+def test_of_streams_at_rest_the_path_has_a_few_tuples_and_the_rows_are_the_same() -> None:
+    state, later, index = at_rest()
+    thin, whole = (step(state, later, index, deliveries=1, fast=fast) for fast in (True, False))
+    assert found_by(thin) == found_by(whole)
+    assert len(whole.found.type) > 20
+    assert len(thin.walked.path) < 0.4 * len(whole.walked.path)
+    assert thin.accepted == whole.accepted == len(later)
+
+
+def test_where_most_steps_pass_a_post_every_tuple_is_on_the_path() -> None:
+    state, later, index = at_rest()
+    often = mock.patch.multiple(in_turn, SAMPLE=1, OFTEN=-1.0)
+    with often:
+        whole = step(state, later, index, deliveries=1, fast=True)
+    assert whole.walked.path.left_out == 0
+    assert found_by(whole) == found_by(step(state, later, index, deliveries=1, fast=False))
+
+
+def test_with_match_queries_every_tuple_is_on_the_path() -> None:
+    state, later, index = at_rest()
+    everywhere = QuerySet.from_queries(
+        FEED, AXES, [standing_query("m", "x > -99", kind=MATCH)], MATCH
+    )
+    matcher = Matcher.build(everywhere)
+    outcome = step(state, later, index, deliveries=1, matcher=matcher, fast=True)
+    assert outcome.walked.path.left_out == 0
+    assert outcome.matches.num_rows == len(later)
+
+
+@pytest.mark.parametrize(
+    ("ts", "delivery", "in_turn_does"),
+    [
+        ((5, 6, 7), (0, 0, 0), True),
+        ((5, 5, 6), (0, 0, 1), True),
+        ((5, 7, 6), (0, 0, 1), True),  # late: its delivery comes after
+        ((5, 7, 6), (0, 0, 0), False),  # to be sorted: its delivery is the same
+        ((6, 5, 5), (0, 0, 0), False),
+    ],
+)
+def test_it_gives_up_where_a_delivery_is_out_of_order_in_a_stream(
+    ts: tuple[int, ...], delivery: tuple[int, ...], in_turn_does: bool
+) -> None:
+    chance = Random(1)  # noqa: S311  no secret
+    batch = replace(
+        arrivals(chance, 1, 3, 1, 1.0),
+        stream=np.zeros(3, np.int32),
+        ts=np.array(ts),
+        delivery=np.array(delivery, np.int32),
+    )
+    state, index = FeedState.empty(FEED, AXES), index_of(1)
+    with mock.patch.object(arrive, "_by_sorting", wraps=arrive._by_sorting) as sorting:
+        outcome = step(state, batch, index, deliveries=2, fast=True)
+    assert sorting.called != in_turn_does
+    assert found_by(outcome) == found_by(step(state, batch, index, deliveries=2, fast=False))
+    assert set(outcome.state.heads.names.to_pylist()) <= set(STREAMS)
