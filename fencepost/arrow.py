@@ -27,6 +27,16 @@ def owned(parts: Sequence[bytes | memoryview]) -> pa.Buffer:
     return buffer
 
 
+def cut_out(content: bytes, begins: Int64s, ends: Int64s) -> pa.LargeBinaryArray:
+    """Cut stretches out of bytes; they ascend and are apart. O(bytes of the stretches)."""
+    if not len(begins):
+        return pa.array([], pa.large_binary())
+    bounds = pa.py_buffer(np.stack([begins, ends], axis=1).astype(np.int64).ravel())
+    parts = [None, bounds, pa.py_buffer(content)]  # every second one is the content between
+    every = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 2 * len(begins) - 1, parts)
+    return every.take(pa.array(np.arange(0, 2 * len(begins) - 1, 2)))
+
+
 def dictionary_of(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
     """Code a column by its distinct values, in one piece with one dictionary. O(n)."""
     if not pa.types.is_dictionary(column.type):

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.doubles import EXACT_UP_TO, NUMBER, exactly, parse_number
+from fencepost.hashing import bytes_of
 from fencepost.text import LONGEST_ID, cut, wrong_with_id
 from fencepost.tuples import Bools, Doubles, Int64s
 
@@ -26,6 +27,8 @@ MARKS = {
     **dict.fromkeys(("false", "f", "no", "0", ""), False),
 }
 """What a mark may be called, in letters of any size; nothing marks nothing."""
+
+_BLANK, _DELETE = 0x20, 0x7F
 
 Column = TypeVar("Column", Doubles, Int64s)
 Coded = TypeVar("Coded", Int64s, Bools)
@@ -66,13 +69,16 @@ class CellFaults:
         return cls(ascending[begins], pc.binary_join(lists, "; "))
 
 
-def stream_ids(cells: pa.Array, name: str) -> tuple[pa.DictionaryArray, CellFaults]:
-    """Read stream ids, each distinct one checked once: 1–256 characters, no control characters."""
-    coded = _coded(cells)
+def stream_ids(
+    cells: pa.Array, name: str, *, distinct: bool = False
+) -> tuple[pa.DictionaryArray, CellFaults]:
+    """Read stream ids, each distinct one checked once: 1–256 characters, no control characters.
+
+    `distinct`: they are coded, and each text has one code.
+    """
+    coded = cells if distinct else _coded(cells)
     names = coded.dictionary
-    length = pc.utf8_length(names)
-    odd = flags_of(pc.match_substring_regex(names, r"\p{Cc}"))
-    odd |= flags_of(pc.less(length, 1)) | flags_of(pc.greater(length, LONGEST_ID))
+    odd = np.zeros(len(names), np.bool_) if _are_plain(names) else _odd(names)
     if not coded.null_count and not odd.any():
         return coded, CellFaults.none()
     why = [
@@ -82,6 +88,21 @@ def stream_ids(cells: pa.Array, name: str) -> tuple[pa.DictionaryArray, CellFaul
     codes = integers_of(pc.fill_null(coded.indices, len(odd)))
     rows = np.flatnonzero(np.r_[odd, True][codes])
     return coded, CellFaults(rows, details.take(pa.array(codes[rows])))
+
+
+def _are_plain(names: pa.StringArray) -> bool:
+    """Say whether all names are of some visible letters of ASCII, as most are. 1 ns a byte."""
+    offsets, content = bytes_of(names)
+    lengths = np.diff(offsets)
+    visible = (content > _BLANK) & (content < _DELETE)
+    return bool(visible.all() and ((lengths > 0) & (lengths <= LONGEST_ID)).all())
+
+
+def _odd(names: pa.StringArray) -> Bools:
+    """Say which names cannot be those of streams."""
+    length = pc.utf8_length(names)
+    odd = flags_of(pc.match_substring_regex(names, r"\p{Cc}"))
+    return odd | flags_of(pc.less(length, 1)) | flags_of(pc.greater(length, LONGEST_ID))
 
 
 def _coded(cells: pa.Array) -> pa.DictionaryArray:

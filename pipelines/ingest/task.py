@@ -205,8 +205,7 @@ class _PartReader:
             QUARANTINE.arrow.empty_table(),
             Outcome(self.part.n, ignored=looked.ignored),
         )
-        groups = None if file.groups is None else range(*file.groups)
-        for piece in pieces(looked, declared, groups):
+        for piece in pieces(looked, declared, file.stretch):
             if file.lines is not None:
                 yield self._parted(file, _only(piece, file.lines))
             else:

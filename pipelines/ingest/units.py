@@ -14,10 +14,14 @@ from typing import Any, TypeVar
 
 from pyarrow.parquet import FileMetaData
 
+from pipelines.files.read.content import LineSpan
+from pipelines.files.read.delivery import FileStretch
 from pipelines.ingest.deliveries import Planned, Runs
+from pipelines.ingest.line_spans import line_spans
 from pipelines.ingest.record import feed_of
 from pipelines.ingest.row_groups import metadata_of
 from pipelines.places import Place
+from pipelines.project.form import declared_by
 from pipelines.project.settings import Feed
 
 SMALL = 32 << 20
@@ -36,6 +40,7 @@ class FilePart:
     place   its place among the delivery's files
     size, mtime  as it was when found; mtime None: not compared
     groups  first row group and the one after the last, of a Parquet file; None: all
+    span    some lines of a file of lines: first byte, the one after the last, first line; None: all
     lines   the rows to take, in runs; None: all
     fixed   columns whose text is outside the file, as in a Delta table's log
     columns those of the file's table: one that the file lacks is null
@@ -49,6 +54,12 @@ class FilePart:
     lines: Runs | None = None
     fixed: Mapping[str, str | None] | None = None
     columns: tuple[str, ...] = ()
+    span: LineSpan | None = None
+
+    @property
+    def stretch(self) -> FileStretch:
+        """What is to be read of it, as its reader takes it."""
+        return self.span if self.groups is None else range(*self.groups)
 
 
 @dataclass(frozen=True)
@@ -91,6 +102,7 @@ def _part(fields: Mapping[str, Any]) -> DeliveryPart:
                 **file,
                 "groups": None if file["groups"] is None else tuple(file["groups"]),
                 "columns": tuple(file["columns"]),
+                "span": None if file["span"] is None else LineSpan(*file["span"]),
             }
         )
         for file in fields["files"]
@@ -125,7 +137,8 @@ def cut(
     parts = [tuple(job.part(job.files) for job in some) for some in filled(small, most)]
     units = [ReadUnit(str(root), feed, buckets, shared=True, parts=some) for some in parts]
     for job in large:
-        most = _between(-(-job.size // slots), LEAST, MOST)
+        runs = slots * -(-job.size // (slots * MOST))
+        most = _between(-(-job.size // runs), LEAST, MOST)
         pieces = [piece for file in job.files for piece in _pieces(feed, file, most)]
         units += [
             ReadUnit(str(root), feed, buckets, shared=False, parts=(job.part(some),))
@@ -151,10 +164,18 @@ def filled(sized: Sequence[tuple[T, int]], most: int) -> list[list[T]]:
 
 
 def _pieces(feed: Feed, file: FilePart, most: int) -> list[tuple[FilePart, int]]:
-    """Split a large Parquet file by its row groups, with their bytes; another is one piece."""
-    if file.size <= most // 2 or feed.form in ("csv", "json"):
+    """Split a large file, Parquet by its row groups, others where lines end; each with its bytes.
+
+    What cannot be split is one piece: what is packed, or has records of several lines.
+    """
+    if file.size <= most // 2:
         return [(file, file.size)]
-    groups = _groups(metadata_of(feed.source / file.path, file.size))
+    if feed.form in ("csv", "json"):
+        return _by_lines(feed, file, most)
+    metadata = metadata_of(feed.source / file.path, file.size)
+    if metadata is None:
+        return _by_lines(feed, file, most)
+    groups = _groups(metadata)
     if file.lines is not None:
         groups = [group for group in groups if group.has_any(file.lines)]
     if not groups:
@@ -167,6 +188,12 @@ def _pieces(feed: Feed, file: FilePart, most: int) -> list[tuple[FilePart, int]]
         )
         for run in runs
     ]
+
+
+def _by_lines(feed: Feed, file: FilePart, most: int) -> list[tuple[FilePart, int]]:
+    spans = line_spans(feed.source / file.path, declared_by(feed), most)
+    found = [(replace(file, span=span), span.end - span.begin) for span in spans]
+    return found or [(file, file.size)]
 
 
 @dataclass(frozen=True)
@@ -182,10 +209,8 @@ class _Group:
         return any(first <= self.before + self.rows and last > self.before for first, last in lines)
 
 
-def _groups(metadata: FileMetaData | None) -> list[_Group]:
-    """List a Parquet file's row groups; none where it is no Parquet, or not a whole one."""
-    if metadata is None:
-        return []
+def _groups(metadata: FileMetaData) -> list[_Group]:
+    """List a Parquet file's row groups."""
     groups, before = [], 0
     for place in range(metadata.num_row_groups):
         group = metadata.row_group(place)

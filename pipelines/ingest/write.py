@@ -21,7 +21,7 @@ FEW = 200_000
 """Rows of a unit up to which they share one mixed file."""
 
 
-AT_ONCE = 100_000
+AT_ONCE = 1 << 16
 """Rows that are parted at a time, at least: many small pieces would cost more than their rows."""
 
 

@@ -29,6 +29,8 @@ from fencepost.joins.state import LaneState
 from fencepost.joins.windows import Live, WindowIndex
 from fencepost.joins.windows.bitmap_kernels import BLOCK
 from fencepost.joins.windows.index import METHODS
+from fencepost.lines.kernels import INSTANT, NUMBER, STREAM
+from fencepost.lines.pattern import LineCell, LinePattern
 from fencepost.matches import Matcher
 from fencepost.order import NEVER
 from fencepost.position import Position
@@ -51,6 +53,7 @@ REGIONS = (
     {"corridor": {"line": [[1, 1], [4, 5]], "width": 1}},
 )
 STREAMS, TUPLES, MINUTE = 4, 16, 60_000_000
+LINES, LINE = b"s1,2026-01-01T00:00:00Z,1.5\n" * 2, 1 << 10
 BANDS = 64  # match queries: enough for an index to pay
 
 
@@ -66,6 +69,7 @@ def warm() -> None:
         _sort()
         _test()
         _join()
+        _read()
 
 
 def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
@@ -94,6 +98,16 @@ def _test() -> None:
     somewhere = np.full(len(REGIONS), 2.0)
     shapes = _queries(("x", "y"), ()).shapes.take(np.arange(len(REGIONS)))
     holds(shapes, np.arange(len(REGIONS), dtype=np.int32), somewhere, somewhere, fast=True)
+
+
+def _read() -> None:
+    """Read lines by a pattern, as large files of text are."""
+    cells = (
+        LineCell("stream_id", STREAM, b","),
+        LineCell("ts", INSTANT, b","),
+        LineCell("x", NUMBER, b","),
+    )
+    LinePattern((b"", b",", b",", b"\n"), cells, LINE).read(LINES, len(LINES), LINES.count(b"\n"))
 
 
 def _join() -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from fencepost.errors import LakeError
 from fencepost.hashing import content_hash
-from pipelines.files.read import csv_rows
+from pipelines.files.read import csv_records
 from pipelines.files.read.delivery import DeliveryFile, look_at
 from pipelines.files.read.rows import Declared
 from pipelines.ingest import task, units
@@ -73,7 +73,7 @@ def test_a_version_with_other_messages_finishes_what_an_older_one_began(
     place = landed(tmp_path)
     with killed_at("ingest.quarantine"), pytest.raises(Killed):
         place.ingest()
-    monkeypatch.setattr(csv_rows, "counted", lambda count, _: f"other words, {count}")
+    monkeypatch.setattr(csv_records, "counted", lambda count, _: f"other words, {count}")
     place.recovered()
     assert place.content() == uncrashed.content()
     assert place.commits("quarantine") == uncrashed.commits("quarantine")

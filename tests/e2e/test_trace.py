@@ -10,7 +10,8 @@ a feed's files and of their order, on the way in and to the epoch; times in any 
 columns by the names that a file spells. The last six: where a place is; a lease in the place
 of a lock; what a commit replaces; which tasks share an epoch. The last two of a tick: what a
 step found; its tuples in turn, or sorted. The last of a rule: where a position is; a feature
-of a map; its region, in the registry and in the index; a set's files apart from what is in them."""
+of a map; its region, in the registry and in the index; a set's files apart from what is in them. On the way in:
+where a record of CSV ends, apart from its cells."""
 
 
 @pytest.mark.parametrize("name", WALKS)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fencepost.errors import Faults
 from pipelines.files.read import content as file_content
-from pipelines.files.read import csv_rows, delivery, json_rows, parquet_rows
+from pipelines.files.read import csv_records, csv_rows, delivery, json_rows, parquet_rows
 from pipelines.files.read import records as raw_rows
 from pipelines.files.read.content import LongLine, Window, bounded_lines
 from pipelines.ingest import task
@@ -32,9 +32,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     limits = {"PIECE": 256, "LONGEST_LINE": 100, "AHEAD": 102, "MOST_RAW": 20, "MOST_LINES": 8}
     for name, limit in limits.items():
         monkeypatch.setattr(file_content, name, limit)
-    for module in (json_rows, csv_rows):
+    for module in (json_rows, csv_rows, csv_records):
         monkeypatch.setattr(module, "LONGEST_LINE", 100)
-    monkeypatch.setattr(csv_rows, "LONGEST_QUOTED", 100)
+    monkeypatch.setattr(csv_records, "LONGEST_QUOTED", 100)
     monkeypatch.setattr(csv_rows, "HEAD", 102)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fencepost.errors import Faults
 from pipelines.files.read import content as file_content
-from pipelines.files.read import csv_rows
+from pipelines.files.read import csv_records, csv_rows
 from pipelines.files.read.content import Window
 from pipelines.files.read.grammar import grammar_of
 from pipelines.files.read.rows import Declared, ReadDelivery
@@ -188,7 +188,7 @@ def reference_records(text, fields) -> Split:
     """Read record by record: the exact grammar, tried at each line in turn."""
     found, faults, at, line = [], [], 0, 1
     while at < len(text):
-        match = csv_rows.COMMA.record_of(fields).match(text, at)
+        match = csv_records.COMMA.record_of(fields).match(text, at)
         if match is not None:
             found.append((line, match[1]))
             line += text.count(b"\n", at, match.end())
@@ -213,7 +213,7 @@ def split_all(content, fields, delimiter=",") -> Split:
     found, faults, lines = [], [], lines_of(content)
     while (window := lines.next()) is not None:
         assert isinstance(window, Window)
-        r = csv_rows.split(window, fields, grammar_of(delimiter))
+        r = csv_records.split(window, fields, grammar_of(delimiter))
         spans = zip(r.line.tolist(), r.begin.tolist(), r.end.tolist(), strict=True)
         found += [(at, window.content[b:e]) for at, b, e in spans]
         faults += [(at, window.content[b:e]) for at, _, b, e in r.faulty]
@@ -268,7 +268,7 @@ def test_what_pythons_csv_writes_is_read_back(rows, style):
 
 
 def test_a_quotation_mark_is_followed_so_far_and_no_further(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_rows, "LONGEST_QUOTED", 64)
+    monkeypatch.setattr(csv_records, "LONGEST_QUOTED", 64)
     read = delivery(tmp_path, f'a,{T},"1' + "\n" * 100 + f'"\nb,{T},2\n')
     assert [name for name, _, _ in rows_of(read)] == ["b"]
     assert [line for line, _ in faulty(read)] == [2, 102]

@@ -14,13 +14,15 @@ import io
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrow import cut_out
 from fencepost.errors import Fault, Faults
 from fencepost.tuples import Bools, Int64s
 
@@ -30,8 +32,11 @@ LONGEST_LINE = 1 << 21
 """Bytes of the longest line that is read."""
 AHEAD = LONGEST_LINE + 2
 """Bytes behind a window, or all that are left."""
+MOST_BYTES = 1 << 62
 MOST_LINES = 1 << 18
 """Lines of a window: a file of empty lines takes no more memory than another."""
+PATTERNED = 1 << 16
+"""Bytes of a window from which on a pattern of its lines pays: machine code has to be loaded."""
 MOST_RAW = 1 << 16
 """Characters that are kept of a line that is too long; any other is kept whole."""
 
@@ -44,6 +49,19 @@ class Window:
 
     content: bytes
     stop: int
+    line: int
+
+    @cached_property
+    def breaks(self) -> int:
+        """How many line breaks the lines have."""
+        return self.content.count(LF, 0, self.stop)
+
+
+class LineSpan(NamedTuple):
+    """Some lines of a file that is not packed: from byte to byte, and the first one's number."""
+
+    begin: int
+    end: int
     line: int
 
 
@@ -74,6 +92,15 @@ class Lines:
         self._begin = 0
         self._ended = False
         self._line = 1 + skipped
+        self._left = MOST_BYTES
+
+    def within(self, span: LineSpan) -> None:
+        """Go on with some lines, from here or from where they begin, and end with them."""
+        here = self._plain.tell() - (len(self._ahead) - self._begin)
+        if span.begin > here:
+            here, self._line = span.begin, span.line
+        self._plain.seek(here)
+        self._ahead, self._begin, self._ended, self._left = b"", 0, False, span.end - here
 
     @property
     def done(self) -> float:
@@ -96,19 +123,21 @@ class Lines:
             stop = len(ahead)
         if not stop:
             return self._past_long_line()
-        stop = _of_few_lines(ahead, begin, stop)
-        return Window(ahead[begin : stop + AHEAD], stop - begin, self._line)
+        window = Window(ahead[begin : stop + AHEAD], stop - begin, self._line)
+        return window if window.breaks <= MOST_LINES else _of_few_lines(window)
 
     def past(self, window: Window, end: int) -> None:
         """Say that a window was used up to some byte: the next begins there."""
-        self._line = window.line + window.content.count(LF, 0, end)
+        whole = end == window.stop
+        self._line = window.line + (window.breaks if whole else window.content.count(LF, 0, end))
         self._begin += end
 
     def _fill(self) -> None:
         """Buffer at least half a window, and what is ahead of it."""
         if not self._ended and len(self._ahead) - self._begin <= PIECE // 2 + AHEAD:
             missing = PIECE + AHEAD - (len(self._ahead) - self._begin)
-            more = self._plain.read(missing)
+            more = self._plain.read(min(missing, self._left))
+            self._left -= len(more)
             self._ended = len(more) < missing
             self._ahead, self._begin = self._ahead[self._begin :] + more, 0
 
@@ -157,11 +186,12 @@ def raw_text(record: bytes) -> str:
     return record.decode(errors="backslashreplace")
 
 
-def _of_few_lines(content: bytes, begin: int, stop: int) -> int:
-    """Give fewer lines, if there are very many."""
-    while content.count(LF, begin, stop) > MOST_LINES:
-        stop = content.rfind(LF, begin, (begin + stop) // 2) + 1 or content.find(LF, begin) + 1
-    return stop
+def _of_few_lines(window: Window) -> Window:
+    """Give fewer lines of a window that has very many."""
+    content, stop = window.content, window.stop
+    while content.count(LF, 0, stop) > MOST_LINES:
+        stop = content.rfind(LF, 0, stop // 2) + 1 or content.find(LF) + 1
+    return Window(content[: stop + AHEAD], stop, window.line)
 
 
 PARQUET = b"PAR1"
@@ -229,12 +259,7 @@ def not_utf8(content: bytes, begins: Int64s, ends: Int64s) -> Bools:
 
 def stretches(content: bytes, begins: Int64s, ends: Int64s) -> pa.StringArray:
     """Cut stretches out of a file, ascending and apart; bytes that are not UTF-8 become escapes."""
-    if not len(begins):
-        return pa.array([], pa.string())
-    bounds = pa.py_buffer(np.stack([begins, ends], axis=1).astype(np.int64).ravel())
-    parts = [None, bounds, pa.py_buffer(content)]  # every second one is the content between
-    every = pa.LargeBinaryArray.from_buffers(pa.large_binary(), 2 * len(begins) - 1, parts)
-    cut = every.take(pa.array(np.arange(0, 2 * len(begins) - 1, 2)))
+    cut = cut_out(content, begins, ends)
     try:
         return pc.cast(cut, pa.string())
     except pa.ArrowInvalid:

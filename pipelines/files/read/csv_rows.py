@@ -1,14 +1,10 @@
-"""Rows of a CSV file: where each record begins and ends, then its cells, a column at a time.
+"""Rows of a CSV file: its header, then its cells, a column at a time.
 
-RFC 4180, UTF-8, a header: fields parted by a delimiter, records by line breaks (LF or CRLF); a
-field in quotation marks may hold delimiters, line breaks and doubled quotation marks. Lines without
-a quotation mark are records as they are, which NumPy finds; only those that hold one are matched
-against the grammar one by one.
+A window of lines that are like the first one is read by a pattern (`patterns.py`). Else its records
+are found (`csv_records.py`), and Arrow gives their cells.
 
-Law: a record is accepted iff the grammar reads exactly as many fields as the header has. One that
-does not match is malformed to the end of its line and reading resumes on the next, so that a stray
-quotation mark costs its own row and no other. A cell is the text of the file; nothing is a null,
-nothing a number: `NA` is two letters.
+Law: a cell is the text of the file, or what all readers of cells take that text for; nothing is a
+null, nothing a number: `NA` is two letters. Both ways give the same tuples and malformed rows.
 """
 
 import io
@@ -16,33 +12,31 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from operator import itemgetter
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyarrow import csv
 
 from fencepost.arrow import owned
 from fencepost.errors import BrokenIndex, Fault, refuse
-from fencepost.text import counted
 from fencepost.tuples import Bools, Int64s
 from pipelines.files.read.content import (
     LONGEST_LINE,
+    PATTERNED,
     Lines,
+    LineSpan,
     LongLine,
     Window,
     not_utf8,
     raw_text,
     refusal,
     stretches,
-    why_long,
 )
+from pipelines.files.read.csv_records import COMMA, CR, LF, Faulty, Records, are_alone, split
 from pipelines.files.read.declaration import Declared
 from pipelines.files.read.grammar import (
     FIRST_ROWS,
-    Grammar,
     delimiter_of,
     first_record,
     grammar_of,
@@ -55,156 +49,8 @@ from pipelines.files.read.records import (
     too_many_columns,
 )
 
-LONGEST_QUOTED = 1 << 20
-"""Bytes of the longest record with quotation marks: how far an open one is followed."""
-
-MOST_AT_ONCE = 50
-"""Fields up to which one automaton matches whole lines; beyond it would be too large."""
-LF, CR, QUOTE = b'\n\r"'
-COMMA = grammar_of(",")
-
-Faulty = tuple[int, str, int, int]
-"""Line, detail, begin and end of a malformed record."""
-
-
-@dataclass(frozen=True, eq=False)
-class Records:
-    """The records of a piece: where each begins and ends, its line break left out, and its line."""
-
-    begin: Int64s
-    end: Int64s
-    line: Int64s
-    faulty: list[Faulty]
-    next_begin: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Lines:
-    """The lines of a piece, as if there were no quotation marks; `ends` are those of the text."""
-
-    content: bytes
-    begins: Int64s
-    breaks: Int64s
-    ends: Int64s
-    strays: Bools
-
-    def marked(self, places: Int64s) -> Bools:
-        """Say which lines hold one of these places."""
-        flags = np.zeros(len(self.begins), np.bool_)
-        flags[np.searchsorted(self.breaks, places)] = True
-        return flags
-
-
-def split(
-    window: Window, fields: int, grammar: Grammar = COMMA, named_by: str = "the header has"
-) -> Records:
-    """Split a window: O(bytes), 1 µs a record of many lines."""
-    content, stop, line = window.content, window.stop, window.line
-    piece = np.frombuffer(content, np.uint8, stop)
-    lines = _lines(content, piece, stop)
-    parted = np.flatnonzero(piece == grammar.byte)
-    counts = np.searchsorted(parted, lines.ends) - np.searchsorted(parted, lines.begins)
-    too_long = lines.ends - lines.begins > LONGEST_LINE
-    accepted = (counts == fields - 1) & ~lines.strays & ~too_long
-    left = ~accepted & (lines.ends > lines.begins)
-    next_begin = stop
-    whole = _Whole(fields, grammar, named_by)
-    if content.find(b'"', 0, stop) >= 0:
-        quoted = lines.marked(np.flatnonzero(piece == QUOTE)) & ~too_long
-        next_begin = max(stop, _accept_quoted(lines, quoted, accepted, left, whole))
-    faulty = [
-        (line + row, detail, int(lines.begins[row]), int(lines.ends[row]))
-        for row in np.flatnonzero(left).tolist()
-        if (detail := _why(lines, row, whole)) is not None
-    ]
-    rows = np.flatnonzero(accepted)
-    return Records(lines.begins[rows], lines.ends[rows], rows + line, faulty, next_begin)
-
-
-def _lines(content: bytes, piece: npt.NDArray[np.uint8], stop: int) -> _Lines:
-    breaks = np.flatnonzero(piece == LF)
-    if not breaks.size or breaks[-1] != stop - 1:
-        breaks = np.append(breaks, stop)
-    begins = np.r_[0, breaks[:-1] + 1]
-    lines = _Lines(content, begins, breaks, breaks.copy(), np.zeros(len(begins), np.bool_))
-    if content.find(b"\r", 0, stop) >= 0:
-        returns = np.flatnonzero(piece == CR)
-        before = np.isin(returns + 1, breaks) & (returns + 1 < len(content))
-        lines.ends[lines.marked(returns[before])] -= 1
-        lines.strays[:] = lines.marked(returns[~before])
-    return lines
-
-
-class _Whole(NamedTuple):
-    """What a record is: so many fields of a grammar, and by whom they are named."""
-
-    fields: int
-    grammar: Grammar
-    named_by: str
-
-
-def _accept_quoted(
-    lines: _Lines, quoted: Bools, accepted: Bools, left: Bools, whole: _Whole
-) -> int:
-    """Match the records that begin in lines with quotation marks; say where the last one ends."""
-    match = whole.grammar.record_of(whole.fields).match
-    content, begins = lines.content, lines.begins
-    alone = _alone(lines, np.flatnonzero(quoted), whole)
-    accepted[alone], left[alone], quoted[alone] = True, False, False
-    resume = 0
-    for row, begin in zip(np.flatnonzero(quoted).tolist(), begins[quoted].tolist(), strict=True):
-        if begin < resume:
-            continue
-        found = match(content, begin, begin + LONGEST_QUOTED)
-        accepted[row] = found is not None and _is_whole(
-            content, found.end(), begin + LONGEST_QUOTED
-        )
-        left[row] = not accepted[row]
-        if found is None or left[row]:
-            continue
-        lines.ends[row] = found.end(1)
-        if found.end() > lines.breaks[row] + 1:
-            resume = found.end()
-            beyond = np.searchsorted(begins, resume)
-            accepted[row + 1 : beyond] = left[row + 1 : beyond] = False
-    return resume
-
-
-def _alone(lines: _Lines, rows: Int64s, whole: _Whole) -> Int64s:
-    """Say which of these lines are records by themselves, vectorised (0.3 µs a line)."""
-    if whole.fields > MOST_AT_ONCE:
-        return rows[:0]
-    offsets = np.r_[lines.begins, min(int(lines.breaks[-1]) + 1, len(lines.content))]
-    every = pa.LargeBinaryArray.from_buffers(
-        pa.large_binary(),
-        len(lines.begins),
-        [None, pa.py_buffer(offsets), pa.py_buffer(lines.content)],
-    )
-    pattern = whole.grammar.line_of(whole.fields)
-    found = pc.match_substring_regex(every.take(pa.array(rows)), pattern)
-    alone: Int64s = rows[found.to_numpy(zero_copy_only=False)]
-    return alone
-
-
-def _is_whole(content: bytes, end: int, limit: int) -> bool:
-    """A record that ends at the pattern's limit has not been read to its end."""
-    return end < limit or end == len(content) or content[end - 1] == LF
-
-
-def _why(lines: _Lines, row: int, whole: _Whole) -> str | None:
-    """Say why a line is no record; None where it is blank, and so no row."""
-    record = lines.content[lines.begins[row] : lines.ends[row]]
-    if not record.strip() and whole.grammar.byte not in record:
-        return None
-    if len(record) > LONGEST_LINE:
-        return why_long(len(record))
-    if b"\r" in record and b'"' not in record:
-        return "a carriage return without a line feed"
-    if whole.grammar.any_record.fullmatch(record) is None:
-        return "a quotation mark out of place, or one that is never closed"
-    count = len(whole.grammar.fields_of(record))
-    return f"{counted(count, 'field')}, where {whole.named_by} {whole.fields}"
-
+if TYPE_CHECKING:
+    from fencepost.lines.pattern import LinePattern
 
 BLOCK = 1 << 22
 INDEX = "index"
@@ -304,25 +150,77 @@ def read_header(
     return Header(source, head, declared, line)
 
 
-def rows(source: str, lines: Lines, axes: tuple[str, ...], declared: Declared) -> Iterator[RawRows]:
-    """Read a file piece by piece; the wanted columns, each as text."""
+def rows(
+    source: str,
+    lines: Lines,
+    axes: tuple[str, ...],
+    declared: Declared,
+    span: LineSpan | None = None,
+) -> Iterator[RawRows]:
+    """Read a file, or some lines of it, piece by piece: the wanted columns."""
     first = lines.next()
     line = first.line if first is not None else 1
     header = Header(source, _head(first), replace(declared, axes=axes), line)
     declared = replace(declared, axes=axes)
     refuse(header.faults(declared))
-    places = {name: header.names.index(name) for name in declared.wanted}
+    reading = _Reading(
+        header, {name: header.names.index(name) for name in declared.wanted}, declared
+    )
+    pattern: LinePattern | None = None
     if isinstance(first, Window):
         lines.past(first, header.rows_begin)
+    if span is not None:
+        lines.within(span)
     while (found := lines.next()) is not None:
         if isinstance(found, LongLine):
             yield RawRows.none(declared, found.malformed, lines.done)
             continue
-        records = split(found, len(header.names), header.grammar, header.named_by)
-        lines.past(found, records.next_begin)
-        content = found.content[: records.next_begin]
-        rows = _piece(content, records, header, places)
-        yield replace(rows, done=lines.done, decimal=declared.decimal)
+        if pattern is None and found.stop >= PATTERNED:
+            pattern = reading.pattern(found)
+        read = None if pattern is None else reading.by_pattern(pattern, found)
+        used = found.stop
+        if read is None:
+            pattern = None
+            read, used = reading.read(found)
+        lines.past(found, used)
+        yield replace(read, done=lines.done)
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Reads windows of a file: by a pattern, or by the grammar, where each column is text."""
+
+    header: Header
+    places: Mapping[str, int]
+    declared: Declared
+
+    def read(self, window: Window) -> tuple[RawRows, int]:
+        """Read a window, and as much behind it as its last record takes; say where that ends."""
+        header = self.header
+        records = split(window, len(header.names), header.grammar, header.named_by)
+        content = window.content[: records.next_begin]
+        rows = _piece(content, records, header, self.places)
+        return replace(rows, decimal=self.declared.decimal), records.next_begin
+
+    def pattern(self, window: Window) -> "LinePattern | None":
+        """Make a pattern of one of the first lines."""
+        from pipelines.files.read.patterns import csv_pattern
+
+        return csv_pattern(window, self.header.grammar, self.header.names, self.declared)
+
+    def by_pattern(self, pattern: "LinePattern", window: Window) -> RawRows | None:
+        """Read a window by a pattern, and what is unlike by the grammar; None where that fails."""
+        from pipelines.files.read.patterns import rows_by
+
+        return rows_by(pattern, window, self._others)
+
+    def _others(self, window: Window) -> RawRows | None:
+        """Read lines that do not follow each other; None where one alone may be no record."""
+        content, header = window.content, self.header
+        ends = np.flatnonzero(np.frombuffer(content, np.uint8) == LF) + 1
+        if b'"' in content and not are_alone(content, ends, len(header.names), header.grammar):
+            return None
+        return self.read(window)[0]
 
 
 def _head(first: Window | LongLine | None) -> bytes:

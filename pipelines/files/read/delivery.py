@@ -15,7 +15,7 @@ from fencepost.arrow import owned
 from fencepost.errors import Fault, Faults, refuse
 from fencepost.tuples import Int64s
 from pipelines.files.read import csv_rows, json_rows
-from pipelines.files.read.content import PARQUET, Form, comes_once, form_of
+from pipelines.files.read.content import PARQUET, Form, LineSpan, comes_once, form_of
 from pipelines.files.read.names import as_spelt, renamed, respelt, spelling_of
 from pipelines.files.read.packed import (
     members,
@@ -38,6 +38,10 @@ from pipelines.progress import Progress, no_progress
 
 MOST_UNPACKED = 1 << 29
 """Bytes of a Parquet file that is packed once more: it cannot be read in part."""
+
+
+FileStretch = LineSpan | range | None
+"""What is read of a file: some lines; of a Parquet file some row groups; None: all of it."""
 
 
 @dataclass(frozen=True)
@@ -151,16 +155,16 @@ def read(
 
 
 def pieces(
-    file: DeliveryFile, declared: Declared, groups: range | None = None
+    file: DeliveryFile, declared: Declared, part: FileStretch = None
 ) -> Iterator[TuplePiece]:
-    """Read a file piece by piece; of a Parquet file only these row groups, if named.
+    """Read a file piece by piece, or a part of it.
 
     The lines of the files in a zip are numbered through.
     """
     before = 0
     for place, member in enumerate(file.members):
         last = before
-        for piece in _of_member(file, member, declared, groups):
+        for piece in _of_member(file, member, declared, part):
             moved = piece if not place else _behind(piece, before, member)
             last = max(last, _last(moved.line), _last(moved.malformed.line))
             yield replace(moved, done=(place + piece.done) / len(file.members))
@@ -182,7 +186,7 @@ def _behind(piece: TuplePiece, before: int, member: FileMember) -> TuplePiece:
 
 
 def _of_member(
-    file: DeliveryFile, member: FileMember, declared: Declared, groups: range | None
+    file: DeliveryFile, member: FileMember, declared: Declared, part: FileStretch
 ) -> Iterator[TuplePiece]:
     columns = member.columns or ()
     declared = declared.of_path(file.source, member.name)
@@ -190,7 +194,7 @@ def _of_member(
     in_file = respelt(declared, names).over(columns)
     as_declared = {name: own for own, name in names.items()}
     declared = respelt(in_file, as_declared)
-    for found in _rows_of(file, member, in_file, groups):
+    for found in _rows_of(file, member, in_file, part):
         rows = renamed(found, as_declared)
         if not declared.wide:
             yield TuplePiece.of(rows, declared)
@@ -200,11 +204,12 @@ def _of_member(
 
 
 def _rows_of(
-    file: DeliveryFile, member: FileMember, declared: Declared, groups: range | None
+    file: DeliveryFile, member: FileMember, declared: Declared, part: FileStretch
 ) -> Iterator[RawRows]:
-    axes = declared.axes or ()
+    axes, span = declared.axes or (), part if isinstance(part, LineSpan) else None
     called = file.source if member.name is None else f"{file.source}/{member.name}"
     if member.form is Form.PARQUET:
+        groups = part if isinstance(part, range) else None
         yield from _of_parquet(file, member, declared, groups)
         return
     with opened_lines(
@@ -216,9 +221,9 @@ def _rows_of(
         skip=declared.skip_lines,
     ) as lines:
         if member.form is Form.JSON:
-            yield from json_rows.rows(lines, axes, declared)
+            yield from json_rows.rows(lines, axes, declared, span)
         else:
-            yield from csv_rows.rows(called, lines, axes, declared)
+            yield from csv_rows.rows(called, lines, axes, declared, span)
 
 
 def _of_parquet(

@@ -13,6 +13,7 @@ from pipelines.files.read.declaration import Declared
 DELIMITERS = (",", ";", "\t", "|")
 FIRST_ROWS = 20
 """Rows behind the header that must agree with it."""
+SHORT = 1 << 14
 _BLANK = re.compile(rb"(?:[ \t]*\r?\n)*")
 
 
@@ -94,13 +95,21 @@ def delimiter_of(head: bytes, declared: Declared) -> str:
     if declared.delimiter is not None:
         return declared.delimiter
     usual = DELIMITERS if declared.decimal == "." else (*DELIMITERS[1:], DELIMITERS[0])
-    lines = [line for line in head[first_record(head) :].splitlines() if line.strip()]
-    tried = {delimiter: _counts(lines[: FIRST_ROWS + 1], delimiter) for delimiter in usual}
+    lines = _rows_in(head[first_record(head) :])
+    tried = {delimiter: _counts(lines, delimiter) for delimiter in usual}
     for delimiter, (names, _) in tried.items():
         if _has_all(names, declared):
             return delimiter
     agreeing = [delimiter for delimiter, (names, same) in tried.items() if same and len(names) > 1]
     return max(agreeing, key=lambda each: len(tried[each][0]), default=usual[0])
+
+
+def _rows_in(head: bytes) -> list[bytes]:
+    """Give the first lines that are not blank; of a long text the beginning is enough."""
+    lines = [line for line in head[:SHORT].splitlines() if line.strip()]
+    if len(lines) <= FIRST_ROWS + 1 and len(head) > SHORT:  # the last one is cut off
+        lines = [line for line in head.splitlines() if line.strip()]
+    return lines[: FIRST_ROWS + 1]
 
 
 def _counts(lines: Sequence[bytes], delimiter: str) -> tuple[list[str], bool]:

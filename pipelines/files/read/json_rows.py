@@ -13,8 +13,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,18 +25,24 @@ from fencepost.cells import CellFaults
 from fencepost.tuples import Bools, Int64s
 from pipelines.files.read.content import (
     LONGEST_LINE,
+    PATTERNED,
     Lines,
+    LineSpan,
     LongLine,
+    Window,
     bounded_lines,
     not_utf8,
     raw_text,
     stretches,
     why_long,
 )
-from pipelines.files.read.csv_rows import LF
+from pipelines.files.read.csv_records import LF
 from pipelines.files.read.declaration import Declared
 from pipelines.files.read.names import as_spelt
 from pipelines.files.read.records import Malformed, RawRows
+
+if TYPE_CHECKING:
+    from fencepost.lines.pattern import LinePattern
 
 JsonObject = dict[str, Any]
 
@@ -159,20 +166,50 @@ def named_columns(plain: io.BufferedReader, declared: Declared) -> tuple[str, ..
     return None
 
 
-def rows(lines: Lines, axes: tuple[str, ...], declared: Declared) -> Iterator[RawRows]:
-    """Read a file piece by piece; the wanted columns, each as text."""
+def rows(
+    lines: Lines, axes: tuple[str, ...], declared: Declared, span: LineSpan | None = None
+) -> Iterator[RawRows]:
+    """Read a file, or some lines of it, piece by piece: the wanted columns."""
+    if span is not None:
+        lines.within(span)
     declared = replace(declared, axes=axes)
+    pattern: LinePattern | None = None
     while (found := lines.next()) is not None:
         if isinstance(found, LongLine):
             yield RawRows.none(declared, found.malformed, lines.done)
             continue
-        content, stop = found.content[: found.stop], found.stop
-        lines.past(found, stop)
-        breaks = np.flatnonzero(np.frombuffer(content, np.uint8) == LF) + 1
-        ended = breaks.size > 0 and breaks[-1] == stop
-        bounds = np.r_[0, breaks] if ended else np.r_[0, breaks, stop]
-        rows = _piece(content, bounds, found.line, declared)
-        yield replace(rows, done=lines.done)
+        if pattern is None and found.stop >= PATTERNED:
+            pattern = _line_pattern(found, declared)
+        lines.past(found, found.stop)
+        read = None if pattern is None else _patterned(pattern, found, declared)
+        if read is None:
+            pattern, read = None, _lines(declared, found)
+        yield replace(read, done=lines.done)
+
+
+def _lines(declared: Declared, window: Window) -> RawRows:
+    content, stop = window.content[: window.stop], window.stop
+    breaks = np.flatnonzero(np.frombuffer(content, np.uint8) == LF) + 1
+    ended = breaks.size > 0 and breaks[-1] == stop
+    bounds = np.r_[0, breaks] if ended else np.r_[0, breaks, stop]
+    return _piece(content, bounds, window.line, declared)
+
+
+def _patterned(pattern: "LinePattern", window: Window, declared: Declared) -> RawRows | None:
+    from pipelines.files.read.patterns import rows_by
+
+    return rows_by(pattern, window, partial(_lines, declared))
+
+
+def _line_pattern(window: Window, declared: Declared) -> "LinePattern | None":
+    """Make a pattern of the first line of a window that has all columns."""
+    from pipelines.files.read.patterns import first_lines, json_pattern
+
+    for line in first_lines(window):
+        found = _object(line)
+        if found is not None and found.keys() >= {*declared.wanted}:
+            return json_pattern(line, found, declared)
+    return None
 
 
 def _object(line: bytes) -> JsonObject | None:

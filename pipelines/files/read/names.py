@@ -72,4 +72,5 @@ def renamed(rows: RawRows, names: Mapping[str, str]) -> RawRows:
         rows,
         cells={names.get(name, name): cells for name, cells in rows.cells.items()},
         refused={names.get(name, name): faults for name, faults in rows.refused.items()},
+        unlike=None if rows.unlike is None else renamed(rows.unlike, names),
     )

@@ -103,6 +103,8 @@ class RawRows:
     done: float = 1.0
     refused: Mapping[str, CellFaults] = field(default_factory=dict)
     decimal: str = "."
+    distinct: bool = False
+    unlike: "RawRows | None" = None
 
     @classmethod
     def none(

@@ -89,13 +89,43 @@ class TuplePiece:
         )
         bad = CellFaults.by_row(reading.faults)
         piece = piece.without(bad) if len(bad) else piece
-        return piece if len(piece.line) else replace(piece, raw_of=_no_records)
+        piece = piece if len(piece.line) else replace(piece, raw_of=_no_records)
+        return piece if rows.unlike is None else piece.beside(cls.of(rows.unlike, declared))
 
     def without(self, bad: CellFaults) -> "TuplePiece":
         """Count these rows among the malformed."""
         malformed = Malformed(self.line[bad.rows], bad.details, self.raw_of(bad.rows))
         good = np.delete(np.arange(len(self.line)), bad.rows)
         return replace(self.at(good), malformed=Malformed.merged([self.malformed, malformed]))
+
+    def beside(self, other: "TuplePiece") -> "TuplePiece":
+        """Merge two pieces of the same lines, in their order."""
+        order = np.argsort(np.concatenate([self.line, other.line]), kind="stable")
+        at = pa.array(order)
+        ids = pa.chunked_array([self.ids, other.ids]).unify_dictionaries().combine_chunks()
+        marks = [piece.deleted for piece in (self, other) if piece.deleted is not None]
+
+        def merged(one: pa.Array, another: pa.Array) -> pa.Array:
+            return pa.concat_arrays([one, another]).take(at)
+
+        return replace(
+            self,
+            ids=ids.take(at),
+            times=tuple(
+                np.concatenate(pair)[order] for pair in zip(self.times, other.times, strict=True)
+            ),
+            values=np.concatenate([self.values, other.values], axis=1)[:, order],
+            line=np.concatenate([self.line, other.line])[order],
+            malformed=Malformed.merged([self.malformed, other.malformed]),
+            spoilt=self.spoilt + other.spoilt,
+            cells_in_each=self.cells_in_each + other.cells_in_each,
+            raw_of=_interleaved(order, len(self.line), self.raw_of, other.raw_of),
+            deleted=np.concatenate(marks)[order] if marks else None,
+            sequence=None if self.sequence is None else merged(self.sequence, other.sequence),
+            payload={
+                name: merged(column, other.payload[name]) for name, column in self.payload.items()
+            },
+        )
 
     def at(self, rows: Int64s) -> "TuplePiece":
         """Keep some of the tuples, by their places, which ascend; the malformed rows stay."""
@@ -124,7 +154,7 @@ class _Cells:
     def ids(self) -> pa.DictionaryArray:
         name, declared = self.declared.stream_id, self.declared
         if declared.has_stream_column:
-            ids, no_id = cells.stream_ids(self.rows.cells[name], name)
+            ids, no_id = cells.stream_ids(self.rows.cells[name], name, distinct=self.rows.distinct)
             self.faults.append(self.rows.merged(name, no_id))
             return ids
         codes = pa.array(np.zeros(len(self.rows.line), np.int32))
@@ -190,6 +220,19 @@ class _Cells:
             found[name], wrong = payload(given, name, kind, form, self.rows.decimal)
             self.faults.append(self.rows.merged(name, wrong))
         return found
+
+
+def _interleaved(order: Int64s, count: int, one: RawOf, other: RawOf) -> RawOf:
+    """Make one RawOf of two; `order` says which row of both, one behind the other, is where."""
+
+    def raw_of(rows: Int64s) -> pa.StringArray:
+        wanted = order[rows]
+        theirs = wanted >= count
+        records = [one(wanted[~theirs]), other(wanted[theirs] - count)]
+        place = np.argsort(np.r_[np.flatnonzero(~theirs), np.flatnonzero(theirs)])
+        return pa.concat_arrays(records).take(pa.array(place))
+
+    return raw_of
 
 
 def _no_records(_: Int64s) -> pa.StringArray:
