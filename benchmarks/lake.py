@@ -22,6 +22,7 @@ from benchmarks import (
     lake_micro,
     lake_rules,
     lake_watch,
+    lake_workloads,
 )
 from benchmarks.lake_made import Bench
 from benchmarks.pages import PAGES
@@ -32,6 +33,10 @@ SECTIONS = {
     "ingest": ("Ingest", lake_ingest.ingest),
     "csv": ("CSV", lake_csv.csv),
     "epoch": ("An epoch of ticks, from the table to every table committed", lake_epoch.epoch),
+    "dense": ("An epoch with more events", lake_workloads.dense),
+    "squares": ("An epoch of two axes", lake_workloads.squares),
+    "late": ("An epoch of ticks out of order", lake_workloads.late),
+    "partitions": ("Partitions in one backfill", lake_workloads.partitions),
     "micro": ("A micro-batch", lake_micro.micro),
     "batches": ("Micro-batches, one after the other", lake_micro.batches),
     "rules": ("A million rules", lake_rules.rules),

@@ -10,12 +10,14 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from benchmarks.lake_made import AXES, FEED, Bench
+from benchmarks.lake_decode import decoded
+from benchmarks.lake_made import FEED, Bench
 from benchmarks.lake_times import Times, clocked, divided, in_turns
 from benchmarks.report import Line
 from fencepost.crossings import BorderIndex
 from fencepost.engine import step
 from fencepost.hashing import content_hash
+from fencepost.order import AS_THEY_COME
 from fencepost.state import FeedState
 from pipelines.epochs.drive import Lake, arrivals_of, chain_of, plan
 from pipelines.epochs.partitions import rows_of
@@ -29,13 +31,13 @@ SHUFFLES = [(partitions, adaptive) for adaptive in (False, True) for partitions 
 FOUND = ("events", "stream_state")
 IN_TASKS = ("read", "sort", "evaluate", "write")
 OF_THE_RUN = (*NOT_HASHED, "generation")
-FILES_BAR, BY_SPARK_BAR = 1.0, 2.0
+FILES_BAR, BY_SPARK_BAR, DECODE_BAR = 0.15, 2.0, 5.0
 
 
 def epoch(bench: Bench) -> list[Line]:
     """Workers read the data files of the Delta snapshot; or Spark reads the tables for them."""
-    _check(bench)
-    best = _best_shuffle(bench)
+    check(bench)
+    best = best_shuffle(bench)
     ways = (
         ("one epoch, files read by workers", bench.lake, FILES_BAR),
         ("one epoch through mapInArrow", other_way(bench.lake), BY_SPARK_BAR),
@@ -43,8 +45,24 @@ def epoch(bench: Bench) -> list[Line]:
     lines = []
     for claim, lake, bar in ways:
         ours, theirs = in_turns(partial(evaluated, bench, lake), partial(lag, bench, best))
-        lines.append(_line(claim, ours, theirs, best, bar, bench))
+        lines.append(line_of(claim, ours, theirs, best, bar, bench))
+        if lake is bench.lake:
+            lines.append(_beside_decoding(bench))
     return lines
+
+
+def _beside_decoding(bench: Bench) -> Line:
+    """Tasks of the same shares, as many at a time, that only decode the columns that ours read."""
+    _, found = evaluated(bench, bench.lake)
+
+    def decode() -> tuple[float, float]:
+        seconds, spent = clocked(lambda: bench.runner.run(decoded, found.tasks))
+        return seconds, sum(map(float, spent))
+
+    ours, theirs = in_turns(partial(evaluated, bench, bench.lake), decode)
+    facts = f"{ours} against {theirs}, in which {theirs.middle:.2f} on all cores for decoding"
+    claim = "one epoch, of tasks that only decode its columns by PyArrow"
+    return Line(claim, ours.median / theirs.median, DECODE_BAR, facts=facts)
 
 
 def other_way(lake: Lake) -> Lake:
@@ -54,10 +72,21 @@ def other_way(lake: Lake) -> Lake:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A group of one epoch that was committed, and how its time divides."""
+    """A group of epochs that was committed, its tasks, and how its time divides."""
 
-    epoch: Epoch
+    epochs: tuple[Epoch, ...]
+    tasks: tuple[str, ...]
     seconds: dict[str, float]
+
+    @property
+    def epoch(self) -> Epoch:
+        """The only one."""
+        (epoch,) = self.epochs
+        return epoch
+
+    def count(self, *names: str) -> int:
+        """Add some counts of all epochs up."""
+        return sum(epoch.counts[name] for epoch in self.epochs for name in names)
 
 
 def carried_out(
@@ -73,23 +102,24 @@ def carried_out(
     clock.append(time.perf_counter())
     answers = job.answers(lake.settings, lake.runner)
     clock.append(time.perf_counter())
-    (epoch,) = job.commit(answers, {})
+    epochs = tuple(job.commit(answers, {}))
     clock.append(time.perf_counter())
     names = ("plan", "prepare", "job", "commits")
     seconds = dict(zip(names, [b - a for a, b in pairwise(clock)], strict=True))
     for name in IN_TASKS:
         seconds[name] = sum(answer.seconds.get(name, 0.0) for answer in answers)
-    return clock[-1] - clock[0], Evaluated(epoch, seconds)
+    tasks = tuple(share.to_json() for share in job.shares())
+    return clock[-1] - clock[0], Evaluated(epochs, tasks, seconds)
 
 
 def evaluated(bench: Bench, lake: Lake) -> tuple[float, Evaluated]:
-    """Evaluate all ticks as the lane's first epoch, under the next generation."""
+    """Evaluate all ticks from the lane's first epoch on, under the next generation."""
     seconds, found = carried_out(lake, again_from=1)
-    assert found.epoch.counts["accepted"] == bench.rows
+    assert found.count("accepted") + found.epochs[-1].counts["waiting"] == bench.rows
     return seconds, found
 
 
-def _check(bench: Bench) -> None:
+def check(bench: Bench) -> None:
     """Both read paths give the same rows, and as many events as one step over the ticks here."""
     hashes = []
     for lake in (bench.lake, other_way(bench.lake)):
@@ -97,18 +127,19 @@ def _check(bench: Bench) -> None:
         chain = chain_of(lake.store, FEED)
         rows = {name: rows_of(lake, name, chain, [found.epoch]) for name in FOUND}
         hashes.append({name: content_hash(table, OF_THE_RUN) for name, table in rows.items()})
-        assert rows["events"].num_rows == _events_here(bench)
+        assert rows["events"].num_rows == events_here(bench)
         assert rows["stream_state"].num_rows == bench.streams
     assert hashes[0] == hashes[1], f"the read paths differ: {hashes}"
 
 
-def _events_here(bench: Bench) -> int:
-    state = FeedState.empty(FEED, AXES)
-    outcome = step(state, bench.ticks, BorderIndex.build(bench.queries), deliveries=1)
-    return len(outcome.found.type)
+def events_here(bench: Bench) -> int:
+    """Count the events of one step over all ticks."""
+    state, index = FeedState.empty(FEED, bench.axes), BorderIndex.build(bench.queries)
+    rules = replace(AS_THEY_COME, lateness=bench.lateness)
+    return len(step(state, bench.ticks, index, deliveries=1, rules=rules).found.type)
 
 
-def _best_shuffle(bench: Bench) -> tuple[int, bool]:
+def best_shuffle(bench: Bench) -> tuple[int, bool]:
     """Find the setting at which Spark's side is fastest: two rounds, the first warms the JVM."""
     before = _neighbours(bench).agg({"before": "count", "ts": "count"}).collect()[0]
     assert sorted(before) == [bench.rows - bench.streams, bench.rows]
@@ -131,12 +162,12 @@ def _neighbours(bench: Bench) -> "DataFrame":
 
     table = bench.spark.read.format("delta").load(str(bench.lake.store.folder(FEED)))
     by_stream = Window.partitionBy("stream_id").orderBy("ts")
-    return table.select("stream_id", "ts", *AXES).withColumn(
-        "before", sql.lag(AXES[0]).over(by_stream)
+    return table.select("stream_id", "ts", *bench.axes).withColumn(
+        "before", sql.lag(bench.axes[0]).over(by_stream)
     )
 
 
-def _line(
+def line_of(
     claim: str,
     ours: Times[Evaluated],
     theirs: Times[None],
@@ -144,9 +175,9 @@ def _line(
     bar: float,
     bench: Bench,
 ) -> Line:
+    """Compare epochs with `lag()`, and say how their time divides."""
     partitions, adaptive = setting
-    counts = ours.middle.epoch.counts
-    found = counts["entered"] + counts["left"]
+    found = ours.middle.count("entered", "left")
     facts = (
         f"{ours} against {theirs}, {partitions} partitions{', AQE' if adaptive else ''}; "
         f"{divided(ours.middle.seconds)}; {bench.rows:,} ticks, {found:,} events"

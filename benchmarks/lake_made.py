@@ -8,8 +8,9 @@ import time
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -25,7 +26,7 @@ from pipelines.registry.commit import register
 from pipelines.registry.queries import rows_of
 from pipelines.spark.runner import SparkRunner
 from pipelines.spark.session import spark
-from pipelines.workloads import PriceBands, PriceWalks
+from pipelines.workloads import PriceBands, PriceWalks, Squares
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -39,10 +40,20 @@ ROW_GROUP = 1 << 20
 
 @dataclass(frozen=True)
 class Bench:
-    """One run of the benchmarks: where it may write, and how many ticks it loads."""
+    """One run of the benchmarks: where it may write, and how many ticks it loads.
+
+    fluctuation  how far a tick is from the one before: at RARE one in a hundred crosses a border
+    lateness     how long tuples wait for earlier ones, in µs
+    astray       the share of the ticks that come later than others, by up to `lateness`
+    """
 
     folder: Path
     rows: int = 10_000_000
+    fluctuation: float = RARE
+    lateness: int = 0
+    astray: float = 0.0
+
+    axes: ClassVar[tuple[str, ...]] = AXES
 
     @property
     def spark(self) -> "SparkSession":
@@ -67,7 +78,18 @@ class Bench:
     @property
     def ticks(self) -> TupleBatch:
         """The ticks: every stream takes a step each second."""
-        return PriceWalks(streams=self.streams, length=LENGTH, fluctuation=RARE).tuples()
+        ticks = PriceWalks(
+            streams=self.streams,
+            length=LENGTH,
+            fluctuation=self.fluctuation,
+            dimensions=len(self.axes),
+        ).tuples()
+        if not self.astray:
+            return ticks
+        draws = np.random.default_rng(1)
+        delay = draws.integers(0, self.lateness, len(ticks))
+        delay[draws.random(len(ticks)) >= self.astray] = 0
+        return ticks.take(np.argsort(ticks.ts + delay, kind="stable"))
 
     @cached_property
     def landing(self) -> Path:
@@ -78,7 +100,7 @@ class Bench:
 
     def settings(self, name: str, landing: Path, read_path: str = "files") -> Settings:
         """Declare a lake that takes its ticks from a landing folder."""
-        feed = Feed(FEED, AXES, landing, settle=0)
+        feed = Feed(FEED, self.axes, landing, settle=0, allowed_lateness=self.lateness)
         return Settings(None, self.folder / name, {FEED: feed}, read_path=read_path)
 
     def make(self, settings: Settings) -> Store:
@@ -101,6 +123,30 @@ class Bench:
         store = self.make(settings)
         assert self.take_in(store, settings).tuples == self.rows
         return Lake.of(store, settings, self.runner)
+
+
+@dataclass(frozen=True)
+class Plane(Bench):
+    """Ticks of two axes among ten thousand squares, of which one holds at a place in the mean.
+
+    At the default fluctuation one tuple in a hundred crosses the border of a square.
+    """
+
+    fluctuation: float = 2.5e-5
+
+    axes: ClassVar[tuple[str, ...]] = ("a0", "a1")
+
+    @cached_property
+    def queries(self) -> QuerySet:
+        """The squares."""
+        walks = PriceWalks(dimensions=2)
+        squares = Squares(
+            count=10_000, width=walks.domain / 100, centres="uniform", extent=walks.domain
+        ).table()
+        ends = [f"{axis}_{end}" for axis in self.axes for end in ("lo", "hi")]
+        names = dict(zip(("x_lo", "x_hi", "y_lo", "y_hi"), ends, strict=True))
+        table = squares.rename_columns([names.get(name, name) for name in squares.column_names])
+        return QuerySet.from_table(FEED, self.axes, table)
 
 
 def land(path: Path, batch: TupleBatch) -> None:

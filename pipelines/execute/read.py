@@ -115,8 +115,7 @@ def tuples_of(share: Reads, table: Table, *, marked: bool = False) -> pa.Table:
 
     `marked`: with the column `deleted`, which only joins need.
     """
-    own = share.columns[table.name]
-    columns = ["stream_id", "ts", *own.axes, *ORIGIN, *sequence_of(own), *own.payload_columns]
+    columns = columns_of_tuples(share, table.name)
     columns += [DELETED.name] if marked else []
     numbers = {n for step in share.steps for n in step.arrivals}
     parts = []
@@ -128,6 +127,12 @@ def tuples_of(share: Reads, table: Table, *, marked: bool = False) -> pa.Table:
             parts.append(rows)
     parts.sort(key=_first)
     return pa.concat_tables([empty(table, columns), *parts])
+
+
+def columns_of_tuples(share: Reads, feed: str) -> list[str]:
+    """Name the columns of a feed that are read."""
+    own = share.columns[feed]
+    return ["stream_id", "ts", *own.axes, *ORIGIN, *sequence_of(own), *own.payload_columns]
 
 
 def of_deliveries(rows: pa.Table, numbers: set[int]) -> pa.Table:

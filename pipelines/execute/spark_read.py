@@ -20,10 +20,9 @@ import pyarrow.compute as pc
 
 from fencepost.errors import LakeError
 from pipelines.execute.logs import AsOf, newest
-from pipelines.execute.read import ShareRows, empty, in_order, of_share
+from pipelines.execute.read import ShareRows, columns_of_tuples, empty, in_order, of_share
 from pipelines.execute.share import Share, TaskResult
 from pipelines.execute.task import evaluate
-from pipelines.execute.tuples import ORIGIN, sequence_of
 from pipelines.lake.data_files import compare
 from pipelines.lake.store import Store
 from pipelines.project.settings import Settings
@@ -100,7 +99,7 @@ def _all_rows(spark: "SparkSession", share: Share) -> "DataFrame":
     numbers = [n for step in share.steps for n in step.arrivals]
     near = sql.col("arrival").between(min(numbers), max(numbers))
     tuples = _table(spark, share, tables[share.feed]).where(near & sql.col("arrival").isin(numbers))
-    together = tuples.select(*_of_tuples(share))
+    together = tuples.select(*columns_of_tuples(share, share.feed))
     for table in logs_of("feed", tables.values()):
         if share.files[table.name]:
             rows = _table(spark, share, table)
@@ -115,12 +114,6 @@ def _all_rows(spark: "SparkSession", share: Share) -> "DataFrame":
 def _shared(share: Share) -> list[str]:
     """Name the columns that tuples and logs share."""
     return ["stream_id", "ts", *share.axes[share.feed]]
-
-
-def _of_tuples(share: Share) -> list[str]:
-    """Name the columns of tuples that are read."""
-    own = share.columns[share.feed]
-    return [*_shared(share), *ORIGIN, *sequence_of(own), *own.payload_columns]
 
 
 def _only(table: Table, share: Share) -> list[str]:
@@ -165,7 +158,7 @@ def _work(line: str, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 def _rows(share: Share, batches: list[pa.RecordBatch], seconds: dict[str, float]) -> ShareRows:
     tables = all_tables(share.columns)
-    columns = _of_tuples(share)
+    columns = columns_of_tuples(share, share.feed)
     together = pa.Table.from_batches(batches) if batches else empty(tables[share.feed], columns)
     logs = {
         table.name: newest(_log(share, table, together), table.key)
