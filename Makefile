@@ -79,8 +79,8 @@ test: $(READY)  ## the short set of tests (ARGS="-k walk" to choose, WORKERS=0 f
 
 ifeq ($(ARGS),)
 test-all: $(READY)  ## every test: the short set, the long set, the mutants; each part prints its figures
-	@echo "1 of 3  the short set: what make test runs"
-	$(PYTEST)
+	@echo "1 of 3  the short set: what make test runs, on more examples"
+	HYPOTHESIS_PROFILE=$${HYPOTHESIS_PROFILE:-long} $(PYTEST)
 	@echo "2 of 3  the long set: kills, seeds, soaks, failing system calls, old lakes, Spark, Dagster, UI"
 	$(PYTEST) -m slow
 	@echo "3 of 3  mutants: the kernels broken one sign at a time"

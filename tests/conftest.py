@@ -1,9 +1,10 @@
 """What every test runs under: a Hypothesis profile, and a Numba cache that no two workers share.
 
-HYPOTHESIS_PROFILE chooses how many examples a property is tried on: dev 50, ci 200, nightly 5,000;
-without it, ci where CI is set, else dev. No deadline, since the first call of a kernel compiles it.
-Under dev a failing example is kept and tried first the next time; under ci and nightly every run
-draws a seed and prints it, and `make test ARGS=--hypothesis-seed=N` runs the same examples again.
+HYPOTHESIS_PROFILE chooses how many examples a property is tried on: dev 50, ci 200, long 500 (of
+`make test-all`), nightly 5,000; without it, ci where CI is set, else dev. No deadline, since the
+first call of a kernel compiles it. Under dev a failing example is kept and tried first the next
+time; under the others every run draws a seed and prints it, and `make test
+ARGS=--hypothesis-seed=N` runs the same examples again.
 """
 
 import os
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 pytest_plugins = ["tests.support.stores.fixtures"]
 
 CACHE = Path(__file__).resolve().parent.parent / ".cache"
-EXAMPLES = {"dev": 50, "ci": 200, "nightly": 5000}
+EXAMPLES = {"dev": 50, "ci": 200, "long": 500, "nightly": 5000}
 
 
 def chosen_profile() -> str:

@@ -1,11 +1,13 @@
-"""On how many drawn stories a property of a whole lake is tried: each one costs half a second.
+"""On how many drawn stories a property is tried that costs more than others.
 
-FEW in the short set and MANY in the long one; both grow with the Hypothesis profile:
+FEW in the short set and MANY in the long one are of a whole lake, at half a second each; HALF are
+of a story that is played in many ways. All grow with the Hypothesis profile:
 
-| | dev | ci | nightly |
-| --- | --- | --- | --- |
-| FEW | 8 | 16 | 416 |
-| MANY | 40 | 80 | 2080 |
+| | dev | ci | long | nightly |
+| --- | --- | --- | --- | --- |
+| FEW | 8 | 16 | 41 | 416 |
+| MANY | 40 | 80 | 205 | 2080 |
+| HALF | 25 | 100 | 250 | 2500 |
 """
 
 from hypothesis import settings

@@ -71,9 +71,10 @@ class Town:
 
     def all_shown(self, *pairs: tuple[str, str]) -> list[list[str]]:
         """The rows of several views and feeds, of one moment."""
-        session = duckdb_session(self.settings.root, self.settings.tables)
+        asked = [f"SELECT * FROM {view} v WHERE v.feed = '{feed}'" for view, feed in pairs]
+        root, tables = self.settings.root, self.settings.tables
+        session = duckdb_session(root, tables, " ".join(asked), only=True)
         try:
-            asked = [f"SELECT * FROM {view} v WHERE v.feed = '{feed}'" for view, feed in pairs]
             return [in_order(session.execute(sql).to_arrow_table()) for sql in asked]
         finally:
             session.close()

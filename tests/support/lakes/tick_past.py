@@ -128,7 +128,8 @@ def land(settings: Settings, name: str, text: str) -> None:
 def tables_of(lake: Lake) -> dict[str, list[str]]:
     """Read the published tables, without what says how the work was cut, as sorted rows."""
     answers = {}
-    with duckdb_session(on_disk(lake.store.root), lake.store.tables) as session:
+    names = " ".join(COMPARED)
+    with duckdb_session(on_disk(lake.store.root), lake.store.tables, names, only=True) as session:
         for name in COMPARED:
             rows = session.sql(f"from {name}").arrow()  # a view's name of ours
             table = rows.read_all() if isinstance(rows, pa.RecordBatchReader) else rows
