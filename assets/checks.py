@@ -30,7 +30,8 @@ from pipelines.lanes import Lane, declared_lanes
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from pipelines.serve.report.links import link
-from schemas.expectations import Contract, contracts
+from schemas.expectations import contracts
+from schemas.promises import Contract
 
 SEVERITIES = {"error": dg.AssetCheckSeverity.ERROR, "warning": dg.AssetCheckSeverity.WARN}
 

@@ -1,54 +1,135 @@
-"""Loading ten million rows of Parquet, against Spark reading and writing them unchecked.
+"""Loading ten million rows of Parquet, CSV and JSON lines, against Spark and DuckDB.
 
 Ours finds and hashes the file, takes a number, checks every cell, keeps from which row each tuple
-came, parts the streams into buckets, and commits with evidence. Spark's side writes what it reads.
+came, parts the streams into buckets, and commits with evidence. Spark reads the rows, of a schema
+that it is given, and writes them to Delta; DuckDB copies them to Parquet. Neither checks anything.
 """
 
 import shutil
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from itertools import count, pairwise
+from pathlib import Path
 
-from benchmarks.lake_made import Bench
-from benchmarks.lake_times import clocked, divided, in_turns
+import duckdb
+
+from benchmarks.lake_made import FEED, Bench
+from benchmarks.lake_times import Times, clocked, divided, in_turns
 from benchmarks.report import Line
 from pipelines.lake.crash_points import on_point
+from pipelines.spark.environment.machine import cores
 
-BAR = 1.5
+OF_SPARK = 0.5
 STAGES = {
-    "ingest.planned": "find and plan",
+    "ingest.planned": "find, hash and plan",
     "ingest.quarantine": "read and write",
     "ingest.done": "commit",
 }
 """By the place that ends it."""
+SCHEMA = "stream_id STRING, ts TIMESTAMP, price DOUBLE"
+PLACES = count()
+
+
+@dataclass(frozen=True)
+class _Form:
+    """A form of files: how the rivals read and DuckDB writes it, and the bar of DuckDB's copy."""
+
+    name: str
+    ending: str
+    reader: str
+    options: str
+    of_duckdb: float | None
+
+
+FORMS = (
+    _Form("Parquet", "parquet", "read_parquet", "FORMAT parquet", None),
+    _Form("CSV", "csv", "read_csv", "FORMAT csv, HEADER", 1.2),
+    _Form("JSON lines", "json", "read_json", "FORMAT json", 1.5),
+)
 
 
 def ingest(bench: Bench) -> list[Line]:
-    """One file from a landing folder."""
-    places = count()
+    """One file of each form from a landing folder."""
+    return [line for form in FORMS for line in _lines(bench, form)]
 
-    def ours() -> tuple[float, dict[str, float]]:
-        settings = bench.settings(f"ingest-{next(places)}", bench.landing)
-        store = bench.make(settings)
-        passed: list[tuple[str, float]] = [("", time.perf_counter())]
-        leave = on_point(lambda name: passed.append((name, time.perf_counter())))
-        seconds, report = clocked(lambda: bench.take_in(store, settings))
-        leave()
-        assert (report.tuples, report.rows) == (bench.rows, bench.rows)
-        shutil.rmtree(settings.root)
-        return seconds, _stages(passed)
 
-    def theirs() -> tuple[float, None]:
-        place = bench.folder / f"written-{next(places)}"
-        read = bench.spark.read.parquet(str(bench.landing))
-        seconds, _ = clocked(lambda: read.write.format("delta").save(str(place)))
-        assert bench.spark.read.format("delta").load(str(place)).count() == bench.rows
-        shutil.rmtree(place)
-        return seconds, None
+def _lines(bench: Bench, form: _Form) -> list[Line]:
+    landing = _landing(bench, form)
+    mine, other = in_turns(partial(_ours, bench, landing), partial(_spark, bench, landing, form))
+    size = sum(file.stat().st_size for file in landing.iterdir()) / 1e6
+    facts = f"{mine} against {other}; {divided(mine.middle)}; {bench.rows:,} rows, {size:,.0f} MB"
+    claim = f"ingest of {form.name}, of Spark's read and write"
+    lines = [Line(claim, mine.median / other.median, OF_SPARK, facts=facts)]
+    if form.of_duckdb is not None:
+        lines.append(_against_duckdb(bench, landing, form))
+    shutil.rmtree(landing) if landing != bench.landing else None
+    return lines
 
-    mine, other = in_turns(ours, theirs)
+
+def _against_duckdb(bench: Bench, landing: Path, form: _Form) -> Line:
+    mine: Times[dict[str, float]]
+    mine, other = in_turns(partial(_ours, bench, landing), partial(_duckdb, bench, landing, form))
     facts = f"{mine} against {other}; {divided(mine.middle)}; {bench.rows:,} rows"
-    claim = "ingest of Parquet, of Spark's read and write"
-    return [Line(claim, mine.median / other.median, BAR, facts=facts)]
+    claim = f"ingest of {form.name}, of DuckDB's copy to Parquet"
+    return Line(claim, mine.median / other.median, form.of_duckdb, facts=facts)
+
+
+def _landing(bench: Bench, form: _Form) -> Path:
+    """Give a landing folder with the ticks in one file."""
+    if form.ending == "parquet":
+        return bench.landing
+    folder = bench.folder / f"landing-{form.ending}"
+    folder.mkdir()
+    ts = "strftime(ts AT TIME ZONE 'UTC', '%Y-%m-%dT%H:%M:%S.%fZ')"
+    ticks = f"SELECT stream_id, {ts} AS ts, price FROM '{bench.landing}/*.parquet'"  # noqa: S608
+    with duckdb.connect() as session:
+        session.sql(f"COPY ({ticks}) TO '{folder}/day.{form.ending}' ({form.options})")
+    return folder
+
+
+def _ours(bench: Bench, landing: Path) -> tuple[float, dict[str, float]]:
+    settings = bench.settings(f"ingest-{next(PLACES)}", landing)
+    store = bench.make(settings)
+    passed: list[tuple[str, float]] = [("", time.perf_counter())]
+    leave = on_point(lambda name: passed.append((name, time.perf_counter())))
+    seconds, report = clocked(lambda: bench.take_in(store, settings))
+    leave()
+    assert (report.tuples, report.rows) == (bench.rows, bench.rows)
+    assert sum(file.rows for file in store.files(FEED)) == bench.rows
+    shutil.rmtree(settings.root)
+    return seconds, _stages(passed)
+
+
+def _spark(bench: Bench, landing: Path, form: _Form) -> tuple[float, None]:
+    place = bench.folder / f"written-{next(PLACES)}"
+    read = bench.spark.read.schema(SCHEMA).option("header", "true")
+    every: dict[str, Callable[[str], object]] = {
+        "parquet": read.parquet,
+        "csv": read.csv,
+        "json": read.json,
+    }
+    rows = every[form.ending](str(landing))
+    seconds, _ = clocked(lambda: rows.write.format("delta").save(str(place)))  # type: ignore[attr-defined]
+    written = bench.spark.read.format("delta").load(str(place))
+    assert written.where("price IS NOT NULL AND ts IS NOT NULL").count() == bench.rows
+    shutil.rmtree(place)
+    return seconds, None
+
+
+def _duckdb(bench: Bench, landing: Path, form: _Form) -> tuple[float, None]:
+    place = bench.folder / f"copied-{next(PLACES)}.parquet"
+    rows = f"SELECT * FROM {form.reader}('{landing}/*.{form.ending}')"  # noqa: S608
+    with duckdb.connect() as session:
+        session.sql(f"SET threads = {cores()}")
+        seconds, _ = clocked(lambda: session.sql(f"COPY ({rows}) TO '{place}' (FORMAT parquet)"))
+        kinds = [column[1] for column in session.sql(rows).description]
+        copied = session.sql(f"SELECT count(price), count(ts) FROM '{place}'").fetchone()  # noqa: S608
+    assert copied == (bench.rows, bench.rows), copied
+    assert "DOUBLE" in map(str, kinds), kinds
+    place.unlink()
+    return seconds, None
 
 
 def _stages(passed: list[tuple[str, float]]) -> dict[str, float]:

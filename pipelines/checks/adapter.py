@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from pipelines.checks.results import Checked
 from pipelines.checks.site import Run
-from schemas.expectations import Contract, Expectation
+from schemas.promises import Contract, Expectation
 
 if TYPE_CHECKING:
     from great_expectations import ExpectationSuite

@@ -17,7 +17,8 @@ from pipelines.lanes import lane_named
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
-from schemas.expectations import Contract, Expectation, contracts
+from schemas.expectations import contracts
+from schemas.promises import Contract, Expectation
 
 if TYPE_CHECKING:
     import duckdb

@@ -21,7 +21,7 @@ from pipelines.checks.site import PAGE, Run, Site
 from pipelines.checks.style import PLUGINS
 from pipelines.places import Place, is_remote, replace
 from pipelines.project.settings import Settings
-from schemas.expectations import Contract
+from schemas.promises import Contract
 
 if TYPE_CHECKING:
     from great_expectations.data_context.data_context.ephemeral_data_context import (

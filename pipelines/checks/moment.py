@@ -24,7 +24,8 @@ from pipelines.lake.store import Store
 from pipelines.lanes import Lane
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
-from schemas.expectations import Contract, contracts
+from schemas.expectations import contracts
+from schemas.promises import Contract
 
 if TYPE_CHECKING:
     import duckdb

@@ -18,7 +18,7 @@ import duckdb
 
 from pipelines.checks.results import LONGEST_SAMPLE, SAMPLES
 from pipelines.serve.views.cells import cell
-from schemas.expectations import Contract, Expectation
+from schemas.promises import Contract, Expectation
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -25,7 +25,7 @@ from pipelines.lanes import Lane, lane_named
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
-from schemas.expectations import Severity
+from schemas.promises import Severity
 
 READABLE = "deliveries_were_readable"
 READABLE_MEANS = (

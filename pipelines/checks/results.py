@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from schemas.expectations import Severity
+from schemas.promises import Severity
 
 SAMPLES = 5
 """Faults that are shown; all are counted."""

@@ -23,7 +23,8 @@ from pipelines.checks.results import Checked
 from pipelines.checks.scope import CheckScope
 from pipelines.places import Place, is_remote, listed
 from pipelines.project.settings import Settings
-from schemas.expectations import Contract, contracts
+from schemas.expectations import contracts
+from schemas.promises import Contract
 
 KEPT = 5
 """Runs of a table that stay."""

@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from pipelines.checks.one_pass import tallies
 from pipelines.serve.views.duckdb import FUNCTIONS
 from schemas import Column, all_tables, axes_only
-from schemas.expectations import Contract, contracts
+from schemas.expectations import contracts
+from schemas.promises import Contract
 from tests.support.oracles.by_great_expectations import Said, said_by_theirs
 
 pytestmark = pytest.mark.xdist_group("great-expectations")  # one process imports it for all

@@ -8,7 +8,7 @@ import duckdb
 
 from pipelines.checks.adapter import suite_of
 from pipelines.checks.docs import _context
-from schemas.expectations import Contract
+from schemas.promises import Contract
 
 Said = tuple[str, bool, int, int, int]
 """Of an expectation: its name, whether it was met, rows, nulls, faults."""
