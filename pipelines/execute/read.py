@@ -89,15 +89,16 @@ def read(share: Share, seconds: dict[str, float]) -> ShareRows:
     """Read all that a share needs from its files; note how long that took, and the sorting."""
     started = time.perf_counter()
     tables = all_tables(share.columns)
-    tuples = tuples_of(share, tables[share.feed])
+    tuples = in_order(share, tuples_of(share, tables[share.feed]), seconds)
     reorder = _log(share, tables["reorder"])
     pending = _log(share, tables["pending"])
     wanted = None
     if not share.snapshot:
-        wanted = [table["stream_id"] for table in (tuples, reorder, pending)]
+        waiting = [pc.unique(log["stream_id"]).cast(pa.string()) for log in (reorder, pending)]
+        wanted = pc.unique(pa.concat_arrays([tuples.batch.names, *waiting]))
     state = _log(share, tables["stream_state"], wanted)
-    seconds["read"] = time.perf_counter() - started
-    return ShareRows(in_order(share, tuples, seconds), state, reorder, pending)
+    seconds["read"] = time.perf_counter() - started - seconds["sort"]
+    return ShareRows(tuples, state, reorder, pending)
 
 
 def in_order(share: Share, rows: pa.Table, seconds: dict[str, float]) -> Tuples:
@@ -149,7 +150,7 @@ def _first(rows: pa.Table) -> tuple[int, ...]:
     return tuple(rows[name][0].as_py() for name in ORIGIN)
 
 
-def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = None) -> pa.Table:
+def _log(share: Share, table: Table, names: pa.StringArray | None = None) -> pa.Table:
     """Read a log as of the epoch before; only of the named streams, if any are named.
 
     A large file that was read before is searched for them; all others are filtered together, since
@@ -157,7 +158,6 @@ def _log(share: Share, table: Table, wanted: Sequence[pa.ChunkedArray] | None = 
     """
     columns = [c for c in table.arrow.names if c not in table.partitioned_by]
     parts = [empty(table, columns)]
-    names = None if wanted is None else _distinct(wanted)
     hashes = None if names is None else hashes_of(names)
     for path in share.files[table.name]:
         again = _key(share, table, path, columns) in _cache.tables
@@ -209,11 +209,6 @@ def _rows_at(rows: pa.Table, at: Int64s) -> pa.Table:
     few = rows.take(pa.array(at))
     ids = few["stream_id"].cast(pa.string()).dictionary_encode()
     return few.set_column(place, rows.field(place), ids)
-
-
-def _distinct(columns: Sequence[pa.ChunkedArray]) -> pa.StringArray:
-    distinct = [pc.unique(column).cast(pa.string()) for column in columns]
-    return pc.unique(pa.concat_arrays(distinct))
 
 
 def columns_of(share: Reads, table: Table, path: str, columns: Sequence[str]) -> pa.Table:

@@ -187,6 +187,8 @@ class Tuples:
         and the axes; and `deleted`, where it was read.
         """
         ids = texts_of(rows["stream_id"])
+        if len(ids) < len(ids.dictionary):  # those of a few rows of a large file
+            ids = ids.cast(pa.string()).dictionary_encode()
         codes = ids.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
         keys = Keys(_places(rows["arrival"], arrivals), *order_of.keys(rows, ids))
         place, order = keys.place, None
@@ -198,8 +200,7 @@ class Tuples:
         elif any(run.start > later.start for run, later in pairwise(runs)):
             codes, place = (np.concatenate([c[run] for run in runs]) for c in (codes, place))
             rows = pa.concat_tables([rows.slice(r.start, r.stop - r.start) for r in runs])
-        axes = order_of.own.axes
-        every = np.arange(len(codes)) if order is None else order
+        axes, payload = order_of.own.axes, order_of.own.payload
         batch = TupleBatch.from_columns(
             feed,
             axes,
@@ -207,7 +208,7 @@ class Tuples:
             _in(order, rows["ts"].cast(pa.int64())),
             np.stack([_in(order, rows[axis]) for axis in axes]),
             place,
-            tag=every if order_of.own.payload else None,
+            tag=(np.arange(len(codes)) if order is None else order) if payload else None,
         )
         return cls(batch, rows, order, _marks(rows, order))
 

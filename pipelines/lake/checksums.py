@@ -28,6 +28,7 @@ from pipelines.places import Place, Remote, is_remote, listed, read, replace
 SUMS = "_sums.json"
 OURS = re.compile(r"part-[0-9a-f]{32}-([0-9a-f]{8})\.parquet")
 PIECE = 1 << 20
+IN_CACHE = 1 << 18
 IN_MEMORY = 8 << 20
 
 _recorded: dict[Path, tuple[tuple[int, int, int], dict[str, int]]] = {}
@@ -124,10 +125,10 @@ def sum_of(path: Place) -> int:
     """Read a file and give the checksum of its bytes. O(bytes)."""
     if is_remote(path):
         return zlib.crc32(read(path))
-    crc = 0
+    crc, piece = 0, memoryview(bytearray(IN_CACHE))
     with naming(path), path.open("rb", buffering=0) as file:
-        while piece := file.read(PIECE):
-            crc = zlib.crc32(piece, crc)
+        while size := file.readinto(piece):
+            crc = zlib.crc32(piece[:size], crc)
     return crc
 
 

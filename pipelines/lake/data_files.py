@@ -98,7 +98,8 @@ def open_verified(
     """Open a data file of a table; Damaged if its bytes are not those that were written.
 
     `coded` names the columns of text to be read as dictionaries. O(bytes); from a store one
-    request, and the file is in memory; `read` gives its bytes, verified.
+    request, and the file is in memory; `read` gives its bytes, verified. The checksums of its pages
+    are compared where there is none of the file.
     """
     if is_remote(folder):
         return pq.ParquetFile(
@@ -106,13 +107,13 @@ def open_verified(
             read_dictionary=list(coded),
             page_checksum_verification=True,
         )
-    verify(folder, path)
+    is_whole = verify(folder, path)
     with naming(folder / path):
         return pq.ParquetFile(
             folder / path,
             read_dictionary=list(coded),
             memory_map=True,
-            page_checksum_verification=True,
+            page_checksum_verification=not is_whole,
         )
 
 
