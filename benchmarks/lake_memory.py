@@ -22,6 +22,7 @@ from pipelines.spark.session import stop
 EVERY = 0.05
 LIMIT = 4 << 30
 PAGE = os.sysconf("SC_PAGE_SIZE")
+TICK = os.sysconf("SC_CLK_TCK")
 
 
 class Sampler(threading.Thread):
@@ -79,6 +80,19 @@ def _part(process: int) -> str:
     except OSError:
         is_jvm = False
     return "JVM" if is_jvm else "workers"
+
+
+def spent() -> float:
+    """Add up the seconds of a core that this process and its descendants took, gone ones too."""
+    return sum(map(_worked, _family(os.getpid()))) / TICK
+
+
+def _worked(process: int) -> int:
+    try:
+        fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0
+    return sum(map(int, fields[11:15]))
 
 
 def _resident(process: int) -> int:

@@ -78,15 +78,16 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
 
     timed = _timed(queries, found)
     place = found.place[timed]
-    run = np.searchsorted(path.starts, place, side="right") - 1
+    head = np.empty(len(path.names), np.int32)
+    head[path.stream] = _places_among(path, len(heads))
     crossed = Crossed(
         found.query[timed],
-        _places_among(path, len(heads))[run],
+        head[path.stream_of(place)],
         path.ts[place],
         found.type[timed],
         path.delivery[place],
         place,
-        None if path.nth is None else path.nth[place],
+        path.nth_of(place),
     )
     marks = np.append(NEVER if state.watermark is None else state.watermark, watermarks)
     clocks = _clocks(arrived.advance, path, len(heads), rules)

@@ -68,7 +68,8 @@ def day(objects: int, updates: int) -> Day:
     query, kind, place = (column[order] for column in (found.query, found.type, found.place))
     run = np.searchsorted(path.starts, place, side="right") - 1
     delivery = np.zeros(len(place), np.int32)
-    crossed = Crossed(query, path.stream[run], path.ts[place], kind, delivery, place)
+    nth = path.nth_of(place)
+    crossed = Crossed(query, path.stream[run], path.ts[place], kind, delivery, place, nth)
     until = int(path.ts.max())
     return Day(crossed, queries, len(path), (until - int(path.ts.min())) / SECOND, until)
 

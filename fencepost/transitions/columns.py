@@ -17,7 +17,19 @@ class Crossed(NamedTuple):
     type: Int8s
     delivery: Int32s
     order: Int32s  # which of a stream's events came first; greater than -1
-    place: Int32s | None = None  # which of its stream and ts; None: each is the first
+    place: Int32s  # which of its stream and ts
+
+    def take(self, rows: Int32s | Int64s) -> "Crossed":
+        """Return some of them."""
+        return Crossed(
+            self.query[rows],
+            self.stream[rows],
+            self.ts[rows],
+            self.type[rows],
+            self.delivery[rows],
+            self.order[rows],
+            self.place[rows],
+        )
 
 
 class Sequences(NamedTuple):

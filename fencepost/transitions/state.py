@@ -1,5 +1,6 @@
 """The events that are still undecided: at most one for each query and stream, the last."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -58,6 +59,18 @@ class Pending:
             self.type[rows],
             self.ts[rows],
             self.place[rows],
+        )
+
+    @classmethod
+    def together(cls, parts: "Sequence[Pending]") -> "Pending":
+        """Put those of several parts, of the same queries, behind each other."""
+        return cls(
+            parts[0].of,
+            np.concatenate([part.query for part in parts]),
+            np.concatenate([part.stream for part in parts]),
+            np.concatenate([part.type for part in parts]),
+            np.concatenate([part.ts for part in parts]),
+            np.concatenate([part.place for part in parts]),
         )
 
     def to_table(self, names: pa.StringArray) -> pa.Table:

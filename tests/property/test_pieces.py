@@ -3,7 +3,9 @@
 Whatever the pieces' size, and whether rows are counted or compared.
 """
 
+import sys
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pyarrow as pa
@@ -20,10 +22,13 @@ from fencepost.row_order import SortKey, order_of, ranked
 from fencepost.state import FeedState
 from fencepost.times import DAY
 from pipelines.workloads import PriceBands, PriceWalks
-from tests.support.oracles.oracles import batch_of, epochs, query_set_of
+from tests.support.oracles.oracles import assert_same_rows, batch_of, epochs, query_set_of
+from tests.support.stories.play import Way, play
 from tests.support.stories.strategies import FEED, Story, judged_stories
 
 MOST = 1 << 20
+PARTS = ("events", "transitions", "pending", "watermark")
+DECIDE = sys.modules["fencepost.transitions.decide"]  # the room has a function of that name
 CODES = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3)), max_size=60)
 NAMES = st.lists(
     st.sampled_from(["", "a", "B", "b", "ä", "𝄞", "z9", "z10"]), min_size=1, max_size=9
@@ -100,3 +105,13 @@ def in_order(row: dict[str, Any]) -> tuple[Any, ...]:
     query, stream = (row[name].encode() for name in ("query_id", "stream_id"))
     place = row["place"] if "prev_ts" in row else 0
     return row["ts"] // DAY, query, stream, row["ts"], place
+
+
+@given(judged_stories(), st.sets(st.integers(1, 9)), st.integers(1, 3), st.integers(1, 3))
+def test_what_became_of_crossings_does_not_depend_on_how_many_are_decided_at_a_time(
+    story: Story, cuts: set[int], piece: int, near: int
+) -> None:
+    whole = play(story, Way(cuts=cuts))
+    with mock.patch.object(DECIDE, "PIECE", piece), mock.patch.object(DECIDE, "NEAR", near):
+        assert_same_rows(whole, play(story, Way(cuts=cuts)), PARTS, f"{cuts}")
+    event(f"{min(len(whole.transitions), 3)} transitions, {min(len(whole.pending), 3)} pending")
