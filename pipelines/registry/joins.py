@@ -32,7 +32,8 @@ from pipelines.lake.sequence import ARRIVALS
 from pipelines.lake.store import Store
 from pipelines.planning.deliveries import Arrivals
 from pipelines.project.settings import Settings
-from pipelines.registry.queries import QUERIES, Axes, history, standing_since
+from pipelines.registry.current_rows import standing_since
+from pipelines.registry.queries import QUERIES, Axes, history
 from pipelines.registry.regions import side_regions
 
 

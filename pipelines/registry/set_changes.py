@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 
 from fencepost.queries import QuerySet
 from pipelines.registry.changes import places
-from pipelines.registry.queries import newest_rows, query_set_of, standing_rows
+from pipelines.registry.current_rows import newest_rows, standing_rows
+from pipelines.registry.queries import query_set_of
 
 
 class Changing(Protocol):

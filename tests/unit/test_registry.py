@@ -16,13 +16,12 @@ from pipelines.files.read.query_file import open_queries
 from pipelines.lake.sequence import ARRIVALS
 from pipelines.registry.cache import compiled_queries, load_queries
 from pipelines.registry.changes import QueryChanges, compare, not_named
+from pipelines.registry.current_rows import newest_rows, standing_rows
 from pipelines.registry.queries import (
     DEFINITION,
-    newest_rows,
     query_set,
     query_set_of,
     standing,
-    standing_rows,
     version_at,
 )
 from pipelines.registry.query_files import given_one, read_given

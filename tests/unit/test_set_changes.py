@@ -14,8 +14,8 @@ from pipelines.execute import task
 from pipelines.registry import cache
 from pipelines.registry.cache import compiled_queries, load_changes, load_queries, named
 from pipelines.registry.changes import QueryChanges, compare
-from pipelines.registry.queries import DEFINITION, newest_rows, query_set, query_set_of, rows_of
-from pipelines.registry.queries import standing_rows as standing_in
+from pipelines.registry.current_rows import newest_rows, standing_rows
+from pipelines.registry.queries import DEFINITION, query_set, query_set_of, rows_of
 from pipelines.registry.query_files import given_one
 from pipelines.registry.set_changes import changes_in
 from pipelines.workloads import PriceBands
@@ -69,7 +69,7 @@ def test_what_changed_since_any_version_gives_the_set_of_the_last(steps):
     for feed, kind in SETS:
 
         def standing(upto: int, feed: str = feed, kind: str = kind) -> QuerySet:
-            rows = standing_in(log.slice(0, upto))
+            rows = standing_rows(log.slice(0, upto))
             rows = rows.filter(pa.compute.equal(rows["feed"], feed))
             return query_set_of(feed, AXES[feed], rows, kind)
 

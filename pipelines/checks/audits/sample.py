@@ -19,7 +19,8 @@ from pipelines.checks.admission import accepted, placed
 from pipelines.checks.results import SAMPLES, FaultCount
 from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
-from pipelines.registry.queries import query_set_of, standing_rows
+from pipelines.registry.current_rows import standing_rows
+from pipelines.registry.queries import query_set_of
 from pipelines.serve.views.registry import DONE_COMMITS
 from schemas.queries import QUERIES
 
