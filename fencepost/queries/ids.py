@@ -1,10 +1,12 @@
 """Columns of ids, a million at a time: which are repeated, and which may be no id."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrays import Int64s
+from fencepost.arrays import Int64s, UInt64s
 from fencepost.hashing import CHUNK, bytes_of, mix_strings, seeded
 from fencepost.text import LONGEST_ID, shortened
 
@@ -15,13 +17,7 @@ def repeated(strings: pa.StringArray) -> tuple[Int64s, Int64s]:
     (Measured) a million distinct ids: 0.1 s. Distinct hashes prove distinct strings, and sorting
     them costs a third of coding the strings; only where two are equal is that done.
     """
-    hashes = np.empty(len(strings), np.uint64)
-    for begin in range(0, len(strings), CHUNK):
-        part = strings[begin : begin + CHUNK]
-        lanes = seeded(len(part))
-        mix_strings(lanes, part)
-        hashes[begin : begin + len(part)] = lanes[0]
-    hashes.sort()
+    hashes = _sorted_hashes(strings)
     if not (hashes[1:] == hashes[:-1]).any():
         return np.empty(0, np.int64), np.empty(0, np.int64)
     codes = pc.dictionary_encode(strings).indices.to_numpy(zero_copy_only=False)
@@ -30,6 +26,42 @@ def repeated(strings: pa.StringArray) -> tuple[Int64s, Int64s]:
     first[codes[::-1]] = rows[::-1]
     again = rows[first[codes] != rows]
     return again, first[codes[again]]
+
+
+@dataclass(frozen=True)
+class KnownIds:
+    """The hashes of ids in order: whether an id may be among them, without reading them again."""
+
+    hashes: UInt64s
+
+    @classmethod
+    def of(cls, ids: pa.StringArray) -> "KnownIds":
+        """Hash and sort ids. (Measured) a million: 0.1 s."""
+        return cls(_sorted_hashes(ids))
+
+    def may_have(self, ids: pa.StringArray) -> Int64s:
+        """Return the rows of ids whose hashes are among these. O(k log n)."""
+        if not len(self.hashes):
+            return np.empty(0, np.int64)
+        hashes = _hashes(ids)
+        at = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
+        return np.flatnonzero(self.hashes[at] == hashes)
+
+
+def _sorted_hashes(strings: pa.StringArray) -> UInt64s:
+    hashes = _hashes(strings)
+    hashes.sort()
+    return hashes
+
+
+def _hashes(strings: pa.StringArray) -> UInt64s:
+    hashes = np.empty(len(strings), np.uint64)
+    for begin in range(0, len(strings), CHUNK):
+        part = strings[begin : begin + CHUNK]
+        lanes = seeded(len(part))
+        mix_strings(lanes, part)
+        hashes[begin : begin + len(part)] = lanes[0]
+    return hashes
 
 
 def no_ids(strings: pa.StringArray) -> Int64s:
