@@ -1,5 +1,7 @@
 """The results of a feed: crossings, what became of them, and matches."""
 
+from functools import partial
+
 from schemas.logs import EPOCH, FEED
 from schemas.table import Column, Feeds, Table, axis_columns, payload_columns
 from schemas.tuples import ARRIVAL
@@ -22,10 +24,21 @@ PLACE = Column(
 )
 """Stands behind what a table had without it, like all columns that came later."""
 
+_found = partial(
+    Table,
+    role="found",
+    owner="feed",
+    key=(*BY, "ts", "place"),
+    partitioned_by=("feed", "day"),
+    sorted_by=("query_id", "stream_id", "ts"),
+    clustered_by=("query_id", "stream_id"),
+)
+"""Declares a table of results: at most one row in force for a query and a stream's tuple."""
+
 
 def events(feeds: Feeds) -> Table:
     """Declare the crossings: at most one in force for a query version and a stream's tuple."""
-    return Table(
+    return _found(
         "events",
         "Crossings: a stream entered (I) or left (O) a query." + RAW,
         (
@@ -42,19 +55,13 @@ def events(feeds: Feeds) -> Table:
             PLACE,
             *payload_columns(feeds),
         ),
-        role="found",
-        owner="feed",
-        key=(*BY, "ts", "place"),
-        partitioned_by=("feed", "day"),
-        sorted_by=("query_id", "stream_id", "ts"),
-        clustered_by=("query_id", "stream_id"),
         checks={"type_is_known": "type = 'I' OR type = 'O'"},
     )
 
 
 def transitions() -> Table:
     """Declare what became of the crossings of queries with `within`."""
-    return Table(
+    return _found(
         "transitions",
         "What a crossing turned into within the time t of its query." + RAW,
         (
@@ -70,19 +77,14 @@ def transitions() -> Table:
             Column("from_place", "integer", "of the first crossing at from_ts; null: 0", True),
             Column("to_place", "integer", "of the one that answered it, at to_ts", True),
         ),
-        role="found",
-        owner="feed",
         key=(*BY, "from_ts", "from_place"),
-        partitioned_by=("feed", "day"),
-        sorted_by=("query_id", "stream_id", "ts"),
-        clustered_by=("query_id", "stream_id"),
         checks={"type_is_known": " OR ".join(f"type = '{kind}'" for kind in TRANSITIONS)},
     )
 
 
 def matches() -> Table:
     """Declare the matches: at most one in force for a query version and a stream's tuple."""
-    return Table(
+    return _found(
         "matches",
         "Matches: a tuple satisfied a query of the kind `match`." + RAW,
         (
@@ -94,18 +96,12 @@ def matches() -> Table:
             DAY,
             PLACE,
         ),
-        role="found",
-        owner="feed",
-        key=(*BY, "ts", "place"),
-        partitioned_by=("feed", "day"),
-        sorted_by=("query_id", "stream_id", "ts"),
-        clustered_by=("query_id", "stream_id"),
     )
 
 
 def leaps(feeds: Feeds) -> Table:
     """Declare the leaps: at most one in force for a query version and a stream's tuple."""
-    return Table(
+    return _found(
         "leaps",
         "Steps through a query with `leaps`, which holds at neither end of them." + RAW,
         (
@@ -124,10 +120,4 @@ def leaps(feeds: Feeds) -> Table:
             DAY,
             PLACE,
         ),
-        role="found",
-        owner="feed",
-        key=(*BY, "ts", "place"),
-        partitioned_by=("feed", "day"),
-        sorted_by=("query_id", "stream_id", "ts"),
-        clustered_by=("query_id", "stream_id"),
     )

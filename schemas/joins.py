@@ -61,20 +61,15 @@ def pairs(feeds: Feeds) -> Table:
     )
 
 
-def band_changes() -> Table:
-    """Declare the changes of the results of band joins."""
+def _changes(name: str, comment: str, pair: tuple[Column, ...]) -> Table:
+    """Declare the changes of the results of one kind of joins; `pair` says between whom."""
     return Table(
-        "band_changes",
-        "Changes of the results of band joins: a pair of streams entered (+1) or left (-1); "
-        "their sum is the result." + RAW,
+        name,
+        comment + RAW,
         (
             LANE,
             *QUERY,
-            Column("change", "integer", "+1: the pair entered, -1: it left"),
-            Column("left_stream_id", "string", "the stream of the left feed"),
-            Column("right_stream_id", "string", "the stream of the right feed"),
-            Column("left_value", "double", "the left value of the pair while it is, or was, in"),
-            Column("right_value", "double", "the right value of the pair"),
+            *pair,
             Column("ts", "timestamp", "time of the tuple that changed it, or of the registration"),
             Column("arrival", "long", "the delivery or registry commit that did it: arrivals.n"),
             *EPOCH,
@@ -92,15 +87,29 @@ def band_changes() -> Table:
     )
 
 
+def band_changes() -> Table:
+    """Declare the changes of the results of band joins."""
+    return _changes(
+        "band_changes",
+        "Changes of the results of band joins: a pair of streams entered (+1) or left (-1); "
+        "their sum is the result.",
+        (
+            Column("change", "integer", "+1: the pair entered, -1: it left"),
+            Column("left_stream_id", "string", "the stream of the left feed"),
+            Column("right_stream_id", "string", "the stream of the right feed"),
+            Column("left_value", "double", "the left value of the pair while it is, or was, in"),
+            Column("right_value", "double", "the right value of the pair"),
+        ),
+    )
+
+
 def near_changes() -> Table:
     """Declare the changes of the results of near joins."""
-    return Table(
+    return _changes(
         "near_changes",
         "Changes of the results of near joins: two streams came within the distance (+1) or left "
-        "it (-1); their sum is the result." + RAW,
+        "it (-1); their sum is the result.",
         (
-            LANE,
-            *QUERY,
             Column("change", "integer", "+1: they came near, -1: they went away"),
             Column(
                 "left_stream_id",
@@ -113,20 +122,7 @@ def near_changes() -> Table:
             Column("right_x", "double", "where the right one is, or was"),
             Column("right_y", "double", "likewise"),
             Column("distance", "double", "between these places: metres, or units of a plane"),
-            Column("ts", "timestamp", "time of the tuple that changed it, or of the registration"),
-            Column("arrival", "long", "the delivery or registry commit that did it: arrivals.n"),
-            *EPOCH,
-            DAY,
-            SIDE,
-            PLACE,
         ),
-        role="found",
-        owner="join",
-        key=(*BY, "left_stream_id", "right_stream_id", "ts", "arrival", "place"),
-        partitioned_by=("day",),
-        sorted_by=("query_id", "ts"),
-        clustered_by=CLUSTERED,
-        checks={"change_is_known": "change = 1 OR change = -1"},
     )
 
 
