@@ -12,7 +12,7 @@ ARGS    ?=
 EPOCHS  ?= 10000
 WORKERS ?= auto
 SEEDS   ?= 10000
-BASE    ?= HEAD~1
+BASE    ?=
 FIRST   ?= 0
 MINUTES ?= inf
 PYTEST  := $(BIN)/python -m pytest -q -n $(WORKERS) --maxprocesses=4 --dist=loadgroup
@@ -117,8 +117,8 @@ bench-cluster: $(READY)  ## two workers against two threads, S3 against a folder
 figures: $(READY)  ## the papers' figures, measured again beside their rivals; goes on where it was interrupted
 	$(BIN)/python -m benchmarks.figures $(ARGS)
 
-bench-guard: $(READY)  ## is a benchmark slower than at BASE (a commit)? ARGS="engine:default joins:bands --rounds 5"
-	$(BIN)/python -m benchmarks.guard $(BASE) $(ARGS)
+bench-guard: $(READY)  ## has a benchmark lost a quarter? against committed figures, or BASE=main ARGS="engine:default --rounds 5"
+	$(BIN)/python -m benchmarks.guard $(if $(BASE),--base $(BASE)) $(ARGS)
 
 trace: $(READY)  ## how many files and rooms lie on the way of a row, a rule, a question
 	$(BIN)/python -m tests.support.trace $(ARGS)

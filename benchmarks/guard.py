@@ -1,14 +1,20 @@
-"""Is a benchmark slower than it was? `make bench-guard BASE=main ARGS="engine:default joins"`.
+"""Is a benchmark slower than it was? `make bench-guard`, or with `BASE=main ARGS="joins"`.
 
-The benchmarks of two commits run by turns on this machine, BASE in a worktree of its own, and each
-line's figure is compared with the same line's there. A figure is a ratio taken within one run, so
-noise that both sides of it share cancels out; of the rounds the best counts.
+Without BASE the lines of `benchmarks.guarded` are compared with the figures committed beside it;
+sections with a line that is worse are run again, for a busy machine is no loss, and of the rounds
+the best counts. `ARGS=--write` commits new figures, of several rounds.
 
-Law: a line fails if it is worse than at BASE by more than the tolerance, and by more than BASE
-differs from itself between its rounds. What has no bar has no direction: it is shown, not judged.
+With BASE the benchmarks of two commits run by turns on this machine, BASE in a worktree of its own,
+and each line's figure is compared with the same line's there. A figure is a ratio taken within one
+run, so noise that both sides of it share cancels out; of the rounds the best counts.
+
+Law: a line fails if it is worse than before by more than the tolerance, and by more than the
+earlier figures differ from themselves between their rounds. What has no bar has no direction: it is
+shown, not judged.
 """
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -16,10 +22,16 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 WORKTREE = ROOT / ".cache" / "bench-guard"
+COMMITTED = ROOT / "benchmarks" / "guarded.json"
 TOLERANCE = 0.05
+LOST = 0.25
+"""A loss that fails against committed figures: the machine is another."""
+NOISY = 1.0
+"""A line that differs from itself by more is not guarded."""
 DEFAULT = ("engine:default,sparse,index", "matches:auto,crossings", "joins:windows,bands")
 _LINE = re.compile(r"^ {2,}(?P<claim>\S.*?) {2,}(?P<figure>[\d.]+) × +(?P<sign>[≤≥])? ?[\d.e+]*")
 
@@ -106,7 +118,9 @@ def checked_out(base: str) -> Path:
     return WORKTREE
 
 
-def measured(base: Path, chosen: Sequence[str], rounds: int) -> tuple[Figures, Figures, dict]:
+def measured(
+    base: Path, chosen: Sequence[str], rounds: int
+) -> tuple[Figures, Figures, dict[str, bool | None]]:
     """Run both trees by turns, the first of each round alternating."""
     figures: dict[Path, Figures] = {base: {}, ROOT: {}}
     directions: dict[str, bool | None] = {}
@@ -126,27 +140,83 @@ def measured(base: Path, chosen: Sequence[str], rounds: int) -> tuple[Figures, F
     return figures[base], figures[ROOT], directions
 
 
+def guarded(sections: Sequence[str]) -> Iterator[tuple[str, float, bool]]:
+    """Run sections of the guarded lines, of all or some, in this tree."""
+    for claim, figure, at_least in parsed(run(ROOT, "guarded", sections)):
+        if at_least is not None:
+            yield claim, figure, at_least
+
+
+def again(rounds: int, tolerance: float) -> list[Verdict]:
+    """Compare with the committed figures; what is worse is measured again, the best counts."""
+    committed = json.loads(COMMITTED.read_text())
+    directions = {claim: each["at_least"] for claim, each in committed.items()}
+    base = {claim: each["figures"] for claim, each in committed.items()}
+    now: Figures = {}
+    sections: list[str] = []
+    for turn in range(rounds):
+        print(f"round {turn + 1}: {', '.join(sections) or 'all'}", file=sys.stderr, flush=True)
+        for claim, figure, _ in guarded(sections):
+            now.setdefault(claim, []).append(figure)
+        verdicts = list(compared(base, now, directions))
+        sections = sorted({v.claim.split(":")[0] for v in verdicts if v.fails(tolerance)})
+        if not sections:
+            break
+    for claim in sorted(base.keys() ^ now.keys()):
+        print(f"{claim}: {'not measured any more' if claim in base else 'new; --write commits it'}")
+    return verdicts
+
+
+def write(rounds: int) -> None:
+    """Commit what several rounds measure, but for the lines that are too noisy to guard."""
+    measured: dict[str, dict[str, Any]] = {}
+    for _ in range(rounds):
+        for claim, figure, at_least in guarded([]):
+            line = measured.setdefault(claim, {"at_least": at_least, "figures": []})
+            line["figures"] = sorted([*line["figures"], figure])
+    noisy = [
+        claim
+        for claim, line in measured.items()
+        if line["figures"][-1] > (1 + NOISY) * line["figures"][0]
+    ]
+    for claim in noisy:
+        print(f"{claim}: {measured.pop(claim)['figures']}, too noisy")
+    COMMITTED.write_text(json.dumps(measured, indent=1) + "\n")
+
+
+def report(verdicts: Sequence[Verdict], tolerance: float) -> int:
+    """Print the comparison; 1 if a line is worse, or nothing was compared."""
+    print(f"{'':62} {'before':>11} {'now':>11} {'worse by':>8} {'noise':>8}")
+    for verdict in verdicts:
+        print(verdict.row(tolerance))
+    worse = [verdict for verdict in verdicts if verdict.fails(tolerance)]
+    print(f"{len(verdicts)} lines compared, {len(worse)} worse by more than {tolerance:.0%}")
+    return 1 if worse or not verdicts else 0
+
+
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison; 1 if a line is worse."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guard", description=__doc__)
-    parser.add_argument("base", help="the commit to compare with")
     parser.add_argument("chosen", nargs="*", default=DEFAULT, metavar="BOOK[:SECTION,…]")
+    parser.add_argument("--base", help="the commit to compare with")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--tolerance", type=float, default=TOLERANCE)
-    asked = parser.parse_args(arguments)
+    parser.add_argument("--tolerance", type=float)
+    parser.add_argument("--write", action="store_true", help=f"write {COMMITTED.name}")
+    options = parser.parse_args(arguments)
+    if options.write:
+        write(options.rounds)
+        return 0
+    if options.base is None:
+        tolerance = options.tolerance or LOST
+        return report(again(options.rounds, tolerance), tolerance)
     try:
-        base, now, directions = measured(checked_out(asked.base), asked.chosen, asked.rounds)
+        base, now, directions = measured(checked_out(options.base), options.chosen, options.rounds)
     finally:
         removed()
-    verdicts = list(compared(base, now, directions))
-    print(f"{'':62} {'base':>11} {'now':>11} {'worse by':>8} {'noise':>8}")
-    for verdict in verdicts:
-        print(verdict.row(asked.tolerance))
     lost = sorted(set(base) - set(now))
-    print(*(f"{claim}: not printed any more" for claim in lost), sep="\n")
-    worse = [verdict for verdict in verdicts if verdict.fails(asked.tolerance)]
-    print(f"{len(verdicts)} lines compared, {len(worse)} worse by more than {asked.tolerance:.0%}")
-    return 1 if worse or not verdicts else 0
+    for claim in lost:
+        print(f"{claim}: not printed any more")
+    return report(list(compared(base, now, directions)), options.tolerance or TOLERANCE)
 
 
 if __name__ == "__main__":

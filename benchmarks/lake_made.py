@@ -24,7 +24,7 @@ from pipelines.project.settings import Feed, Settings
 from pipelines.registry.changes import QueryChanges
 from pipelines.registry.commit import register
 from pipelines.registry.queries import rows_of
-from pipelines.spark.runner import SparkRunner
+from pipelines.spark.runner import Runner, SparkRunner
 from pipelines.spark.session import spark
 from pipelines.workloads import PriceBands, PriceWalks, Squares
 
@@ -61,7 +61,7 @@ class Bench:
         return spark(quick=False)
 
     @cached_property
-    def runner(self) -> SparkRunner:
+    def runner(self) -> Runner:
         """The runner of our side: tasks of that session."""
         return SparkRunner(lambda: self.spark)
 

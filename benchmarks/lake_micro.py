@@ -31,7 +31,7 @@ REACH = 5.0
 
 def micro(bench: Bench) -> list[Line]:
     """A micro-batch after a snapshot of the state."""
-    batches = _Batches.begun(bench, "micro")
+    batches = Batches.begun(bench, "micro")
     mine, other = in_turns(batches.next, _appending(bench), warm=2)
     streams = len(batches.first)
     facts = f"{mine} against {other}; {divided(mine.middle.seconds)}; {streams:,} streams"
@@ -41,7 +41,7 @@ def micro(bench: Bench) -> list[Line]:
 
 def batches(bench: Bench) -> list[Line]:
     """Five hundred of them; between two, the lake is tidied as after every run."""
-    going = _Batches.begun(bench, "batches")
+    going = Batches.begun(bench, "batches")
     runs, between = [], []
     for turn in range(WARM + MANY):
         run = going.next()
@@ -62,7 +62,7 @@ def batches(bench: Bench) -> list[Line]:
 
 
 @dataclass
-class _Batches:
+class Batches:
     """A lake with a snapshot of its streams, and the micro-batches that come to it."""
 
     bench: Bench
@@ -71,7 +71,7 @@ class _Batches:
     draws: np.random.Generator
 
     @classmethod
-    def begun(cls, bench: Bench, name: str) -> "_Batches":
+    def begun(cls, bench: Bench, name: str) -> "Batches":
         """Make the lake: every stream once, then a snapshot."""
         settings = bench.settings(name, bench.folder / f"{name}-landing")
         lake = Lake.of(bench.make(settings), settings, bench.runner)

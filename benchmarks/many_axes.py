@@ -9,6 +9,8 @@ from fencepost.crossings import expand, walk
 from fencepost.queries import QuerySet
 from pipelines.workloads import MovingObjects, Squares, town
 
+EVENT, CANDIDATES = 6e-9, 1.3
+
 
 def squares() -> list[Line]:
     """10 K squares of 1 km, dense in the middle, and moving objects."""
@@ -19,23 +21,24 @@ def squares() -> list[Line]:
     queries = QuerySet.from_table("locations", ("x", "y"), table)
     moves = laid(MovingObjects(objects=1_000, updates=100, fast=1.0, speed=False).tuples(town()))
     lines = []
-    for name, striped, bar in (
-        ("border lists, cross-check", False, 6.0),
-        ("edge stripes", True, 3.0),
+    for name, striped, at_most in (
+        ("border lists, cross-check", False, (None, None)),
+        ("edge stripes", True, (EVENT, CANDIDATES)),
     ):
         other = indexed(queries, striped=striped)
         walked = walk(other, moves, fast=True)
         found = len(assert_right(walked).place)
-        met = expand.examined(walked)
+        met = expand.examined(walked) / found
         time = median_seconds(lambda other=other: walk(other, moves, fast=True).events) / found  # type: ignore[misc]
         facts = (
-            f"{time * 1e9:.1f} ns an event against {base * 1e9:.2f}; "
-            f"{found / len(moves):.1f} events a tuple, {met / found:.2f} candidates an event, "
+            f"{time * 1e9:.1f} ns an event, {time / base:.1f} × the 1-D default's "
+            f"{base * 1e9:.2f}; {found / len(moves):.1f} events a tuple, "
             f"{other.nbytes / len(queries):.0f} bytes a query"
         )
-        lines.append(
-            Line(f"2-D, {name}: time an event, of the 1-D default", time / base, bar, facts=facts)
-        )
+        bar = at_most[0] and 1.0
+        claim = f"2-D, {name}: time an event, of {EVENT * 1e9:g} ns"
+        lines.append(Line(claim, time / EVENT, bar, facts=facts))
+        lines.append(Line(f"2-D, {name}: candidates an event", met, at_most[1]))
     return lines
 
 

@@ -1,7 +1,10 @@
 """The guard of the benchmarks: what it reads, and when it says that a line is worse."""
 
+import json
+
 import pytest
 
+from benchmarks import guard
 from benchmarks.guard import compared, parsed
 from benchmarks.report import Line
 
@@ -50,3 +53,70 @@ def test_an_indented_claim_is_read_like_any_other():
     line = Line("  W = 0.02%: time a post passed, of the default's", 1.17, 1.3)
     [(claim, figure, at_least)] = parsed(printed(line))
     assert (claim, figure, at_least) == (line.claim.strip(), 1.17, False)
+
+
+@pytest.fixture
+def committed(tmp_path, monkeypatch):
+    """Two lines as committed; what `measure` gives round by round is what is measured."""
+    path = tmp_path / "guarded.json"
+    lines = {
+        "step: alone": {"at_least": False, "figures": [2.0, 2.1]},
+        "near: the best": {"at_least": True, "figures": [9.0, 10.0]},
+    }
+    path.write_text(json.dumps(lines))
+    monkeypatch.setattr(guard, "COMMITTED", path)
+    ran = []
+
+    def measure(*rounds):
+        def guarded(sections):
+            ran.append(sections)
+            for claim, figure in rounds[len(ran) - 1].items():
+                yield claim, figure, claim.startswith("near")
+
+        monkeypatch.setattr(guard, "guarded", guarded)
+        return ran
+
+    return measure
+
+
+def test_what_is_worse_than_committed_is_measured_again(committed, capsys):
+    ran = committed({"step: alone": 2.6, "near: the best": 9.9}, {"step: alone": 2.4})
+    assert guard.main([]) == 0
+    assert ran == [[], ["step"]]
+    assert "2 lines compared, 0 worse by more than 25%" in capsys.readouterr().out
+
+
+def test_what_stays_worse_than_committed_fails(committed, capsys):
+    ran = committed({"step: alone": 2.0, "near: the best": 7.0}, *[{"near: the best": 7.9}] * 2)
+    assert guard.main([]) == 1
+    assert ran == [[], ["near"], ["near"]]
+    assert "WORSE" in capsys.readouterr().out
+
+
+def test_a_committed_line_that_is_not_measured_is_named(committed, capsys):
+    committed({"step: alone": 2.0, "step: new": 3.0})
+    assert guard.main([]) == 0
+    printed = capsys.readouterr().out
+    assert "near: the best: not measured any more" in printed
+    assert "step: new: new; --write commits it" in printed
+
+
+def test_where_nothing_is_measured_the_guard_fails(committed):
+    committed({})
+    assert guard.main([]) == 1
+
+
+def test_a_line_that_is_too_noisy_is_not_committed(committed, capsys):
+    committed({"step: a": 1.0, "near: b": 4.0}, {"step: a": 1.1, "near: b": 9.0})
+    assert guard.main(["--write", "--rounds", "2"]) == 0
+    assert json.loads(guard.COMMITTED.read_text()) == {
+        "step: a": {"at_least": False, "figures": [1.0, 1.1]}
+    }
+    assert "near: b: [4.0, 9.0], too noisy" in capsys.readouterr().out
+
+
+def test_the_committed_lines_are_of_sections_that_are_guarded():
+    from benchmarks.guarded import SECTIONS
+
+    lines = json.loads(guard.COMMITTED.read_text())
+    assert {claim.split(":")[0] for claim in lines} == SECTIONS.keys()
