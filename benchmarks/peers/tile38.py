@@ -3,6 +3,9 @@
 Each fence is a `SETCHAN … NEARBY … FENCE DETECT enter,exit`. Events are read back on a second
 connection while some of the fixes are set, and compared; the time is that of SETs without a
 listener. The server runs on loopback, in a folder of its own, and ends with the race.
+
+Its earth has a radius of 6,371,000 m, ours of 6,371,008.8: a circle of a kilometre is there wider
+by 1.4 mm. So its fences have radii of the same angle as ours.
 """
 
 import json
@@ -19,10 +22,12 @@ import numpy as np
 from fencepost.crossings.columns import Events
 from fencepost.crossings.path import Path
 from fencepost.shapes.columns import Shapes
+from fencepost.shapes.earth import RADIUS
 
 NAME = "tile38-server"
 PIPELINED = 500  # commands before their answers are read
 PATIENCE = 30.0  # seconds to start, or without an event
+THEIR_RADIUS = 6_371_000.0
 Key = tuple[str, int, int]
 
 
@@ -61,7 +66,8 @@ def race(
 
 
 def _chan(k: int, lon: float, lat: float, radius: float) -> tuple[str, ...]:
-    fence = ("FENCE", "DETECT", "enter,exit", "POINT", repr(lat), repr(lon), repr(radius))
+    same = repr(radius * (THEIR_RADIUS / RADIUS))
+    fence = ("FENCE", "DETECT", "enter,exit", "POINT", repr(lat), repr(lon), same)
     return ("SETCHAN", f"fence-{k}", "NEARBY", "fleet", *fence)
 
 

@@ -33,7 +33,7 @@ class LeapIndex:
     """The k boxes of the queries with `leaps`, in even cells over one or two axes.
 
     build   O(k)      find    O(steps + boxes that overlap the bounding box of a step)
-    size    at most 12 entries of 4 bytes a box, and four cells of 8 bytes
+    size    at most 12 entries of 4 bytes a box, and eight cells of 8 bytes
     """
 
     queries: QuerySet
@@ -123,7 +123,7 @@ class LeapIndex:
 
 
 def _cells(boxes: LeapBoxes, box: Int64s, segment: Int64s, segments: int) -> LeapCells:
-    """Cut each segment into about four cells a box, over its narrowest axes."""
+    """Cut each segment into about eight cells a box, over its narrowest axes."""
     lo, hi = (np.clip(ends[:, box], -1e300, 1e300) for ends in (boxes.lo, boxes.hi))
     axes = _narrowest(boxes.lo[:, box], boxes.hi[:, box])
     many = np.bincount(segment, minlength=segments)
@@ -138,7 +138,7 @@ def _cells(boxes: LeapBoxes, box: Int64s, segment: Int64s, segments: int) -> Lea
             np.minimum.at(low, segment[finite], ends[finite])
             np.maximum.at(high, segment[finite], ends[finite])
         wide = high > low
-        along = 2 * np.sqrt(many) if axes[0] != axes[1] else 4 * many
+        along = (4 - 2 * side) * np.sqrt(many) if axes[0] != axes[1] else 8 * many
         count[side] = np.where(wide, np.maximum(along, 1), 1).astype(np.int64)
         origin[side] = np.where(wide, low, 0.0)
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):

@@ -16,6 +16,7 @@ from fencepost.shapes.orientation_kernels import orientation
 from fencepost.shapes.prepare import Prepared
 from fencepost.shapes.way_kernels import passage
 
+U = np.uint64
 SURE = 1e-9  # shares so far apart are in the order that divisions say
 
 
@@ -60,11 +61,10 @@ class LeapSteps(NamedTuple):
 
 @njit(forceinline=True, _nrt=False)
 def _cell(value, origin, scale, count):
-    """Find the cell of a value; whatever is outside is in the first or the last."""
-    at = (value - origin) * scale
-    if not at > 0.0:
-        return 0
-    return count - 1 if at >= count else np.int64(at)
+    """Find the cell of a value; what is outside is in the first or the last, NaN in the first."""
+    at, last = (value - origin) * scale, np.float64(count - 1)
+    at = max(0.0, at)  # in this order: NaN is not above 0
+    return np.int64(min(at, last))
 
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
@@ -93,6 +93,9 @@ def leaps(cells, boxes, steps, place, box_of, share):
     """
     many = 0
     segments = len(cells.cell_ptr) - 1
+    xs, ys = steps.values[cells.axes[0]], steps.values[cells.axes[1]]
+    round_x = steps.values[boxes.position[0]] if _is_round(boxes) else xs
+    half = 180.0 if _is_round(boxes) else math.inf
     for run in range(len(steps.starts) - 1):
         for kind in range(2):
             s = 0 if kind == 0 else steps.own[run]
@@ -100,14 +103,52 @@ def leaps(cells, boxes, steps, place, box_of, share):
                 continue
             if cells.ptr[cells.cell_ptr[s]] == cells.ptr[cells.cell_ptr[s + 1]]:
                 continue
-            for c in range(steps.starts[run] + 1, steps.starts[run + 1]):
-                many = _of_step(cells, boxes, steps, s, c, place, box_of, share, many)
+            first, wide, tall = cells.cell_ptr[s], cells.sides[0, s], cells.sides[1, s]
+            x0, across, y0, up = _ground(cells, s)
+            begin, end = U(steps.starts[run]), U(steps.starts[run + 1])
+            before_x, before_y = (
+                _cell(xs[begin], x0, across, wide),
+                _cell(ys[begin], y0, up, tall),
+            )
+            for c in range(begin + U(1), end):
+                x, y = _cell(xs[c], x0, across, wide), _cell(ys[c], y0, up, tall)
+                left, right, low, high = (
+                    min(x, before_x),
+                    max(x, before_x),
+                    min(y, before_y),
+                    max(y, before_y),
+                )
+                before_x, before_y = x, y
+                if abs(round_x[c] - round_x[c - U(1)]) > half:
+                    left, right, low, high = 0, wide - 1, 0, tall - 1
+                elif high - low < 2:
+                    row, over = U(first + low * wide), U(first + high * wide)
+                    some = cells.ptr[row + U(right + 1)] - cells.ptr[row + U(left)]
+                    some |= cells.ptr[over + U(right + 1)] - cells.ptr[over + U(left)]
+                    if some == 0:  # mostly there is nothing in the rows that it is in
+                        continue
+                about = left, right, low, high
+                many = _of_step(
+                    cells, boxes, steps, s, np.int64(c), about, place, box_of, share, many
+                )
     return many
 
 
 @njit(forceinline=True, _nrt=False)
-def _of_step(cells, boxes, steps, s, c, place, box_of, share, many):
-    """Look at the boxes in the cells of one step's bounding box."""
+def _ground(cells, s):
+    """Give where the cells of a segment begin, and how many there are to a unit."""
+    return cells.origin[0, s], cells.scale[0, s], cells.origin[1, s], cells.scale[1, s]
+
+
+@njit(forceinline=True, _nrt=False)
+def _is_round(boxes):
+    """Say whether there is an antimeridian that a step may go across."""
+    return len(boxes.position) > 0 and boxes.prepared.earth
+
+
+@njit(forceinline=True, _nrt=False)
+def _of_step(cells, boxes, steps, s, c, about, place, box_of, share, many):
+    """Look at the boxes in the cells about one step."""
     a, b = cells.axes[0], cells.axes[1]
     values = steps.values
     ax, ay = min(values[a, c - 1], values[a, c]), min(values[b, c - 1], values[b, c])
@@ -118,14 +159,13 @@ def _of_step(cells, boxes, steps, s, c, place, box_of, share, many):
         if b == boxes.position[0]:
             ay, by = -math.inf, math.inf
     wide, tall = cells.sides[0, s], cells.sides[1, s]
-    x0 = _cell(ax, cells.origin[0, s], cells.scale[0, s], wide)
-    x1 = _cell(bx, cells.origin[0, s], cells.scale[0, s], wide)
-    y0 = _cell(ay, cells.origin[1, s], cells.scale[1, s], tall)
-    y1 = _cell(by, cells.origin[1, s], cells.scale[1, s], tall)
+    x0, x1, y0, y1 = about
     for y in range(y0, y1 + 1):
+        row = cells.cell_ptr[s] + y * wide
+        if cells.ptr[row + x0] == cells.ptr[row + x1 + 1]:  # mostly there is nothing in it
+            continue
         for x in range(x0, x1 + 1):
-            cell = cells.cell_ptr[s] + y * wide + x
-            for k in range(cells.ptr[cell], cells.ptr[cell + 1]):
+            for k in range(cells.ptr[row + x], cells.ptr[row + x + 1]):
                 box = cells.entries[k]
                 if not (boxes.lo[a, box] <= bx and ax <= boxes.hi[a, box]):
                     continue
@@ -167,7 +207,7 @@ def through_shapes(boxes, values, place, box_of, share, many):
 @njit(forceinline=True, _nrt=False)
 def _goes_round(boxes, values, c):
     """Say whether a step is shorter across the antimeridian."""
-    if len(boxes.position) == 0 or not boxes.prepared.earth:
+    if not _is_round(boxes):
         return False
     x = boxes.position[0]
     return abs(values[x, c] - values[x, c - 1]) > 180.0

@@ -14,15 +14,16 @@ from fencepost.tuples import Bools, Doubles, Int8s, Int32s, Int64s
 
 
 class NearRoom(NamedTuple):
-    """Where a kernel writes k changes or pairs: 61 bytes each."""
+    """Where a kernel writes k changes or pairs: 57 bytes each."""
 
     update: Int64s
     row: Int32s
     change: Int8s
-    side: Int8s
-    own: Int32s
-    other: Int32s
-    values: Doubles  # [change, (own x, own y, other x, other y, distance)]
+    left: Int32s
+    right: Int32s
+    left_at: Doubles  # [axis, change]
+    right_at: Doubles
+    distance: Doubles
 
     @classmethod
     def empty(cls, k: int) -> Self:
@@ -31,10 +32,11 @@ class NearRoom(NamedTuple):
             np.empty(k, np.int64),
             np.empty(k, np.int32),
             np.empty(k, np.int8),
-            np.empty(k, np.int8),
             np.empty(k, np.int32),
             np.empty(k, np.int32),
-            np.empty((k, 5)),
+            np.empty((2, k)),
+            np.empty((2, k)),
+            np.empty(k),
         )
 
     def grown(self, k: int, used: int) -> Self:
@@ -42,7 +44,7 @@ class NearRoom(NamedTuple):
         larger = self.empty(k)
         columns: Iterable[tuple[np.ndarray, np.ndarray]] = zip(larger, self, strict=True)
         for new, old in columns:
-            new[:used] = old[:used]
+            new[..., :used] = old[..., :used]
         return larger
 
 
@@ -63,16 +65,14 @@ class NearPairs:
 
     @classmethod
     def of(cls, room: NearRoom, used: int) -> Self:
-        """Take what a kernel wrote, the left one of each pair first."""
-        own, other, values = room.own[:used], room.other[:used], room.values[:used].T
-        is_left = room.side[:used] == 0
+        """Take what a kernel wrote."""
         return cls(
             row=room.row[:used],
-            left=np.where(is_left, own, other),
-            right=np.where(is_left, other, own),
-            left_at=np.where(is_left, values[:2], values[2:4]),
-            right_at=np.where(is_left, values[2:4], values[:2]),
-            distance=values[4],
+            left=room.left[:used],
+            right=room.right[:used],
+            left_at=room.left_at[:, :used],
+            right_at=room.right_at[:, :used],
+            distance=room.distance[:used],
         )
 
     def take(self, rows: Bools) -> "NearPairs":

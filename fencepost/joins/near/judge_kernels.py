@@ -31,12 +31,14 @@ def _say(found, used, row, limit, doubt, before, after):
         found.update[used] = doubt.update
         found.row[used] = row
         found.change[used] = -1 if is_lost else 1
-        found.side[used] = doubt.side
-        found.own[used], found.other[used] = doubt.own, doubt.other
-        found.values[used, 0] = doubt.x if is_lost else doubt.to_x
-        found.values[used, 1] = doubt.y if is_lost else doubt.to_y
-        found.values[used, 2], found.values[used, 3] = doubt.u, doubt.v
-        found.values[used, 4] = before if is_lost else after
+        x, y = (doubt.x, doubt.y) if is_lost else (doubt.to_x, doubt.to_y)
+        if doubt.side == 0:
+            own, own_at, other, other_at = found.left, found.left_at, found.right, found.right_at
+        else:
+            own, own_at, other, other_at = found.right, found.right_at, found.left, found.left_at
+        own[used], own_at[0, used], own_at[1, used] = doubt.own, x, y
+        other[used], other_at[0, used], other_at[1, used] = doubt.other, doubt.u, doubt.v
+        found.distance[used] = before if is_lost else after
     return used + 1
 
 

@@ -9,7 +9,7 @@ is the result after it less the result before it.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -60,7 +60,7 @@ class NearPlane:
     frame: Frame
     cells: MoverCells
     room: int  # streams of a side for which there are cells
-    count: int = 0
+    doubts: Doubts = field(default_factory=lambda: np.empty(DOUBTS, DOUBT))
 
     @classmethod
     def build(
@@ -140,14 +140,14 @@ class NearPlane:
 
     def _judged(self, find: Find, n: int, found: NearRoom) -> tuple[NearRoom, int]:
         """Find doubts from the first of n on, as many as fit, and judge them; and again."""
-        earth, doubts, first, used = self.frame.earth, np.empty(DOUBTS, DOUBT), 0, 0
+        earth, doubts, first, used = self.frame.earth, self.doubts, 0, 0
         while first < n:
             first, many, wanted = find(doubts, first)
             while (now := judge(earth, self.cover, doubts, many, found, used)) > len(found.row):
                 found = found.grown(2 * now, used)
             used = now
             if wanted - many > len(doubts):
-                doubts = np.empty(2 * (wanted - many), DOUBT)
+                self.doubts = doubts = np.empty(2 * (wanted - many), DOUBT)
         return found, used
 
     def check(self) -> None:
