@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pipelines.files.read.content import Form, LineSpan, form_of
+from pipelines.files.read.content import Form, LineSpan, form_of, line_breaks
 from pipelines.files.read.packed import GZIP, ZIP
 from pipelines.files.read.rows import Declared
 from pipelines.files.read.zstd import ZSTD
@@ -61,12 +61,12 @@ def _cut(path: Path, most: int, *, may_quote: bool) -> list[LineSpan]:
                 end = content.find(b"\n", max(wanted - at, begin)) + 1
                 if at + len(content) <= wanted or not end:
                     break
-                line += content.count(b"\n", begin, end)
+                line += line_breaks(content, begin, end)
                 spans[-1:] = [spans[-1]._replace(end=at + end), LineSpan(at + end, size, line)]
                 begin = end
             if len(spans) == parts and not may_quote:
                 break
-            line += content.count(b"\n", begin)
+            line += line_breaks(content, begin, len(content))
             at += len(content)
     return [span for span in spans if span.begin < span.end]
 
