@@ -29,7 +29,7 @@ Method = Literal["auto", "walk", "difference"]
 METHODS: tuple[Method, ...] = ("auto", "walk", "difference")
 
 STEPS = 1024  # in the sample
-PLACES, BOXES = 64, 2048  # compared to estimate how many boxes hold a place
+PLACES, BOXES = 64, 1024  # compared to estimate how many boxes hold a place
 WINDOWS, LENGTH = 64, 16  # stretches in which candidates are met, and places in each
 FEW, SHORT = 48, 1000  # queries, and steps, too few to be worth sampling
 CHEAP = 40.0  # ns a step, below which a walk is hardly beaten
@@ -38,6 +38,7 @@ LIST = 17.0  # a checked list
 CUT, CUTS, FAR_CUT = 125.0, 1, 20.0  # the first border of its stripes; each beyond
 CANDIDATE = 3.0  # one that is met there
 CELL, TEST = 20.0, 50.0  # a cell of shapes, and a place tested against a border in it
+PROBE = 45.0  # a place that is probed and compared, whatever holds there
 COMPARE, WRITE = 3.5, 5.0  # a query that holds, here and at the next place; an event
 BUILD = 200.0  # a query of the index to be probed, unless it exists
 
@@ -110,7 +111,7 @@ def _chosen(walked: Walk) -> Chosen:
     probe = cheapest(len(path.values), n, holders, holders, steps)
     build = 0.0 if index.has_stabbing else BUILD * n / steps
     probe += TEST * holders * float((index.queries.shape >= 0).mean())
-    by_difference = probe + COMPARE * holders + WRITE * min(touched, 2 * holders) + build
+    by_difference = PROBE + probe + COMPARE * holders + WRITE * min(touched, 2 * holders) + build
     method = "walk" if by_walk <= by_difference else "difference"
     where = f" in {lists + cuts:.1f} stripes" if lists else ""
     where += f" and {tested:.1f} borders of regions" if cells else ""
