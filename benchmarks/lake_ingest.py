@@ -92,6 +92,8 @@ def _landing(bench: Bench, form: _Form) -> Path:
 def _ours(bench: Bench, landing: Path) -> tuple[float, dict[str, float]]:
     settings = bench.settings(f"ingest-{next(PLACES)}", landing)
     store = bench.make(settings)
+    for file in landing.iterdir():
+        file.touch()  # a hash that is remembered is that of a file that has not changed
     passed: list[tuple[str, float]] = [("", time.perf_counter())]
     leave = on_point(lambda name: passed.append((name, time.perf_counter())))
     seconds, report = clocked(lambda: bench.take_in(store, settings))
