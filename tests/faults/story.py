@@ -3,7 +3,8 @@
 Queries are registered; files land, with malformed rows, rows from the future, duplicates, conflicts
 and late ones; epochs go in several groups, with tuples that wait and crossings that pend; the
 registry changes; a delivery comes late into an old partition; the lake is maintained. In the one
-story a feed is crossed and matched, by ranges and by regions, in the other two feeds are joined.
+story a feed is crossed, leapt through and matched, by ranges and by regions, in the other two feeds
+are joined: in windows, by bands and by how near their streams are.
 
 Many tuples share an instant: those of `ticks` have a sequence, and each stream its own clock; of
 `bids` each is a step, of `asks` the first counts.
@@ -79,12 +80,13 @@ class Story:
         return LAKE.replace("{rows}", str(self.epoch_rows)) + "".join(feeds)
 
 
+PLACE = 'axes = ["price", "lot"]\nposition = ["price", "lot"]\n'
 HOLED = "POLYGON ((1 0, 7 0, 7 5, 1 5, 1 0), (3 1, 5 1, 5 3, 3 3, 3 1))"
 CIRCLE = {"circle": {"center": [4, 2], "radius": 2}}
+STRIP = {"corridor": {"line": [[0, 0], [8, 5]], "width": 2}}
 CROSSED = Story(
     {
-        "ticks": 'axes = ["price", "lot"]\nposition = ["price", "lot"]\n'
-        'allowed_lateness = "2m"\nlateness_by = "stream"\nidle = "1h"\n'
+        "ticks": PLACE + 'allowed_lateness = "2m"\nlateness_by = "stream"\nidle = "1h"\n'
         'sequence_column = "seq"\npayload = {mark = "long"}'
     },
     {
@@ -94,6 +96,7 @@ CROSSED = Story(
             "where": "price >= 3 AND price < 6",
             "within": "4m",
             "on_first": "enter",
+            "leaps": True,
         },
         "high": {"feed": "ticks", "where": "price >= 6"},
         "even": {"feed": "ticks", "kind": "match", "where": "price = 2 OR price = 4"},
@@ -105,7 +108,7 @@ CROSSED = Story(
         "edge": {"feed": "ticks", "where": "price = 5"},
         "even": {"feed": "ticks", "kind": "match", "where": "price = 4 OR price = 6"},
         "zone": {"feed": "ticks", "region": CIRCLE, "within": "3m"},
-        "lane": {"feed": "ticks", "region": {"corridor": {"line": [[0, 0], [8, 5]], "width": 2}}},
+        "lane": {"feed": "ticks", "region": STRIP, "leaps": True},
     },
     ("high",),
     {
@@ -119,21 +122,24 @@ CROSSED = Story(
 )
 PAIRED: dict[str, Any] = {"kind": "window_join", "left": "bids", "right": "asks"}
 BANDED: dict[str, Any] = {"kind": "band_join", "left": "bids.price", "right": "asks.price"}
+BESIDE: dict[str, Any] = {"kind": "near_join", "left": "bids", "right": "asks"}
 JOINED = Story(
     {
-        "bids": 'axes = ["price"]\nallowed_lateness = "2m"\nties = "all"',
-        "asks": 'axes = ["price"]\ndeleted = "gone"\nties = "first"',
+        "bids": PLACE + 'allowed_lateness = "2m"\nties = "all"',
+        "asks": PLACE + 'deleted = "gone"\nties = "first"',
     },
     {
         "near": {**PAIRED, "on": "left.price <= right.price + 2", "window": "9m"},
         "last": {**PAIRED, "on": "left.price > right.price", "window": 3},
         "spread": {**BANDED, "between": [-1, 1]},
         "over": {**BANDED, "between": [2, None]},
+        "beside": {**BESIDE, "distance": 2},
     },
     {
         "near": {**PAIRED, "on": "left.price <= right.price + 2", "window": "2m"},
         "spread": {**BANDED, "between": [0, 1]},
         "under": {**BANDED, "between": [None, -2]},
+        "beside": {**BESIDE, "distance": 3, "streams": ["u", "v"]},
     },
     ("over",),
     {
@@ -233,12 +239,13 @@ def _lines(feed: str, name: str) -> Iterator[str]:
     draw = random.Random(name if feed == "ticks" else feed + name)  # noqa: S311  the same each time
     begin = parse_instant(f"{name[:10]}T09:00:00Z") + (ord(name[11]) % 4) * 180_000_000
     marked, numbered = feed == "asks", feed == "ticks"
-    yield "stream_id,ts,price" + ",gone" * marked + ",lot,seq,mark" * numbered + "\n"
+    yield "stream_id,ts,price" + ",gone" * marked + ",lot" + ",seq,mark" * numbered + "\n"
     for k in range(5):
         stream, price = draw.choice("uvw"), draw.randint(0, 8)
         ts = format_instant(begin + draw.randint(-2, 5) * 60_000_000)
         rest = f",{str(draw.random() < 0.2).lower()}" if marked else ""
-        rest += f",{(5 * price + k) % 6},{draw.randint(0, 9)},{k}" if numbered else ""
+        rest += f",{(5 * price + k) % 6}"
+        rest += f",{draw.randint(0, 9)},{k}" if numbered else ""
         if k % 2 == 0:
             yield f"{stream},{ts},{8 - price}{_next(rest) if numbered else rest}\n"  # a tie
         yield f"{stream},{ts},{price}{rest}\n"
