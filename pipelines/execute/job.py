@@ -18,7 +18,7 @@ from fencepost.hashing import added, content_hash
 from pipelines.execute.logs import AsOf
 from pipelines.execute.share import FeedStep, Share, TaskResult, merged_choices
 from pipelines.lake.append import append_once
-from pipelines.lake.buckets import MIXED, Shares, divided, tasks_for, usual
+from pipelines.lake.buckets import MIXED, MOST_FOUND, Shares, divided, tasks_for, usual
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
@@ -192,9 +192,10 @@ class FeedJob(Job):
         files = self._files()
         tuples = sum(self.deliveries[n].tuples for epoch in self.group for n in epoch.arrivals)
         modulus = usual(map(_division, files[self.lane]), self.store.buckets)
-        if tuples <= ONE_TASK:
+        found = self._expected(tuples)
+        if tuples <= ONE_TASK and found <= MOST_FOUND:
             return [self._share(files, Shares(modulus, ()), snapshot)]
-        parts = divided(tasks_for(tuples, self.slots), modulus)
+        parts = divided(tasks_for(tuples, self.slots, found), modulus)
         return [self._share(files, part, snapshot) for part in parts]
 
     def work(self) -> Callable[[str], str]:
@@ -212,6 +213,13 @@ class FeedJob(Job):
         if spark_read.is_chosen(settings, self.store, runner):
             return spark_read.answers(runner, self.shares(snapshot=snapshot))
         return super().answers(settings, runner, snapshot=snapshot)
+
+    def _expected(self, tuples: int) -> int:
+        """Expect events at the rate of the epoch before; none where there is no epoch before."""
+        before = self.before.epochs[-1:]
+        events = sum(epoch.counts["entered"] + epoch.counts["left"] for epoch in before)
+        accepted = sum(epoch.counts["accepted"] for epoch in before)
+        return tuples * events // max(accepted, 1)
 
     def _files(self) -> dict[str, list[DataFile]]:
         as_of = self._as_of()

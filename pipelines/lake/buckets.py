@@ -35,6 +35,9 @@ FULL = 1_000_000
 MOST_ROWS = 12_500_000
 """Rows of a task at most: its memory goes by them."""
 
+MOST_FOUND = 4_000_000
+"""Events that a task is expected to find at most: its memory goes by them as well."""
+
 
 @dataclass(frozen=True)
 class Shares:
@@ -90,10 +93,13 @@ def divided(tasks: int, modulus: int) -> list[Shares]:
     return [Shares(common, tuple(ordered[k * each : (k + 1) * each])) for k in range(tasks)]
 
 
-def tasks_for(rows: int, slots: int) -> int:
-    """Say how many tasks are worth it for this many rows: one or two for each slot, or more."""
+def tasks_for(rows: int, slots: int, found: int = 0) -> int:
+    """Say how many tasks are worth it for this many rows: one or two for each slot, or more.
+
+    `found` is how many events they are expected to give.
+    """
     many = 2 * slots if rows >= 2 * slots * FULL else slots
-    return max(many, -(-rows // MOST_ROWS))
+    return max(many, -(-rows // MOST_ROWS), -(-found // MOST_FOUND))
 
 
 def modulus_for(rows: int, lake: int, tasks: int = 1) -> int:

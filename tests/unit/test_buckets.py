@@ -71,6 +71,12 @@ def test_few_rows_are_one_task_a_slot_and_very_many_are_more():
     assert tasks_for(100_000_000, 1) == 8
 
 
+def test_rows_that_find_much_are_more_tasks_whatever_their_number():
+    assert tasks_for(1_000_000, 2, 4_000_000) == 2
+    assert tasks_for(1_000_000, 2, 20_000_000) == 5
+    assert tasks_for(1, 2, 40_000_001) == 11
+
+
 def test_a_file_says_its_modulus_and_an_old_one_has_that_of_the_lake():
     assert division_of(bucket_of(40, 39), LAKE) == (40, 39)
     assert division_of(5, LAKE) == (LAKE, 5)
