@@ -143,7 +143,7 @@ def _refuse_false_marks(
     before = NEVER if state.watermark is None else state.watermark
     if (marks < np.append(before, marks[:-1])[: len(marks)]).any():
         raise InputError("watermarks must never fall")
-    edges = np.searchsorted(batch.delivery, np.arange(deliveries + 1))
+    edges = np.searchsorted(batch.delivery, np.arange(deliveries + 1, dtype=np.int32))
     for mark, begin, end in zip(marks, edges[:-1], edges[1:], strict=True):
         if begin < end and batch.ts[begin:end].max() - rules.behind > mark:
             raise InputError("a tuple is ahead of the watermark given for its delivery")

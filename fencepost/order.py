@@ -206,7 +206,7 @@ def admit(
     last = _Last(past.last_ts.copy(), past.last_values.copy(), last_rank)
     watermark = past.watermark
     clocks = None if rules.idle is None else _Clocks(past, waiting, rules.lateness)
-    edges = np.searchsorted(batch.delivery, np.arange(deliveries + 1))
+    edges = np.searchsorted(batch.delivery, np.arange(deliveries + 1, dtype=np.int32))
     watermarks = np.empty(deliveries, np.int64)
     released: list[TupleBatch] = []
     rejected: list[tuple[Int64s, Int8s]] = []

@@ -218,7 +218,8 @@ class Tuples:
 
     def of_deliveries(self, first: int, beyond: int) -> "Tuples":
         """Give those of some deliveries, renumbered from 0."""
-        begin, end = np.searchsorted(self.batch.delivery, [first, beyond]).tolist()
+        ends = np.array([first, beyond], np.int32)  # of another type all tuples would be cast
+        begin, end = np.searchsorted(self.batch.delivery, ends).tolist()
         some = slice(begin, end)
         batch, rows = self.batch, self.rows
         if self.order is None:

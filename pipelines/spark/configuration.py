@@ -19,8 +19,16 @@ PARTITIONS = 4
 """Of a shuffle: more than this is overhead on one machine."""
 PYTHON = "spark.pyspark.python"
 ARCHIVES = "spark.archives"
-QUIET = {"TZ": "UTC", "OPENBLAS_NUM_THREADS": "1"}
-"""The environment of every worker; a daemon that forks must have one thread."""
+QUIET = {
+    "TZ": "UTC",
+    "OPENBLAS_NUM_THREADS": "1",
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+    "MALLOC_MMAP_THRESHOLD_": str(1 << 30),
+    "MALLOC_TRIM_THRESHOLD_": str(1 << 32),
+}
+"""The environment of every worker. A daemon that forks must have one thread. And a worker keeps its
+memory from task to task: (measured) given back and taken anew, each tuple costs 15 to 55 ns more.
+"""
 NOTHING: Mapping[str, str] = {}
 SHELL = "pyspark-shell"
 """What SparkSubmit is told to start: a gateway for the Python that started it."""

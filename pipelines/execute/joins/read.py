@@ -37,7 +37,7 @@ class Side:
 
     def of_deliveries(self, first: int, beyond: int) -> "Side":
         """Give those of some deliveries, renumbered from 0."""
-        begin, end = np.searchsorted(self.batch.delivery, [first, beyond])
+        begin, end = np.searchsorted(self.batch.delivery, np.array([first, beyond], np.int32))
         some = slice(int(begin), int(end))
         batch = self.batch.take(some)
         sequence = batch.sequence
