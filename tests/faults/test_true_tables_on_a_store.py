@@ -1,7 +1,6 @@
 """On an object store, too, the Delta tables are true at rest: readers of all kinds see one lake.
 
-Spark's own reader wants Hadoop's connector there (641 MB of jars); `sql --engine spark` is tried in
-its place, by tests/spark.
+Spark's own reader, which takes Hadoop's connector there, is tried by tests/spark.
 """
 
 from pathlib import Path
