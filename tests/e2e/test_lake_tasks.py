@@ -7,10 +7,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pipelines.epochs.drive import arrivals_of, chain_of
+from pipelines.epochs.drive import Lake, arrivals_of, chain_of
 from pipelines.epochs.partitions import keys_of, partitions
 from pipelines.execute import job
 from pipelines.execute import write as written
+from pipelines.execute.share import Share
 from pipelines.ingest import execute as ingested
 from pipelines.ingest import write as loaded
 from pipelines.lake import buckets
@@ -101,14 +102,7 @@ def test_maintenance_done_again_moves_no_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize("slots", [4, 20, 50])
 def test_an_epoch_of_a_hundred_million_rows_is_two_tasks_a_slot(slots, tmp_path: Path) -> None:
     lake = play(tmp_path, HereRunner(), Way(), 2 * SECOND)
-    lane, arrivals = lake.lane("ticks"), arrivals_of(lake.store)
-    chain = chain_of(lake.store, "ticks")
-    last = chain.epochs[-1:]
-    whole = lane.job(lake.store, slots, chain, last, arrivals)
-    assert isinstance(whole, job.FeedJob)
-    n, *_ = last[0].arrivals
-    many = replace(whole.deliveries[n], tuples=100_000_000)
-    shares = replace(whole, deliveries={**whole.deliveries, n: many}).shares()
+    shares = shares_of(lake, slots, 100_000_000, entered=0)
     assert len(shares) == 2 * slots > lake.store.buckets
     names = pa.array([f"stream-{k}" for k in range(100_000)])
     (modulus,) = {share.all_buckets for share in shares}
@@ -116,3 +110,24 @@ def test_an_epoch_of_a_hundred_million_rows_is_two_tasks_a_slot(slots, tmp_path:
     of_task = [filled[list(share.buckets or ())].sum() for share in shares]
     assert sum(of_task) == len(names)
     assert max(of_task) <= 1.3 * len(names) / len(shares)
+
+
+def test_an_epoch_that_finds_as_much_as_the_one_before_is_more_tasks(tmp_path: Path) -> None:
+    lake = play(tmp_path, HereRunner(), Way(), 2 * SECOND)
+    assert len(shares_of(lake, 2, 1_000_000, entered=2_000)) == 2
+    assert len(shares_of(lake, 2, 1_000_000, entered=20_000)) == 5
+    assert len(shares_of(lake, 2, 1, entered=5_000_000_000)) == 2
+
+
+def shares_of(lake: Lake, slots: int, tuples: int, *, entered: int) -> list[Share]:
+    """The tasks of so many tuples, where the thousand of the epoch before gave so many events."""
+    lane, arrivals = lake.lane("ticks"), arrivals_of(lake.store)
+    chain = chain_of(lake.store, "ticks")
+    last = chain.epochs[-1]
+    counts = {**last.counts, "accepted": 1_000, "entered": entered, "left": 0}
+    before = replace(chain, epochs=(replace(last, counts=counts),))
+    whole = lane.job(lake.store, slots, before, (last,), arrivals)
+    assert isinstance(whole, job.FeedJob)
+    n, *_ = last.arrivals
+    many = replace(whole.deliveries[n], tuples=tuples)
+    return replace(whole, deliveries={**whole.deliveries, n: many}).shares()
