@@ -9,7 +9,7 @@ import os
 import platform
 import sys
 
-from benchmarks import index_cost, many_axes, one_axis
+from benchmarks import index_cost, many_axes, one_axis, steps
 from benchmarks.pages import PAGES
 from benchmarks.peers import duckdb_crossings
 from benchmarks.report import Line, show
@@ -23,6 +23,7 @@ SECTIONS = {
     ),
     "queries": ("One axis: the number of queries", one_axis.first_pass_by_queries),
     "sparse": ("One axis: streams that hardly move, and threads", one_axis.sparse),
+    "step": ("A step, from tuples in order of time to the next state", steps.in_time),
     "streams": ("One axis: the number of streams", one_axis.streams),
     "duckdb": ("The same in SQL", duckdb_crossings.against_duckdb),
     "squares": ("Two axes", many_axes.squares),

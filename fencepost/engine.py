@@ -73,7 +73,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     leaping = index.leaping
     leapt = None if leaping is None else leaping.find(path, threads)
     changed = _changed(walked, heads, arrived.sequence)
-    after = heads.with_heads(changed)
+    after = heads.with_heads(changed, path.stream)
     found = walked.events
 
     timed = _timed(queries, found)

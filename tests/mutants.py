@@ -64,6 +64,8 @@ UNSEEN: dict[tuple[str, str], str] = {
     ("gallop", "high + U(1) → high - U(1)"): "the halving begins two posts early, to the same end",
     ("judge", "line + U(TS) → line - U(TS)"): "the ts is at the beginning of the line",
     ("judge", "0 <= row < thin_to → 0 <= row <= thin_to"): "from there on all are kept",
+    ("judge", "d != current → d == current"): "to carry a watermark on twice changes nothing",
+    ("judge", "inserted += 1 → inserted -= 1"): "any number but 0 says that there are some",
     ("fill", "values[i] > values[p] → values[i] >= values[p]"): NEVER_EQUAL,
     ("leap", "values[i] > values[p] → values[i] >= values[p]"): NEVER_EQUAL,
     ("confirm", "now > before → now >= before"): NEVER_EQUAL,

@@ -15,7 +15,7 @@ from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.path import Path
 from fencepost.order import Advance, OrderRules, Past, Rejected, Released, admit, recoded
 from fencepost.state import FeedState
-from fencepost.tuples import Int64s, TupleBatch
+from fencepost.tuples import Int32s, Int64s, TupleBatch
 
 COMPILE_FROM = 5_000  # tuples from which the compiled kernels are worth loading
 
@@ -51,17 +51,18 @@ def arrive(  # noqa: PLR0913  a step's three, and its options by name
 
     `whole` keeps every accepted tuple on the path. O(n) in order of time, O(n log n) at worst.
     """
-    names = _all_names(state, batch)
+    names, codes = _numbered(state, batch)
     past = Past.of(state.heads, len(names), state.watermark)
-    given = rules.lateness == 0 and rules.idle is None and batch.sequence is None
+    unnumbered = batch.sequence is None and state.waiting.sequence is None
     compiled = len(batch) >= COMPILE_FROM if fast is None else fast and len(batch) > 0
-    if compiled and given and not len(state.waiting):
+    if compiled and unnumbered and rules.idle is None:
         from fencepost.arrivals.in_turn import in_turn
 
         whole = whole or index.queries.position is not None
         fences = None if whole else index.fences
         heads = state.heads.known_to(index.base)
-        arrived = in_turn(heads, names, batch, past, fences, deliveries, rules, marks)
+        parts = [_tagged(state.waiting, batch), batch]
+        arrived = in_turn(heads, names, parts, codes, past, fences, deliveries, rules, marks)
         if arrived is not None:
             return arrived
     return _by_sorting(state, batch, index, names, past, deliveries, rules, marks)
@@ -106,14 +107,20 @@ def _by_sorting(  # noqa: PLR0913  what `arrive` was given, and what it found of
     )
 
 
-def _all_names(state: FeedState, batch: TupleBatch) -> pa.StringArray:
-    """Number the streams: those with a head first, in the order of the heads, then the others."""
-    names = state.heads.names
+def _numbered(state: FeedState, batch: TupleBatch) -> tuple[pa.StringArray, list[Int32s]]:
+    """Number the streams: those with a head first, in the order of the heads, then the others.
+
+    Returns their names, and the numbers of those that wait and of those of the batch.
+    """
+    names, found = state.heads.names, []
     for more in (state.waiting.names, batch.names):
-        fresh = codes_in(more, names) < 0
+        codes = codes_in(more, names)
+        fresh = codes < 0
         if fresh.any():
+            codes = np.where(fresh, len(names) + np.cumsum(fresh) - 1, codes).astype(np.int32)
             names = pa.concat_arrays([names, more.filter(pa.array(fresh))])
-    return names
+        found.append(codes)
+    return names, found
 
 
 def _tagged(waiting: TupleBatch, batch: TupleBatch) -> TupleBatch:

@@ -12,7 +12,7 @@ class Incoming(NamedTuple):
     stream: Int32s  # [tuple] its name in the batch
     ts: Int64s
     values: Doubles  # [axis, tuple]
-    delivery: Int32s
+    delivery: Int32s  # -1 for what waits from before: that comes first
     tag: Int64s  # empty where there are none
 
 
@@ -27,11 +27,12 @@ class Lasts(NamedTuple):
 class Verdicts(NamedTuple):
     """What becomes of the tuples, written as they are judged."""
 
-    verdict: Int8s  # [tuple] why it is rejected; or PASSED_BY, or KEPT
+    verdict: Int8s  # [tuple] why it is rejected; or PASSED_BY, KEPT, WAITS
     nth: Int32s  # [tuple] which of its stream and ts
     seen: Doubles  # [stream, (ts, row, (low, high) of each axis)] of its last tuple so far
     kept: Int32s  # [stream] how many of its tuples are KEPT
-    largest: Int64s  # [delivery] the largest ts of its good tuples
+    before: Int32s  # [tuple] the row of the stream's tuple before it in time, -1 for the first
+    marks: Int64s  # [delivery + 1] the watermark before the deliveries, and after each
 
 
 class Places(NamedTuple):

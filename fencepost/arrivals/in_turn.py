@@ -5,7 +5,8 @@ at either end of such a step are the same, so whoever crosses the next post is c
 that stands where the one before it stood; and of a crossing tuple the very one before is kept.
 """
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,17 +15,16 @@ import pyarrow as pa
 from fencepost.arrivals import kernels
 from fencepost.arrivals.arrive import Arrived
 from fencepost.arrivals.columns import Incoming, Lasts, Places, Verdicts
-from fencepost.arrow import codes_in
 from fencepost.crossings.columns import FenceColumns
 from fencepost.crossings.path import HEAD, Path
 from fencepost.crossings.state import UNKNOWN, Heads
-from fencepost.order import OrderRules, Past, Rejected
-from fencepost.tuples import Int64s, TupleBatch
+from fencepost.order import NEVER, OrderRules, Past, Rejected
+from fencepost.tuples import Bools, Int8s, Int32s, Int64s, TupleBatch
 
 SAMPLE = 1 << 16  # tuples after which it is known whether most steps pass a post
+EFFORT = 8  # tuples that may be passed for each, on the way to where some are inserted
 OFTEN = 0.5  # of the steps pass one: then to leave out the others is not worth the test
 Column = npt.NDArray[Any]
-NOT_YET = -1  # the row of a stream of which no tuple has come
 NO_TAGS = np.empty(0, np.int64)
 NO_FENCES = FenceColumns(
     posts=np.empty(0),
@@ -40,42 +40,79 @@ NO_FENCES = FenceColumns(
 def in_turn(  # noqa: PLR0913  what `arrive` was given, and what it found of streams
     heads: Heads,
     names: pa.StringArray,
-    batch: TupleBatch,
+    parts: list[TupleBatch],
+    codes: list[Int32s],
     past: Past,
     fences: FenceColumns | None,
     deliveries: int,
     rules: OrderRules,
     marks: Int64s | None,
 ) -> Arrived | None:
-    """Judge each tuple against the last one of its stream; None if one must be sorted.
+    """Judge each tuple against those of its stream before it; None if it is better to sort them.
 
-    Without fences every accepted tuple is kept. O(tuples + streams): 30 bytes a stream and axis.
+    `parts` are what waits and what came, `codes` the numbers of the streams that each names.
+    Without fences every accepted tuple is kept. O(tuples + streams, and how far tuples are from
+    where they belong): 9 bytes a tuple, 30 a stream and axis.
     """
+    waited = len(parts[0])
+    batch, code = _together(parts, codes) if waited else (parts[1], codes[1])
     arrivals = Incoming(
-        _to_read(codes_in(batch.names, names)),
+        _to_read(code),
         _to_read(batch.stream),
         _to_read(batch.ts),
         _to_read(batch.values),
         _to_read(batch.delivery),
         _to_read(NO_TAGS if batch.tag is None else batch.tag),
     )
-    verdicts = _unjudged(past, len(batch), deliveries)
-    found = _judge(arrivals, past, fences, rules.ties == "first", verdicts)
+    verdicts = _unjudged(past, len(batch), deliveries, marks)
+    found = _judge(arrivals, past, fences, rules, marks is not None, verdicts)
     if found is None:
         return None
-    accepted, tied = found
-    _keep_last(verdicts)
-    path = _arranged(heads, names, arrivals, verdicts, accepted, ties=tied > 0)
-    reason = verdicts.verdict
-    row = np.flatnonzero((reason > 0) & (reason < kernels.KEPT)) if accepted < len(batch) else None
-    rejected = (
-        Rejected(np.empty(0, np.int64), np.empty(0, np.int8))
-        if row is None
-        else Rejected(row, reason[row])
+    mark = int(verdicts.marks[-1])
+    waits = kernels.settle(arrivals, mark, found.top > mark, verdicts)
+    path = _arranged(heads, names, arrivals, verdicts, found, found.accepted - waits)
+    reason = verdicts.verdict[waited:]
+    refused = len(batch) - found.accepted
+    row = np.flatnonzero(_is_refused(reason)) if refused else np.empty(0, np.int64)
+    later = _waiting(batch, arrivals, verdicts) if waits else batch.take(slice(0, 0))
+    return Arrived(
+        path,
+        replace(later, names=names).compacted(),
+        Rejected(row, reason[row]),
+        verdicts.marks[1:],
     )
-    watermarks = np.maximum.accumulate(np.append(past.watermark, verdicts.largest))[1:]
-    waiting = TupleBatch.empty(batch.feed, batch.axes)
-    return Arrived(path, waiting, rejected, watermarks if marks is None else marks)
+
+
+def _together(parts: list[TupleBatch], codes: list[Int32s]) -> tuple[TupleBatch, Int32s]:
+    """Put what waits in front, as it came to its instants: it is of before the first delivery."""
+    waiting, batch = parts
+    nth = np.zeros(len(waiting), np.int32) if waiting.nth is None else waiting.nth
+    order = np.lexsort((nth, waiting.ts, waiting.stream))
+    waiting = waiting.with_delivery(-1).take(order)
+    tags = [each.tag for each in (waiting, batch) if each.tag is not None]
+    both = replace(
+        batch,
+        names=pa.concat_arrays([waiting.names, batch.names]),
+        stream=np.concatenate([waiting.stream, batch.stream + np.int32(len(waiting.names))]),
+        ts=np.concatenate([waiting.ts, batch.ts]),
+        values=np.concatenate([waiting.values, batch.values], axis=1),
+        delivery=np.concatenate([waiting.delivery, batch.delivery]),
+        tag=np.concatenate(tags) if tags else None,
+    )
+    return both, np.concatenate(codes)
+
+
+def _is_refused(verdict: Int8s) -> Bools:
+    refused: Bools = (verdict > kernels.PASSED_BY) & (verdict < kernels.KEPT)
+    return refused
+
+
+def _waiting(batch: TupleBatch, arrivals: Incoming, verdicts: Verdicts) -> TupleBatch:
+    """Take what waits, by stream and time; of one instant, as it came."""
+    rows = np.flatnonzero(verdicts.verdict == kernels.WAITS)
+    stream, nth = arrivals.code[arrivals.stream[rows]], verdicts.nth[rows]
+    order = np.lexsort((nth, arrivals.ts[rows], stream))
+    return replace(batch.take(rows[order]), stream=stream[order], nth=nth[order])
 
 
 def _to_read(column: Column) -> Column:
@@ -85,53 +122,59 @@ def _to_read(column: Column) -> Column:
     return view
 
 
-def _unjudged(past: Past, tuples: int, deliveries: int) -> Verdicts:
+def _unjudged(past: Past, tuples: int, deliveries: int, marks: Int64s | None) -> Verdicts:
     streams, axes = len(past.last_ts), len(past.last_values)
     seen = np.empty((streams, kernels.GAP + 2 * axes))
-    seen[:, kernels.TS], seen[:, kernels.ROW] = past.last_ts, NOT_YET
+    seen[:, kernels.TS], seen[:, kernels.ROW] = past.last_ts, kernels.NOBODY
+    rising = np.full(deliveries, NEVER) if marks is None else marks
     return Verdicts(
         np.zeros(tuples, np.int8),
         np.zeros(tuples, np.int32),  # of memory that is touched only where tuples tie
         seen.ravel(),
         np.zeros(streams, np.int32),
-        np.full(deliveries, kernels.NEVER),
+        np.empty(tuples, np.int32),
+        np.append(past.watermark, rising),
     )
+
+
+class _Found(NamedTuple):
+    """How many tuples are accepted, tie, and are inserted; and the largest ts."""
+
+    accepted: int
+    tied: int
+    inserted: int
+    top: int
 
 
 def _judge(
     arrivals: Incoming,
     past: Past,
     fences: FenceColumns | None,
-    first_only: bool,
+    rules: OrderRules,
+    marked: bool,
     verdicts: Verdicts,
-) -> tuple[int, int] | None:
-    """Judge all; return how many are accepted, and how many of them tie."""
+) -> _Found | None:
+    """Judge all, at first as if hardly a step passed a post."""
     n = len(arrivals.ts)
     places = np.zeros(len(past.last_ts), np.int32) if past.last_place is None else past.last_place
     lasts = Lasts(past.last_ts, past.last_values, places)
-    begin, accepted, tied, thin_to = 0, 0, 0, n
+    all_found, begin, thin_to = _Found(0, 0, 0, NEVER), 0, n
     if fences is None:
         fences, thin_to = NO_FENCES, 0
+    ways = (rules.ties == "first", -1 if marked else rules.behind)
     while begin < n:
         end = min(n, SAMPLE) if begin == 0 and thin_to else n
-        good, ties, compared, passed, stop = kernels.judge(
-            arrivals, lasts, fences, first_only, begin, end, thin_to, verdicts
+        *found, compared, passed, top, stop = kernels.judge(
+            arrivals, lasts, fences, *ways, begin, end, thin_to, EFFORT * n, verdicts
         )
         if stop < end:
             return None
         if end < n and passed > OFTEN * compared:
             thin_to = end
-        begin, accepted, tied = end, accepted + good, tied + ties
-    return accepted, tied
-
-
-def _keep_last(verdicts: Verdicts) -> None:
-    """Keep the last tuple of each stream: the next head."""
-    row = verdicts.seen.reshape(len(verdicts.kept), -1)[:, kernels.ROW].astype(np.int64)
-    stream = np.flatnonzero(row != NOT_YET)
-    stream = stream[verdicts.verdict[row[stream]] == kernels.PASSED_BY]
-    verdicts.verdict[row[stream]] = kernels.KEPT
-    verdicts.kept[stream] += 1
+        accepted, tied, inserted = (a + b for a, b in zip(all_found[:3], found, strict=True))
+        all_found = _Found(accepted, tied, inserted, max(all_found.top, top))
+        begin = end
+    return all_found
 
 
 def _arranged(
@@ -139,12 +182,11 @@ def _arranged(
     names: pa.StringArray,
     arrivals: Incoming,
     verdicts: Verdicts,
-    accepted: int,
-    *,
-    ties: bool,
+    found: _Found,
+    released: int,
 ) -> Path:
     """Write the path: of each stream its head, and its tuples that are kept."""
-    stream = np.flatnonzero(verdicts.kept).astype(np.int32)
+    stream, ties = np.flatnonzero(verdicts.kept).astype(np.int32), found.tied > 0
     fresh, kept = stream >= len(heads), verdicts.kept[stream]
     starts = np.append(0, np.cumsum(kept + ~fresh, dtype=np.int64))
     m, axes = int(starts[-1]), len(arrivals.values)
@@ -158,7 +200,6 @@ def _arranged(
         np.empty(m if ties else 0, np.int32),
         np.zeros(m if len(arrivals.tag) else 0, np.int64),
     )
-    kernels.arrange(arrivals, verdicts, places)
     at, of = starts[:-1][~fresh], stream[~fresh]
     places.ts[at], places.values[:, at], places.delivery[at] = (
         heads.ts[of],
@@ -167,6 +208,9 @@ def _arranged(
     )
     if ties:
         places.nth[at] = heads.ts_place[of]
+    kernels.arrange(arrivals, verdicts, places)
+    if found.inserted:
+        kernels.in_order(starts, places)
     begun, ended = np.full((2, axes, len(stream)), UNKNOWN, np.int32)
     begun[:, ~fresh], ended[:, ~fresh] = heads.begun[:, of], heads.ended[:, of]
     return Path(
@@ -181,5 +225,5 @@ def _arranged(
         ended=ended,
         nth=places.nth if ties else None,
         tag=places.tag if len(arrivals.tag) else None,
-        left_out=accepted - int(kept.sum()),
+        left_out=released - int(kept.sum()),
     )

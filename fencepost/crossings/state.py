@@ -12,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrow import codes_in
 from fencepost.errors import StateError
 from fencepost.tuples import Doubles, Int32s, Int64s
 
@@ -67,13 +66,15 @@ class Heads:
         unknown = np.full(self.begun.shape, UNKNOWN, np.int32)
         return replace(self, begun=unknown, ended=unknown, index=index)
 
-    def with_heads(self, later: "Heads") -> "Heads":
-        """Replace heads by later ones, and add new streams, in O(streams of both)."""
+    def with_heads(self, later: "Heads", at: Int32s) -> "Heads":
+        """Replace heads by later ones, and add new streams, in O(streams of both).
+
+        `at` has their places here; streams that are new have places behind all others.
+        """
         if len(self) == 0:
             return later
         mine = self.known_to(later.index)
-        at = codes_in(later.names, self.names)
-        fresh = at < 0
+        fresh = at >= len(self)
         known = ~fresh
         merged: dict[str, Any] = {}
         for name in ("ts", "values", "begun", "ended", "ts_place"):

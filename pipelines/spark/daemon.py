@@ -82,6 +82,8 @@ def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
     leaps = np.tile(np.array([0.5, 5.5]), (len(axes), STREAMS * TUPLES // 2))
     for begin, values in enumerate((still, climb, leaps, climb)):
         batch = _batch(axes, values, begin * TUPLES)
+        order = np.arange(len(batch))
+        batch = batch.take(np.append(order[:-2], order[:-3:-1]))  # the last one comes too early
         method: Method = "walk" if begin < 3 else "difference"
         outcome = step(state, batch, index, deliveries=1, matcher=matcher, method=method, fast=True)
         state = outcome.state

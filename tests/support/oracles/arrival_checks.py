@@ -19,7 +19,7 @@ from fencepost.order import NEVER, OrderRules
 from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet
 from fencepost.state import FeedState
-from fencepost.tuples import Doubles, TupleBatch
+from fencepost.tuples import Doubles, Int64s, TupleBatch
 from tests.support.oracles.rank_checks import Check
 from tests.support.stories.strategies import ALL_AXES, FEED, standing_query
 
@@ -50,7 +50,7 @@ def arrivals(chance: Random, axes: int, tuples: int, deliveries: int, orderly: f
     rows, clock = [], chance.randint(0, 3)
     delivery = sorted(chance.randrange(deliveries) for _ in range(tuples))
     for own in delivery:
-        name = chance.choice(STREAMS[: 5 if tuples > 4 else 2])
+        name = chance.choice(STREAMS[: 5 if tuples > 4 else 1])
         clock += chance.randint(0, 1)
         back = 0 if chance.random() < orderly else chance.randint(1, 4)
         if chance.random() < 0.3:
@@ -70,7 +70,8 @@ def arrivals(chance: Random, axes: int, tuples: int, deliveries: int, orderly: f
 
 def found_by(outcome: FeedOutcome) -> list[Any]:
     """All that a step leads to, in an order that does not depend on the path."""
-    changed = outcome.changed.to_table().to_pylist()
+    changed, waiting = outcome.changed.to_table().to_pylist(), outcome.state.waiting
+    columns = (waiting.stream, waiting.ts, waiting.values.T, waiting.nth, waiting.tag)
     return [
         sorted(outcome.events.to_pylist(), key=repr),
         sorted(outcome.transitions.to_pylist(), key=repr),
@@ -79,6 +80,8 @@ def found_by(outcome: FeedOutcome) -> list[Any]:
         outcome.accepted,
         sorted(changed, key=repr),
         sorted(outcome.state.heads.to_table().to_pylist(), key=repr),
+        waiting.names.to_pylist(),
+        [[] if column is None else column.tolist() for column in columns],
     ]
 
 
@@ -87,15 +90,27 @@ class Judged:
 
     def __init__(self, chance: Random, axes: int, tuples: int = 40) -> None:
         """Take the first step by sorting, and the second for comparison."""
-        self.rules = OrderRules(chance.choice(("all", "first")))
+        waits = chance.random() < 0.5
+        before, self.rules = (
+            OrderRules(chance.choice(("all", "first")), chance.choice((0, 2, 5)) if waits else 0)
+            for _ in range(2)
+        )
         self.index, self.deliveries = index_of(axes), chance.randint(1, 4)
         state = FeedState.empty(FEED, ALL_AXES[:axes])
-        some = arrivals(chance, axes, chance.randint(1, 6), 1, 1.0)
-        self.state = step(state, some, self.index, deliveries=1, fast=False).state
-        orderly = chance.choice((0.9, 0.97, 1.0))
+        some = arrivals(chance, axes, chance.randint(1, 9), 1, 0.9)
+        self.state = step(state, some, self.index, deliveries=1, rules=before, fast=False).state
+        orderly = chance.choice((0.8, 0.95)) if waits else chance.choice((0.95, 1.0, 1.0))
         batch = arrivals(chance, axes, chance.randint(1, tuples), self.deliveries, orderly)
         self.batch = batch if chance.random() < 0.8 else replace(batch, tag=None)
-        self.expected = found_by(self.stepped(fast=False))
+        self.marks: Int64s | None = None
+        expected = self.stepped(fast=False)
+        if chance.random() < 0.3:  # those of all the feed's streams
+            marks = expected.watermarks.copy()
+            np.maximum.at(marks, self.batch.delivery, self.batch.ts - self.rules.behind)
+            ahead = np.cumsum([chance.randint(0, 2) for _ in range(self.deliveries)])
+            self.marks = np.maximum.accumulate(marks) + ahead
+            expected = self.stepped(fast=False)
+        self.expected = found_by(expected)
 
     def stepped(self, *, fast: bool) -> FeedOutcome:
         """Take the second step."""
@@ -105,6 +120,7 @@ class Judged:
             self.index,
             deliveries=self.deliveries,
             rules=self.rules,
+            marks=self.marks,
             method="walk",
             fast=fast,
         )
@@ -119,7 +135,9 @@ class Judged:
             assert sorted(path.tag[path.delivery != HEAD].tolist()) == expected
 
     def _kept(self, sample: int, often: float) -> list[int] | None:
-        """Find by hand which tuples are on the path; None where they must be sorted."""
+        """Find by hand which tuples are on the path, if they come in order and none waits."""
+        if self.rules.lateness or len(self.state.waiting):
+            return None
         heads, batch, queries = self.state.heads, self.batch, self.index.queries
         refused = {each["row"] for each in self.expected[2]}
         posts = [sorted({*lo, *hi}) for lo, hi in zip(queries.lo, queries.hi, strict=True)]
@@ -156,7 +174,7 @@ class Judged:
 
 def arrival_checks() -> Iterator[tuple[str, Check]]:
     """Some that are in order and some that are not; left out all along, and at first only."""
-    for seed in range(36):
+    for seed in range(60):
         judged = Judged(Random(seed), 1 + seed % 2, 4 if seed % 3 else 40)  # noqa: S311  no secret
         yield f"arrivals {seed}", judged.check
         for sample, often in ((1, -1.0), (7, -1.0), (7, 0.3), (12, 0.6)):
