@@ -71,7 +71,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     path, heads, watermarks = arrived.path, state.heads.known_to(index.base), arrived.watermarks
     walked, chosen = cross(index, path, method=method, fast=fast, threads=threads)
     leaping = index.leaping
-    leapt = None if leaping is None else leaping.find(path, threads)
+    leapt = None if leaping is None else leaping.find(path, threads, fast=fast)
     changed = _changed(walked, heads, arrived.sequence)
     after = heads.with_heads(changed, path.stream)
     found = walked.events

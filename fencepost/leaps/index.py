@@ -9,14 +9,8 @@ import pyarrow as pa
 from fencepost.arrays import Doubles, Int32s, Int64s
 from fencepost.arrow import codes_in
 from fencepost.crossings.path import Path
-from fencepost.leaps.leap_kernels import (
-    LeapBoxes,
-    LeapCells,
-    LeapSteps,
-    leaps,
-    listed,
-    through_shapes,
-)
+from fencepost.leaps import leap_kernels, twins
+from fencepost.leaps.leap_kernels import LeapBoxes, LeapCells, LeapSteps
 from fencepost.leaps.result import Leaps
 from fencepost.parallel import in_parallel
 from fencepost.queries import QuerySet
@@ -59,17 +53,16 @@ class LeapIndex:
             prepared(mine.shapes, fast=True),
             np.array(mine.position or (), np.int64),
         )
-        named = StreamBoxes.of(mine, query.astype(np.int64))
-        everywhere = np.flatnonzero(mine.everywhere[query])
-        box = np.concatenate([everywhere, named.rows])
-        segment = np.concatenate([np.zeros(len(everywhere), np.int64), named.segment + 1])
-        cells = _cells(boxes, box, segment, len(named.names) + 1)
-        return cls(mine, rows, boxes, cells, named.names)
+        box, segment, names = _by_segment(mine, query)
+        cells = _cells(boxes, box, segment, len(names) + 1)
+        return cls(mine, rows, boxes, cells, names)
 
-    def find(self, path: Path, threads: int = 1) -> Leaps:
-        """Find the leaps of a path: by place, then by row."""
+    def find(self, path: Path, threads: int = 1, *, fast: bool | None = None) -> Leaps:
+        """Find the leaps of a path: by place, then by row. By the twin where `fast` is False."""
         own = codes_in(path.names, self.names)[path.stream].astype(np.int64) + 1
         own[own == 0] = -1
+        if fast is False:
+            return self._by_query(path, *self._by_twin(path, own))
         parts = max(1, min(threads, len(path) // FEWEST_APIECE, len(path.stream)))
         runs = np.searchsorted(path.starts, np.linspace(0, len(path), parts + 1)[1:-1])
         edges = [0, *runs.tolist(), len(path.stream)]
@@ -87,14 +80,29 @@ class LeapIndex:
         while True:
             place, box = np.empty(room, np.int64), np.empty(room, np.int32)
             share = np.empty((2, room))
-            many = leaps(self.cells, self.boxes, steps, place, box, share)
+            many = leap_kernels.leaps(self.cells, self.boxes, steps, place, box, share)
             if many <= room:
                 break
             room = many
         if len(self.boxes.position):
-            through_shapes(self.boxes, path.values, place, box, share, many)
+            leap_kernels.through_shapes(self.boxes, path.values, place, box, share, many)
         met = np.flatnonzero(share[0, :many] <= share[1, :many])
         return place[met], box[met], share[:, met]
+
+    def _by_twin(self, path: Path, own: Int64s) -> tuple[Int64s, Int32s, Doubles]:
+        """Look at every step of the streams that a box is for. O(boxes · steps)."""
+        found = [(np.empty(0, np.int64), np.empty(0, np.int32), np.empty((2, 0)))]
+        sizes = np.diff(path.starts)
+        first = np.repeat(path.starts[:-1], sizes)
+        steps = np.flatnonzero(np.arange(len(path)) > first)
+        segment_of = np.repeat(own, sizes)[steps]
+        for box, segment in zip(*_by_segment(self.queries, self.boxes.query)[:2], strict=True):
+            mine = steps if segment == 0 else steps[segment_of == segment]
+            found.append(
+                twins.leaps(self.boxes, box, twins.TwinSteps.of(path.values, path.ts, mine))
+            )
+        place, box_of, share = (np.concatenate(each, axis=-1) for each in zip(*found, strict=True))
+        return place, box_of, share
 
     def _by_query(self, path: Path, place: Int64s, box: Int32s, share: Doubles) -> Leaps:
         """Put the boxes of a query together: first in, last out."""
@@ -120,6 +128,15 @@ class LeapIndex:
             np.minimum.reduceat(share[0], first),
             np.maximum.reduceat(share[1], first),
         )
+
+
+def _by_segment(queries: QuerySet, query: Int32s) -> tuple[Int64s, Int64s, pa.StringArray]:
+    """List the boxes by segment: 0 is of all streams, k + 1 of names[k]."""
+    named = StreamBoxes.of(queries, query.astype(np.int64))
+    everywhere = np.flatnonzero(queries.everywhere[query])
+    box = np.concatenate([everywhere, named.rows])
+    segment = np.concatenate([np.zeros(len(everywhere), np.int64), named.segment + 1])
+    return box, segment, named.names
 
 
 def _cells(boxes: LeapBoxes, box: Int64s, segment: Int64s, segments: int) -> LeapCells:
@@ -150,7 +167,7 @@ def _cells(boxes: LeapBoxes, box: Int64s, segment: Int64s, segments: int) -> Lea
             axes, origin, scale, count, cell_ptr, np.empty(0, np.int64), np.empty(0, np.int32)
         )
         sizes = np.zeros(cell_ptr[-1], np.int64)
-        listed(cells, boxes.lo, boxes.hi, box, segment, sizes, np.empty(0, np.int32))
+        leap_kernels.listed(cells, boxes.lo, boxes.hi, box, segment, sizes, np.empty(0, np.int32))
         if sizes.sum() <= MOST_ENTRIES * len(box) or count.max(initial=1) == 1:
             break
         halved = np.maximum(count // 2, 1)
@@ -158,7 +175,7 @@ def _cells(boxes: LeapBoxes, box: Int64s, segment: Int64s, segments: int) -> Lea
     ptr = ptr_of(sizes)
     entries = np.empty(ptr[-1], np.int32)
     if len(entries):
-        listed(cells, boxes.lo, boxes.hi, box, segment, ptr[:-1].copy(), entries)
+        leap_kernels.listed(cells, boxes.lo, boxes.hi, box, segment, ptr[:-1].copy(), entries)
     return cells._replace(ptr=ptr, entries=entries)
 
 
