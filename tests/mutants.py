@@ -1,13 +1,14 @@
 """Breaks the kernels one sign at a time, and asks whether the tests notice: `make mutants`.
 
 A mutant is a kernel with one comparison, sign, connective, min or max, or truth value changed. It
-is made in memory and run as plain Python (NUMBA_DISABLE_JIT), by the suite in kernel_suite.py, in
-two processes. One that passes has survived: either the tests have a hole there, or the change
+is made in memory and run as plain Python (NUMBA_DISABLE_JIT), by the checks of its part, in two
+processes. One that passes has survived: either the tests have a hole there, or the change
 changes nothing that anyone may see. Those of the second sort are listed below with the reason, and
 do not count; all others do.
 
     make mutants                    all of them; fails if fewer than 95 in 100 are noticed
     make mutants ARGS="--sample 12" that many, spread evenly
+    make mutants ARGS="--of leaps"  those of some files
     make mutants ARGS="--all"       those that are listed too
 """
 
@@ -21,7 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 from types import FrameType, ModuleType
@@ -30,12 +31,21 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 
 HOUSE = Path(__file__).resolve().parent.parent
-SOURCES = (  # in the order of their imports
-    "fencepost/arrivals/kernels.py",
-    "fencepost/crossings/kernels.py",
-    "fencepost/crossings/confirm_kernels.py",
-    "fencepost/transitions/kernels.py",
-)
+PARTS: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("kernel_suite", "effort_checks", "arrival_checks"): (
+        "fencepost/arrivals/kernels.py",
+        "fencepost/crossings/kernels.py",
+        "fencepost/crossings/confirm_kernels.py",
+        "fencepost/transitions/kernels.py",
+    ),
+    ("shape_suite",): (
+        "fencepost/shapes/inside_kernels.py",
+        "fencepost/shapes/way_kernels.py",
+        "fencepost/leaps/leap_kernels.py",
+    ),
+}
+"""By the suites in tests/support/oracles that check them: files, in the order of their imports."""
+SOURCES = tuple(source for sources in PARTS.values() for source in sources)
 PROCESSES = 2
 NOTICED = 0.95  # the share that must be
 PATIENCE = 1.0  # seconds of a processor that a check may take beyond ten times its usual
@@ -56,10 +66,14 @@ COUNTED: dict[type[ast.operator], type[ast.operator]] = {
     ast.RShift: ast.LShift,
     ast.BitAnd: ast.BitOr,
     ast.BitOr: ast.BitAnd,
+    ast.BitXor: ast.BitOr,
+    ast.Div: ast.Mult,
 }
 
 # What no test can see, by function and change.
 NEVER_EQUAL = "equal values pass no post and have been passed over before"
+NO_STRANGER = "no stream is of a segment that is not there"
+_AT_ONE, _AT_OTHER = (f"_contains(boxes, box, values, {end})" for end in ("c - 1", "c"))
 UNSEEN: dict[tuple[str, str], str] = {
     ("gallop", "high + U(1) → high - U(1)"): "the halving begins two posts early, to the same end",
     ("judge", "line + U(TS) → line - U(TS)"): "the ts is at the beginning of the line",
@@ -69,6 +83,10 @@ UNSEEN: dict[tuple[str, str], str] = {
     ("fill", "values[i] > values[p] → values[i] >= values[p]"): NEVER_EQUAL,
     ("leap", "values[i] > values[p] → values[i] >= values[p]"): NEVER_EQUAL,
     ("confirm", "now > before → now >= before"): NEVER_EQUAL,
+    ("leaps", "len(cells.cell_ptr) - 1 → len(cells.cell_ptr) + 1"): NO_STRANGER,
+    ("leaps", "s >= segments → s > segments"): NO_STRANGER,
+    ("_round", "values[x, c] < values[x, c - 1] → values[x, c] <= values[x, c - 1]"): "it moves",
+    ("_met", f"{_AT_ONE} or {_AT_OTHER} → {_AT_ONE} and {_AT_OTHER}"): "all boxes are asked below",
 }
 
 
@@ -226,31 +244,35 @@ class Suite:
     """The checks, and the time each takes on kernels that are whole. One in each process."""
 
     texts: ClassVar[dict[str, str]] = {}
-    checks: ClassVar[list[tuple[str, Callable[[], None], float]]] = []
+    checks: ClassVar[dict[str, list[tuple[str, Callable[[], None], float]]]] = {}
 
     @classmethod
     def begin(cls, texts: dict[str, str]) -> None:
         """Compute all that is expected, and make sure that whole kernels pass."""
-        from tests.support.oracles import arrival_checks, effort_checks, kernel_suite
-
         np.seterr(all="ignore")  # of scalars that broken kernels let overflow
         cls.texts = texts
-        suites = (kernel_suite.checks(), effort_checks.checks(), arrival_checks.arrival_checks())
-        for name, check in chain(*suites):
-            begun = time.process_time()
-            try:
-                check()
-            except Exception:
-                sys.stderr.write(f"'{name}' fails on kernels that are whole:\n")
-                raise
-            cls.checks.append((name, check, time.process_time() - begun))
+        for suites, sources in PARTS.items():
+            rooms = [import_module(f"tests.support.oracles.{suite}") for suite in suites]
+            every = [timed(name, check) for room in rooms for name, check in room.checks()]
+            cls.checks |= dict.fromkeys(sources, every)
+
+
+def timed(name: str, check: Callable[[], None]) -> tuple[str, Callable[[], None], float]:
+    """Run a check of kernels that are whole, for the time it takes."""
+    begun = time.process_time()
+    try:
+        check()
+    except Exception:
+        sys.stderr.write(f"'{name}' fails on kernels that are whole:\n")
+        raise
+    return name, check, time.process_time() - begun
 
 
 def noticed_by(mutant: Mutant) -> str | None:
     """Name the check that fails on a mutant, or nothing."""
     load(Suite.texts, mutant)
     try:
-        for name, check, usual in Suite.checks:
+        for name, check, usual in Suite.checks[mutant.source]:
             try:
                 with within(PATIENCE + 10 * usual):
                     check()
@@ -277,6 +299,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Try the mutants and print the figure; 0 if enough were noticed."""
     options = argparse.ArgumentParser(description="Break the kernels one sign at a time.")
     options.add_argument("--sample", type=int, default=10**6, help="how many, spread evenly")
+    options.add_argument("--of", default="", help="only of files whose path has this in it")
     options.add_argument("--all", action="store_true", help="those that no test can see, too")
     options.add_argument("--show", action="store_true", help="say what noticed each")
     chosen = options.parse_args(arguments)
@@ -287,6 +310,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     stale = UNSEEN.keys() - {mutant.key for mutant in every}
     for function, change in sorted(stale):
         say(f"listed as unseen, but there is no such mutant: {function}: {change}")
+    every = [mutant for mutant in every if chosen.of in mutant.source]
     counted = [m for m in every if chosen.all or m.key not in UNSEEN]
     tried = spread(counted, chosen.sample)
     survivors = []

@@ -172,7 +172,7 @@ class Judged:
         return tuple(bisect_right(own, at) for own, at in zip(posts, values.tolist(), strict=True))
 
 
-def arrival_checks() -> Iterator[tuple[str, Check]]:
+def checks() -> Iterator[tuple[str, Check]]:
     """Some that are in order and some that are not; left out all along, and at first only."""
     for seed in range(60):
         judged = Judged(Random(seed), 1 + seed % 2, 4 if seed % 3 else 40)  # noqa: S311  no secret
