@@ -15,6 +15,7 @@ import pytest
 
 from fencepost.crossings import BorderIndex, Walk, kernels
 from fencepost.engine import step
+from fencepost.matches.matcher import Matcher
 from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet
 from fencepost.reference import RunResult, run
@@ -34,6 +35,7 @@ class Kind:
     shape: Shape
     kernels: tuple[str, ...]
     fact: Callable[[Walk], object]
+    matched: bool = False  # matches are found as well, so that every tuple is on the path
 
 
 def widest_step(walked: Walk) -> float:
@@ -78,6 +80,7 @@ KINDS = {
         Shape(queries=1500, tuples=6000, streams=50, still=0.92),
         ("ranks_near", "count", "fill"),
         leaps,
+        matched=True,
     ),
     "wide ranges": Kind(
         Shape(queries=800, tuples=4000, streams=9, widths=(4, 30), stride=1, endless=0.2),
@@ -135,7 +138,17 @@ def taken(name: str, *, fast: bool, threads: int = 1, striped: bool = True) -> F
     people, queries, state = drawn(name)
     batch = batch_of(FEED, people.axes, people.deliveries[1:])
     index = BorderIndex.build(queries, striped=striped)
-    return step(state, batch, index, deliveries=1, method="walk", fast=fast, threads=threads)
+    matcher = Matcher.build(queries) if KINDS[name].matched else None
+    return step(
+        state,
+        batch,
+        index,
+        deliveries=1,
+        matcher=matcher,
+        method="walk",
+        fast=fast,
+        threads=threads,
+    )
 
 
 @cache
@@ -150,8 +163,13 @@ def rows(*columns: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
 
 
 def found(outcome: FeedOutcome) -> npt.NDArray[np.generic]:
-    """The events of an outcome: where on the path, of which query, which way."""
-    return rows(*outcome.found)
+    """The events of an outcome: of which tuple and query, which way.
+
+    Not where on the path: a tuple whose step passes nothing has a place only where all are sorted.
+    """
+    path, at = outcome.walked.path, outcome.found.place
+    tuples = (path.stream_of(at), path.ts[at], path.nth_of(at))
+    return rows(*tuples, outcome.found.query, outcome.found.type)
 
 
 def decided(outcome: FeedOutcome) -> npt.NDArray[np.generic]:
