@@ -61,10 +61,12 @@ def codes_of(column: pa.Array | pa.ChunkedArray) -> Int64s:
 def codes_in(names: pa.StringArray, known: pa.StringArray) -> Int32s:
     """Return the place of each name among the known ones, -1 where it is not there.
 
-    O(both); nothing for no names, however many are known, and next to nothing if they are the same.
+    O(both); next to nothing if there are none of either, or they are the same.
     """
     if not len(names):
         return np.empty(0, np.int32)
+    if not len(known):
+        return np.full(len(names), -1, np.int32)
     if names.equals(known):  # as from step to step, where all streams move
         return np.arange(len(names), dtype=np.int32)
     found = pc.fill_null(pc.index_in(names, value_set=known), -1)

@@ -30,7 +30,6 @@ from fencepost.tuples import Int32s
 NO_COUNTS = np.empty(0, np.int32)  # where counts are not needed
 NOWHERE = Events(np.empty(0, np.int32), np.empty(0, np.int32), np.empty(0, np.int8))
 OFTEN = 0.1  # of the steps leap: then to test every post beats counting what is left first
-SAMPLE = 512
 
 Fill = Callable[[Events, int, int], None]
 
@@ -120,10 +119,9 @@ def _stretches(walked: Walk) -> list[tuple[int, Fill]]:
 
 def leaps_often(path: Path, ranking: Ranking) -> bool:
     """Sample some steps: are enough longer than the narrowest box that counting first is wasted?"""
-    values = path.values[ranking.posts.axis]
-    p = np.arange(0, len(values) - 1, max(1, len(values) // SAMPLE))
+    values, (p, c) = path.values[ranking.posts.axis], path.sample
     with np.errstate(over="ignore"):
-        leaps = np.abs(values[p + 1] - values[p]) >= ranking.posts.narrowest
+        leaps = np.abs(values[c] - values[p]) >= ranking.posts.narrowest
     return bool(leaps.mean() > OFTEN) if len(p) else False
 
 

@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from fencepost.crossings.columns import FenceColumns
-from fencepost.crossings.fences import fences_of
+from fencepost.crossings.fences import fences_of, with_posts_of
 from fencepost.crossings.layer import Layer
 from fencepost.matches.matcher import Matcher
 from fencepost.queries import QuerySet
@@ -114,6 +114,8 @@ class BorderIndex:
         found = BorderIndex(queries, (*self.layers, layer), row_of, self.striped)
         if self.has_stabbing:
             vars(found)["stabbing"] = self.stabbing.grown(queries, added)
+        if "fences" in vars(self):
+            vars(found)["fences"] = with_posts_of(self.fences, layer)
         return found
 
     def with_removed(self, ids: Iterable[str]) -> "BorderIndex":
@@ -127,6 +129,10 @@ class BorderIndex:
         found = BorderIndex(queries, self.layers, row_of, self.striped)
         if self.has_stabbing:
             vars(found)["stabbing"] = self.stabbing.shrunk(queries, kept)
+        if "fences" in vars(self):
+            vars(found)["fences"] = (
+                self.fences
+            )  # those of removed queries stand until it is rebuilt
         return found
 
     def _crowded(self, changed: int) -> bool:

@@ -16,6 +16,7 @@ from fencepost.crossings.state import UNKNOWN, Heads
 from fencepost.tuples import Bools, Doubles, Int32s, Int64s
 
 HEAD = -1
+LEAST_SAMPLE, MOST_SAMPLE, PLACES_A_SAMPLE = 32, 512, 64
 FEW = 8
 """Of so many places one is looked for: then to look for its run beats writing all down."""
 
@@ -114,6 +115,23 @@ class Path:
         first = np.zeros(len(self), np.bool_)
         first[self.starts[:-1][self.fresh]] = True
         return first
+
+    @cached_property
+    def sample(self) -> tuple[Int64s, Int64s]:
+        """Give some steps, evenly chosen: the places that they lead from, and to.
+
+        A place that ends a run stands for the step to it. Few of a short path: what is learned from
+        them must not cost more than the walk.
+        """
+        many = min(max(len(self) // PLACES_A_SAMPLE, LEAST_SAMPLE), MOST_SAMPLE)
+        p = np.arange(0, len(self) - 1, max(1, len(self) // many))
+        c = np.where(self._begins_run(p + 1), p, p + 1)
+        c = c[~self._begins_run(c)]
+        return c - 1, c
+
+    def _begins_run(self, at: Int64s) -> Bools:
+        begins: Bools = self.starts[np.searchsorted(self.starts, at)] == at
+        return begins
 
     @property
     def steps(self) -> Steps:

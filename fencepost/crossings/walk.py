@@ -26,7 +26,6 @@ from fencepost.tuples import Int32s
 
 WHOLE = Stripes(0, 0.0, 1.0, 1)
 COMPILE_FROM = 5_000  # places from which the compiled kernels are worth loading
-SAMPLE = 512
 
 
 @dataclass(frozen=True)
@@ -202,10 +201,8 @@ def _hardly_moves(posts: Posts, path: Path) -> bool:
 
     Only then is testing for that first worth while, else the branch is mispredicted.
     """
-    values = path.values[posts.axis]
-    stride = max(1, len(values) // SAMPLE)
-    p = np.arange(0, len(values) - 1, stride)
-    before, now = twins.ranks(posts, values[p]), twins.ranks(posts, values[p + 1])
+    values, (p, c) = path.values[posts.axis], path.sample
+    before, now = twins.ranks(posts, values[p]), twins.ranks(posts, values[c])
     stays = (before[0] == now[0]) & (before[1] == now[1])
     return bool(stays.mean() > 0.5) if len(p) else False
 
@@ -228,6 +225,8 @@ def _ranks_within(
 
 def run_parts(path: Path, threads: int) -> list[tuple[int, int]]:
     """Cut the runs into parts of about equally many places."""
+    if threads == 1:
+        return [(0, len(path.stream))]
     wanted = np.linspace(0, len(path), threads + 1)[1:-1]
     cuts = [0, *np.searchsorted(path.starts, wanted).tolist(), len(path.stream)]
     return list(pairwise(cuts))

@@ -11,9 +11,10 @@ import pytest
 from fencepost.arrivals import in_turn
 from fencepost.crossings import BorderIndex, Heads, index, kernels, twins
 from fencepost.crossings.columns import Steps
+from fencepost.crossings.fences import fences_of
 from fencepost.crossings.layer import as_posts
 from fencepost.crossings.path import Path
-from fencepost.crossings.posts import PostList
+from fencepost.crossings.posts import EvenCells, PostList
 from fencepost.crossings.state import UNKNOWN
 from fencepost.crossings.walk import walk
 from fencepost.engine import step
@@ -234,6 +235,28 @@ def test_whatever_the_history_the_events_are_those_of_an_index_built_at_once(
     }
 
 
+@pytest.mark.parametrize("axes", [1, 2])
+def test_fences_that_grew_are_those_of_all_layers(axes: int) -> None:
+    all_ = mixed(axes)
+    grown = BorderIndex.build(all_.take(np.arange(40)))
+    for first in range(40, 120, 20):
+        before = grown.fences
+        grown = grown.with_added(all_.take(np.arange(first, first + 20)))
+        grown = grown.with_removed([f"q{n}" for n in range(first - 40, first - 35)])
+        made, anew = grown.fences, fences_of(grown.layers)
+        assert len(before.posts) < len(made.posts)
+        assert np.array_equal(made.posts, anew.posts)
+        assert np.array_equal(made.first, anew.first)
+        for axis in range(axes):
+            ends = np.append(made.first, len(made.posts))[axis : axis + 2]
+            posts = made.posts[slice(*ends)][1:-1]
+            cells = int(made.cells[axis])
+            ruler = EvenCells(float(made.origin[axis]), float(made.scale[axis]), cells)
+            starts = made.starts[made.first_cell[axis] :][: cells + 1]
+            assert np.array_equal(starts, np.searchsorted(ruler.cell(posts), np.arange(cells + 1)))
+    assert len(grown.layers) > 3
+
+
 def test_an_index_emptied_is_one_that_queries_may_be_added_to_and_removed_from_again() -> None:
     emptied = BorderIndex.build(one_axis((1, 2), (3, 4))).with_removed(["q0", "q1"])
     assert len(emptied) == 0
@@ -260,3 +283,20 @@ def test_nbytes_is_what_the_arrays_hold_and_44_a_query_of_one_axis() -> None:
     assert 40 * 10_000 < built.nbytes < 45 * 10_000
     assert built.with_added(one_axis((1, 2), prefix="a")).nbytes > built.nbytes
     assert built.with_removed(["q0"]).nbytes == built.nbytes + 4 * 10_000
+
+
+# ── what is learned from some steps ───────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("runs", [(5000,), (1, 1, 1), (2,) * 900, (1, 2, 3, 1, 700, 1), (3,) * 333])
+def test_a_sampled_step_never_leads_from_one_stream_to_another(runs: tuple[int, ...]) -> None:
+    n, stream = sum(runs), np.repeat(np.arange(len(runs), dtype=np.int32), runs)
+    names = pa.array([f"s{k}" for k in range(len(runs))])
+    ts, delivery = np.arange(n), np.zeros(n, np.int32)
+    path = Path.build(Heads.empty(AXES), names, stream, ts, np.zeros((1, n)), delivery)
+    p, c = path.sample
+    assert np.array_equal(p + 1, c)
+    assert np.array_equal(stream[p], stream[c])
+    steps = n - len(runs)
+    assert len(c) >= min(steps, 16)
+    assert len(c) <= 1024
