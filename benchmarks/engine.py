@@ -11,7 +11,6 @@ import sys
 
 from benchmarks import index_cost, many_axes, one_axis, steps
 from benchmarks.pages import PAGES
-from benchmarks.peers import duckdb_crossings
 from benchmarks.report import Line, show
 
 WRITE = "--write"
@@ -25,7 +24,6 @@ SECTIONS = {
     "sparse": ("One axis: streams that hardly move, and threads", one_axis.sparse),
     "step": ("A step, from tuples in order of time to the next state", steps.in_time),
     "streams": ("One axis: the number of streams", one_axis.streams),
-    "duckdb": ("The same in SQL", duckdb_crossings.against_duckdb),
     "squares": ("Two axes", many_axes.squares),
     "dimensions": ("One to nine axes", many_axes.dimensions),
     "index": ("The index", index_cost.building),

@@ -5,16 +5,19 @@ import re
 import pytest
 
 from benchmarks import joins, matches, regions
+from benchmarks.peers import __main__ as peers
 from benchmarks.peers import fences_duckdb, tile38
 from benchmarks.sections import Book
+from tests.support.real.data import LEAN
 
-BOOKS = {book.name: book for book in (matches.BOOK, joins.BOOK, regions.BOOK)}
+BOOKS = {book.name: book for book in (matches.BOOK, joins.BOOK, regions.BOOK, peers.BOOK)}
 EACH = [(name, section) for name, book in BOOKS.items() for section in book.sections]
 
 
 ABSENT = {
     ("regions", "duckdb"): None if fences_duckdb.is_there() else fences_duckdb.WHEEL,
     ("regions", "circles"): None if tile38.program() else tile38.NAME,
+    ("peers", "real"): None if LEAN.is_dir() else "the real data",
 }
 """The rival of a section, where it is not on this machine: then there is no ratio."""
 

@@ -1,0 +1,191 @@
+"""Four shapes of data, and every peer that finds crossings by joins on each of them."""
+
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from benchmarks.matches_made import Scale, in_turns, span
+from benchmarks.peers.crossings_duckdb import DuckCrossings
+from benchmarks.peers.crossings_given import Given, keys_of
+from benchmarks.peers.crossings_polars import PolarsCrossings
+from benchmarks.report import Line
+from benchmarks.walks import assert_right, bands, indexed, laid, walks
+from fencepost.crossings.choose import cross
+from fencepost.crossings.path import Path
+from fencepost.queries import QuerySet
+from fencepost.tuples import Doubles, TupleBatch
+from pipelines.workloads import Garages, MovingObjects, town
+from pipelines.workloads.squares import squares_about
+
+THREADS = 2
+AHEAD = 25.0
+MOST_HELD = 20_000_000
+"""Rows of who holds that a plain form may make; beyond, it takes minutes and is passed over."""
+CELLS = (0.125, 0.25, 0.5, 1.0)
+"""Sizes of cells that are tried, in widths of a query."""
+DIME = 1_000.0
+"""These prices are in hundredths of a cent."""
+REACH, PLACES = 4_500_000.0, 300
+"""Metres across a country, and its towns."""
+
+
+def bands_on_walks(scale: Scale) -> Iterator[Line]:
+    """10 K and 100 K bands of W = 0.1% on walking prices."""
+    path = walks(streams=scale.of(400, 20), length=scale.of(1_000, 50))
+    for count in scale.some((10_000, 100_000)):
+        queries = bands(scale.of(count, 500))
+        yield from _raced(f"{count // 1000} K bands", queries, path, 1_000.0, scale, AHEAD)
+
+
+def crowded_squares(scale: Scale) -> Iterator[Line]:
+    """The shape of tidwall/tile38 issue 491, its circles of 5 km as squares."""
+    draw = np.random.default_rng(491)
+    towns = draw.random((2, PLACES)) * REACH
+    count, movers = scale.of(23_000, 300), scale.of(1_000, 20)
+    middle = _near(draw, towns, count, 20_000.0)
+    table = squares_about("fence-", middle, np.full(count, 10_000.0), None)
+    queries = QuerySet.from_table("fleet", ("x", "y"), table)
+    steps = draw.normal(0.0, 300.0, (2, 100, movers))
+    steps[:, 0] = _near(draw, towns, movers, 20_000.0)
+    batch = _walked("fleet", np.cumsum(steps, axis=1))
+    yield from _raced("23 K squares", queries, laid(batch), 10_000.0, scale)
+
+
+def garages_on_roads(scale: Scale) -> Iterator[Line]:
+    """2,000 garages of 30 m, vehicles on the roads of a town."""
+    roads = town()
+    table = Garages(count=scale.of(2_000, 200)).table(roads)
+    queries = QuerySet.from_table("locations", ("x", "y"), table)
+    plan = MovingObjects(objects=scale.of(4_000, 50), updates=100, fast=1.0, speed=False)
+    yield from _raced("2 K garages", queries, laid(plan.tuples(roads)), 200.0, scale)
+
+
+def real_data(scale: Scale) -> Iterator[Line]:
+    """A day of real trades under 10 K bands of a dime; real tracks under squares around them."""
+    from tests.support.real.data import LEAN, sample, trades
+
+    if not LEAN.is_dir():
+        where = "the real data is not there: it is expected in ../shared/data"
+        yield Line("real trades and tracks", None, facts=where)
+        return
+    draw = np.random.default_rng(20131007)
+    day = trades().sort_values("ts", kind="stable").head(scale.of(1_000_000, 20_000))
+    names, stream = np.unique(day["stream"].to_numpy().astype(str), return_inverse=True)
+    price = day["price"].to_numpy()[None]
+    batch = _batch("trades", ("price",), names, stream, day["ts"].to_numpy(), price)
+    lo = np.round(draw.choice(price[0], scale.of(10_000, 300)), -2)
+    columns = {"id": [f"band-{k}" for k in range(len(lo))], "price_lo": lo, "price_hi": lo + DIME}
+    queries = QuerySet.from_table("trades", ("price",), pa.table(columns))
+    yield from _raced("a day of trades", queries, laid(batch), DIME, scale)
+
+    fixes = sample().sort_values("ts", kind="stable").head(scale.of(1_000_000, 20_000))
+    names, stream = np.unique(fixes["stream"].to_numpy().astype(str), return_inverse=True)
+    places = fixes[["lng", "lat"]].to_numpy().T
+    batch = _batch("tracks", ("x", "y"), names, stream, fixes["ts"].to_numpy(), places)
+    middle = places[:, draw.integers(0, places.shape[1], scale.of(5_000, 200))]
+    table = squares_about("fence-", middle, np.full(middle.shape[1], 0.01), None)
+    queries = QuerySet.from_table("tracks", ("x", "y"), table)
+    yield from _raced("GeoLife's tracks", queries, laid(batch), 0.01, scale)
+
+
+def _raced(
+    what: str, queries: QuerySet, path: Path, width: float, scale: Scale, bar: float | None = None
+) -> Iterator[Line]:
+    """Compare every peer's answer, then time all in turns; a line for each."""
+    index = indexed(queries)
+
+    def ours() -> object:
+        return cross(index, path, method="auto", fast=True, threads=THREADS)[0].events
+
+    walked, _ = cross(index, path, method="walk", fast=True, threads=THREADS)
+    events = assert_right(walked, 30)
+    expected = keys_of(events, len(queries))
+    given = Given.of(walked)
+    cell = width * _best_cell(given, width, scale)
+    duck, polars = DuckCrossings(given, cell, THREADS), PolarsCrossings(given, cell)
+    ways: dict[str, Callable[[], object]] = {
+        "DuckDB, cells of borders": duck.by_cells,
+        "Polars, cells of borders": polars.by_cells,
+    }
+    held = _held(given)
+    if held * 2 <= MOST_HELD:
+        ways |= {"DuckDB, range joins": duck.plain, "Polars, range joins": polars.plain}
+    for name, way in ways.items():
+        peer = duck if name.startswith("DuckDB") else polars
+        assert np.array_equal(peer.answer(way), expected), name  # type: ignore[arg-type]
+    took = in_turns({"ours": ours, **ways}, scale.repeats, time.perf_counter)
+    facts = f"ours {span(took['ours'])}, {took['ours'] / len(path) * 1e9:.1f} ns a tuple; "
+    facts += f"{len(expected):,} equal events of {len(path):,} tuples"
+    best = min(ways, key=lambda name: took[name])
+    for name in ways:
+        yield Line(
+            f"{what}: {name}, of ours",
+            took[name] / took["ours"],
+            bar if name == best else None,
+            at_least=True,
+            facts=f"{span(took[name])}; {facts}",
+        )
+    if held * 2 > MOST_HELD:
+        yield Line(
+            f"{what}: range joins",
+            None,
+            facts=f"passed over: they make {held * 2:,} rows of holders",
+        )
+    duck.close()
+
+
+def _best_cell(given: Given, width: float, scale: Scale) -> float:
+    """Try some sizes of cells on DuckDB; Polars has the same optimum within a step."""
+    times = {}
+    for share in scale.some(CELLS, 2):
+        peer = DuckCrossings(given, width * share, THREADS)
+        peer.by_cells()
+        begin = time.perf_counter()
+        peer.by_cells()
+        times[share] = time.perf_counter() - begin
+        peer.close()
+    return min(times, key=lambda share: times[share])
+
+
+def _held(given: Given) -> int:
+    """Estimate how many boxes hold all steps' ends, from some of them."""
+    some = np.linspace(0, given.c.shape[1] - 1, 200).astype(np.int64)
+    held = np.ones((len(some), given.lo.shape[1]), np.bool_)
+    for axis in range(given.axes):
+        value = given.c[axis, some][:, None]
+        held &= (given.lo[axis] <= value) & (value < given.hi[axis])
+    return int(held.sum() / len(some) * given.c.shape[1])
+
+
+def _near(draw: np.random.Generator, towns: Doubles, count: int, spread: float) -> Doubles:
+    return towns[:, draw.integers(0, towns.shape[1], count)] + draw.normal(0, spread, (2, count))
+
+
+def _walked(feed: str, places: Doubles) -> TupleBatch:
+    """Places [axis, time, stream] as tuples, in the order of time."""
+    _, updates, movers = places.shape
+    names = np.array([f"mover-{k}" for k in range(movers)])
+    stream = np.tile(np.arange(movers), updates)
+    ts = np.repeat(np.arange(updates) * 30_000_000, movers)
+    return _batch(feed, ("x", "y"), names, stream, ts, places.reshape(2, -1))
+
+
+def _batch(
+    feed: str,
+    axes: tuple[str, ...],
+    names: np.ndarray,
+    stream: np.ndarray,
+    ts: np.ndarray,
+    values: Doubles,
+) -> TupleBatch:
+    return TupleBatch(
+        feed=feed,
+        axes=axes,
+        names=pa.array(names.tolist(), pa.string()),
+        stream=stream.astype(np.int32),
+        ts=ts.astype(np.int64),
+        values=np.ascontiguousarray(values, np.float64),
+        delivery=np.zeros(len(ts), np.int32),
+    )
