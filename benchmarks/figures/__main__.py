@@ -48,7 +48,8 @@ def main(arguments: list[str]) -> int:
         print("\nall answers are equal; --quick judges no claim")
         return 0
     if options.write:
-        page.write(store, f"Python {platform.python_version()}, {os.cpu_count()} cores")
+        machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
+        page.write(store, f"{machine}, a load of {os.getloadavg()[0]:.1f} when it was written")
     return 1 if failed else 0
 
 

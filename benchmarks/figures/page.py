@@ -16,7 +16,7 @@ WORDS = {True: "holds", False: "does not hold", None: "shown"}
 HEAD = """\
 # The evidence
 
-Figures of the papers that Fencepost rests on, measured again by one run of `make figures`
+Figures of the papers that Fencepost rests on, measured again by `make figures`
 ({about}), each rival in its strongest form that we know, compiled as ours is, and all answers
 compared before a time was taken. Written by `python -m benchmarks.figures --write`; do not edit.
 What the engine, the lake, matches, joins and regions cost is in
@@ -45,7 +45,8 @@ def write(store: Store, about: str) -> None:
 
 def _row(figure: Figure, verdict: Verdict) -> str:
     link = f"[{figure.paper}](#{_anchor(figure)})"
-    return f"| {link} | {figure.claim} | {verdict.ours} | {WORDS[verdict.holds]} |"
+    cells = (link, figure.claim, verdict.ours, WORDS[verdict.holds])
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 
 def _section(figure: Figure, verdict: Verdict) -> list[str]:

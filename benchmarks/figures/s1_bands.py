@@ -122,7 +122,8 @@ def _judge_width(drawn: Curves) -> Verdict:
         flat < 2 < max(growth.values()) and _efficient(drawn),
         f"ours within {flat:.2f} ×; "
         + ", ".join(f"{r} grows {g:.1f} ×" for r, g in growth.items()),
-        "A wider query has no more borders; but DiffRMQ goes through more matches.",
+        "A wider query has no more borders, but DiffRMQ goes through more matches. At W = FL steps "
+        "leap over queries, which must be told from those that they enter: there ours is slower.",
     )
 
 

@@ -38,8 +38,8 @@ def judge(drawn: Curves) -> Verdict:
         level <= ALLOWED and rise <= bound,
         f"an update is within {level:.2f} × from 1 K to 1 M bands; from one group to "
         f"{many:,.0f} it takes {rise:.1f} ×, where the bound has {bound:.1f} ×",
-        "Bands that are not met cost nothing. Each group is visited, though, unless coarse cells "
-        "rule it out: our steps grow with the groups near a value, not with their logarithm.",
+        "Bands that are not met cost nothing. Ours visits the groups near a value one by one, in "
+        "the order of memory, where S4 searches all by their logarithm: many groups cost more.",
     )
 
 
