@@ -1,9 +1,12 @@
 """Each section of a benchmark runs, and its answers are equal, at their smallest."""
 
 import re
+from importlib import import_module
+from pkgutil import walk_packages
 
 import pytest
 
+import benchmarks
 from benchmarks import joins, matches, regions
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers import fences_duckdb, tile38
@@ -39,3 +42,10 @@ def test_a_section_that_is_none_is_named(book: Book, capsys):
     with pytest.raises(SystemExit):
         book.main(["rectangle"], None)
     assert next(iter(book.sections)) in capsys.readouterr().err
+
+
+def test_every_module_of_the_benchmarks_can_be_imported():
+    found = [module.name for module in walk_packages(benchmarks.__path__, "benchmarks.")]
+    assert len(found) > 50
+    for name in found:
+        import_module(name)
