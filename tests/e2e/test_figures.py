@@ -85,10 +85,6 @@ def test_what_was_broken_off_leaves_no_points(tmp_path):
     ]
 
 
-@pytest.mark.skipif(
-    not (REPOSITORY / "docs" / "evidence.md").is_file(),
-    reason="docs/evidence.md is not written yet",
-)
 def test_the_page_in_docs_has_every_figure():
     text = (REPOSITORY / "docs" / "evidence.md").read_text(encoding="utf-8")
     missing = [

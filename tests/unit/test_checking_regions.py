@@ -14,16 +14,9 @@ from pipelines.checks.audits import crossings
 from pipelines.checks.audits.regions import in_regions
 from pipelines.project.settings import Settings, load
 from tests.support.commands.commands import fencepost
+from tests.support.commands.reported import VANS
 from tests.support.lakes.sound_feed import failed
 
-TOML = """
-[run]
-runner = "here"
-[feeds.vans]
-axes = ["x", "y"]
-position = ["x", "y"]
-source = "landing/vans"
-"""
 LEFT = [[0, 0], [3, 0], [5, 4], [0, 4], [0, 0]]
 RIGHT = [[3, 0], [8, 0], [8, 4], [5, 4], [3, 0]]
 """Two that share a slanting edge."""
@@ -50,7 +43,7 @@ def rules() -> list[bytes]:
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """A van on a coarse grid, where it is on vertices and edges all the time."""
     folder = tmp_path_factory.mktemp("audited")
-    (folder / "fencepost.toml").write_text(TOML)
+    (folder / "fencepost.toml").write_text(VANS)
     (folder / "rules.jsonl").write_bytes(b"\n".join(rules()))
     draws = np.random.default_rng(5).integers(0, 9, (400, 2)).tolist()
     with contextlib.chdir(folder):
