@@ -1,5 +1,6 @@
 """The view `daily_summary`, held against a plain count over drawn histories."""
 
+import json
 from collections import Counter, defaultdict
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -31,15 +32,26 @@ Key = tuple[date, str, int]
 
 
 def stretched(ledger: Ledger) -> Ledger:
-    """Let a history's time pass more slowly."""
+    """Let a history's time pass more slowly, and each stream's own clock with it."""
     for rows in ledger.rows.values():
         for row in rows:
+            if row.get("declared"):
+                row["declared"] = slower(row["declared"])
             for name, value in row.items():
                 if isinstance(value, datetime):
                     row[name] = BEGIN + (value - BEGIN) * STEP
             if "day" in row and "ts" in row:
                 row["day"] = row["ts"]
     return ledger
+
+
+def slower(declared: str) -> str:
+    """Stretch the waits that an epoch was judged by."""
+    feeds = json.loads(declared)
+    for own in feeds.values():
+        own["allowed_lateness"] *= STEP
+        own["idle"] *= STEP
+    return json.dumps(feeds)
 
 
 def moment(second: int) -> datetime:
