@@ -106,7 +106,7 @@ def _connected(master: str) -> "SparkSession":
 
 
 def _equip(theirs: "SparkSession") -> None:
-    """Send our code to its executors, once a session: 2 MB."""
+    """Send our code to its executors, once a session: 5 MB."""
     archive = f"{bundle.shipped(Place.of_this_python(), _say)}#{bundle.FOLDER}"
     context = executors.context_of(theirs)
     if context is None:

@@ -55,7 +55,7 @@ def shipped(place: Place, say: Say) -> Path:
 
 
 def make(archive: Path, place: Place, say: Say) -> None:
-    """Write the archive: about 2 MB."""
+    """Write the archive: about 5 MB, of which byte code is 1.6 and kernels are 2."""
     with (
         tempfile.TemporaryDirectory(prefix="fencepost-bundle-") as scratch,
         replacing(archive) as (passing,),
@@ -123,7 +123,8 @@ def _fill(tree: Path, place: Place, say: Say) -> None:
     needed = ("ingest.task", "execute.task", "execute.joins.task", "spark.daemon")
     imports = "\n".join(f"from {apart.module(name)} import work" for name in needed[:-1])
     program = f"{imports}\nfrom {apart.module(needed[-1])} import warm\nwarm()"
-    fault = apart.run(["-c", program], PYTHONPATH=str(tree), NUMBA_CACHE_DIR="")
+    environ = {"PYTHONPATH": str(tree), "NUMBA_CACHE_DIR": "", "PYTHONDONTWRITEBYTECODE": ""}
+    fault = apart.run(["-c", program], **environ)
     if fault is not None:
         raise SetupError(f"the kernels cannot be compiled: {fault}")
     for stale in tree.rglob("*.pyc"):  # of what a worker imports; times do not travel

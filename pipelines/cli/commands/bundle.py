@@ -25,7 +25,7 @@ def bundle(
 ) -> None:
     """Pack the code and its compiled kernels for a cluster.
 
-    The archive has 2 MB. Executors need a Python with numpy, numba, pyarrow, pandas, deltalake and
+    The archive has 5 MB. Executors need a Python with numpy, numba, pyarrow, pandas, deltalake and
     obstore. The archive of --env has these too, if the Python that it was made from is at the same
     path on every machine. With `master` under [run] the archive goes to executors by itself: this
     command is for spark-submit. Beside it, fencepost_job.py is the program to submit.
