@@ -1,6 +1,6 @@
 """The engine's benchmarks: `make bench-engine`, or `ARGS="default duckdb"` for some of them.
 
-Every line checks its answer before it is timed, and its ratio is taken within this one run:
+Every line checks its answer before it is timed, and its ratio is taken within one run:
 machines differ, and are noisy. Medians of seven unless a line says otherwise. With
 `--write` the figures go to docs/performance/raw/engine.md, a summary to docs/performance.md.
 """
@@ -35,7 +35,7 @@ INTRODUCTION = """\
 # Performance of the engine: all lines
 
 Written by `make bench-engine ARGS='--write'`; do not edit. Every line checked its answer
-before it was timed, and its ratio was taken within this one run: {about}.
+before it was timed, and its ratio was taken within one run of its section: {about}.
 """
 
 
@@ -56,7 +56,8 @@ def main(wanted: list[str]) -> int:
         show(*sections[-1][1:])
     lines = [line for _, _, measured in sections for line in measured]
     if write:
-        PAGES["engine"].write(INTRODUCTION.format(about=about), sections)
+        titles = [title for title, _ in SECTIONS.values()]
+        PAGES["engine"].write(INTRODUCTION.format(about=about), sections, titles)
     met = [line.met for line in lines if line.met is not None]
     print(f"\n{sum(met)} of {len(met)} bars met")
     return 0 if all(met) else 1

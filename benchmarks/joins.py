@@ -1,6 +1,6 @@
 """The benchmarks of joins: `make bench-joins`, or `ARGS="bands lake"` for some of them.
 
-Every line checks its answers before it is timed, and its ratio is taken within this one run, the
+Every line checks its answers before it is timed, and its ratio is taken within one run, the
 rivals in turns, the least time of each. With `--write` the figures go to
 docs/performance/raw/joins.md, a summary to docs/performance-joins.md; with `--quick` all sections
 run at their smallest and judge no bar.
@@ -26,7 +26,7 @@ INTRODUCTION = """\
 # Performance of joins: all lines
 
 Written by `make bench-joins ARGS='--write'`; do not edit. Every line checked its answers before it
-was timed, and its ratio was taken within this one run: rivals in turns, the least time of each.
+was timed, and its ratio was taken within one run: rivals in turns, the least time of each.
 {about}.
 
 Of windows, ours starts from bare columns at each probe; the rival that keeps its walks has done

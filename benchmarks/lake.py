@@ -75,7 +75,7 @@ def main(arguments: list[str]) -> int:
             show(*sections[-1][1:])
     if options.write:
         introduction = INTRODUCTION.format(about=about, cores=os.cpu_count())
-        PAGES["lake"].write(introduction, sections)
+        PAGES["lake"].write(introduction, sections, [title for title, _ in SECTIONS.values()])
     met = [line.met for _, _, lines in sections for line in lines if line.met is not None]
     print(f"\n{sum(met)} of {len(met)} bars met")
     return 0 if all(met) else 1

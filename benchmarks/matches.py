@@ -1,6 +1,6 @@
 """The benchmarks of matches: `make bench-matches`, or `ARGS="joins peers"` for some of them.
 
-Every line checks its answers before it is timed, and its ratio is taken within this one run, the
+Every line checks its answers before it is timed, and its ratio is taken within one run, the
 rivals in turns, the least time of each. With `--write` the figures go to
 docs/performance/raw/matches.md, a summary to docs/performance-matches.md; with `--quick` all
 sections run at their smallest and judge no bar.
@@ -50,7 +50,7 @@ INTRODUCTION = """\
 # Performance of matches: all lines
 
 Written by `make bench-matches ARGS='--write'`; do not edit. Every line checked its answers before
-it was timed, and its ratio was taken within this one run: rivals in turns, the least time of three
+it was timed, and its ratio was taken within one run: rivals in turns, the least time of three
 rounds or more each, by the clock of the processor where one thread works, for noise only adds.
 {about}.
 

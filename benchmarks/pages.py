@@ -1,6 +1,6 @@
-"""The pages of figures: every line of a run, and a summary of one screen made from them.
+"""The pages of figures: every line of each section's last run, and a summary of one screen.
 
-    docs/performance/raw/NAME.md   what one run printed, line by line
+    docs/performance/raw/NAME.md   what a section's last run printed, line by line
     docs/performance*.md           a row per section: its tightest line, its verdict, its command
 
 Law: both are generated. A summary is made from its raw page alone: `python -m benchmarks.pages`
@@ -10,6 +10,7 @@ writes all of them, and a test compares.
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from benchmarks.report import Line
@@ -17,9 +18,9 @@ from benchmarks.report import Line
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MACHINE = re.compile(r"Python [\d.]+, \d+ cores, \w+")
 HEAD = """\
-What {what}: one run of `make bench-{name}`{on}, **{met} of {bars} bars met**.
+What {what}: `make bench-{name}`{on}, **{met} of {bars} bars met**.
 
-Every ratio was measured against its rival within that run, after their answers were compared.
+Every ratio was measured against its rival within one run, after their answers were compared.
 `A, of B` is A divided by B. Each section shows its tightest line;
 [all lines](performance/raw/{name}.md) have the times behind them. Written by
 `python -m benchmarks.pages`; do not edit."""
@@ -41,16 +42,39 @@ class Page:
         """The page with every line."""
         return DOCS / "performance" / "raw" / f"{self.name}.md"
 
-    def write(self, introduction: str, sections: Iterable[tuple[str, str, list[Line]]]) -> None:
-        """Write both pages from what a run measured: name, title and lines of each section."""
-        rows = [introduction.rstrip(), ""]
-        for name, title, lines in sections:
-            argument = f"\"'{name}'\"" if " " in name else name
-            rows += [f"## {title}", f"`make bench-{self.name} ARGS={argument}`", ""]
-            rows += ["| | figure | bar | | |", "| --- | --- | --- | --- | --- |"]
-            rows += [*(line.row for line in lines), ""]
-        self.raw.write_text("\n".join(rows).rstrip() + "\n", encoding="utf-8")
+    def write(
+        self,
+        introduction: str,
+        measured: Iterable[tuple[str, str, list[Line]]],
+        titles: Iterable[str] = (),
+    ) -> None:
+        """Write both pages from what a run measured: name, title and lines of each section.
+
+        Of `titles`, all that the page may have, in order, those that were not measured now stay as
+        they were, unless another machine measured them.
+        """
+        now = {title: self._section(name, title, lines) for name, title, lines in measured}
+        before = self._sections_by(MACHINE.search(introduction))
+        known = {**before, **now}
+        texts = [known[title] for title in titles or now if title in known]
+        self.raw.write_text("\n".join([introduction.rstrip(), "", *texts]), encoding="utf-8")
         self.summarize()
+
+    def _section(self, name: str, title: str, lines: list[Line]) -> str:
+        argument = f"\"'{name}'\"" if " " in name else name
+        today = datetime.now(tz=UTC).date()
+        rows = [f"## {title}", f"`make bench-{self.name} ARGS={argument}` on {today}", ""]
+        rows += ["| | figure | bar | | |", "| --- | --- | --- | --- | --- |"]
+        return "\n".join([*rows, *(line.row for line in lines), ""])
+
+    def _sections_by(self, machine: re.Match[str] | None) -> dict[str, str]:
+        """Give the sections that a machine has measured, by title."""
+        raw = self.raw.read_text(encoding="utf-8") if self.raw.is_file() else ""
+        measured_by = MACHINE.search(raw)
+        if machine is None or measured_by is None or machine[0] != measured_by[0]:
+            return {}
+        texts = raw.rstrip().split("\n## ")[1:]
+        return {text.partition("\n")[0]: f"## {text.rstrip()}\n" for text in texts}
 
     def summarize(self) -> None:
         """Write the summary again from the raw page."""
@@ -110,10 +134,11 @@ def sections_of(raw: str) -> list[Section]:
     """Read the sections of a raw page."""
     found = []
     for text in raw.split("\n## ")[1:]:
-        title, command, *rest = text.splitlines()
+        title, line, *rest = text.splitlines()
+        command = line.split("`")[1]
         cells = [[cell.strip() for cell in line.split("|")[1:5]] for line in rest if "|" in line]
         rows = [Row(*each) for each in cells if each[0] and not each[0].startswith("---")]
-        found.append(Section(title, command.strip("`"), rows))
+        found.append(Section(title, command, rows))
     return found
 
 

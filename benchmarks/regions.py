@@ -1,6 +1,6 @@
 """The benchmarks of regions: `make bench-regions`, or `ARGS="shapely boxes"` for some of them.
 
-Every line checks its answers before it is timed, and its ratio is taken within this one run, the
+Every line checks its answers before it is timed, and its ratio is taken within one run, the
 rivals in turns, the least time of each. With `--write` the figures go to
 docs/performance/raw/regions.md, a summary to docs/performance-regions.md; with `--quick` all
 sections run at their smallest and judge no bar.
@@ -32,7 +32,7 @@ INTRODUCTION = """\
 # Performance of regions: all lines
 
 Written by `make bench-regions ARGS='--write'`; do not edit. Every line checked its answers before
-it was timed, and its ratio was taken within this one run: rivals in turns, the least time of each,
+it was timed, and its ratio was taken within one run: rivals in turns, the least time of each,
 by the clock of the processor where one thread works, for noise only adds. {about}.
 
 Movers drive and walk on the roads of an invented town of 15 km by 15 km on the earth, a fix each

@@ -1,6 +1,7 @@
 """A benchmark of several sections: run, printed line by line, judged, and written as a page.
 
-Law: a page holds what one run printed; with --quick nothing is judged, for sizes are the smallest.
+Law: a page holds what the last run of each section printed; with --quick nothing is judged, for
+sizes are the smallest.
 """
 
 import argparse
@@ -41,7 +42,8 @@ class Book:
                 lines.append(replace(line, bar=None) if options.quick else line)
                 print(f"  {lines[-1]}", flush=True)
         if options.write:
-            self.page.write(self.introduction.format(about=machine), measured)
+            titles = [title for title, _ in self.sections.values()]
+            self.page.write(self.introduction.format(about=machine), measured, titles)
         if options.quick:
             print("\nall answers are equal; --quick judges no bar")
             return 0

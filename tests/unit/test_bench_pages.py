@@ -40,3 +40,21 @@ def test_the_tightest_line_of_a_section_is_shown_and_missed_bars_are_listed(tmp_
     second = "| Second | from least to most | 9.00–9.00 × | | | `make bench-engine ARGS=c` |"
     assert second in summary
     assert "| too slow | 3.00 × | ≤ 2 × |" in summary
+
+
+def test_a_run_of_one_section_leaves_the_others_of_this_machine_as_they_were(tmp_path, monkeypatch):
+    monkeypatch.setattr("benchmarks.pages.DOCS", tmp_path)
+    (tmp_path / "performance" / "raw").mkdir(parents=True)
+    page = Page("engine", "Figures", "a thing", "figures.md")
+    here, elsewhere = "by Python 3.11.7, 2 cores, x86_64", "by Python 3.11.7, 96 cores, x86_64"
+    titles = ["First", "Second"]
+
+    def write(machine: str, title: str, value: float) -> list[tuple[str, str]]:
+        page.write(machine, [(title.lower(), title, [Line("a line", value, 2.0)])], titles)
+        sections = sections_of(page.raw.read_text("utf-8"))
+        return [(section.title, section.rows[0].figure) for section in sections]
+
+    assert write(here, "Second", 1) == [("Second", "1.00 ×")]
+    assert write(here, "First", 3) == [("First", "3.00 ×"), ("Second", "1.00 ×")]
+    assert write(here, "Second", 1.5) == [("First", "3.00 ×"), ("Second", "1.50 ×")]
+    assert write(elsewhere, "Second", 0.5) == [("Second", "0.50 ×")]
