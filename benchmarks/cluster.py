@@ -67,10 +67,12 @@ Places = Sequence[tuple[str, str]]
 
 
 @contextmanager
-def session(places: Places, rows: int, cluster: Standalone | None = None) -> Iterator[Session]:
+def session(
+    places: Places, rows: int, cluster: Standalone | None = None, threads: int = 2
+) -> Iterator[Session]:
     """Start a process, and wait until its lakes have the ticks; end it with the block."""
     command = [sys.executable, "-m", "benchmarks.cluster_way", "--rows", str(rows)]
-    command += ["--master", "local[2]" if cluster is None else cluster.master]
+    command += ["--master", f"local[{threads}]" if cluster is None else cluster.master]
     for lake, landing in places:
         command += ["--place", lake, landing]
     process = subprocess.Popen(

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import sqrt
+from typing import TypeVar
 
 import numpy as np
 
@@ -30,6 +31,7 @@ CROWD = sqrt(0.1)  # the side of a tenth of the region
 SHORTEST = 0.002  # seconds; shorter work is repeated within a measurement
 SPENT = 0.5  # seconds for a race, unless more are needed
 
+Size = TypeVar("Size", bound=float)
 Work = Callable[[], object]
 Clock = Callable[[], float]
 
@@ -44,7 +46,7 @@ class Scale:
         """A size."""
         return quick if self.quick else full
 
-    def some(self, full: tuple[int, ...], quick: int = 1) -> tuple[int, ...]:
+    def some(self, full: tuple[Size, ...], quick: int = 1) -> tuple[Size, ...]:
         """The sizes of a curve."""
         return full[:quick] if self.quick else full
 
@@ -156,17 +158,20 @@ def _sums(found: ProbeResult, marks: np.ndarray[tuple[int], np.dtype[np.uint64]]
 
 
 def in_turns(
-    works: Mapping[str, Work], repeats: int, clock: Clock = time.thread_time
+    works: Mapping[str, Work],
+    repeats: int,
+    clock: Clock = time.thread_time,
+    turn: float = SHORTEST,
 ) -> dict[str, float]:
     """Time the works in turns, after one round unseen: the least seconds of each.
 
-    There are `repeats` rounds, more where they are short. The least, and by the processor's time of
-    this thread, since other load on the machine only adds to it.
+    There are `repeats` rounds, more where they are short; a turn has `turn` seconds or more. The
+    least, and by the processor's time of this thread, since other load on the machine only adds.
     """
     often, round_ = {}, 0.0
     for name, work in works.items():
         took = _seconds(work, 1, clock)
-        often[name] = max(1, int(SHORTEST / max(took, 1e-7)))
+        often[name] = max(1, int(turn / max(took, 1e-7)))
         round_ += took * often[name]
     rounds = int(np.clip(SPENT / round_, repeats, 5 * repeats)) if repeats > 1 else 1
     times = {name: float("inf") for name in works}

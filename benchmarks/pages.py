@@ -2,9 +2,10 @@
 
     docs/performance/raw/NAME.md   what a section's last run printed, line by line
     docs/performance*.md           a row per section: its tightest line, its verdict, its command
+    docs/evidence.md               what matters of all of them, beside the papers' figures
 
-Law: both are generated. A summary is made from its raw page alone: `python -m benchmarks.pages`
-writes all of them, and a test compares.
+Law: all are generated. A summary is made from its raw page alone, the evidence from all raw pages
+and the points in docs/evidence: `python -m benchmarks.pages` writes them, and tests compare.
 """
 
 import re
@@ -102,6 +103,7 @@ class Row:
     figure: str
     bar: str
     verdict: str
+    facts: str = ""
 
     @property
     def value(self) -> float | None:
@@ -136,7 +138,7 @@ def sections_of(raw: str) -> list[Section]:
     for text in raw.split("\n## ")[1:]:
         title, line, *rest = text.splitlines()
         command = line.split("`")[1]
-        cells = [[cell.strip() for cell in line.split("|")[1:5]] for line in rest if "|" in line]
+        cells = [[cell.strip() for cell in line.split("|")[1:6]] for line in rest if "|" in line]
         rows = [Row(*each) for each in cells if each[0] and not each[0].startswith("---")]
         found.append(Section(title, command, rows))
     return found
@@ -184,5 +186,8 @@ def _row(section: Section) -> str:
 
 
 if __name__ == "__main__":
+    from benchmarks.figures import page
+
     for each in PAGES.values():
         each.summarize()
+    page.write()

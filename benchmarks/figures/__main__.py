@@ -2,19 +2,20 @@
 
 A figure's points are kept when it is finished, so what was interrupted goes on with the next one;
 `--anew` measures again. `--quick` takes the smallest of everything and judges nothing: minutes, to
-see that all answers are equal. `--write` writes docs/evidence.md and the plots from what is kept.
+see that all answers are equal. `--write` puts what is kept into docs/evidence, and writes
+docs/evidence.md and the plots from there; `python -m benchmarks.pages` writes the page alone.
 """
 
 import argparse
 import os
-import platform
 import sys
 import time
 from pathlib import Path
 
 from benchmarks.figures import page
 from benchmarks.figures.book import FIGURES
-from benchmarks.figures.figure import Figure, Point, Store, curves
+from benchmarks.figures.figure import Figure, Point, curves
+from benchmarks.figures.kept import Run, Store, this_run
 from benchmarks.matches_made import Scale
 
 CACHE = Path(".cache") / "figures"
@@ -29,18 +30,19 @@ def main(arguments: list[str]) -> int:
     for k, name in enumerate(names, 1):
         figure = FIGURES[name]
         print(f"{k} of {len(names)}  {figure.paper}: {figure.title}", flush=True)
-        points = None if options.anew else store.read(name)
-        if points is None:
+        run = None if options.anew else store.read(name)
+        if run is None:
             lacking = figure.lacks()
             if lacking:
                 print(f"  passed over: {lacking}")
                 continue
-            points = _measured(figure, Scale(options.quick))
-            store.write(name, points)
+            about = this_run(os.getloadavg()[0])
+            run = Run(about, _measured(figure, Scale(options.quick)))
+            store.write(name, run)
         else:
-            print(f"  {len(points)} points kept from before; --anew measures again")
+            print(f"  {len(run.points)} points kept from before; --anew measures again")
         if not options.quick:
-            verdict = figure.judge(curves(points))
+            verdict = figure.judge(curves(run.points))
             failed += verdict.holds is False
             word = {True: "holds", False: "DOES NOT HOLD", None: "shown"}[verdict.holds]
             print(f"  {word}: {verdict.ours}")
@@ -48,8 +50,9 @@ def main(arguments: list[str]) -> int:
         print("\nall answers are equal; --quick judges no claim")
         return 0
     if options.write:
-        machine = f"Python {platform.python_version()}, {os.cpu_count()} cores"
-        page.write(store, f"{machine}, a load of {os.getloadavg()[0]:.1f} when it was written")
+        page.SHOWN.take(store, names)
+        page.plots(names)
+        page.write()
     return 1 if failed else 0
 
 

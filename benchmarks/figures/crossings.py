@@ -14,7 +14,7 @@ from benchmarks.baselines.diff_rmq import DiffRmq
 from benchmarks.baselines.is_list import IsList
 from benchmarks.baselines.rs_list import RsList
 from benchmarks.figures.figure import Point
-from benchmarks.matches_made import in_turns
+from benchmarks.matches_made import SHORTEST, in_turns
 from benchmarks.walks import indexed
 from fencepost.crossings import expand, walk
 from fencepost.crossings.choose import cross
@@ -113,8 +113,10 @@ def _both_forms(name: str, index: BoxIndex, path: Path) -> dict[str, Contestant]
     }
 
 
-def compared(contestants: Mapping[str, Contestant], repeats: int) -> dict[str, Measured]:
-    """Hold all to one answer, then time them in turns."""
+def compared(
+    contestants: Mapping[str, Contestant], repeats: int, turn: float = SHORTEST
+) -> dict[str, Measured]:
+    """Hold all to one answer, then time them in turns of so many seconds at least."""
     answers = {name: each.work() for name, each in contestants.items()}
     sums = {name: _sum(events) for name, events in answers.items()}
     first = next(iter(sums))
@@ -122,7 +124,7 @@ def compared(contestants: Mapping[str, Contestant], repeats: int) -> dict[str, M
     assert not wrong, f"{', '.join(wrong)} and {first} find other events"
     found = len(answers[first].place)
     del answers
-    times = in_turns({name: each.work for name, each in contestants.items()}, repeats)
+    times = in_turns({name: each.work for name, each in contestants.items()}, repeats, turn=turn)
     return {
         name: Measured(times[name], each.nbytes, found / max(each.intermediate, 1))
         for name, each in contestants.items()

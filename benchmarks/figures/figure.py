@@ -4,10 +4,8 @@ Law: a verdict is worked out from the points alone, so a page can be written aga
 points; and what did not give the rivals' answer gives no point.
 """
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from pathlib import Path
+from dataclasses import dataclass
 
 from benchmarks.matches_made import Scale
 
@@ -61,6 +59,8 @@ class Figure:
     measure: Callable[[Scale], Iterable[Point]]
     judge: Callable[[Curves], Verdict]
     lacks: Callable[[], str | None] = lambda: None
+    source: str = "The paper"
+    """Who makes the claim."""
 
 
 def curves(points: Iterable[Point]) -> Curves:
@@ -81,25 +81,3 @@ def span(values: Sequence[float], unit: str = " ×") -> str:
     """Write the least and the most of some values."""
     least, most = f"{min(values):.3g}", f"{max(values):.3g}"
     return f"{least}{unit}" if least == most else f"{least} to {most}{unit}"
-
-
-@dataclass(frozen=True)
-class Store:
-    """Points as they were measured, a file a figure: what was interrupted goes on behind them."""
-
-    folder: Path
-
-    def read(self, name: str) -> list[Point] | None:
-        """Read the points of a figure; None: it was never finished."""
-        path = self.folder / f"{name}.json"
-        if not path.is_file():
-            return None
-        return [Point(**each) for each in json.loads(path.read_text(encoding="utf-8"))]
-
-    def write(self, name: str, points: Sequence[Point]) -> None:
-        """Keep the points of a finished figure: all of them, or none."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        part = self.folder / f"{name}.part"
-        rows = ",\n".join(json.dumps(asdict(p)) for p in points)
-        part.write_text(f"[{rows}]\n", encoding="utf-8")
-        part.replace(self.folder / f"{name}.json")

@@ -1,79 +1,162 @@
-"""docs/evidence.md: a table of claims, then each figure with its plot.
+"""docs/evidence.md: the one page. First what matters, then every claim, then every figure.
 
-Law: it is made from the points that are kept, and from nothing else.
+Law: it is made from the points in docs/evidence and the lines on the benchmarks' raw pages, and
+from nothing else: `python -m benchmarks.pages` writes it again, and a test compares.
 """
 
-import csv
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Sequence
 
+from benchmarks.figures import costs, first, money, peers
 from benchmarks.figures.book import FIGURES
-from benchmarks.figures.figure import Figure, Point, Store, Verdict, curves
-from benchmarks.figures.plot import draw
+from benchmarks.figures.figure import Figure, Verdict, curves
+from benchmarks.figures.headlines import All, Headline, headlines
+from benchmarks.figures.kept import Run, Store
+from benchmarks.figures.losses import losses
+from benchmarks.figures.plot import draw, draw_first
+from benchmarks.figures.tables import picture, table
 from benchmarks.pages import DOCS
 
-PLOTS = DOCS / "evidence"
+SHOWN = Store(DOCS / "evidence")
+PAGE = DOCS / "evidence.md"
 WORDS = {True: "holds", False: "does not hold", None: "shown"}
 HEAD = """\
 # The evidence
 
-Figures of the papers that Fencepost rests on, measured again by `make figures`
-({about}), each rival in its strongest form that we know, compiled as ours is, and all answers
-compared before a time was taken. Written by `python -m benchmarks.figures --write`; do not edit.
-What the engine, the lake, matches, joins and regions cost is in
-[performance](performance.md) and its neighbours.
-"""
+Which standing rules did each moving value just enter or leave? This page measures how fast
+Fencepost answers that, beside the methods of the papers it rests on and the engines one would
+otherwise use. Each rival runs in its strongest form that we know, compiled where ours is; all
+answers are equal before a time is taken; what fails is listed with what holds."""
+RUNS = """\
+**Machine and versions.** {machine}. Times are those of one thread, by the processor's clock, the
+least of some rounds in turn, unless a line says otherwise; other load only adds to them.
+**Seeds.** Every workload is drawn from seed 1 of its generator (`pipelines/workloads/`,
+`benchmarks/matches_made.py`), points to probe from seed 2: the same run gives the same data.
+**Run it.** `make figures` measures the papers' figures and goes on where it was interrupted,
+`ARGS=--quick` in minutes; `make peers`, `make bench-engine`, `bench-lake`, `bench-matches`,
+`bench-joins` and `bench-regions` the rest. This page is written from their points and lines by
+`python -m benchmarks.pages`; do not edit."""
 
 
-def write(store: Store, about: str) -> None:
-    """Write the page and the plots of all figures that were measured."""
-    known = [(each, store.read(each.name)) for each in FIGURES.values()]
-    measured = [(each, points) for each, points in known if points is not None]
-    judged = [(each, each.judge(curves(points)), points) for each, points in measured]
-    rows = [
-        HEAD.format(about=about),
-        "| figure | the paper says | ours | |",
-        "| --- | --- | --- | --- |",
+def write() -> None:
+    """Write the page from what docs/evidence has."""
+    PAGE.write_text(text(), encoding="utf-8")
+
+
+def plots(names: Iterable[str] = FIGURES) -> None:
+    """Draw figures whose points are there, and the first screen's two."""
+    drawn = {}
+    for name, figure in FIGURES.items():
+        if run := SHOWN.read(name):
+            drawn[name] = curves(run.points)
+            if name in names:
+                draw(figure, drawn[name], SHOWN.folder / name)
+    draw_first(first.panels(drawn), SHOWN.folder)
+
+
+def text() -> str:
+    """Make the page."""
+    runs = {name: run for name in FIGURES if (run := SHOWN.read(name))}
+    drawn: All = {name: curves(run.points) for name, run in runs.items()}
+    judged = {name: FIGURES[name].judge(each) for name, each in drawn.items()}
+    parts = [
+        HEAD,
+        *first.screen(drawn),
+        RUNS.format(machine=_machine(runs.values())),
+        *_claims(headlines(drawn)),
+        *peers.section(),
+        *_part("Where Fencepost loses, and why", losses(drawn, judged)),
+        *_growth(drawn),
+        *_floors(),
+        *money.section(drawn),
+        *_all(judged, runs),
     ]
-    rows += [_row(figure, verdict) for figure, verdict, _ in judged]
-    for figure, verdict, points in judged:
-        folder = PLOTS / figure.name
-        draw(figure, curves(points), folder)
-        _points(folder / "points.csv", points)
-        rows += ["", *_section(figure, verdict)]
-    (DOCS / "evidence.md").write_text("\n".join(rows) + "\n", encoding="utf-8")
+    return "\n\n".join(parts) + "\n"
 
 
-def _row(figure: Figure, verdict: Verdict) -> str:
-    link = f"[{figure.paper}](#{_anchor(figure)})"
-    cells = (link, figure.claim, verdict.ours, WORDS[verdict.holds])
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+def _machine(runs: Iterable[Run]) -> str:
+    """The machines of all runs, without their dates and loads."""
+    found = dict.fromkeys(
+        ", ".join(run.about.split(", ")[1:]).partition(", load")[0] for run in runs
+    )
+    return "; ".join(each for each in found if each)
 
 
-def _section(figure: Figure, verdict: Verdict) -> list[str]:
-    at = f"{PLOTS.name}/{figure.name}"
-    return [
-        f"## {figure.paper}: {figure.title}",
-        "",
-        "<picture>",
-        f'  <source media="(prefers-color-scheme: dark)" srcset="{at}/dark.svg">',
-        f'  <img alt="{figure.title}: {verdict.ours}" src="{at}/light.svg">',
-        "</picture>",
-        "",
-        f"The paper: {figure.claim}",
-        "",
-        f"Ours: {verdict.ours}. {verdict.why}",
-        "",
-        f"[Points]({at}/points.csv), by `make figures ARGS={figure.name}`.",
-    ]
+def _part(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield f"## {title}"
+        yield "\n".join(f"- {line}" for line in lines)
 
 
-def _anchor(figure: Figure) -> str:
+def _claims(found: Sequence[Headline]) -> Iterator[str]:
+    held = sum(each.holds for each in found)
+    yield "## Every headline of the papers"
+    yield (
+        f"{held} of {len(found)} hold as the papers state them. A factor of a paper is of its "
+        "method against its rival; both are compiled here, which helps a slow rival most. *Its "
+        "method here* is the paper's own, to the letter; *Fencepost* is what runs, against the "
+        "same rival. Where the first is empty, Fencepost runs that method."
+    )
+    yield table(
+        ("claim", "the paper", "its method here", "Fencepost", "verdict"),
+        (
+            (
+                f"[{FIGURES[each.figure].paper}](#{anchor(FIGURES[each.figure])}): {each.claim}",
+                each.paper,
+                each.method,
+                each.ours,
+                WORDS[each.holds],
+            )
+            for each in found
+        ),
+    )
+
+
+def _growth(drawn: All) -> Iterator[str]:
+    rows = []
+    for *cells, name in costs.growths(drawn):
+        figure = FIGURES[name]
+        rows.append((*cells, f"[{figure.paper}](#{anchor(figure)})"))
+    yield "## How cost grows"
+    yield (
+        "From the least to the most of each thing, all else being the same. What merely exists "
+        "costs nearly nothing: a step pays for the borders that it crosses."
+    )
+    yield table(("what grows", "from, to", "cost", "from, to", "grows by", "", "figure"), rows)
+
+
+def _floors() -> Iterator[str]:
+    yield "## Each stage against its floor"
+    yield (
+        "A floor is the least that any program would have to do there: move the bytes, decode "
+        "the columns, write the rows. 1 × is the floor itself; below it, the floor is of a "
+        "system that Fencepost does not go through."
+    )
+    rows = costs.floors()
+    yield table(("stage", "its floor", "ours, of the floor", "measured", "lines"), rows)
+
+
+def _all(judged: dict[str, Verdict], runs: dict[str, Run]) -> Iterator[str]:
+    yield "## Every figure"
+    rows = []
+    for name, verdict in judged.items():
+        figure = FIGURES[name]
+        link = f"[{figure.paper}](#{anchor(figure)})"
+        rows.append((link, figure.claim, verdict.ours, WORDS[verdict.holds]))
+    yield table(("figure", "the paper says", "ours", ""), rows)
+    for name, verdict in judged.items():
+        yield from _section(FIGURES[name], verdict, runs[name])
+
+
+def _section(figure: Figure, verdict: Verdict, run: Run) -> Iterator[str]:
+    at = f"{SHOWN.folder.name}/{figure.name}"
+    yield f"### {figure.paper}: {figure.title}"
+    yield picture(at, f"{figure.title}: {verdict.ours}")
+    yield f"{figure.source}: {figure.claim}"
+    yield f"Measured: {verdict.ours}. {verdict.why} *{WORDS[verdict.holds].capitalize()}.*"
+    yield f"[Points]({at}/points.csv), measured {run.about}, by `make figures ARGS={figure.name}`."
+
+
+def anchor(figure: Figure) -> str:
+    """The fragment of a figure's heading."""
     words = f"{figure.paper}: {figure.title}".lower()
     return "".join(c for c in words if c.isalnum() or c in " -").replace(" ", "-")
-
-
-def _points(path: Path, points: list[Point]) -> None:
-    with path.open("w", encoding="utf-8", newline="") as file:
-        rows = csv.writer(file, lineterminator="\n")
-        rows.writerow(("panel", "curve", "x", "y"))
-        rows.writerows((p.panel, p.curve, f"{p.x:g}", f"{p.y:.6g}") for p in points)

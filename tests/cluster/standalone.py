@@ -103,8 +103,8 @@ class Standalone:
 
 
 @contextmanager
-def running(folder: Path) -> Iterator[Standalone]:
-    """Start a cluster of two workers, and end it."""
+def running(folder: Path, workers: int = 2) -> Iterator[Standalone]:
+    """Start a cluster of so many workers, and end it."""
     with closing(socket.socket()) as free:
         free.bind((LOOPBACK, 0))
         port = free.getsockname()[1]
@@ -113,7 +113,7 @@ def running(folder: Path) -> Iterator[Standalone]:
     try:
         cluster.start("master.Master", "--port", str(port))
         _wait_for_port(port)
-        for _ in range(2):
+        for _ in range(workers):
             cluster.start_worker()
         yield cluster
     finally:

@@ -1,0 +1,84 @@
+"""Where Fencepost loses, and why: from verdicts that fail, and from lines that miss their bars."""
+
+from collections.abc import Iterator, Mapping
+
+from benchmarks.figures.figure import Verdict, ratios
+from benchmarks.figures.headlines import All
+from benchmarks.figures.lines import Source, seconds
+from benchmarks.figures.s1_windows import OURS, TRAN_SEQ
+from benchmarks.figures.s2 import INTERVALS
+from benchmarks.figures.s2 import OURS as AUTO
+from benchmarks.pages import DOCS, PAGES, sections_of
+
+
+def losses(drawn: All, judged: Mapping[str, Verdict]) -> list[str]:
+    """Sentences, the gravest first."""
+    return [*_latency(), *_threads(), *_transitions(drawn), *_intervals(drawn), *_bars(judged)]
+
+
+def _latency() -> Iterator[str]:
+    batch = Source("lake", "micro", "1,000 tuples, of a Delta append").row()
+    fence = Source("regions", "circles", "Tile38's SETs").row()
+    took = seconds(batch.facts) if batch else None
+    served = seconds(fence.facts, "a SET takes") if fence else None
+    if took and served:
+        yield (
+            f"**Latency.** The smallest epoch takes {took * 1e3:.0f} ms, since each commits Delta "
+            "tables; a server in memory (Tile38, 10 K overlapping fences) answers one position "
+            f"in {served * 1e3:.1f} ms, and keeps no rows. Who needs an answer to a single "
+            "position within milliseconds is better served by such a server, or by `fp.Monitor` "
+            "in their own process, which commits nothing."
+        )
+
+
+def _threads() -> Iterator[str]:
+    row = Source("engine", "sparse", "two threads against one").row()
+    if row and row.value and row.value < 1:
+        yield (
+            "**Two threads on one path.** The walk gains nothing from a second thread "
+            f"({row.figure} its speed here): it is bound by memory. Cores are used by streams in "
+            "tasks of their own."
+        )
+
+
+def _transitions(drawn: All) -> Iterator[str]:
+    if "s1-transitions" in drawn:
+        slower = ratios(drawn["s1-transitions"], "b", OURS, TRAN_SEQ)
+        if max(slower) > 1:
+            yield (
+                "**Composing transitions.** S1's Tran-Seq, compiled, takes an event "
+                f"{max(slower):.1f} times as fast as ours at best. It reads events one by one in "
+                "order of time; ours sorts an epoch's, so that lateness and replays change no "
+                "row."
+            )
+
+
+def _intervals(drawn: All) -> Iterator[str]:
+    if "s2-6" not in drawn:
+        return
+    papers = [shown for name, shown in INTERVALS.items() if name != "auto"]
+    least = {p: min(ratios(drawn["s2-6"], "a", p, AUTO)) for p in papers}
+    slower = {p: x for p, x in least.items() if x < 1}
+    if slower:
+        words = ", ".join(f"{p} ({1 / x:.2f} ×)" for p, x in slower.items())
+        yield f"**Intervals.** What `auto` picks is slower at some point than {words}."
+
+
+def _bars(judged: Mapping[str, Verdict]) -> Iterator[str]:
+    failed = sum(each.holds is False for each in judged.values())
+    missed, bars = 0, 0
+    for page in PAGES.values():
+        if page.raw.is_file():
+            for section in sections_of(page.raw.read_text(encoding="utf-8")):
+                bars += len(section.judged)
+                missed += sum(row.verdict == "MISSED" for row in section.judged)
+    pages = ", ".join(
+        f"[{page.name}]({page.summary})"
+        for page in PAGES.values()
+        if (DOCS / page.summary).is_file()
+    )
+    yield (
+        f"**Claims and bars.** {failed} of {len(judged)} figures below do not show what their "
+        f"paper says; each says why. Of our own {bars} bars, {missed} are missed, each listed on "
+        f"its page: {pages}."
+    )
