@@ -24,7 +24,7 @@ PYTHON  ?= python3.12 python3.13 python3.11 python3 python
 HOW_FAR := /^Collecting / && ++n % 30 == 0 { print "  " n " packages fetched"; fflush() } \
   /^Installing / { print "  " n " packages fetched; unpacking them"; fflush() }
 
-.PHONY: help setup check lint format test test-all test-cluster soak bench-engine bench-lake bench-matches bench-joins bench-regions bench-cluster figures peers bench-guard trace simulate mutants demo dev docs images release lock clean
+.PHONY: help setup check lint format test test-all test-cluster soak bench-engine bench-lake bench-matches bench-joins bench-regions bench-cluster figures peers peers-extras bench-guard trace simulate mutants demo dev docs images release lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -114,8 +114,11 @@ bench-regions: $(READY)  ## the benchmarks of regions, against shapely, DuckDB's
 bench-cluster: $(READY)  ## two workers against two threads, S3 against a folder, a commit against a put (needs versitygw or Go)
 	$(BIN)/python -m benchmarks.cluster $(ARGS)
 
-peers: $(READY)  ## the engine beside DuckDB and Polars on four shapes of data, each in its best form
+peers: $(READY)  ## the engine and the lake beside Spark SQL, DuckDB, Polars, shapely, Tile38 and others, each in its best form
 	$(BIN)/python -m benchmarks.peers $(ARGS)
+
+peers-extras: $(READY)  ## Sedona and Flink SQL for make peers, in environments of their own (1.7 GB)
+	$(BIN)/python -m benchmarks.peers.apart
 
 figures: $(READY)  ## the papers' figures, measured again beside their rivals; goes on where it was interrupted
 	$(BIN)/python -m benchmarks.figures $(ARGS)

@@ -35,10 +35,14 @@ class Times(Generic[T]):
 
 
 def in_turns(
-    ours: Callable[[], tuple[float, T]], theirs: Callable[[], tuple[float, U]], *, warm: int = 1
+    ours: Callable[[], tuple[float, T]],
+    theirs: Callable[[], tuple[float, U]],
+    *,
+    warm: int = 1,
+    repeats: int = REPEATS,
 ) -> tuple[Times[T], Times[U]]:
     """Run both sides in turns; each says itself how long it took. The first runs do not count."""
-    pairs = [(theirs(), ours()) for _ in range(warm + REPEATS)][warm:]
+    pairs = [(theirs(), ours()) for _ in range(warm + repeats)][warm:]
     return Times(tuple(pair[1] for pair in pairs)), Times(tuple(pair[0] for pair in pairs))
 
 

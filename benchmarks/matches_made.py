@@ -31,7 +31,7 @@ CROWD = sqrt(0.1)  # the side of a tenth of the region
 SHORTEST = 0.002  # seconds; shorter work is repeated within a measurement
 SPENT = 0.5  # seconds for a race, unless more are needed
 
-Size = TypeVar("Size", bound=float)
+Size = TypeVar("Size")
 Work = Callable[[], object]
 Clock = Callable[[], float]
 

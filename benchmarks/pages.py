@@ -19,7 +19,7 @@ from benchmarks.report import Line
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MACHINE = re.compile(r"Python [\d.]+, \d+ cores, \w+")
 HEAD = """\
-What {what}: `make bench-{name}`{on}, **{met} of {bars} bars met**.
+What {what}: `make {command}`{on}, **{met} of {bars} bars met**.
 
 Every ratio was measured against its rival within one run, after their answers were compared.
 `A, of B` is A divided by B. Each section shows its tightest line;
@@ -31,12 +31,18 @@ MOST = 24
 
 @dataclass(frozen=True)
 class Page:
-    """The pages of one benchmark; `what` goes on from "What …"."""
+    """The pages of one benchmark; `what` goes on from "What …", `target` is one of make's."""
 
     name: str
     title: str
     what: str
     summary: str
+    target: str = ""
+
+    @property
+    def command(self) -> str:
+        """The target of make that measures it."""
+        return self.target or f"bench-{self.name}"
 
     @property
     def raw(self) -> Path:
@@ -64,7 +70,7 @@ class Page:
     def _section(self, name: str, title: str, lines: list[Line]) -> str:
         argument = f"\"'{name}'\"" if " " in name else name
         today = datetime.now(tz=UTC).date()
-        rows = [f"## {title}", f"`make bench-{self.name} ARGS={argument}` on {today}", ""]
+        rows = [f"## {title}", f"`make {self.command} ARGS={argument}` on {today}", ""]
         rows += ["| | figure | bar | | |", "| --- | --- | --- | --- | --- |"]
         return "\n".join([*rows, *(line.row for line in lines), ""])
 
@@ -156,6 +162,7 @@ def summary_of(page: Page, raw: str) -> str:
         HEAD.format(
             what=page.what,
             name=page.name,
+            command=page.command,
             on=f" ({machine[0]})" if machine else "",
             met=len(judged) - len(missed),
             bars=len(judged),

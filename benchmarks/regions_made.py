@@ -57,7 +57,7 @@ def rectangles(count: int, vertices: int, cover: float, seed: int = 1) -> Shapes
     return _rings(draw.random((2, count, 1)) * EXTENT + side * square[:, None, :])
 
 
-def _degrees(metres: Doubles) -> Doubles:
+def degrees_of(metres: Doubles) -> Doubles:
     """Give the longitudes and latitudes of x and y, not rounded: so no fix is on a border."""
     columns = zip(metres, MIDDLE, METRES, strict=True)
     return np.stack([middle + (m - EXTENT / 2) / scale for m, middle, scale in columns])
@@ -65,16 +65,21 @@ def _degrees(metres: Doubles) -> Doubles:
 
 def _rings(metres: Doubles) -> Shapes:
     _, count, vertices = metres.shape
-    xy, one = _degrees(metres.reshape(2, -1)), np.arange(count + 1)
+    xy, one = degrees_of(metres.reshape(2, -1)), np.arange(count + 1)
     return Shapes(np.zeros(count, np.int8), one, one, vertices * one, xy, np.zeros(count), True)
 
 
 def circles(count: int, least: float, most: float, seed: int = 1) -> Shapes:
     """Circles all over the town, of radii in metres."""
     draw = np.random.default_rng(seed)
-    xy = _degrees(draw.random((2, count)) * EXTENT)
-    kinds, one = np.full(count, CIRCLE, np.int8), np.arange(count + 1)
-    return Shapes(kinds, one, one, one, xy, draw.uniform(least, most, count), True)
+    middles = degrees_of(draw.random((2, count)) * EXTENT)
+    return circles_about(middles, draw.uniform(least, most, count))
+
+
+def circles_about(degrees: Doubles, radii: Doubles) -> Shapes:
+    """Circles about places of the earth, of radii in metres."""
+    kinds, one = np.full(len(radii), CIRCLE, np.int8), np.arange(len(radii) + 1)
+    return Shapes(kinds, one, one, one, degrees, radii, True)
 
 
 def fences(shapes: Shapes, *, as_boxes: bool = False) -> QuerySet:

@@ -9,11 +9,15 @@ threads; times are wall-clock, in turns.
 import sys
 
 from benchmarks.pages import Page
-from benchmarks.peers import shapes
+from benchmarks.peers import drawn, fleets, pipeline, shapes, streams
 from benchmarks.sections import Book
 
 SECTIONS = {
+    "pipeline": ("Ten epochs from Delta to Delta, the last values carried", pipeline.spark_sql),
     "bands": ("Price bands on random walks (S1's, W = 0.1%, FL = 0.01%)", shapes.bands_on_walks),
+    "fleets": ("Circles on the earth, from a file to events", fleets.beside_tile38),
+    "flink": ("Price bands in Flink SQL", streams.flink_sql),
+    "drawn": ("10 K polygons of 100 vertices, 1 M fixes", drawn.beside_others),
     "crowd": ("23,000 squares of 5 km round clustered places", shapes.crowded_squares),
     "garages": ("Parking garages on a road network", shapes.garages_on_roads),
     "real": ("Real trades and tracks", shapes.real_data),

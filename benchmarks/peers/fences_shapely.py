@@ -45,23 +45,16 @@ class ShapelyFences:
 
     def once(self, points: npt.NDArray[np.object_]) -> Keys:
         """Ask for each fix once."""
-        return self._compared(*self.tree.query(points, predicate="intersects"))
+        place, fence = self.tree.query(points, predicate="intersects")
+        return compared(place, fence, len(self.fences), self.follows)
 
     def turned(self, points: npt.NDArray[np.object_]) -> Keys:
         """Build a tree of the fixes, and ask it for each fence."""
         fence, place = shapely.STRtree(points).query(self.fences, predicate="intersects")
-        return self._compared(place, fence)
+        return compared(place, fence, len(self.fences), self.follows)
 
     def _keys(self, place: Keys, fence: Keys) -> Keys:
         return place * len(self.fences) + fence
-
-    def _compared(self, place: Keys, fence: Keys) -> Keys:
-        many, place = len(self.fences), place.astype(np.int64)
-        holds = self._keys(place, fence)
-        after = holds[np.append(self.follows, False)[place + 1]] + many
-        now = holds[self.follows[place]]
-        came, left = np.setdiff1d(now, after, True), np.setdiff1d(after, now, True)
-        return np.sort(np.concatenate([came * 2 + 1, left * 2]))
 
     def _events(self, came: Keys, left: Keys, places: Keys) -> Keys:
         many = len(self.fences)
@@ -70,3 +63,13 @@ class ShapelyFences:
             for keys, kind in ((came, 1), (left, 0))
         ]
         return np.sort(np.concatenate(keys))
+
+
+def compared(place: Keys, fence: Keys, many: int, follows: npt.NDArray[np.bool_]) -> Keys:
+    """Give the events of places from who holds at each, by what neighbours do not share."""
+    place = place.astype(np.int64)
+    holds = place * many + fence
+    after = holds[np.append(follows, False)[place + 1]] + many
+    now = holds[follows[place]]
+    came, left = np.setdiff1d(now, after, True), np.setdiff1d(after, now, True)
+    return np.sort(np.concatenate([came * 2 + 1, left * 2]))

@@ -1,7 +1,9 @@
 """Four shapes of data, and every peer that finds crossings by joins on each of them."""
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +11,8 @@ import pyarrow as pa
 from benchmarks.matches_made import Scale, in_turns, span
 from benchmarks.peers.crossings_duckdb import DuckCrossings
 from benchmarks.peers.crossings_given import Given, keys_of
-from benchmarks.peers.crossings_polars import PolarsCrossings
+from benchmarks.peers.crossings_polars import Engine, PolarsCrossings
+from benchmarks.peers.crossings_shapely import ShapelyCrossings
 from benchmarks.report import Line
 from benchmarks.walks import assert_right, bands, indexed, laid, walks
 from fencepost.crossings.choose import cross
@@ -19,7 +22,10 @@ from fencepost.tuples import Doubles, TupleBatch
 from pipelines.workloads import Garages, MovingObjects, town
 from pipelines.workloads.squares import squares_about
 
+P = TypeVar("P", DuckCrossings, PolarsCrossings)
+
 THREADS = 2
+ENGINES: tuple[Engine, ...] = ("in-memory", "streaming")
 AHEAD = 25.0
 MOST_HELD = 20_000_000
 """Rows of who holds that a plain form may make; beyond, it takes minutes and is passed over."""
@@ -49,7 +55,7 @@ def crowded_squares(scale: Scale) -> Iterator[Line]:
     queries = QuerySet.from_table("fleet", ("x", "y"), table)
     steps = draw.normal(0.0, 300.0, (2, 100, movers))
     steps[:, 0] = _near(draw, towns, movers, 20_000.0)
-    batch = _walked("fleet", np.cumsum(steps, axis=1))
+    batch = walking("fleet", np.cumsum(steps, axis=1))
     yield from _raced("23 K squares", queries, laid(batch), 10_000.0, scale)
 
 
@@ -103,8 +109,11 @@ def _raced(
     events = assert_right(walked, 30)
     expected = keys_of(events, len(queries))
     given = Given.of(walked)
-    cell = width * _best_cell(given, width, scale)
-    duck, polars = DuckCrossings(given, cell, THREADS), PolarsCrossings(given, cell)
+    cells = [width * share for share in scale.some(CELLS, 2)]
+    duck = _best([partial(DuckCrossings, given, cell, THREADS) for cell in cells])
+    polars = _best(
+        [partial(PolarsCrossings, given, cell, engine) for cell in cells for engine in ENGINES]
+    )
     ways: dict[str, Callable[[], object]] = {
         "DuckDB, cells of borders": duck.by_cells,
         "Polars, cells of borders": polars.by_cells,
@@ -115,6 +124,10 @@ def _raced(
     for name, way in ways.items():
         peer = duck if name.startswith("DuckDB") else polars
         assert np.array_equal(peer.answer(way), expected), name  # type: ignore[arg-type]
+    if given.axes == 2:
+        tree = ShapelyCrossings(queries, path)
+        assert np.array_equal(tree.once(), expected)
+        ways["shapely, one thread"] = tree.once
     took = in_turns({"ours": ours, **ways}, scale.repeats, time.perf_counter)
     facts = f"ours {span(took['ours'])}, {took['ours'] / len(path) * 1e9:.1f} ns a tuple; "
     facts += f"{len(expected):,} equal events of {len(path):,} tuples"
@@ -134,19 +147,20 @@ def _raced(
             facts=f"passed over: they make {held * 2:,} rows of holders",
         )
     duck.close()
+    polars.close()
 
 
-def _best_cell(given: Given, width: float, scale: Scale) -> float:
-    """Try some sizes of cells on DuckDB; Polars has the same optimum within a step."""
-    times = {}
-    for share in scale.some(CELLS, 2):
-        peer = DuckCrossings(given, width * share, THREADS)
+def _best(forms: Sequence[Callable[[], P]]) -> P:
+    """Give the form of a peer that finds the events by cells in the least time, its second."""
+    times = []
+    for form in forms:
+        peer = form()
         peer.by_cells()
         begin = time.perf_counter()
         peer.by_cells()
-        times[share] = time.perf_counter() - begin
+        times.append(time.perf_counter() - begin)
         peer.close()
-    return min(times, key=lambda share: times[share])
+    return forms[int(np.argmin(times))]()
 
 
 def _held(given: Given) -> int:
@@ -163,7 +177,7 @@ def _near(draw: np.random.Generator, towns: Doubles, count: int, spread: float) 
     return towns[:, draw.integers(0, towns.shape[1], count)] + draw.normal(0, spread, (2, count))
 
 
-def _walked(feed: str, places: Doubles) -> TupleBatch:
+def walking(feed: str, places: Doubles) -> TupleBatch:
     """Places [axis, time, stream] as tuples, in the order of time."""
     _, updates, movers = places.shape
     names = np.array([f"mover-{k}" for k in range(movers)])

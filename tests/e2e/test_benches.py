@@ -10,6 +10,7 @@ import benchmarks
 from benchmarks import joins, matches, regions
 from benchmarks.peers import __main__ as peers
 from benchmarks.peers import fences_duckdb, tile38
+from benchmarks.peers.apart import FLINK
 from benchmarks.sections import Book
 from tests.support.real.data import LEAN
 
@@ -20,6 +21,8 @@ EACH = [(name, section) for name, book in BOOKS.items() for section in book.sect
 ABSENT = {
     ("regions", "duckdb"): None if fences_duckdb.is_there() else fences_duckdb.WHEEL,
     ("regions", "circles"): None if tile38.program() else tile38.NAME,
+    ("peers", "flink"): None if FLINK.is_there else FLINK.name,
+    ("peers", "fleets"): None if tile38.program() else tile38.NAME,
     ("peers", "real"): None if LEAN.is_dir() else "the real data",
 }
 """The rival of a section, where it is not on this machine: then there is no ratio."""
