@@ -1,21 +1,22 @@
 """What is asserted of a lane's assets: our own checks, and the contracts of its tables.
 
-One Dagster check for each check and each promise, and each can be executed alone. A step is a
-process and costs 2 s, so there are few: one for what blocks, an asset each; one for the rest of
-what is ingested and one for the rest of what is evaluated, where checks share one session of
-DuckDB; and one that looks for stale partitions and reports on every asset that shows them.
+One Dagster check for each check and each promise, and each can be executed alone. A step costs a
+session of DuckDB, and where it is a process 2 s, so there are few: one for what is ingested, which
+evaluation waits for; one for what is evaluated, which marts wait for; and one that looks for stale
+partitions and reports on every asset that shows them.
 
 Law: a blocking check is one SQL aggregate. A contract looks at the epochs that were last committed
 together and what has arrived since, never at the whole history; and at nothing where nothing has
 changed since it passed.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import dagster as dg
 
+from assets.ahead import ahead
 from assets.check_history import forget_planned
 from assets.graph import key
 from assets.lanes import group_of
@@ -27,7 +28,6 @@ from pipelines.checks.scope import latest_run
 from pipelines.epochs.accounts import accounts
 from pipelines.epochs.drive import chain_of
 from pipelines.lanes import Lane, declared_lanes
-from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
 from pipelines.serve.report.links import link
 from schemas.expectations import contracts
@@ -41,14 +41,22 @@ def checks(settings: Settings) -> list[dg.AssetChecksDefinition]:
     return [
         definition
         for lane in declared_lanes(settings)
-        for definition in (*_blocking(lane), _staleness(lane), *_others(settings, lane))
+        for definition in (*_steps(settings, lane), _staleness(lane))
     ]
 
 
-def _own(lane: Lane, *, blocking: bool) -> list[tuple[str, OwnCheck]]:
-    """List our own checks that block, or those that do not, each with its table."""
-    own = [c for c in own_checks_of(lane) if c.name != NOTHING_IS_STALE]
-    return [(c.table or lane.name, c) for c in own if c.blocking == blocking]
+def _steps(settings: Settings, lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
+    """Give a step for what is made of deliveries, and one for what epochs write."""
+    specs: dict[str, list[dg.AssetCheckSpec]] = {"arrivals": [], "evaluated": []}
+    for check in own_checks_of(lane):
+        if check.name != NOTHING_IS_STALE:
+            table = check.table or lane.name
+            specs[_made_by(lane, table)].append(_spec(lane, table, check))
+    for contract in contracts(lane.name, settings.axes).values():
+        specs[_made_by(lane, contract.table)] += _promises(lane, contract)
+    for step, some in specs.items():
+        if some:
+            yield _step(lane, f"check_{group_of(lane)}_{step}", some)
 
 
 def _spec(lane: Lane, table: str, check: OwnCheck) -> dg.AssetCheckSpec:
@@ -56,27 +64,6 @@ def _spec(lane: Lane, table: str, check: OwnCheck) -> dg.AssetCheckSpec:
     return dg.AssetCheckSpec(
         check.name, asset=key(lane, table), description=means, blocking=check.blocking
     )
-
-
-def _blocking(lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
-    """Give a step for each asset that others wait for."""
-    by_table: dict[str, list[dg.AssetCheckSpec]] = {}
-    for table, check in _own(lane, blocking=True):
-        by_table.setdefault(table, []).append(_spec(lane, table, check))
-    for table, specs in by_table.items():
-        yield _step(lane, f"check_{group_of(lane)}_{table}_blocking", specs)
-
-
-def _others(settings: Settings, lane: Lane) -> Iterator[dg.AssetChecksDefinition]:
-    """Give a step for what is made of deliveries, and one for what epochs write."""
-    specs: dict[str, list[dg.AssetCheckSpec]] = {"arrivals": [], "evaluated": []}
-    for table, check in _own(lane, blocking=False):
-        specs[_made_by(lane, table)].append(_spec(lane, table, check))
-    for contract in contracts(lane.name, settings.axes).values():
-        specs[_made_by(lane, contract.table)] += _promises(lane, contract)
-    for step, some in specs.items():
-        if some:
-            yield _step(lane, f"check_{group_of(lane)}_{step}", some)
 
 
 def _made_by(lane: Lane, table: str) -> str:
@@ -97,26 +84,38 @@ def _promises(lane: Lane, contract: Contract) -> Iterator[dg.AssetCheckSpec]:
 
 
 def _step(lane: Lane, name: str, specs: Sequence[dg.AssetCheckSpec]) -> dg.AssetChecksDefinition:
-    ours = {check.name for check in own_checks_of(lane)}
-
     @dg.multi_asset_check(name=name, specs=specs, can_subset=True)
     def execute(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
     ) -> Iterable[dg.AssetCheckResult]:
         """Query the published views in one session, except for what passed and has not changed."""
         chosen = context.selected_asset_check_keys
-        with plain_failures():
-            epochs = _epochs(lake, lane)
-            with Moment(lake.settings, [lane]) as moment:
-                names = [each.name for each in chosen if each.name in ours]
-                tables = [each.asset_key.path[-1] for each in chosen if each.name not in ours]
-                results = [
-                    *moment.own(lane, epochs, names),
-                    *moment.contracts(lane, epochs, tables),
-                ]
-        yield from _results(context, lake.settings, lane, results)
+        found = list[Checked]()
+        for checked in ahead(_found(lake, lane, chosen)):
+            found.append(checked)
+            if dg.AssetCheckKey(key(lane, checked.table), checked.name) in chosen:
+                yield _result(lake.settings, lane, checked)
+        forget_planned(context.instance, context.run.run_id, chosen)
+        seconds = sum(checked.seconds for checked in found)
+        context.log.info(f"{counted(len(found), 'check')} of {lane} in {seconds:.2f} s")
 
     return execute
+
+
+def _found(
+    lake: LakeAccess, lane: Lane, chosen: Collection[dg.AssetCheckKey]
+) -> Generator[Checked]:
+    """Run our own checks among these, and the contracts of whose promises some are."""
+    ours = {check.name for check in own_checks_of(lane)}
+    names = [each.name for each in chosen if each.name in ours]
+    promised = [each.asset_key.path[-1] for each in chosen if each.name not in ours]
+    tables = {each.asset_key.path[-1] for each in chosen}
+    with plain_failures():
+        store = lake.store()
+        epochs = latest_run(chain_of(store, lane.name))
+        with Moment(lake.settings, [lane], store=store, of=tables) as moment:
+            yield from moment.own(lane, epochs, names)
+            yield from moment.contracts(lane, epochs, promised)
 
 
 def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
@@ -149,32 +148,16 @@ def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
     return compare
 
 
-def _epochs(lake: LakeAccess, lane: Lane) -> tuple[Epoch, ...]:
-    return latest_run(chain_of(lake.store(), lane.name))
-
-
-def _results(
-    context: dg.AssetCheckExecutionContext,
-    settings: Settings,
-    lane: Lane,
-    results: Sequence[Checked],
-) -> Iterator[dg.AssetCheckResult]:
-    """Give the results of the checks that are to be executed, in Dagster's terms."""
-    seconds = sum(checked.seconds for checked in results)
-    context.log.info(f"{counted(len(results), 'check')} of {lane} in {seconds:.2f} s")
-    executed = context.selected_asset_check_keys
-    forget_planned(context.instance, context.run.run_id, executed)
-    for checked in results:
-        if dg.AssetCheckKey(key(lane, checked.table), checked.name) not in executed:
-            continue
-        yield dg.AssetCheckResult(
-            passed=checked.passed,
-            asset_key=key(lane, checked.table),
-            check_name=checked.name,
-            severity=SEVERITIES[checked.severity],
-            description=checked.description,
-            metadata=_metadata(settings, checked),
-        )
+def _result(settings: Settings, lane: Lane, checked: Checked) -> dg.AssetCheckResult:
+    """Give the result of a check in Dagster's terms."""
+    return dg.AssetCheckResult(
+        passed=checked.passed,
+        asset_key=key(lane, checked.table),
+        check_name=checked.name,
+        severity=SEVERITIES[checked.severity],
+        description=checked.description,
+        metadata=_metadata(settings, checked),
+    )
 
 
 def _metadata(settings: Settings, checked: Checked) -> dict[str, Any]:

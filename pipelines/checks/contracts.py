@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 from pipelines.checks.one_pass import Tally, tallies
 from pipelines.checks.results import Checked
 from pipelines.checks.scope import CheckScope
+from pipelines.checks.session import session_of
 from pipelines.lanes import lane_named
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
-from pipelines.serve.views.duckdb import duckdb_session
 from schemas.expectations import contracts
 from schemas.promises import Contract, Expectation
 
@@ -32,7 +32,7 @@ def contract_checks(
 ) -> list[Checked]:
     """Check a lane's tables, or some of them, against their contracts; None: all epochs."""
     scope = CheckScope.of(lane_named(settings, name), epochs)
-    session = duckdb_session(settings.root, settings.tables)
+    session = session_of(settings, [scope.lane])
     try:
         return [
             checked

@@ -11,7 +11,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import Self
+
+import duckdb
 
 from pipelines.checks.contracts import verified
 from pipelines.checks.fingerprint import fingerprint
@@ -19,6 +21,7 @@ from pipelines.checks.memory import PassedChecks
 from pipelines.checks.own import OwnCheck, made, own_checks_of
 from pipelines.checks.results import Checked
 from pipelines.checks.scope import CheckScope
+from pipelines.checks.session import session_of
 from pipelines.checks.site import Site
 from pipelines.lake.store import Store
 from pipelines.lanes import Lane
@@ -27,23 +30,32 @@ from pipelines.project.settings import Settings
 from schemas.expectations import contracts
 from schemas.promises import Contract
 
-if TYPE_CHECKING:
-    import duckdb
-
 
 class Moment:
     """Checks of some lanes, at this moment. A context: findings are stored at its end.
 
     again  check everything, whatever passed before
+    store  the lake, if it was just opened
+    of     the tables whose checks are run; None: any
     """
 
-    def __init__(self, settings: Settings, lanes: Iterable[Lane], *, again: bool = False) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        lanes: Iterable[Lane],
+        *,
+        again: bool = False,
+        store: Store | None = None,
+        of: Collection[str] | None = None,
+    ) -> None:
         """Compute the fingerprints; refuse a lane of feeds that are not declared."""
         self._settings = settings
         self._again = again
+        self._of = of
         self._at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._site = Site.of(settings)
-        store = Store.to_read(settings.root, settings.tables)
+        store = store or Store.to_read(settings.root, settings.tables)
+        self._judged: dict[CheckScope, CheckScope] = {}
         self._keys = {}
         for lane in lanes:
             CheckScope.of(lane, None)
@@ -91,10 +103,8 @@ class Moment:
                 yield from self._site.record(scope, name, found, self._at)
 
     @cached_property
-    def _session(self) -> "duckdb.DuckDBPyConnection":
-        from pipelines.serve.views.duckdb import duckdb_session
-
-        return duckdb_session(self._settings.root, self._settings.tables)
+    def _session(self) -> duckdb.DuckDBPyConnection:
+        return session_of(self._settings, self._keys, self._of)
 
     def _unit(
         self, scope: CheckScope, name: str, make: Callable[[], list[Checked]]
@@ -113,4 +123,17 @@ class Moment:
         return lambda: verified(self._session, scope, contract)
 
     def _own(self, scope: CheckScope, check: OwnCheck) -> Callable[[], list[Checked]]:
-        return lambda: [made(check, self._session, self._settings, scope)]
+        def run() -> list[Checked]:
+            checked = made(check, self._session, self._settings, self._as_judged(scope))
+            return [checked]
+
+        return run
+
+    def _as_judged(self, scope: CheckScope) -> CheckScope:
+        """Read once what the ledger says of a scope; a check that needs it says why it cannot."""
+        if scope not in self._judged:
+            try:
+                self._judged[scope] = scope.as_judged(self._session)
+            except duckdb.Error:
+                self._judged[scope] = scope
+        return self._judged[scope]

@@ -20,11 +20,11 @@ from pipelines.checks import feed_sql, join_sql
 from pipelines.checks.audits import bands, crossings, matches, nears, pairs, transitions
 from pipelines.checks.results import LONGEST_SAMPLE, SAMPLES, Checked, FaultCount
 from pipelines.checks.scope import CheckScope, chain_in, deliveries_in
+from pipelines.checks.session import session_of
 from pipelines.epochs.partitions import stale_in
 from pipelines.lanes import Lane, lane_named
 from pipelines.planning.chain import Epoch
 from pipelines.project.settings import Settings
-from pipelines.serve.views.duckdb import duckdb_session
 from schemas.promises import Severity
 
 READABLE = "deliveries_were_readable"
@@ -60,7 +60,7 @@ def own_checks(
     """Run our own checks of a lane, or those of these names; over some epochs, or all of them."""
     lane = lane_named(settings, name)
     scope = CheckScope.of(lane, epochs)
-    session = duckdb_session(settings.root, settings.tables)
+    session = session_of(settings, [lane])
     try:
         own = own_checks_of(lane)
         chosen = [check for check in own if names is None or check.name in names]
@@ -95,12 +95,20 @@ def made(
     )
 
 
-def _in_sql(sql: Callable[[CheckScope, Sequence[str]], str]) -> RunCheck:
-    """Check in SQL: a row for each thing checked, with a text of what is wrong."""
+def _in_sql(
+    sql: Callable[[CheckScope, Sequence[str]], str],
+    some: Callable[[CheckScope], str] | None = None,
+) -> RunCheck:
+    """Check in SQL: a row for each thing checked, with a text of what is wrong.
+
+    `some` writes a condition without which there is no row: a short statement, tried first.
+    """
 
     def run(
         session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
     ) -> FaultCount:
+        if some is not None and not session.execute(f"SELECT {some(scope)}").fetchall()[0][0]:
+            return FaultCount(0, 0, ())
         axes = dict.fromkeys(axis for feed in scope.sides for axis in settings.axes[feed])
         return _found(session, sql(scope, tuple(axes)))
 
@@ -188,7 +196,7 @@ OWN: tuple[OwnCheck, ...] = (
         "transitions",
         "An audit: for some pairs of query and stream, the transition of every crossing is derived "
         "again from events and watermarks; that is in transitions, and nothing else.",
-        _in_sql(transitions.followed),
+        _in_sql(transitions.followed, transitions.any_within),
     ),
     OwnCheck(
         "matches_are_those_of_the_queries",
@@ -201,7 +209,7 @@ OWN: tuple[OwnCheck, ...] = (
         "matches_are_of_tuples_taken",
         "matches",
         "Every match is of an accepted tuple of its stream.",
-        _in_sql(matches.of_accepted),
+        _in_sql(matches.of_accepted, matches.any_found),
     ),
     OwnCheck(
         "state_is_the_newest",

@@ -27,11 +27,13 @@ class CheckScope:
     """A lane, and runs of its epochs: (first, last); None: all of it.
 
     own_clocks  feeds whose streams wait for their own clocks, in some epoch of the lane
+    judged      whether that was read from the ledger
     """
 
     lane: Lane
     runs: tuple[tuple[int, int], ...] | None = None
     own_clocks: frozenset[str] = frozenset()
+    judged: bool = False
 
     @classmethod
     def of(cls, lane: Lane, epochs: Sequence[Epoch] | None) -> "CheckScope":
@@ -43,7 +45,9 @@ class CheckScope:
         return cls(lane, None if epochs is None else tuple(_runs(epochs)))
 
     def as_judged(self, session: "duckdb.DuckDBPyConnection") -> "CheckScope":
-        """Give the scope with what the ledger says of its feeds' clocks."""
+        """Give the scope with what the ledger says of its feeds' clocks, which is read once."""
+        if self.judged:
+            return self
         records = session.execute(
             f"SELECT DISTINCT d.declared FROM done_epochs d WHERE d.lane = '{self.lane}' "
             "AND d.declared IS NOT NULL"
@@ -54,7 +58,7 @@ class CheckScope:
             for feed, own in rules.of_feeds(record).items()
             if own.idle is not None
         }
-        return replace(self, own_clocks=frozenset(feeds))
+        return replace(self, own_clocks=frozenset(feeds), judged=True)
 
     @property
     def feed(self) -> str:

@@ -54,7 +54,7 @@ def declared(checked, tmp_path) -> Settings:
 
 
 def test_what_passed_is_told_again_without_being_looked_at(declared, monkeypatch):
-    monkeypatch.setattr("pipelines.serve.views.duckdb.duckdb_session", None)
+    monkeypatch.setattr("pipelines.checks.moment.session_of", None)
     made = looked(declared)
     assert fresh(made) == []
     assert all(each.passed and each.seconds == 0.0 for each in made)

@@ -160,5 +160,5 @@ def test_no_promise_has_the_name_of_a_check_of_ours_and_steps_are_few(tmp_path):
     declared = sound_settings(tmp_path)
     promised = {e.name for c in contracts("ticks", AXES).values() for e in c.expectations}
     assert not promised & {check.name for check in OWN}
-    assert len(checks(declared)) == 5  # each is a process of Dagster's
+    assert len(checks(declared)) == 3  # each is a process of Dagster's
     assert sum(len(list(each.check_keys)) for each in checks(declared)) > 45

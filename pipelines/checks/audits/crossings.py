@@ -7,16 +7,17 @@ with the events.
 Law: no index, kernel or state of the engine is used; what a step is, is read from the tuples.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fencepost.arrays import Doubles
 from fencepost.queries import CROSSING, QuerySet
 from fencepost.times import format_instant
 from fencepost.tuples import Bools
 from pipelines.checks.audits.regions import in_regions
-from pipelines.checks.audits.sample import Audit, SampledStep, any_of, covered, inside
+from pipelines.checks.audits.sample import Audit, SampledSteps, any_of, inside, pairs, watched
 from pipelines.checks.results import FaultCount
 from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
@@ -41,26 +42,24 @@ class Crossing(NamedTuple):
         return f"{self.type} of {self.query} v{self.version} by {self.stream} at {at}"
 
 
-def crossings(queries: QuerySet, step: SampledStep) -> Iterator[Crossing]:
-    """Give what a step crosses, by looking at every query. O(boxes)."""
-    is_inside = _holds(queries, step.after)
-    if step.before is None:
-        entered, left = is_inside & queries.enters_on_first, np.zeros_like(is_inside)
-    else:
-        was_inside = _holds(queries, step.before)
-        entered, left = is_inside & ~was_inside, was_inside & ~is_inside
-    if not (entered | left).any():
-        return
-    of_them = covered(queries, step)
+def crossings(queries: QuerySet, steps: SampledSteps) -> Iterator[Crossing]:
+    """Give what steps cross, by looking at every query. O(steps · boxes)."""
+    is_inside, was_inside = _holds(queries, steps.after), _holds(queries, steps.before)
+    first = steps.first[:, np.newaxis]
+    entered = is_inside & ~was_inside & (queries.enters_on_first | ~first)
+    left = was_inside & ~is_inside
     for type_, crossed in (("I", entered), ("O", left)):
-        for q in np.flatnonzero(crossed & of_them).tolist():
-            version = int(queries.versions[q])
-            yield Crossing(type_, queries.ids[q].as_py(), version, step.stream, step.ts, step.place)
+        for step, query in pairs(watched(queries, steps, crossed)):
+            version = int(queries.versions[query])
+            yield Crossing(type_, queries.ids[query].as_py(), version, *steps.key(step))
 
 
-def _holds(queries: QuerySet, point: Sequence[float]) -> Bools:
-    """Mark the queries that hold a point: by a box, and by their region if they have one."""
-    return in_regions(queries, point, any_of(queries, inside(queries, point)))
+def _holds(queries: QuerySet, points: Doubles) -> Bools:
+    """Mark the queries that hold each point: by a box, and by their region if they have one.
+
+    What is no place, as before a first tuple, no box holds.
+    """
+    return in_regions(queries, points, any_of(queries, inside(queries, points)))
 
 
 AUDIT = Audit(CROSSING, "events", ("type", "query_id", "query_version"), Crossing, crossings)

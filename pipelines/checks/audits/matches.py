@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from fencepost.arrays import Doubles
 from fencepost.queries import MATCH, QuerySet
 from fencepost.queries.condition import OPS
 from fencepost.times import format_instant
 from fencepost.tuples import Bools
 from pipelines.checks.admission import accepted
 from pipelines.checks.audits.regions import in_regions
-from pipelines.checks.audits.sample import Audit, SampledStep, any_of, covered, inside
+from pipelines.checks.audits.sample import Audit, SampledSteps, any_of, inside, pairs, watched
 from pipelines.checks.results import FaultCount
 from pipelines.checks.scope import CheckScope
 from pipelines.project.settings import Settings
@@ -45,28 +46,26 @@ class Matched(NamedTuple):
         return f"{self.query} v{self.version} by {self.stream} at {at}"
 
 
-def matches(queries: QuerySet, step: SampledStep) -> Iterator[Matched]:
-    """Give what a tuple matches, by looking at every query. O(boxes + tests)."""
-    boxes = inside(queries, step.after)
-    if not boxes.any():
-        return
-    matched = any_of(queries, boxes & ~_failed(queries, step.after)) & covered(queries, step)
-    for q in np.flatnonzero(in_regions(queries, step.after, matched)).tolist():
-        version = int(queries.versions[q])
-        yield Matched(queries.ids[q].as_py(), version, step.stream, step.ts, step.place)
+def matches(queries: QuerySet, steps: SampledSteps) -> Iterator[Matched]:
+    """Give what tuples match, by looking at every query. O(tuples · (boxes + tests))."""
+    boxes = inside(queries, steps.after) & ~_failed(queries, steps.after)
+    boxed = watched(queries, steps, any_of(queries, boxes))
+    for step, query in pairs(in_regions(queries, steps.after, boxed)):
+        yield Matched(queries.ids[query].as_py(), int(queries.versions[query]), *steps.key(step))
 
 
-def _failed(queries: QuerySet, point: Sequence[float]) -> Bools:
-    """Mark the boxes with a test that the point does not pass."""
-    values = np.array(point)
+def _failed(queries: QuerySet, points: Doubles) -> Bools:
+    """Mark for each point the boxes with a test that it does not pass."""
     left, op, right = queries.tests.T
-    passed = np.zeros(len(op), np.bool_)
+    passed = np.zeros((points.shape[1], len(op)), np.bool_)
     for code, name in enumerate(OPS):
         mine = op == code
-        passed[mine] = COMPARES[name](values[left[mine]], values[right[mine]])
-    failed = np.zeros(queries.lo.shape[1], np.bool_)
-    box = np.repeat(np.arange(len(failed)), np.diff(queries.test_ptr))
-    failed[box[~passed]] = True
+        passed[:, mine] = COMPARES[name](points[left[mine]], points[right[mine]]).T
+    failed = np.zeros((points.shape[1], queries.lo.shape[1]), np.bool_)
+    tested = np.diff(queries.test_ptr) > 0
+    if tested.any():
+        begins = queries.test_ptr[:-1][tested]
+        failed[:, tested] = np.logical_or.reduceat(~passed, begins, axis=1)
     return failed
 
 
@@ -96,3 +95,10 @@ SELECT CASE WHEN a.stream_id IS NULL OR m.place >= a.tuples
     END AS said
 FROM matches m LEFT JOIN instants a ON a.stream_id = m.stream_id AND a.ts = m.ts
 WHERE m.feed = '{scope.feed}' AND {scope.epochs("m.epoch")}"""
+
+
+def any_found(scope: CheckScope) -> str:
+    """Write as SQL: there are matches in the scope."""
+    return f"""EXISTS (
+    SELECT 1 FROM matches m WHERE m.feed = '{scope.feed}' AND {scope.epochs("m.epoch")}
+)"""

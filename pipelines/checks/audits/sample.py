@@ -8,11 +8,14 @@ the choice of steps depends on these and the scope alone.
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
+from fencepost.arrays import Doubles, Int64s
 from fencepost.queries import QuerySet
 from fencepost.tuples import Bools
 from pipelines.checks.admission import accepted, placed
@@ -32,20 +35,57 @@ STEPS = 4_000
 BOXES = 20_000_000
 """The most streams, steps of theirs, and boxes tested at a step, all in all."""
 
+TOGETHER = 1 << 18
+"""Boxes that are tested at a time, so that what is known of them stays in the cache."""
+
 REGISTRIES = 3
 """Versions of the registry that are audited: the newest ones of the steps."""
+
+NEVER_BEFORE, NEVER = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 
 T = TypeVar("T", bound=tuple[Any, ...])
 
 
-class SampledStep(NamedTuple):
-    """A tuple of a stream and the one before; `before` is None where there is none. Times in µs."""
+class SampledSteps(NamedTuple):
+    """SampledSteps: a tuple of a stream each, and the one before. Times in µs.
 
-    stream: str
-    ts: int
-    place: int
-    after: tuple[float, ...]
-    before: tuple[float, ...] | None
+    after, before  values of the two, a row an axis; NaN where there is none before
+    first          marks where there is none
+    """
+
+    streams: pa.StringArray
+    ts: Int64s
+    places: Int64s
+    after: Doubles
+    before: Doubles
+    first: Bools
+
+    def key(self, step: int) -> tuple[str, int, int]:
+        """Name a step: stream, time and place."""
+        return self.streams[step].as_py(), int(self.ts[step]), int(self.places[step])
+
+    def keys(self) -> set[tuple[str, int, int]]:
+        """Name all of them."""
+        columns = self.streams.to_pylist(), self.ts.tolist(), self.places.tolist()
+        return set(zip(*columns, strict=True))
+
+    def of(self, rows: slice | Int64s) -> "SampledSteps":
+        """Give some of them, in the order of the rows."""
+        which = np.arange(len(self.ts))[rows]
+        return SampledSteps(
+            self.streams.take(pa.array(which)),
+            self.ts[which],
+            self.places[which],
+            self.after[:, which],
+            self.before[:, which],
+            self.first[which],
+        )
+
+    def parts(self, boxes: int) -> Iterator["SampledSteps"]:
+        """Give them part by part, so that few boxes are tested at a time."""
+        many = max(1, TOGETHER // max(1, boxes))
+        for begin in range(0, len(self.ts), many):
+            yield self.of(slice(begin, begin + many))
 
 
 @dataclass(frozen=True)
@@ -55,25 +95,29 @@ class Audit(Generic[T]):
     table     its name in the lake
     columns   of that table: the first fields of a row; stream, time in µs and place follow
     row       makes one of these fields
-    expected  what a step yields, by looking at every query
+    expected  what steps yield, by looking at every query
     """
 
     kind: str
     table: str
     columns: tuple[str, ...]
     row: Callable[..., T]
-    expected: Callable[[QuerySet, SampledStep], Iterator[T]]
+    expected: Callable[[QuerySet, SampledSteps], Iterator[T]]
 
     def run(
         self, session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
     ) -> FaultCount:
         """Compare the rows of the sample with what all queries yield; O(steps · boxes)."""
         looked, faults = 0, list[str]()
-        for queries, steps in sampled(session, settings, scope, self.kind):
-            looking = steps if len(queries) else ()
-            expected = {each for step in looking for each in self.expected(queries, step)}
-            found = self._found(session, scope, {step[:3] for step in steps})
-            looked += len(steps)
+        audited, registries = sampled(session, settings, scope)
+        for registry in sorted(registries, reverse=True)[:REGISTRIES]:
+            queries = _query_set(session, settings, scope.feed, registry, self.kind)
+            boxes = queries.lo.shape[1]
+            steps = registries[registry].of(slice(max(1, BOXES // REGISTRIES // max(1, boxes))))
+            parts = steps.parts(boxes) if len(queries) else ()
+            expected = {each for part in parts for each in self.expected(queries, part)}
+            found = self._found(session, scope, audited, steps)
+            looked += len(steps.ts)
             faults += [f"missing: {each}" for each in sorted(expected - found)]
             faults += [f"not a {self.kind}: {each}" for each in sorted(found - expected)]
         return FaultCount(looked, len(faults), faults[:SAMPLES])
@@ -82,58 +126,75 @@ class Audit(Generic[T]):
         self,
         session: "duckdb.DuckDBPyConnection",
         scope: CheckScope,
-        steps: set[tuple[str, int, int]],
+        audited: str,
+        steps: SampledSteps,
     ) -> set[T]:
         """Read the rows of steps."""
         columns = ", ".join(f"e.{column}" for column in self.columns)
         rows: list[tuple[Any, ...]] = session.execute(
             f"SELECT {columns}, e.stream_id, UNIX_MICROS(e.ts), e.place FROM {self.table} e "
-            "JOIN audited m ON m.stream_id = e.stream_id AND m.ts = e.ts AND m.place = e.place "
+            f"JOIN {audited} m ON m.stream_id = e.stream_id AND m.ts = e.ts AND m.place = e.place "
             f"WHERE e.feed = '{scope.feed}'"
         ).fetchall()
-        return {self.row(*each) for each in rows if each[-3:] in steps}
+        keys = steps.keys() if rows else set()
+        return {self.row(*each) for each in rows if each[-3:] in keys}
 
 
 def sampled(
-    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope, kind: str
-) -> Iterator[tuple[QuerySet, list[SampledStep]]]:
-    """Give the steps of the sample with the queries of a kind that were active then.
+    session: "duckdb.DuckDBPyConnection", settings: Settings, scope: CheckScope
+) -> tuple[str, dict[int, SampledSteps]]:
+    """Give the steps of the sample, by the registry whose queries were active then.
 
-    They are also in the session's table `audited`, by stream, ts and place.
+    They are also in a table of the session, which is named; it is made once for a scope.
     """
     axes = settings.axes[scope.feed]
-    session.execute(f"CREATE OR REPLACE TEMP TABLE audited AS {_steps(scope, axes)}")
-    by_registry = _by_registry(session, scope, len(axes))
-    for registry in sorted(by_registry, reverse=True)[:REGISTRIES]:
-        queries = _query_set(session, settings, scope.feed, registry, kind)
-        most = max(1, BOXES // REGISTRIES // max(1, queries.lo.shape[1]))
-        yield queries, by_registry[registry][:most]
+    steps = _steps(scope, axes)
+    audited = f"audited_{blake2b(steps.encode(), digest_size=8).hexdigest()}"
+    session.execute(f"CREATE TEMP TABLE IF NOT EXISTS {audited} AS {steps}")
+    return audited, _by_registry(session, scope, audited, len(axes))
 
 
-def inside(queries: QuerySet, point: Sequence[float]) -> Bools:
-    """Mark the boxes that contain a point."""
-    within = np.ones(queries.lo.shape[1], np.bool_)
-    for lo, hi, value in zip(queries.lo, queries.hi, point, strict=True):
-        within &= (lo <= value) & (value < hi)
+def inside(queries: QuerySet, points: Doubles) -> Bools:
+    """Mark the boxes that contain each of some points."""
+    within = np.ones((points.shape[1], queries.lo.shape[1]), np.bool_)
+    for lo, hi, values in zip(queries.lo, queries.hi, points[:, :, np.newaxis], strict=True):
+        within &= lo <= values
+        within &= values < hi
     return within
 
 
 def any_of(queries: QuerySet, boxes: Bools) -> Bools:
-    """Mark the queries with one of these boxes."""
-    if len(queries) == 0:
-        return boxes[:0]
-    return np.logical_or.reduceat(boxes, queries.box_ptr[:-1])
+    """Mark the queries with one of these boxes, for each point."""
+    if boxes.shape[1] == len(queries):  # each has one
+        return boxes
+    return np.logical_or.reduceat(boxes, queries.box_ptr[:-1], axis=1)
 
 
-def covered(queries: QuerySet, step: SampledStep) -> Bools:
-    """Mark the queries that watch a step's stream and are valid at its time."""
-    named = np.flatnonzero(pc.equal(queries.streams, step.stream).to_numpy(zero_copy_only=False))
-    covers: Bools = queries.everywhere.copy()
-    covers[np.searchsorted(queries.stream_ptr, named, side="right") - 1] = True
+def watched(queries: QuerySet, steps: SampledSteps, marked: Bools) -> Bools:
+    """Leave of what is marked, step by query, what the query watches: stream and time."""
+    left = marked.copy()
+    for step in np.flatnonzero(marked.any(axis=1)).tolist():
+        left[step] &= _covered(queries, steps.streams[step].as_py(), int(steps.ts[step]))
+    return left
+
+
+def pairs(marked: Bools) -> list[tuple[int, int]]:
+    """List what is marked, by step and query."""
+    steps, queries = np.divmod(np.flatnonzero(marked), max(1, marked.shape[1]))
+    return list(zip(steps.tolist(), queries.tolist(), strict=True))
+
+
+def _covered(queries: QuerySet, stream: str, ts: int) -> Bools:
+    """Mark the queries that watch a stream and are valid at a time."""
+    covers: Bools = queries.everywhere & (queries.valid_from <= ts) & (ts < queries.valid_to)
+    if len(queries.streams):
+        named = np.flatnonzero(pc.equal(queries.streams, stream).to_numpy(zero_copy_only=False))
+        by_name = np.searchsorted(queries.stream_ptr, named, side="right") - 1
+        covers[by_name] = (queries.valid_from[by_name] <= ts) & (ts < queries.valid_to[by_name])
     if queries.patterns is not None:
-        for query in np.flatnonzero(queries.patterns.has).tolist():
-            covers[query] = queries.patterns.watches(query, step.stream)
-    return covers & (queries.valid_from <= step.ts) & (step.ts < queries.valid_to)
+        for query in np.flatnonzero(queries.patterns.has & covers).tolist():
+            covers[query] = queries.patterns.watches(query, stream)
+    return covers
 
 
 def _steps(scope: CheckScope, axes: Sequence[str]) -> str:
@@ -158,31 +219,41 @@ ORDER BY HASH(m.stream_id, m.us, m.place) LIMIT {STEPS:d}"""
 
 
 def _by_registry(
-    session: "duckdb.DuckDBPyConnection", scope: CheckScope, axes: int
-) -> dict[int, list[SampledStep]]:
+    session: "duckdb.DuckDBPyConnection", scope: CheckScope, audited: str, axes: int
+) -> dict[int, SampledSteps]:
     """Read the steps, by the registry of the epoch that took them: their own, or a later one."""
-    epochs = session.execute(
-        "SELECT d.epoch, UNIX_MICROS(d.watermark), d.registry_version FROM done_epochs d "
-        f"WHERE d.lane = '{scope.feed}' ORDER BY d.epoch"
-    ).fetchall()
-    after = ", ".join(f"m.v{i}" for i in range(axes))
-    before = ", ".join(f"m.p{i}" for i in range(axes))
+    done = session.execute(
+        "SELECT d.epoch, UNIX_MICROS(d.watermark) AS watermark, d.registry_version "
+        f"FROM done_epochs d WHERE d.lane = '{scope.feed}' ORDER BY d.epoch"
+    ).to_arrow_table()
+    values = ", ".join(f"m.{letter}{i}" for letter in "vp" for i in range(axes))
     rows = session.execute(
-        f"SELECT m.stream_id, m.us, m.place, m.epoch, m.own, m.is_first, {after}, {before} "
-        "FROM audited m ORDER BY HASH(m.stream_id, m.us, m.place)"
-    ).fetchall()
-    steps: dict[int, list[SampledStep]] = {}
-    for stream, ts, place, arrived, own, is_first, *values in rows:
-        point_before = None if is_first else tuple(values[axes:])
-        registry = next(
-            registry
-            for epoch, watermark, registry in epochs
-            if epoch >= arrived
-            and ((watermark is not None and watermark >= ts) or (own is not None and own <= epoch))
-        )
-        step = SampledStep(stream, ts, place, tuple(values[:axes]), point_before)
-        steps.setdefault(registry, []).append(step)
-    return steps
+        "SELECT m.stream_id, m.us, m.place, m.is_first, m.epoch, CAST(m.own AS BIGINT) AS own, "
+        f"{values} FROM {audited} m ORDER BY HASH(m.stream_id, m.us, m.place)"
+    ).to_arrow_table()
+    points = np.array([_filled(column, np.nan) for column in rows.columns[6:]])
+    steps = SampledSteps(
+        rows["stream_id"].cast(pa.string()).combine_chunks(),
+        rows["us"].to_numpy(),
+        rows["place"].to_numpy(),
+        points[:axes],
+        points[axes:],
+        rows["is_first"].to_numpy(),
+    )
+    epochs = done["epoch"].to_numpy()
+    arrived = np.searchsorted(epochs, rows["epoch"].to_numpy())
+    clock = np.maximum.accumulate(_filled(done["watermark"], NEVER_BEFORE))
+    passed = np.searchsorted(clock, steps.ts)
+    released = np.searchsorted(epochs, _filled(rows["own"], NEVER))
+    registry = done["registry_version"].to_numpy()[
+        np.maximum(arrived, np.minimum(passed, released))
+    ]
+    return {int(each): steps.of(np.flatnonzero(registry == each)) for each in np.unique(registry)}
+
+
+def _filled(column: pa.ChunkedArray, value: float) -> Any:  # noqa: ANN401  of its own type
+    """Give a column with this value in place of nulls."""
+    return column.fill_null(pa.scalar(value, column.type)).to_numpy()
 
 
 def _query_set(

@@ -88,12 +88,18 @@ def ledgers_first(tables: Mapping[str, Table]) -> list[Table]:
 
 
 def duckdb_session(
-    root: Place, tables: Mapping[str, Table], statement: str = "", *, only: bool = False
+    root: Place,
+    tables: Mapping[str, Table],
+    statement: str = "",
+    *,
+    only: bool = False,
+    ready: Collection[str] = (),
 ) -> duckdb.DuckDBPyConnection:
     """Open a session on a lake: raw tables, views, UTC; 0.2 s and 1 ms a file of the ledgers.
 
     Of the views of single feeds it has those that the statement names. `only`: nothing but this
-    statement is to be run, and only what it reads is opened: 0.05 s.
+    statement is to be run, and only what it reads is opened: 0.05 s. `ready`: small views whose
+    rows are computed now, for a session of many statements: 2–5 ms less for each that reads one.
     """
     refuse_odd(root)
     Note.read(root)
@@ -116,7 +122,8 @@ def duckdb_session(
             folders = [f"{root}/"]
         for view in declared.values():
             if view.name in needed.views:
-                connection.execute(f'CREATE VIEW "{view.name}" AS {view.sql}')
+                what = "TABLE" if view.name in ready else "VIEW"
+                connection.execute(f'CREATE {what} "{view.name}" AS {view.sql}')
         _shut(connection, folders)
     except duckdb.Error as why:
         connection.close()
