@@ -7,6 +7,7 @@ from nothing else: `python -m benchmarks.pages` writes it again, and a test comp
 from collections.abc import Iterable, Iterator, Sequence
 
 from benchmarks.figures import costs, first, money, peers
+from benchmarks.figures.against import LEVEL, against
 from benchmarks.figures.book import FIGURES
 from benchmarks.figures.figure import Figure, Verdict, curves
 from benchmarks.figures.headlines import All, Headline, headlines
@@ -63,6 +64,7 @@ def text() -> str:
         *first.screen(drawn),
         RUNS.format(machine=_machine(runs.values())),
         *_claims(headlines(drawn)),
+        *_structures(drawn),
         *peers.section(),
         *_part("Where Fencepost loses, and why", losses(drawn, judged)),
         *_growth(drawn),
@@ -109,6 +111,17 @@ def _claims(found: Sequence[Headline]) -> Iterator[str]:
             for each in found
         ),
     )
+
+
+def _structures(drawn: All) -> Iterator[str]:
+    yield "### What Fencepost runs, against every structure of the papers"
+    yield (
+        "At each point of the figures below where a structure did the same work: how often what "
+        f"Fencepost runs was quicker, level (within {LEVEL:.0%}) or slower, and the structure's "
+        "time of ours at our worst point and our best."
+    )
+    head = ("structure", "quicker", "level", "slower", "at our worst", "at our best")
+    yield table(head, against(drawn))
 
 
 def _growth(drawn: All) -> Iterator[str]:

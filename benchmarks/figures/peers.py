@@ -64,11 +64,12 @@ def _bar(row: Row) -> str:
     return f" (bar {row.bar}: {row.verdict.lower()})" if row.bar else ""
 
 
-def fastest(work: str) -> tuple[str, float] | None:
-    """The general engine that comes closest on one shape, and its time of ours."""
+def fastest(section: str, work: str = "") -> tuple[str, float] | None:
+    """The engine that comes closest in a section of `make peers`, and its time of ours."""
     near: tuple[str, float] | None = None
-    for row in rows("peers", "bands"):
+    for row in rows("peers", section):
         at, _, way = row.claim.partition(": ")
-        if at == work and row.value is not None and (near is None or row.value < near[1]):
+        fits = row.value is not None and (not work or at == work) and way.endswith(", of ours")
+        if fits and (near is None or row.value < near[1]):
             near = way.partition(",")[0], row.value
     return near
