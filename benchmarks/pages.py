@@ -98,6 +98,14 @@ PAGES = {
         ("joins", "joins", "a pair and a change of a band cost", "-joins"),
         ("regions", "regions", "a fence as people draw it costs", "-regions"),
     )
+} | {
+    "peers": Page(
+        "peers",
+        "Performance beside peers",
+        "crossings cost in other engines",
+        "performance-peers.md",
+        target="peers",
+    )
 }
 
 

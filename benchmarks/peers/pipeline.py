@@ -6,7 +6,7 @@ both are warm. Every event is compared before a time is taken.
 """
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -75,29 +75,31 @@ class Epochs(Bench):
         return replace(lake, limits=Limits(epoch_deliveries=1, group=1))
 
 
-def spark_sql(scale: Scale) -> Iterator[Line]:
-    """A crossing in a hundred ticks among 100 K bands; and S1's 10 K bands and steps."""
+def rarely(scale: Scale) -> Iterator[Line]:
+    """A crossing in a hundred ticks among 100 K bands."""
+    made = partial(Epochs, rows=scale.of(10_000_000, 20_000))
+    yield from _beside("ten epochs, 100 K bands", made, scale)
+
+
+def often(scale: Scale) -> Iterator[Line]:
+    """S1's bands and steps: two crossings a tick."""
+    bands, rows = scale.of(10_000, 500), scale.of(1_000_000, 20_000)
+    made = partial(Epochs, rows=rows, fluctuation=S1_FLUCTUATION, bands=bands)
+    yield from _beside("ten epochs, S1's 10 K bands", made, scale)
+
+
+def _beside(what: str, made: Callable[..., Epochs], scale: Scale) -> Iterator[Line]:
     with tempfile.TemporaryDirectory(dir=Path.cwd()) as folder:
-        epochs = scale.of(10, 3)
-        rare = Epochs(Path(folder) / "rare", scale.of(10_000_000, 20_000), epochs=epochs)
-        yield from _beside("ten epochs, 100 K bands", rare, scale)
-        dense = Epochs(
-            Path(folder) / "dense",
-            scale.of(1_000_000, 20_000),
-            fluctuation=S1_FLUCTUATION,
-            bands=scale.of(10_000, 500),
-            epochs=epochs,
-        )
-        yield from _beside("ten epochs, S1's 10 K bands", dense, scale)
+        yield from _raced(what, made(Path(folder), epochs=scale.of(10, 3)), scale)
 
 
-def _beside(what: str, bench: Epochs, scale: Scale) -> Iterator[Line]:
+def _raced(what: str, bench: Epochs, scale: Scale) -> Iterator[Line]:
     peer = SparkPipeline(bench.spark, bench.folder / "spark", bench.landed, bench.queries)
     pairs = bench.rows / bench.epochs * bench.bands
     best = _best_form(peer, bench, scale)
-    ours, theirs = in_turns(
-        partial(_ours, bench), partial(_theirs, peer, best, bench.epochs), repeats=scale.repeats
-    )
+    _ours(bench)  # the workers load and index
+    race = partial(_ours, bench), partial(_theirs, peer, best, bench.epochs)
+    ours, theirs = in_turns(*race, warm=0, repeats=scale.repeats)
     found = _compared(peer, bench.lake)
     facts = f"{ours} against {theirs}, {best}; {divided(ours.middle)}; "
     facts += f"{bench.rows:,} ticks, {found:,} equal events"
