@@ -72,7 +72,7 @@ def _landed(settings: Settings, store: Store, walks: TupleBatch) -> dict[str, fl
     for number in range(FILES + WARM):
         name = f"{number:04}.parquet"
         aside = folder_of(settings) / name
-        land(aside, _of(walks, number))
+        land(aside, walks.take(slice(number * ROWS, (number + 1) * ROWS)))
         next_one = time.time() + PAUSE
         renamed[name] = time.time()
         aside.rename(Path(str(source)) / name)
@@ -80,14 +80,6 @@ def _landed(settings: Settings, store: Store, walks: TupleBatch) -> dict[str, fl
             _wait(store, number + 1)
         time.sleep(max(0.0, next_one - time.time()))
     return renamed
-
-
-def _of(walks: TupleBatch, number: int) -> TupleBatch:
-    """Give a file's tuples: walks are stream by stream, a file is of some streams at one time."""
-    length = len(walks) // STREAMS
-    turn, part = divmod(number, STREAMS // ROWS)
-    rows = (part * ROWS + np.arange(ROWS)) * length + turn
-    return walks.take(rows)
 
 
 def _wait(store: Store, deliveries: int) -> None:
