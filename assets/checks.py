@@ -105,7 +105,7 @@ def _step(lane: Lane, name: str, specs: Sequence[dg.AssetCheckSpec]) -> dg.Asset
 def _found(
     lake: LakeAccess, lane: Lane, chosen: Collection[dg.AssetCheckKey]
 ) -> Generator[Checked]:
-    """Run our own checks among these, and the contracts of whose promises some are."""
+    """Check the contracts of whose promises some are among these, and run our own checks."""
     ours = {check.name for check in own_checks_of(lane)}
     names = [each.name for each in chosen if each.name in ours]
     promised = [each.asset_key.path[-1] for each in chosen if each.name not in ours]
@@ -114,8 +114,9 @@ def _found(
         store = lake.store()
         epochs = latest_run(chain_of(store, lane.name))
         with Moment(lake.settings, [lane], store=store, of=tables) as moment:
-            yield from moment.own(lane, epochs, names)
+            # These are many and quickly found: Dagster records them while the others are made.
             yield from moment.contracts(lane, epochs, promised)
+            yield from moment.own(lane, epochs, names)
 
 
 def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
