@@ -1,7 +1,7 @@
 """The memory of a run over ten million rows: all of its processes together, at the peak.
 
-The run is in a process of its own, so that nothing of Spark's other side is in its JVM. The
-resident sizes are added up, so pages that processes share are counted more than once.
+The run is in a process of its own, so that nothing of Spark's other side is in its JVM. A page that
+several processes share, as forks do, is counted once: each has its part of it (PSS).
 """
 
 import os
@@ -21,7 +21,6 @@ from pipelines.spark.session import stop
 
 EVERY = 0.05
 LIMIT = 4 << 30
-PAGE = os.sysconf("SC_PAGE_SIZE")
 TICK = os.sysconf("SC_CLK_TCK")
 
 
@@ -97,9 +96,10 @@ def _worked(process: int) -> int:
 
 def _resident(process: int) -> int:
     try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * PAGE
+        pages = Path(f"/proc/{process}/smaps_rollup").read_text()
     except OSError:
         return 0
+    return next((int(line.split()[1]) << 10 for line in pages.splitlines() if "Pss:" in line), 0)
 
 
 def memory(bench: Bench) -> list[Line]:

@@ -5,11 +5,13 @@ Rejected rows come out beside them, with their reasons.
 Pure and deterministic. Law: any grouping of the same deliveries into steps gives the same rows.
 """
 
+from collections.abc import Callable, Iterator, Sequence
+
 import numpy as np
 import pyarrow as pa
 
 from fencepost.arrivals.arrive import arrive
-from fencepost.crossings.choose import Method, cross
+from fencepost.crossings.choose import Method, cross, parts_of
 from fencepost.crossings.columns import Events
 from fencepost.crossings.difference import Difference
 from fencepost.crossings.index import BorderIndex
@@ -24,11 +26,15 @@ from fencepost.order import (
     Advance,
     OrderRules,
 )
-from fencepost.outcome import FeedOutcome
+from fencepost.outcome import FeedOutcome, Findings, FoundCounts
 from fencepost.queries import QuerySet
+from fencepost.row_order import NameRanks, PairNames
 from fencepost.state import FeedState
-from fencepost.transitions import Clocks, Crossed, decide
+from fencepost.transitions import Clocks, Crossed, Pending, decide
 from fencepost.tuples import Bools, Int32s, Int64s, TupleBatch
+
+AT_ONCE = 1 << 20
+"""Crossings that are in memory at a time, where what is found is emitted."""
 
 
 def step(  # noqa: PLR0913  the feed's three, and options by name
@@ -43,6 +49,7 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     method: Method = "auto",
     fast: bool | None = None,
     threads: int = 1,
+    emit: Callable[[Findings], None] | None = None,
 ) -> FeedOutcome:
     """Process the deliveries of a batch, 0 to `deliveries` - 1; some may be empty.
 
@@ -50,8 +57,10 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     delivery: pass them where the batch and the state are those of a share of its streams; the
     shares together then find what one step over all of them would. `matcher` has the match queries,
     if there are any. `method` is how crossings are found, `fast` chooses the compiled kernels or
-    their NumPy twins, None by the size of the work; neither changes a row. O(n log n) for n tuples
-    at worst, O(n) in order of time; O(posts passed) for crossings, a probe a tuple for matches.
+    their NumPy twins, None by the size of the work; neither changes a row. `emit` is given what is
+    found part by part, and the outcome does not have it: so about `AT_ONCE` crossings are in
+    memory, or those of one stream. O(n log n) for n tuples at worst, O(n) in order of time;
+    O(posts passed) for crossings, a probe a tuple for matches.
     """
     queries = index.queries
     _refuse_strangers(state, batch, queries, deliveries)
@@ -74,41 +83,73 @@ def step(  # noqa: PLR0913  the feed's three, and options by name
     leapt = None if leaping is None else leaping.find(path, threads, fast=fast)
     changed = _changed(walked, heads, arrived.sequence)
     after = heads.with_heads(changed, path.stream)
-    found = walked.events
-
-    timed = _timed(queries, found)
-    place = found.place[timed]
-    head = np.empty(len(path.names), np.int32)
-    head[path.stream] = _places_among(path, len(heads))
-    crossed = Crossed(
-        found.query[timed],
-        head[path.stream_of(place)],
-        path.ts[place],
-        found.type[timed],
-        path.delivery[place],
-        place,
-        path.nth_of(place),
-    )
+    place = np.empty(len(path.names), np.int32)
+    place[path.stream] = _places_among(path, len(heads))
     marks = np.append(NEVER if state.watermark is None else state.watermark, watermarks)
     clocks = _clocks(arrived.advance, path, len(heads), rules)
-    decided, pending = decide(state.pending.under(queries), crossed, marks, clocks, fast=fast)
+    ids = NameRanks(queries.ids)
+    names = PairNames(ids, after.names)
+    parts = [path] if emit is None else parts_of(walked, chosen, len(queries), AT_ONCE)
+    counts, pending = FoundCounts(), []
+    for part, before in _pending_of(parts, state.pending.under(queries), place, len(after)):
+        along = walked
+        if part is not path:
+            along, _ = cross(index, part, method=chosen.method, fast=fast, threads=threads)
+        found = along.events
+        crossed = _crossed(queries, part, found, place)
+        decided, left = decide(before, crossed, marks, clocks, names=names, fast=fast)
+        findings = Findings(part, found, decided, queries, ids, after.names)
+        counts += findings.counts
+        pending.append(left)
+        if emit is not None:
+            emit(findings)
     mark = int(watermarks[-1]) if deliveries else None
     watermark = state.watermark if mark is None or mark == NEVER else mark
+    undecided = Pending.together(pending)
     return FeedOutcome(
         walked,
         chosen,
-        found,
+        findings if emit is None else None,
+        counts,
         leapt,
-        decided,
         path.names,
         batch.feed,
         arrived.rejected,
         watermarks,
-        FeedState(state.feed, after, arrived.waiting, pending, watermark),
+        FeedState(state.feed, after, arrived.waiting, undecided, watermark),
         changed,
         queries,
         matcher,
         threads,
+    )
+
+
+def _pending_of(
+    parts: Sequence[Path], pending: Pending, place: Int32s, heads: int
+) -> Iterator[tuple[Path, Pending]]:
+    """Give each part of the path what is pending of its streams, the first that of all others."""
+    if len(parts) == 1:
+        yield parts[0], pending
+        return
+    number = np.zeros(heads, np.int32)
+    for k, part in enumerate(parts):
+        number[place[part.stream]] = k
+    for k, part in enumerate(parts):
+        yield part, pending.take(number[pending.stream] == k)
+
+
+def _crossed(queries: QuerySet, path: Path, found: Events, place: Int32s) -> Crossed:
+    """Give the events that may become transitions; `place` is that of a stream among the heads."""
+    timed = _timed(queries, found)
+    at = found.place[timed]
+    return Crossed(
+        found.query[timed],
+        place[path.stream_of(at)],
+        path.ts[at],
+        found.type[timed],
+        path.delivery[at],
+        at,
+        path.nth_of(at),
     )
 
 

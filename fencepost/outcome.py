@@ -15,22 +15,153 @@ from fencepost.arrow import by_code, coded
 from fencepost.crossings.choose import Chosen
 from fencepost.crossings.columns import Events
 from fencepost.crossings.difference import Difference
-from fencepost.crossings.path import HEAD
+from fencepost.crossings.path import HEAD, Path
 from fencepost.crossings.state import Heads
 from fencepost.crossings.walk import Walk
 from fencepost.leaps.result import Leaps
 from fencepost.matches.matcher import Matcher, ProbeInput
 from fencepost.matches.result import ProbeResult
 from fencepost.order import REASONS, Rejected
-from fencepost.pieces import Arranged, PairColumns, days_of
+from fencepost.pieces import (
+    Arranged,
+    CrossingColumns,
+    PairColumns,
+    crossing_columns,
+    days_of,
+    now_and_before,
+)
 from fencepost.queries import QuerySet
-from fencepost.row_order import in_order_of
+from fencepost.row_order import NameRanks, PairNames, in_order_of
 from fencepost.state import FeedState
 from fencepost.transitions import KINDS, Transitions
 from fencepost.tuples import Int64s
 
 TYPES = ("O", "I")
 FIRST_PIECE = 1 << 12  # tuples matched before it is known how many matches they have
+
+
+@dataclass(frozen=True)
+class FoundCounts:
+    """How many crossings, and how many transitions of each kind."""
+
+    entered: int = 0
+    left: int = 0
+    kinds: tuple[int, ...] = (0,) * len(KINDS)
+
+    def __add__(self, other: "FoundCounts") -> "FoundCounts":
+        """Add those of two parts up."""
+        kinds = tuple(a + b for a, b in zip(self.kinds, other.kinds, strict=True))
+        return FoundCounts(self.entered + other.entered, self.left + other.left, kinds)
+
+
+@dataclass(frozen=True, eq=False)
+class Findings:
+    """The crossings along a path, and what became of those of queries with `within`.
+
+    ids    those of the queries       heads  the names of streams, as transitions number them
+    """
+
+    path: Path
+    found: Events
+    decided: Transitions
+    queries: QuerySet
+    ids: NameRanks
+    heads: pa.StringArray
+
+    @property
+    def counts(self) -> FoundCounts:
+        """Count them."""
+        entered = int((self.found.type > 0).sum())
+        kinds = np.bincount(self.decided.kind, minlength=len(KINDS)).tolist()
+        return FoundCounts(entered, len(self.found.type) - entered, tuple(kinds))
+
+    @property
+    def events(self) -> pa.Table:
+        """The crossings, each with the tuple that crossed and the one before.
+
+        64 + 16 d bytes an event.
+        """
+        path, found = self.path, self.found
+        who = {
+            "query_id": self.queries.ids.take(pa.array(found.query)),
+            "stream_id": self.path.names.take(pa.array(path.stream_of(found.place))),
+        }
+        every = crossing_columns(found, path, slice(None))
+        table = pa.table(self._crossings(every, who))
+        return table.set_column(0, "type", table["type"].cast(pa.string()))
+
+    def event_pieces(self, most: int) -> Iterator[pa.Table]:
+        """Give the crossings in the order of their table, ids coded, at most `most` in a piece.
+
+        O(n) from 20,000 on; 8 bytes an event beside a piece.
+        """
+        path, found = self.path, self.found
+        pairs = PairColumns(found.query, path.stream_of(found.place), days_of(path.ts, found.place))
+        rows = in_order_of(found.place)
+        for piece, who in Arranged.of(pairs, PairNames(self.ids, path.names), rows).pieces(most):
+            yield pa.table(self._crossings(crossing_columns(found, path, piece), who))
+
+    def _crossings(self, some: CrossingColumns, who: dict[str, pa.Array]) -> dict[str, pa.Array]:
+        """Give the columns of some crossings, of these queries and streams."""
+        path, axes, at = self.path, self.queries.axes, some.place
+        values = [now_and_before(column, at) for column in path.values]
+        seen = some.is_first if some.is_first.any() else None
+        return {
+            "type": coded(TYPES, some.came),
+            "query_id": who["query_id"],
+            "query_version": pa.array(self.queries.versions[some.query]),
+            "stream_id": who["stream_id"],
+            "ts": pa.array(some.ts),
+            "place": pa.array(path.nth_of(at)),
+            "prev_ts": pa.array(some.prev_ts, mask=seen),
+            **{a: pa.array(now) for a, (now, _) in zip(axes, values, strict=True)},
+            **{
+                f"prev_{a}": pa.array(before, mask=seen)
+                for a, (_, before) in zip(axes, values, strict=True)
+            },
+            "delivery": pa.array(some.delivery),
+            **self._tags(at),
+        }
+
+    @property
+    def transitions(self) -> pa.Table:
+        """The transitions, each with the time of its first event and of the one that answered."""
+        decided = self.decided
+        who = {
+            "query_id": self.queries.ids.take(pa.array(decided.query)),
+            "stream_id": self.heads.take(pa.array(decided.stream)),
+        }
+        table = pa.table(self._became(decided, who))
+        return table.set_column(0, "type", table["type"].cast(pa.string()))
+
+    def transition_pieces(self, most: int) -> Iterator[pa.Table]:
+        """Give the transitions in the order of their table, as `event_pieces` gives crossings."""
+        decided = self.decided
+        pairs = PairColumns(decided.query, decided.stream, days_of(decided.ts))
+        rows = decided.by_time()
+        for piece, who in Arranged.of(pairs, PairNames(self.ids, self.heads), rows).pieces(most):
+            yield pa.table(self._became(decided.take(piece), who))
+
+    def _became(self, decided: Transitions, who: dict[str, pa.Array]) -> dict[str, pa.Array]:
+        """Give the columns of some transitions, of these queries and streams."""
+        unanswered = ~decided.answered
+        return {
+            "type": coded(KINDS, decided.kind),
+            "query_id": who["query_id"],
+            "query_version": pa.array(self.queries.versions[decided.query]),
+            "stream_id": who["stream_id"],
+            "ts": pa.array(decided.ts),
+            "from_ts": pa.array(decided.from_ts),
+            "from_place": pa.array(decided.from_place),
+            "to_ts": pa.array(decided.ts, mask=unanswered),
+            "to_place": pa.array(decided.to_place, mask=unanswered),
+            "delivery": pa.array(decided.delivery),
+        }
+
+    def _tags(self, at: Codes) -> dict[str, pa.Array]:
+        """Give the caller's tags of some places of the path, if it gave any."""
+        tag = self.path.tag
+        return {} if tag is None else {"tag": pa.array(tag[at])}
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +173,9 @@ class FeedOutcome:
 
     walked: Walk | Difference
     chosen: Chosen
-    found: Events
+    findings: Findings | None  # None: they were handed over in parts
+    counts: FoundCounts
     leapt: Leaps | None  # None: no query asks for leaps
-    decided: Transitions
     names: pa.StringArray
     feed: str
     turned: Rejected
@@ -69,52 +200,31 @@ class FeedOutcome:
         return pa.table({"row": self.turned.row[order], "reason": reasons})
 
     @property
+    def whole(self) -> Findings:
+        """What was found along the whole path, unless it was handed over in parts."""
+        if self.findings is None:
+            raise ValueError("what was found was handed over in parts")
+        return self.findings
+
+    @property
+    def found(self) -> Events:
+        """The crossings."""
+        return self.whole.found
+
+    @property
+    def decided(self) -> Transitions:
+        """What became of crossings."""
+        return self.whole.decided
+
+    @property
     def events(self) -> pa.Table:
-        """The crossings, each with the tuple that crossed and the one before.
+        """The crossings, each with the tuple that crossed and the one before, as a table."""
+        return self.whole.events
 
-        64 + 16 d bytes an event.
-        """
-        path, found = self.walked.path, self.found
-        who = {
-            "query_id": self.queries.ids.take(pa.array(found.query)),
-            "stream_id": self.names.take(pa.array(path.stream_of(found.place))),
-        }
-        table = pa.table(self._crossings(found, who))
-        return table.set_column(0, "type", table["type"].cast(pa.string()))
-
-    def event_pieces(self, most: int) -> Iterator[pa.Table]:
-        """Give the crossings in the order of their table, ids coded, at most `most` in a piece.
-
-        O(n) from 20,000 on; 8 bytes an event beside a piece.
-        """
-        path, found = self.walked.path, self.found
-        pairs = PairColumns(found.query, path.stream_of(found.place), days_of(path.ts, found.place))
-        rows = in_order_of(found.place)
-        for piece, who in Arranged.of(pairs, self.queries.ids, self.names, rows).pieces(most):
-            some = Events(found.place[piece], found.query[piece], found.type[piece])
-            yield pa.table(self._crossings(some, who))
-
-    def _crossings(self, found: Events, who: dict[str, pa.Array]) -> dict[str, pa.Array]:
-        """Give the columns of some crossings, of these queries and streams."""
-        path, axes = self.walked.path, self.queries.axes
-        at = found.place.astype(np.int64)
-        before, seen = path.before(at)
-        return {
-            "type": coded(TYPES, found.type > 0),
-            "query_id": who["query_id"],
-            "query_version": pa.array(self.queries.versions[found.query]),
-            "stream_id": who["stream_id"],
-            "ts": pa.array(path.ts[at]),
-            "place": pa.array(path.nth_of(at)),
-            "prev_ts": pa.array(path.ts[before], mask=seen),
-            **{a: pa.array(v[at]) for a, v in zip(axes, path.values, strict=True)},
-            **{
-                f"prev_{a}": pa.array(v[before], mask=seen)
-                for a, v in zip(axes, path.values, strict=True)
-            },
-            "delivery": pa.array(path.delivery[at]),
-            **self._tags(at),
-        }
+    @property
+    def transitions(self) -> pa.Table:
+        """The transitions, as a table."""
+        return self.whole.transitions
 
     @property
     def leaps(self) -> pa.Table:
@@ -149,42 +259,6 @@ class FeedOutcome:
         """Give the caller's tags of some places of the path, if it gave any."""
         tag = self.walked.path.tag
         return {} if tag is None else {"tag": pa.array(tag[at])}
-
-    @property
-    def transitions(self) -> pa.Table:
-        """The transitions, each with the time of its first event and of the one that answered."""
-        decided = self.decided
-        who = {
-            "query_id": self.queries.ids.take(pa.array(decided.query)),
-            "stream_id": self.state.heads.names.take(pa.array(decided.stream)),
-        }
-        table = pa.table(self._became(decided, who))
-        return table.set_column(0, "type", table["type"].cast(pa.string()))
-
-    def transition_pieces(self, most: int) -> Iterator[pa.Table]:
-        """Give the transitions in the order of their table, as `event_pieces` gives crossings."""
-        decided = self.decided
-        pairs = PairColumns(decided.query, decided.stream, days_of(decided.ts))
-        names = self.state.heads.names
-        rows = decided.by_time()
-        for piece, who in Arranged.of(pairs, self.queries.ids, names, rows).pieces(most):
-            yield pa.table(self._became(decided.take(piece), who))
-
-    def _became(self, decided: Transitions, who: dict[str, pa.Array]) -> dict[str, pa.Array]:
-        """Give the columns of some transitions, of these queries and streams."""
-        unanswered = ~decided.answered
-        return {
-            "type": coded(KINDS, decided.kind),
-            "query_id": who["query_id"],
-            "query_version": pa.array(self.queries.versions[decided.query]),
-            "stream_id": who["stream_id"],
-            "ts": pa.array(decided.ts),
-            "from_ts": pa.array(decided.from_ts),
-            "from_place": pa.array(decided.from_place),
-            "to_ts": pa.array(decided.ts, mask=unanswered),
-            "to_place": pa.array(decided.to_place, mask=unanswered),
-            "delivery": pa.array(decided.delivery),
-        }
 
     @property
     def matches(self) -> pa.Table:

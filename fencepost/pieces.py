@@ -13,8 +13,18 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from fencepost.arrays import Int32s, Int64s
-from fencepost.row_order import Ranked, SortKey, order_of, ranked, used_of
+from fencepost.arrays import Bools, Codes, Doubles, Int32s, Int64s
+from fencepost.crossings.columns import Events
+from fencepost.crossings.path import Path
+from fencepost.row_order import (
+    COMPILE_FROM,
+    PairNames,
+    Ranked,
+    SortKey,
+    are_in_order,
+    order_of,
+    used_of,
+)
 from fencepost.times import DAY
 
 FEW = 8
@@ -36,19 +46,18 @@ class Arranged:
     pairs: PairColumns
     queries: Ranked
     streams: Ranked
-    order: Int32s
+    order: Int32s | None  # None: as they come
     days: Int64s  # where in the order each begins, and the end of all
 
     @classmethod
     def of(
         cls,
         pairs: PairColumns,
-        ids: pa.StringArray,
-        names: pa.StringArray,
+        names: PairNames,
         rows: Int32s | None = None,
     ) -> "Arranged":
         """Order rows that are in the order of time, or whose order of time is `rows`. O(n)."""
-        queries, streams = ranked(ids, pairs.query), ranked(names, pairs.stream)
+        queries, streams = names.ranked(pairs.query, pairs.stream)
         keys = [
             queries.key(pairs.query),
             streams.key(pairs.stream),
@@ -58,15 +67,18 @@ class Arranged:
             many = int(pairs.day.max(initial=0)) + 1
             keys.insert(0, SortKey(pairs.day, np.arange(many, dtype=np.int32), many))
             days = np.append(0, np.cumsum(np.bincount(pairs.day, minlength=many)))
+        if rows is None and pairs.day is None and are_in_order(*keys):
+            return cls(pairs, queries, streams, None, days)
         return cls(pairs, queries, streams, order_of(keys, rows), days)
 
-    def pieces(self, most: int) -> Iterator[tuple[Int32s, dict[str, pa.Array]]]:
+    def pieces(self, most: int) -> Iterator[tuple[Int32s | slice, dict[str, pa.Array]]]:
         """Give the rows of each piece, at most so many, and their ids."""
         for begin, end in pairwise(self.days.tolist()):
             for first in range(begin, end, most):
-                rows = self.order[first : min(first + most, end)]
-                query = self.queries.rank[self.pairs.query[rows]]
-                stream = self.streams.rank[self.pairs.stream[rows]]
+                rows: Int32s | slice = slice(first, min(first + most, end))
+                rows = rows if self.order is None else self.order[rows]
+                query = _ranks_of(rows, self.pairs.query, self.queries.rank)
+                stream = _ranks_of(rows, self.pairs.stream, self.streams.rank)
                 yield (
                     rows,
                     {
@@ -74,6 +86,17 @@ class Arranged:
                         "stream_id": _of_those(self.streams.names, stream),
                     },
                 )
+
+
+def _ranks_of(rows: Int32s | slice, codes: Int32s, rank: Int32s) -> Int32s:
+    """Rank some rows by their codes."""
+    if isinstance(rows, slice) or len(rows) < COMPILE_FROM:
+        return rank[codes[rows]]
+    from fencepost import piece_kernels
+
+    ranks = np.empty(len(rows), np.int32)
+    piece_kernels.ranks_of(rows, codes, rank, ranks)
+    return ranks
 
 
 def _of_stretch(names: pa.StringArray, ranks: Int32s) -> pa.DictionaryArray:
@@ -99,3 +122,50 @@ def days_of(ts: Int64s, at: Int32s | None = None) -> Int32s | None:
         return None
     day = ts // DAY if at is None else (ts // DAY)[at]
     return (day - int(ts.min()) // DAY).astype(np.int32)
+
+
+class CrossingColumns(NamedTuple):
+    """Some crossings."""
+
+    place: Int32s
+    query: Int32s
+    came: Int32s  # 1: it entered, 0: it left
+    ts: Int64s
+    prev_ts: Int64s
+    is_first: Bools  # the stream has no tuple before
+    delivery: Int32s
+
+
+def crossing_columns(
+    found: Events, path: Path, rows: Codes | slice, *, fast: bool | None = None
+) -> CrossingColumns:
+    """Look some of the crossings up. `fast` chooses the kernel or NumPy, None by their number."""
+    if isinstance(rows, slice) or not (len(rows) >= COMPILE_FROM if fast is None else fast):
+        place = found.place[rows]
+        before, is_first = path.before(place)
+        came = (found.type[rows] > 0).astype(np.int32)
+        ts = path.ts
+        return CrossingColumns(
+            place, found.query[rows], came, ts[place], ts[before], is_first, path.delivery[place]
+        )
+    from fencepost import piece_kernels
+
+    n = len(rows)
+    place, query, came, delivery = (np.empty(n, np.int32) for _ in range(4))
+    ts, prev_ts = np.empty(n, np.int64), np.empty(n, np.int64)
+    out = CrossingColumns(place, query, came, ts, prev_ts, np.empty(n, np.bool_), delivery)
+    piece_kernels.crossings(rows, found, path.ts, path.delivery, path.is_first, out)
+    return out
+
+
+def now_and_before(
+    column: Doubles, places: Int32s, *, fast: bool | None = None
+) -> tuple[Doubles, Doubles]:
+    """Look the values of some places up, and those of the places before; of the first its own."""
+    if not (len(places) >= COMPILE_FROM if fast is None else fast):
+        return column[places], column[np.maximum(places - 1, 0)]
+    from fencepost import piece_kernels
+
+    now, before = np.empty(len(places)), np.empty(len(places))
+    piece_kernels.values(places, column, now, before)
+    return now, before

@@ -5,6 +5,8 @@ take a few nanoseconds each; the fewer are compared (`np.lexsort`), which gives 
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +17,9 @@ from fencepost.arrays import Codes, Int32s, Int64s
 
 COMPILE_FROM = 20_000
 """Rows from which the compiled kernel is worth loading."""
+
+FEW = 4
+"""Rows a name from which on all names are worth ranking, not only those that occur."""
 
 SPARSE = 8
 """Of so many names one may occur, and rows are worth looking at rather than names."""
@@ -48,6 +53,15 @@ def order_of(
     return order
 
 
+def are_in_order(first: SortKey, second: SortKey) -> bool:
+    """Say whether many rows are in the order of two keys as they come; few are soon ordered."""
+    if len(first.codes) < COMPILE_FROM:
+        return False
+    from fencepost import row_order_kernels
+
+    return bool(row_order_kernels.are_in_order(first, second))
+
+
 def in_order_of(values: Int32s | Int64s) -> Int32s | None:
     """Order rows by their values, None if they are in that order. O(n log n), O(n) if they are."""
     if (values[1:] >= values[:-1]).all():
@@ -66,12 +80,41 @@ class Ranked(NamedTuple):
         return SortKey(codes, self.rank, len(self.names))
 
 
+@dataclass(frozen=True, eq=False)
+class NameRanks:
+    """Names, and their ranks: all are ranked once, where several parts have rows of most."""
+
+    names: pa.StringArray
+
+    def of(self, codes: Codes) -> Ranked:
+        """Rank the names that occur among some codes; all, where there are rows for each."""
+        return self._all if len(codes) >= FEW * len(self.names) else ranked(self.names, codes)
+
+    @cached_property
+    def _all(self) -> Ranked:
+        return ranked(self.names, np.arange(len(self.names), dtype=np.int32))
+
+
+class PairNames(NamedTuple):
+    """The names of queries, and those of streams."""
+
+    queries: NameRanks
+    streams: pa.StringArray
+
+    def ranked(self, query: Codes, stream: Codes) -> tuple[Ranked, Ranked]:
+        """Rank those of some pairs: of streams those that occur, which differ from part to part."""
+        return self.queries.of(query), ranked(self.streams, stream)
+
+
 def ranked(names: pa.StringArray, codes: Codes) -> Ranked:
     """Rank the names that occur among some codes: O(rows + k log k) for k of them, O(names)."""
     used = used_of(len(names), codes)
-    own = names.take(pa.array(used))
-    order = pc.array_sort_indices(own).to_numpy()
+    own = names if len(used) == len(names) else names.take(pa.array(used))
     rank = np.empty(len(names), np.int32)
+    if len(own) < 2 or pc.all(pc.less_equal(own[:-1], own[1:])).as_py():
+        rank[used] = np.arange(len(used), dtype=np.int32)
+        return Ranked(own, rank)
+    order = pc.array_sort_indices(own).to_numpy()
     rank[used[order]] = np.arange(len(used), dtype=np.int32)
     return Ranked(own.take(pa.array(order)), rank)
 

@@ -3,6 +3,7 @@
 import numpy as np
 from numba import njit
 
+from fencepost.row_order import SortKey
 from fencepost.tuples import Int32s
 
 
@@ -20,3 +21,15 @@ def by_key(codes: Int32s, rank: Int32s, ranks: int, rows: Int32s) -> Int32s:
         order[place[key]] = row
         place[key] += 1
     return order
+
+
+@njit(nogil=True, cache=True)
+def are_in_order(first: SortKey, second: SortKey) -> bool:
+    """Say whether rows are in the order of two keys as they come. O(n) if they are."""
+    before, before_second = -1, -1
+    for row in range(len(first.codes)):
+        key, then = first.rank[first.codes[row]], second.rank[second.codes[row]]
+        if key < before or (key == before and then < before_second):
+            return False
+        before, before_second = key, then
+    return True

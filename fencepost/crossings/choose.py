@@ -48,12 +48,14 @@ class Chosen:
     """How crossings were found, and why.
 
     fl, w  fluctuation level and width as shares of the queries; None where not measured
+    each   the crossings of a step on the path, expected at most; 0 where not measured
     """
 
-    method: str
+    method: Method
     why: str
     fl: float | None = None
     w: float | None = None
+    each: float = 0.0
 
     def as_json(self) -> dict[str, Any]:
         """The record that is kept with an epoch."""
@@ -89,6 +91,41 @@ def cross(
     ), chosen
 
 
+def parts_of(walked: Walk | Difference, chosen: Chosen, queries: int, most: int) -> list[Path]:
+    """Cut a path between streams; each part is expected to have about `most` crossings.
+
+    A stream is in one part, so its crossings are found and decided there as along the whole path;
+    one may have more alone. O(places), and nothing where there cannot be more.
+    """
+    path = walked.path
+    runs = len(path.stream)
+    if len(path) * queries <= most or runs == 1:
+        return [path]
+    upto = np.append(0.0, np.cumsum(_expected(walked, chosen)))
+    if upto[-1] <= most:
+        return [path]
+    parts, first = [], 0
+    while first < runs:
+        last = int(np.searchsorted(upto, upto[first] + most, side="right")) - 1
+        last = min(max(last, first + 1), runs)
+        parts.append(path.part(first, last))
+        first = last
+    return parts
+
+
+def _expected(walked: Walk | Difference, chosen: Chosen) -> Int64s | Doubles:
+    """Expect so many crossings of each stream: those counted, or those of the sampled steps."""
+    path = walked.path
+    if isinstance(walked, Difference) or walked.suspects or walked.shaped:
+        return np.diff(path.starts) * chosen.each
+    passed = np.zeros(len(path), np.int64)
+    for ranking in walked.rankings:
+        for ranks in (ranking.begun, ranking.ended):
+            passed[1:] += np.abs(np.diff(ranks))
+    passed[path.starts[:-1]] = 0
+    return np.add.reduceat(passed, path.starts[:-1])
+
+
 def _chosen(walked: Walk) -> Chosen:
     """Weigh the second pass of a walk against the difference; the first pass is soon made."""
     index, path = walked.index, walked.path
@@ -112,14 +149,15 @@ def _chosen(walked: Walk) -> Chosen:
     build = 0.0 if index.has_stabbing else BUILD * n / steps
     probe += TEST * holders * float((index.queries.shape >= 0).mean())
     by_difference = PROBE + probe + COMPARE * holders + WRITE * min(touched, 2 * holders) + build
-    method = "walk" if by_walk <= by_difference else "difference"
+    method: Method = "walk" if by_walk <= by_difference else "difference"
     where = f" in {lists + cuts:.1f} stripes" if lists else ""
     where += f" and {tested:.1f} borders of regions" if cells else ""
     why = (
         f"a step meets {share * touched:,.0f} posts{where} and {holders:,.0f} queries hold "
         f"at a place: {by_walk:,.0f} ns against {by_difference:,.0f}"
     )
-    return Chosen(method, why, share * touched / (2 * n), holders / n)
+    each = touched if method == "walk" else min(touched, 2 * holders)
+    return Chosen(method, why, share * touched / (2 * n), holders / n, each)
 
 
 def _falling(many: float, each: float, some: int, beyond: float) -> float:

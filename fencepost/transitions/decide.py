@@ -12,7 +12,7 @@ from itertools import pairwise
 import numpy as np
 
 from fencepost.queries import QuerySet
-from fencepost.row_order import SortKey, in_order_of, order_of
+from fencepost.row_order import PairNames, SortKey, in_order_of, order_of
 from fencepost.transitions import twins
 from fencepost.transitions.columns import (
     ANSWERED,
@@ -56,7 +56,7 @@ class Transitions:
         """Which have an answering event."""
         return self.kind <= SHORT_ABSENCE
 
-    def take(self, rows: Int32s) -> "Transitions":
+    def take(self, rows: Int32s | slice) -> "Transitions":
         """Return some of them."""
         return Transitions(*(getattr(self, each.name)[rows] for each in fields(self)))
 
@@ -82,18 +82,20 @@ def decide(
     watermarks: Int64s,
     clocks: Clocks | None = None,
     *,
+    names: PairNames | None = None,
     fast: bool | None = None,
 ) -> tuple[Transitions, Pending]:
     """Decide what can be decided; return the transitions and what is pending still.
 
     `watermarks[d]` is the feed's before delivery d, the last that after all; `clocks` are the
-    streams' own, where they have any. O(n) from 20,000 on; beside the events and what becomes of
+    streams' own, where they have any. Transitions come in the order of `names`, None: of codes,
+    each pair's in that of its events. O(n) from 20,000 on; beside the events and what becomes of
     them there are 8 bytes an event, and the columns of one piece.
     """
     events = _with_pending(pending, crossed)
-    order = _by_pair(events)
+    order = _by_pair(events, names)
     parts = [
-        _decide(events.take(order[begin:end]), pending.of, watermarks, clocks, fast)
+        _decide(_picked(events, order[begin:end], fast), pending.of, watermarks, clocks, fast)
         for begin, end in pairwise((0, *_ends(events, order)))
     ]
     decided, left = zip(*parts, strict=True)
@@ -116,13 +118,28 @@ def _with_pending(pending: Pending, crossed: Crossed) -> Crossed:
     )
 
 
-def _by_pair(events: Crossed) -> Int32s:
+def _by_pair(events: Crossed, names: PairNames | None) -> Int32s:
     """Order events by query, stream, and which came first."""
-    keys = []
-    for codes in (events.query, events.stream):
-        many = int(codes.max(initial=0)) + 1
-        keys.append(SortKey(codes, np.arange(many, dtype=np.int32), many))
+    columns = events.query, events.stream
+    if names is None:
+        most = [int(codes.max(initial=0)) + 1 for codes in columns]
+        ranks = [np.arange(many, dtype=np.int32) for many in most]
+        keys = [SortKey(*key) for key in zip(columns, ranks, most, strict=True)]
+    else:
+        ranked = names.ranked(*columns)
+        keys = [each.key(codes) for each, codes in zip(ranked, columns, strict=True)]
     return order_of(keys, in_order_of(events.order))
+
+
+def _picked(events: Crossed, rows: Int32s, fast: bool | None) -> Crossed:
+    """Give some events."""
+    if not (len(rows) >= COMPILE_FROM if fast is None else fast):
+        return events.take(rows)
+    from fencepost.transitions import kernels
+
+    some = Crossed(*(np.empty(len(rows), column.dtype) for column in events))
+    kernels.pick(rows, events, some)
+    return some
 
 
 def _ends(events: Crossed, order: Int32s) -> Iterator[int]:

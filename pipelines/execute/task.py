@@ -7,6 +7,7 @@ again gives the same rows.
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -53,6 +54,7 @@ HASHED_DETAILS = {
 """Hashed in place of a quarantine's `detail`: the words of format 4, whatever they are now, so that
 what an older Fencepost began is finished by this one."""
 
+_FIRST_ALONE = {"min": 0, "max": 0}
 _indexes: dict[str, BorderIndex] = {}
 _matchers: dict[str, Matcher] = {}
 _tuples_matched: dict[str, int] = {}
@@ -138,7 +140,8 @@ def _are_plain(later: pa.Table) -> Bools:
         if column.null_count == len(column):
             continue
         if field.name in PLACES:
-            plain &= column.fill_null(0).to_numpy() == 0
+            if pc.min_max(column).as_py() != _FIRST_ALONE:
+                plain &= column.fill_null(0).to_numpy() == 0
         else:
             plain &= column.is_null().to_numpy()
     return plain
@@ -175,6 +178,7 @@ class _ShareRun:
             rules=now.rules,
             marks=now.marks,
             matcher=_matcher(share, now, len(mine)),
+            emit=partial(self.writer.find, now),
         )
         before = self.state.waiting, self.state.pending
         self.state = outcome.state
@@ -282,8 +286,7 @@ def _counts(outcome: FeedOutcome) -> dict[str, int]:
     counts = dict.fromkeys(COUNTS, 0)
     counts["accepted"] = outcome.accepted
     counts["waiting"] = len(outcome.state.waiting)
-    entered = int((outcome.found.type > 0).sum())
-    counts["entered"], counts["left"] = entered, len(outcome.found.type) - entered
+    counts["entered"], counts["left"] = outcome.counts.entered, outcome.counts.left
     for name, many in outputs.reasons(outcome).items():
         counts[name] = many
     for name, many in outputs.kinds(outcome).items():

@@ -9,6 +9,7 @@ table declares.
 
 import json
 from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
 from itertools import chain
 from typing import Protocol
 
@@ -17,7 +18,7 @@ import pyarrow as pa
 
 from fencepost.arrow import coded, codes_in, dictionary_of, ranks_of
 from fencepost.order import REASONS, rejection_details
-from fencepost.outcome import FeedOutcome
+from fencepost.outcome import FeedOutcome, Findings
 from fencepost.queries import QuerySet
 from fencepost.state import FeedState
 from fencepost.times import DAY, format_instant
@@ -110,8 +111,8 @@ class TableWriter:
         n, table = rows.num_rows, self.declared[name]
         own: dict[str, pa.Array] = {
             table.lane_column or "": coded([self.lane], np.zeros(n, np.int32)),
-            "epoch": pa.repeat(pa.scalar(at.epoch, pa.int64()), n),
-            "generation": pa.repeat(pa.scalar(at.generation, pa.int32()), n),
+            "epoch": repeated(at.epoch, pa.int64(), n),
+            "generation": repeated(at.generation, pa.int32(), n),
         }
         if snapshot is not None:
             own["snapshot"] = every(snapshot, n)
@@ -122,7 +123,7 @@ class TableWriter:
             elif field.name == "day":
                 column = _days(rows["ts"])
             elif field.name == "bucket":
-                column = pa.repeat(pa.scalar(MIXED, pa.int32()), n)
+                column = repeated(MIXED, pa.int32(), n)
             elif field.name in rows.column_names:
                 column = rows[field.name]
             else:
@@ -145,9 +146,24 @@ class TableWriter:
         return rows.set_column(place, rows.schema.field("bucket"), pa.array(bucket, pa.int32()))
 
 
+def repeated(number: int, kind: pa.DataType, n: int) -> pa.Array:
+    """Repeat a number for n rows: a piece has a slice of what others have."""
+    if n > ROW_GROUP:
+        return pa.repeat(pa.scalar(number, kind), n)
+    return _repeated(number, kind).slice(0, n)
+
+
+@lru_cache(maxsize=16)
+def _repeated(number: int, kind: pa.DataType) -> pa.Array:
+    return pa.repeat(pa.scalar(number, kind), ROW_GROUP)
+
+
 def _days(ts: pa.ChunkedArray) -> pa.Array:
-    days = ts.cast(pa.int64()).to_numpy() // DAY
-    return pa.array(days.astype(np.int32)).cast(pa.date32())
+    times = ts.cast(pa.int64()).to_numpy()
+    first, last = int(times.min()) // DAY, int(times.max()) // DAY
+    if first == last:
+        return repeated(first, pa.int32(), len(times)).view(pa.date32())
+    return pa.array((times // DAY).astype(np.int32)).view(pa.date32())
 
 
 def every(flag: bool, n: int) -> pa.BooleanArray:
@@ -182,8 +198,7 @@ def reasons(outcome: FeedOutcome) -> dict[str, int]:
 
 def kinds(outcome: FeedOutcome) -> dict[str, int]:
     """Count the transitions."""
-    counts = np.bincount(outcome.decided.kind, minlength=len(KINDS))
-    return {kind: int(counts[code]) for code, kind in enumerate(KINDS)}
+    return dict(zip(KINDS, outcome.counts.kinds, strict=True))
 
 
 class FeedWriter(TableWriter):
@@ -207,19 +222,11 @@ class FeedWriter(TableWriter):
         tuples: Tuples,
         before: tuple[TupleBatch, Pending],
     ) -> None:
-        """Add the results of one epoch. `before` is what waited and was pending."""
+        """Add the other results of one epoch. `before` is what waited and was pending."""
         waited, pended = before
         arrivals = np.array(now.arrivals, np.int64)
-        if len(outcome.found.type):
-            pieces = outcome.event_pieces(ROW_GROUP)
-            crossings = (self._with_payload(_of_deliveries(piece, arrivals)) for piece in pieces)
-            self.put_arranged("events", now, crossings)
         if outcome.leapt is not None and len(outcome.leapt):
             self.put("leaps", now, _of_deliveries(outcome.leaps, arrivals))
-        if len(outcome.decided.kind):
-            became = outcome.transition_pieces(ROW_GROUP)
-            became = (_of_deliveries(piece, arrivals) for piece in became)
-            self.put_arranged("transitions", now, became)
         if len(outcome.turned.row):
             self.put("quarantine", now, self._quarantined(outcome, tuples))
         if len(outcome.changed):
@@ -230,6 +237,18 @@ class FeedWriter(TableWriter):
         for gone, some in _pending_changes(pended, state.pending):
             table = some.to_table(state.heads.names).append_column("gone", every(gone, len(some)))
             self.put("pending", now, table, snapshot=False)
+
+    def find(self, now: FeedStep, findings: Findings) -> None:
+        """Add crossings of an epoch, and what became of crossings."""
+        arrivals = np.array(now.arrivals, np.int64)
+        if len(findings.found.type):
+            pieces = findings.event_pieces(ROW_GROUP)
+            crossings = (self._with_payload(_of_deliveries(piece, arrivals)) for piece in pieces)
+            self.put_arranged("events", now, crossings)
+        if len(findings.decided.kind):
+            became = findings.transition_pieces(ROW_GROUP)
+            became = (_of_deliveries(piece, arrivals) for piece in became)
+            self.put_arranged("transitions", now, became)
 
     def match(self, now: FeedStep, outcome: FeedOutcome) -> int:
         """Look up the matches of an epoch; write them piece by piece; count them.

@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from fencepost import piece_kernels, row_order_kernels
 from fencepost.crossings import BorderIndex
 from fencepost.crossings.choose import Method
 from fencepost.engine import step
@@ -33,6 +34,7 @@ from fencepost.lines.kernels import INSTANT, NUMBER, STREAM
 from fencepost.lines.pattern import LineCell, LinePattern
 from fencepost.matches import Matcher
 from fencepost.order import NEVER
+from fencepost.pieces import crossing_columns, now_and_before
 from fencepost.position import Position
 from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
 from fencepost.queries.joins import BAND_JOIN, NEAR_JOIN, WINDOW_JOIN, JoinSets
@@ -87,12 +89,18 @@ def _walk(axes: tuple[str, ...], wheres: tuple[str, ...]) -> None:
         method: Method = "walk" if begin < 3 else "difference"
         outcome = step(state, batch, index, deliveries=1, matcher=matcher, method=method, fast=True)
         state = outcome.state
+        path = outcome.walked.path
+        crossings = crossing_columns(outcome.found, path, np.empty(0, np.int32), fast=True)
+        now_and_before(path.values[0], crossings.place, fast=True)
 
 
 def _sort() -> None:
     """Order rows as their tables have them."""
     codes = np.zeros(1, np.int32)
-    order_of([SortKey(codes, codes, 2)], fast=True)
+    key = SortKey(codes, codes, 2)
+    order_of([key], fast=True)
+    row_order_kernels.are_in_order(key, key)
+    piece_kernels.ranks_of(codes, codes, codes, codes)
 
 
 def _test() -> None:

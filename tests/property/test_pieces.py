@@ -13,10 +13,11 @@ import pytest
 from hypothesis import event, given
 from hypothesis import strategies as st
 
-from fencepost import row_order
+from fencepost import pieces, row_order, row_order_kernels
 from fencepost.crossings import BorderIndex
 from fencepost.engine import step
 from fencepost.outcome import FeedOutcome
+from fencepost.pieces import crossing_columns, now_and_before
 from fencepost.queries import QuerySet
 from fencepost.row_order import SortKey, order_of, ranked
 from fencepost.state import FeedState
@@ -47,6 +48,15 @@ def test_rows_that_are_counted_stand_as_rows_that_are_compared(codes, rank, back
         assert order_of(keys, rows, fast=fast).tolist() == expected
 
 
+@given(CODES, st.permutations(range(6)))
+def test_rows_are_in_order_if_none_is_before_the_one_before(codes, rank):
+    first, second = (np.array([code[k] for code in codes], np.int32) for k in range(2))
+    ranks = np.array(rank, np.int32)
+    keys = SortKey(first, ranks, 6), SortKey(second, np.arange(4, dtype=np.int32), 4)
+    stood = [(ranks[a], b) for a, b in codes]
+    assert row_order_kernels.are_in_order(*keys) == (stood == sorted(stood))
+
+
 @given(NAMES, st.data())
 def test_the_names_that_occur_are_ranked_in_the_order_of_their_bytes(names, data):
     codes = np.array(data.draw(st.lists(st.integers(0, len(names) - 1))), np.int32)
@@ -66,6 +76,7 @@ def test_pieces_are_the_rows_of_a_step_in_the_order_of_their_tables(
         batch = batch_of(FEED, story.axes, epoch.deliveries)
         many = len(epoch.deliveries)
         outcome = step(state, batch, index, deliveries=many, rules=story.rules)
+        assert_columns_are_alike(outcome)
         event(f"{min(len(outcome.decided.kind), 3)} transitions")
         assert_pieces_hold(outcome, most)
         state = outcome.state
@@ -73,7 +84,8 @@ def test_pieces_are_the_rows_of_a_step_in_the_order_of_their_tables(
 
 @pytest.mark.parametrize("counted", [False, True])
 def test_a_piece_has_rows_of_one_day(monkeypatch: pytest.MonkeyPatch, counted: bool) -> None:
-    monkeypatch.setattr(row_order, "COMPILE_FROM", 0 if counted else MOST)
+    for module in (row_order, pieces):
+        monkeypatch.setattr(module, "COMPILE_FROM", 0 if counted else MOST)
     walks = PriceWalks(streams=40, length=30, fluctuation=0.02, interval=DAY // 7)
     wanted = walks.bands(PriceBands(count=60, width=0.1, within=DAY))
     queries = QuerySet.from_table("ticks", ("price",), wanted.table())
@@ -85,12 +97,12 @@ def test_a_piece_has_rows_of_one_day(monkeypatch: pytest.MonkeyPatch, counted: b
 
 
 def assert_pieces_hold(outcome: FeedOutcome, most: int) -> None:
-    for whole, pieces in (
-        (outcome.events, outcome.event_pieces(most)),
-        (outcome.transitions, outcome.transition_pieces(most)),
+    for whole, parts in (
+        (outcome.events, outcome.whole.event_pieces(most)),
+        (outcome.transitions, outcome.whole.transition_pieces(most)),
     ):
         found = []
-        for piece in pieces:
+        for piece in parts:
             rows = piece.to_pylist()
             assert 0 < len(rows) <= most
             assert len({row["ts"] // DAY for row in rows}) == 1
@@ -98,6 +110,18 @@ def assert_pieces_hold(outcome: FeedOutcome, most: int) -> None:
         order = [in_order(row) for row in found]
         assert order == sorted(order)
         assert sorted(map(repr, found)) == sorted(map(repr, whole.to_pylist()))
+
+
+def assert_columns_are_alike(outcome: FeedOutcome) -> None:
+    """The kernels look up what NumPy does, in any order of the rows."""
+    path, found = outcome.walked.path, outcome.found
+    rows = np.arange(len(found.type), dtype=np.int32)[::-1].copy()
+    compiled, plain = (crossing_columns(found, path, rows, fast=fast) for fast in (True, False))
+    for one, other in zip(compiled, plain, strict=True):
+        assert one.tolist() == other.tolist()
+    for column in path.values:
+        both = [now_and_before(column, plain.place, fast=fast) for fast in (True, False)]
+        assert np.array(both[0]).tolist() == np.array(both[1]).tolist()
 
 
 def in_order(row: dict[str, Any]) -> tuple[Any, ...]:

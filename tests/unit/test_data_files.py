@@ -46,3 +46,5 @@ def test_times_and_row_numbers_are_written_as_their_steps(tmp_path):
     steps = {name for name, used in encodings.items() if "DELTA_BINARY_PACKED" in used}
     assert steps == {"ts", "line"}
     assert sum(c.total_compressed_size for c in columns if c.path_in_schema in steps) < 500
+    plain = {column.path_in_schema for column in columns if column.compression == "UNCOMPRESSED"}
+    assert plain == steps
