@@ -2,13 +2,15 @@
 
 Times every index that `auto` may take over a sweep of boxes, axes, results and batches, fits each
 one's cost to a few terms by non-negative least squares on relative errors, and prints the table of
-`fencepost/matches/costs.py`. To be run again where an index has become quicker.
+`fencepost/matches/costs.py`: one for a single axis, one for more. To be run again where an index
+has become quicker.
 
-    python -m benchmarks.matches_fit
+    python -m benchmarks.matches_fit            or, for a single axis alone: matches_fit 1
 """
 
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +24,7 @@ from fencepost.tuples import Doubles
 MOST_PAIRS = 1e8  # of boxes and points that a scan compares in one measurement
 MOST_RESULTS = 1e6
 BATCHES = (1, 128, 16_384)
+AXES = (1, 2, 3, 4, 6, 8)
 
 
 @dataclass(frozen=True)
@@ -34,10 +37,10 @@ class Setting:
     points: Doubles
 
 
-def settings(seed: int = 0) -> Iterator[Setting]:
+def settings(sweep: Sequence[int] = AXES, seed: int = 0) -> Iterator[Setting]:
     """Sweep; sides of boxes such that about this many contain a point."""
     rng = np.random.default_rng(seed)
-    for axes in (1, 2, 3, 4, 6, 8):
+    for axes in sweep:
         for n in (64, 300, 2_000, 14_000, 90_000):
             for wanted in (0.1, 3.0, 50.0, 1000.0):
                 if wanted <= n / 4:
@@ -95,11 +98,10 @@ def fitted(rows: Doubles, costs: Doubles) -> Doubles:
     return weights
 
 
-def main() -> None:
+def main(sweep: Sequence[int]) -> None:
     """Measure, fit, print."""
-    seen: dict[tuple[str, str], list[tuple[list[float], float]]] = {}
-    chosen: list[dict[str, float]] = []
-    for setting in settings():
+    seen: dict[tuple[bool, str, str], list[tuple[list[float], float]]] = {}
+    for setting in settings(sweep):
         boxes = setting.boxes
         for batch in BATCHES:
             costs = {}
@@ -110,19 +112,21 @@ def main() -> None:
                 index.probe(setting.points[:, :batch].copy())  # compiled, and pages touched
                 costs[name] = measured(index, setting.points, batch, setting.held)
                 told = terms(boxes.axes, len(boxes), setting.held, setting.near, batch)
-                seen.setdefault((name, company(batch)), []).append((told, costs[name]))
-            chosen.append(costs)
+                key = boxes.axes > 1, name, company(batch)
+                seen.setdefault(key, []).append((told, costs[name]))
             line = "  ".join(f"{name} {cost:,.0f}" for name, cost in costs.items())
             told = f"held={setting.held:.1f} near={setting.near:.1f}"
             print(f"d={boxes.axes} n={len(boxes):,} {told} b={batch}: {line}")
-    for (name, together), many in sorted(seen.items()):
+    for (several, name, together), many in sorted(seen.items()):
         rows = np.array([row for row, cost in many if np.isfinite(cost)])
         costs_of = np.array([cost for _, cost in many if np.isfinite(cost)])
         weights = fitted(rows, costs_of)
         off = np.abs(np.log(rows @ weights / costs_of))
         told = ", ".join(f"{w:.4g}" for w in weights)
-        print(f'    ("{name}", "{together}"): ({told}),  # off by {np.exp(off.mean()):.2f} x')
+        table = "WEIGHTS" if several else "ONE_AXIS"
+        far = np.exp(off.mean())
+        print(f'{table}    ("{name}", "{together}"): ({told}),  # off by {far:.2f} x')
 
 
 if __name__ == "__main__":
-    main()
+    main([int(each) for each in sys.argv[1:]] or AXES)

@@ -47,11 +47,8 @@ RACES = (
 )
 
 
-def against(drawn: All) -> Iterator[tuple[str, ...]]:
-    """Rows: a structure, how often ours was quicker, level, slower, the least ratio and the most.
-
-    A ratio is the structure's time of ours.
-    """
+def raced(drawn: All) -> dict[str, list[float]]:
+    """Give each structure's time of ours, at every point."""
     found: dict[str, list[float]] = {}
     for race in RACES:
         if race.figure not in drawn:
@@ -61,7 +58,12 @@ def against(drawn: All) -> Iterator[tuple[str, ...]]:
             found.setdefault(name, []).extend(
                 ratios(drawn[race.figure], race.panel, rival, race.ours)
             )
-    for name, values in found.items():
+    return found
+
+
+def against(drawn: All) -> Iterator[tuple[str, ...]]:
+    """Rows: a structure, how often ours was quicker, level, slower; least and most ratio."""
+    for name, values in raced(drawn).items():
         won = sum(x > 1 + LEVEL for x in values)
         lost = sum(x < 1 - LEVEL for x in values)
         yield (

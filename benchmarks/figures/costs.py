@@ -19,7 +19,6 @@ class Growth:
     curve: str
     unit: str
     why: str
-    times: float = 1.0
 
 
 GROWTHS = (
@@ -38,7 +37,7 @@ GROWTHS = (
         "a",
         by.AUTO,
         "all, ms",
-        "below 32 K a call and a cold cache show",
+        "a call costs a tenth of a millisecond by itself",
     ),
     Growth("queries", "s1-10", "b", by.AUTO, "a tuple, ns", "with 10 × the events a tuple"),
     Growth(
@@ -70,8 +69,8 @@ def growths(drawn: All) -> Iterator[tuple[str, ...]]:
             continue
         points = drawn[each.figure][each.panel][each.curve]
         (x0, y0), (x1, y1) = points[0], points[-1]
-        grows = f"{x0:,g} → {x1:,g} ({x1 / x0:,.3g} ×)"
-        cost = f"{y0:,.3g} → {y1:,.3g}"
+        grows = f"{_short(x0)} → {_short(x1)} ({_short(x1 / x0)} ×)"
+        cost = f"{_short(y0)} → {_short(y1)}"
         yield (
             each.what,
             grows,
@@ -81,6 +80,10 @@ def growths(drawn: All) -> Iterator[tuple[str, ...]]:
             each.why,
             each.figure,
         )
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
 @dataclass(frozen=True)

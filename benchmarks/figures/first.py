@@ -100,7 +100,7 @@ def _engine() -> Iterator[tuple[str, str, str]]:
 def _lake() -> Iterator[tuple[str, str, str]]:
     rate = money.pipeline_rate()
     if rate:
-        near = peers.fastest("pipeline")
+        near = peers.fastest("epochs")
         beside = f"; {near[1]:.1f} × as fast as {near[0]}'s best form" if near else ""
         yield (
             f"**{rate / 1e6:.1f} M tuples/s**",

@@ -22,7 +22,7 @@ LEVELS = (1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 """Fluctuations: of 100 K bands a step passes 0.02 to 200 borders."""
 WIDE = 1e-2
 """Of the domain: wider than any step, so that none leaps over a query."""
-RUNS, TENTHS = 1_000, 10
+RUNS, TENTHS = 300, 10
 AGED = 1.15
 """By how much an old lake's epoch may be dearer than a young one's."""
 ROWS = 2_000_000

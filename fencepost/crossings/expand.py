@@ -36,8 +36,11 @@ Fill = Callable[[Events, int, int], None]
 
 def events(walked: Walk) -> Events:
     """Write the events out."""
-    rooms = _rooms(walked)
-    stretches = _stretches(walked)
+    leaping, counted = list[Ranking](), list[Ranking]()
+    for ranking in walked.rankings:
+        (leaping if leaps_often(walked.path, ranking) else counted).append(ranking)
+    rooms = _rooms(walked, leaping)
+    stretches = _stretches(walked, counted)
     if len(rooms) == 1 and not any(size for size, _ in stretches):
         return rooms[0].found
     stretches += [_copied(room.found) for room in rooms]
@@ -81,9 +84,8 @@ def tested(walked: Walk) -> int:
     return room.met
 
 
-def _rooms(walked: Walk) -> list[Room]:
+def _rooms(walked: Walk, leaping: list[Ranking]) -> list[Room]:
     """Find what must be tested, part by part."""
-    leaping = [s for s in walked.rankings if leaps_often(walked.path, s)]
     if not leaping and not walked.suspects and not walked.shaped:
         return []
     for each in walked.shaped:
@@ -103,13 +105,12 @@ def _rooms(walked: Walk) -> list[Room]:
     return in_parallel(found, run_parts(walked.path, walked.threads))
 
 
-def _stretches(walked: Walk) -> list[tuple[int, Fill]]:
+def _stretches(walked: Walk, counted: list[Ranking]) -> list[tuple[int, Fill]]:
     """Say of each list that can be counted, part by part, how many events and how to write them."""
     path, parts = walked.path, run_parts(walked.path, walked.threads)
     found: list[tuple[int, Fill]] = []
-    for ranking in walked.rankings:
-        if not leaps_often(path, ranking):
-            found += in_parallel(partial(_counted, path, ranking, NO_COUNTS), parts)
+    for ranking in counted:
+        found += in_parallel(partial(_counted, path, ranking, NO_COUNTS), parts)
     if path.fresh.any():
         for layer in walked.index.layers:
             if layer.sighted:
@@ -122,7 +123,7 @@ def leaps_often(path: Path, ranking: Ranking) -> bool:
     values, (p, c) = path.values[ranking.posts.axis], path.sample
     with np.errstate(over="ignore"):
         leaps = np.abs(values[c] - values[p]) >= ranking.posts.narrowest
-    return bool(leaps.mean() > OFTEN) if len(p) else False
+    return bool(np.count_nonzero(leaps) > OFTEN * len(p))
 
 
 def _counted(path: Path, s: Ranking, per_place: Int32s, first: int, last: int) -> tuple[int, Fill]:

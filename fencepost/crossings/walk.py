@@ -143,17 +143,20 @@ def walk(index: BorderIndex, path: Path, *, fast: bool | None = None, threads: i
     suspects: list[Suspect] = []
     shaped: list[Shaped] = []
     for number, layer in enumerate(index.layers):
-        own = codes_in(path.names, layer.names)[path.stream]
-        everyone = np.zeros(len(path.stream), np.int32)
         for posts in layer.plain:
             begun, ended = _ranks(posts, path, number == 0, compiled, threads)
             rankings.append(Ranking(number, posts, None, begun, ended))
-        if (own >= 0).any():
-            for posts in layer.plain_named:
-                begun, ended = _ranks_within(posts, path, own, compiled, threads)
-                rankings.append(Ranking(number, posts, own, begun, ended))
-            suspects += [Suspect(layer, posts, WHOLE, own) for posts in layer.checked_named]
-            shaped += [Shaped(layer, layer.shaped_named, own)] if layer.shaped_named else []
+        if len(layer.names):
+            own = codes_in(path.names, layer.names)[path.stream]
+            if (own >= 0).any():
+                for posts in layer.plain_named:
+                    begun, ended = _ranks_within(posts, path, own, compiled, threads)
+                    rankings.append(Ranking(number, posts, own, begun, ended))
+                suspects += [Suspect(layer, posts, WHOLE, own) for posts in layer.checked_named]
+                shaped += [Shaped(layer, layer.shaped_named, own)] if layer.shaped_named else []
+        if not layer.checked and not layer.shaped:
+            continue
+        everyone = np.zeros(len(path.stream), np.int32)
         suspects += [Suspect(layer, s.posts, s.stripes, everyone) for s in layer.checked]
         shaped += [Shaped(layer, layer.shaped, everyone)] if layer.shaped else []
     return Walk(
@@ -188,10 +191,9 @@ def _ranks(
             run_parts(path, threads),
         )
     else:
-        edges = np.linspace(0, len(path), threads + 1).astype(np.int64)
+        edges = [len(path) * k // threads for k in range(threads + 1)]
         in_parallel(
-            lambda a, b: kernels.ranks(columns, values, a, b, begun, ended),
-            list(pairwise(edges.tolist())),
+            lambda a, b: kernels.ranks(columns, values, a, b, begun, ended), list(pairwise(edges))
         )
     return begun, ended
 
@@ -202,9 +204,10 @@ def _hardly_moves(posts: Posts, path: Path) -> bool:
     Only then is testing for that first worth while, else the branch is mispredicted.
     """
     values, (p, c) = path.values[posts.axis], path.sample
-    before, now = twins.ranks(posts, values[p]), twins.ranks(posts, values[c])
-    stays = (before[0] == now[0]) & (before[1] == now[1])
-    return bool(stays.mean() > 0.5) if len(p) else False
+    begun, ended = twins.ranks(posts, values[np.concatenate((p, c))])
+    many = len(p)
+    stays = (begun[:many] == begun[many:]) & (ended[:many] == ended[many:])
+    return bool(2 * np.count_nonzero(stays) > many)
 
 
 def _ranks_within(
