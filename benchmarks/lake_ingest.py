@@ -33,7 +33,7 @@ PLACES = count()
 
 
 @dataclass(frozen=True)
-class _Form:
+class Form:
     """A form of files: how the rivals read and DuckDB writes it, and the bar of DuckDB's copy."""
 
     name: str
@@ -44,9 +44,9 @@ class _Form:
 
 
 FORMS = (
-    _Form("Parquet", "parquet", "read_parquet", "FORMAT parquet", None),
-    _Form("CSV", "csv", "read_csv", "FORMAT csv, HEADER", 1.2),
-    _Form("JSON lines", "json", "read_json", "FORMAT json", 1.5),
+    Form("Parquet", "parquet", "read_parquet", "FORMAT parquet", None),
+    Form("CSV", "csv", "read_csv", "FORMAT csv, HEADER", 1.2),
+    Form("JSON lines", "json", "read_json", "FORMAT json", 1.5),
 )
 
 
@@ -55,28 +55,36 @@ def ingest(bench: Bench) -> list[Line]:
     return [line for form in FORMS for line in _lines(bench, form)]
 
 
-def _lines(bench: Bench, form: _Form) -> list[Line]:
-    landing = _landing(bench, form)
-    mine, other = in_turns(partial(_ours, bench, landing), partial(_spark, bench, landing, form))
-    size = sum(file.stat().st_size for file in landing.iterdir()) / 1e6
-    facts = f"{mine} against {other}; {divided(mine.middle)}; {bench.rows:,} rows, {size:,.0f} MB"
-    claim = f"ingest of {form.name}, of Spark's read and write"
-    lines = [Line(claim, mine.median / other.median, OF_SPARK, facts=facts)]
+def _lines(bench: Bench, form: Form) -> list[Line]:
+    """Load the file by turns with Spark and, where it has a bar, with DuckDB."""
+    landing = landing_of(bench, form)
+
+    def theirs() -> tuple[float, float]:
+        by_spark, _ = _spark(bench, landing, form)
+        by_duckdb = 0.0 if form.of_duckdb is None else copied(bench, landing, form)[0]
+        return by_spark, by_duckdb
+
+    mine, other = in_turns(partial(_ours, bench, landing), theirs)
+    rivals = {"Spark's read and write": (OF_SPARK, other)}
     if form.of_duckdb is not None:
-        lines.append(_against_duckdb(bench, landing, form))
-    shutil.rmtree(landing) if landing != bench.landing else None
-    return lines
+        copies = Times(tuple((copy, copy) for _, copy in other.runs))
+        rivals["DuckDB's copy to Parquet"] = (form.of_duckdb, copies)
+    size = sum(file.stat().st_size for file in landing.iterdir()) / 1e6
+    about = f"{divided(mine.middle)}; {bench.rows:,} rows, {size:,.0f} MB"
+    if landing != bench.landing:
+        shutil.rmtree(landing)
+    return [
+        Line(
+            f"ingest of {form.name}, of {name}",
+            mine.median / times.median,
+            bar,
+            facts=f"{mine} against {times}; {about}",
+        )
+        for name, (bar, times) in rivals.items()
+    ]
 
 
-def _against_duckdb(bench: Bench, landing: Path, form: _Form) -> Line:
-    mine: Times[dict[str, float]]
-    mine, other = in_turns(partial(_ours, bench, landing), partial(_duckdb, bench, landing, form))
-    facts = f"{mine} against {other}; {divided(mine.middle)}; {bench.rows:,} rows"
-    claim = f"ingest of {form.name}, of DuckDB's copy to Parquet"
-    return Line(claim, mine.median / other.median, form.of_duckdb, facts=facts)
-
-
-def _landing(bench: Bench, form: _Form) -> Path:
+def landing_of(bench: Bench, form: Form) -> Path:
     """Give a landing folder with the ticks in one file."""
     if form.ending == "parquet":
         return bench.landing
@@ -104,7 +112,7 @@ def _ours(bench: Bench, landing: Path) -> tuple[float, dict[str, float]]:
     return seconds, _stages(passed)
 
 
-def _spark(bench: Bench, landing: Path, form: _Form) -> tuple[float, None]:
+def _spark(bench: Bench, landing: Path, form: Form) -> tuple[float, None]:
     place = bench.folder / f"written-{next(PLACES)}"
     read = bench.spark.read.schema(SCHEMA).option("header", "true")
     every: dict[str, Callable[[str], object]] = {
@@ -120,7 +128,8 @@ def _spark(bench: Bench, landing: Path, form: _Form) -> tuple[float, None]:
     return seconds, None
 
 
-def _duckdb(bench: Bench, landing: Path, form: _Form) -> tuple[float, None]:
+def copied(bench: Bench, landing: Path, form: Form) -> tuple[float, None]:
+    """Let DuckDB copy the rows to Parquet."""
     place = bench.folder / f"copied-{next(PLACES)}.parquet"
     rows = f"SELECT * FROM {form.reader}('{landing}/*.{form.ending}')"  # noqa: S608
     with duckdb.connect() as session:

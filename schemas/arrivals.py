@@ -26,7 +26,10 @@ ARRIVALS = Table(
         Column("sizes", "array<long>", "their sizes in bytes", nullable=True),
         Column("mtimes", "array<long>", "their times of change, ns since 1970", nullable=True),
         Column(
-            "hashes", "array<string>", "BLAKE2 of each file; on S3 its entity tag", nullable=True
+            "hashes",
+            "array<string>",
+            "BLAKE2 of each file or its parts; on S3 its entity tag",
+            nullable=True,
         ),
         Column("lines", "array<string>", "of a retry: its rows, as JSON, one per file", True),
         Column("content", "string", "one hash of its content"),

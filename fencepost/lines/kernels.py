@@ -60,9 +60,11 @@ def read_lines(
     is_json,
     break_size,
     longest,
+    known,
     table,
     heads,
     names,
+    kept,
     lines,
     begins,
     beyonds,
@@ -81,15 +83,16 @@ def read_lines(
     slots           in which row of its kind's result it goes
     break_size      bytes of the last literal that are the line break
     longest         bytes of a line that fits, at most
-    table, heads    room for names, by hash; `table` is -1 throughout, its size a power of two
-    names           where each distinct stream's name begins and ends, in order
+    known           so many names of streams are known before, and stay
+    table, heads    the names by hash; `table` is -1 where there is none, its size a power of two
+    names, kept     where each name begins in `kept`, where the last ends, and their bytes
     lines, begins, beyonds  of each that fits: its number from 0, where it begins and ends
     codes, counts, numbers, texts  its cells: stream; instants and integers; numbers; begin and end
     hard            numbers to be read otherwise: row, slot, begin, end
     others          of each that does not fit: number, begin, end
     """
     cells = len(kinds)
-    fit = other = known = many = 0
+    fit = other = many = 0
     at = line = 0
     day = (np.uint64(0), np.uint8(0), np.uint8(0), np.int64(0))
     while at < stop:
@@ -138,7 +141,7 @@ def read_lines(
         if fits:
             if stream_end > stream_begin:
                 code, known = _coded(
-                    text, words, stream_begin, stream_end, table, heads, names, known
+                    text, words, stream_begin, stream_end, table, heads, names, kept, known
                 )
                 codes[fit] = code
             lines[fit], begins[fit], beyonds[fit] = line, begin, at - break_size
@@ -286,7 +289,7 @@ def _offset(text, at):
 
 
 @njit(forceinline=True, _nrt=False)
-def _coded(text, words, begin, end, table, heads, names, known):
+def _coded(text, words, begin, end, table, heads, names, kept, known):
     """Give a name's code, a new one if it is new; and how many names there are."""
     size = end - begin
     first = words[begin] & _head(size)
@@ -301,15 +304,18 @@ def _coded(text, words, begin, end, table, heads, names, known):
     while table[slot] >= 0:
         code = table[slot]
         if heads[code, 0] == first and heads[code, 1] == second:
-            there = names[code, 0]
-            if names[code, 1] - there == size and (
-                size <= 16 or _same(text, begin + 16, end, text, there + 16)
+            there = names[code]
+            if names[code + 1] - there == size and (
+                size <= 16 or _same(text, begin + 16, end, kept, there + 16)
             ):
                 return code, known
         slot = (slot + 1) & mask
     table[slot] = known
     heads[known, 0], heads[known, 1] = first, second
-    names[known, 0], names[known, 1] = begin, end
+    there = names[known]
+    names[known + 1] = there + size
+    for byte in range(size):
+        kept[there + byte] = text[begin + byte]
     return np.int32(known), known + 1
 
 

@@ -5,7 +5,7 @@ left to them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrays import Bytes, Doubles, Int32s, Int64s, UInt64s
+from fencepost.arrays import Bytes, Doubles, Int32s, Int64s
 from fencepost.arrow import cut_out
 from fencepost.doubles import EXACT_UP_TO
 from fencepost.lines import kernels
 from fencepost.lines.kernels import INSTANT, INTEGER, NUMBER, STREAM, STREAM_NUMBER, TEXT
+from fencepost.lines.known_streams import KnownStreams
 
 TIME = pa.timestamp("us", "UTC")
 ROWS_OF = {INSTANT: "counts", INTEGER: "counts", NUMBER: "numbers", TEXT: "texts"}
@@ -73,6 +74,7 @@ class LinePattern:
     longest  bytes of a line that fits, at most
     decimal  what stands before the decimals of a number
     is_json  whether numbers and texts are those of JSON
+    streams  those of the lines that were read: the next piece of a file has mostly the same
     """
 
     literals: tuple[bytes, ...]
@@ -80,10 +82,15 @@ class LinePattern:
     longest: int
     decimal: str = "."
     is_json: bool = False
+    streams: KnownStreams = field(default_factory=KnownStreams, compare=False)
 
     def read(self, content: bytes, stop: int, breaks: int) -> ReadLines:
-        """Read `content[:stop]`, lines in UTF-8 with so many breaks. O(bytes), 2 ns a byte."""
+        """Read `content[:stop]`, lines in UTF-8 with so many breaks. O(bytes), 2 ns a byte.
+
+        The streams' names may be more than those of these lines.
+        """
         room = _Room.of(self._compiled, breaks + 1)
+        self.streams.make_room(breaks + 1, stop)
         if len(content) < stop + kernels.BEHIND:
             content = content[:stop] + bytes(kernels.BEHIND)
         fit, other, names, hard = kernels.read_lines(
@@ -95,11 +102,13 @@ class LinePattern:
             self.is_json,
             self._break_size,
             self.longest,
+            *self.streams.room,
             *room,
         )
+        self.streams.learn(names)
         doubtful = self._hard(content, room.hard[:hard], room.numbers)
         columns = {
-            cell.name: room.column(content, cell.kind, slot, fit, names)
+            cell.name: self._column(content, room, cell.kind, slot, fit)
             for cell, slot in zip(self.cells, self._compiled.slots.tolist(), strict=True)
             if cell.name is not None
         }
@@ -107,6 +116,12 @@ class LinePattern:
             room.lines[:fit], room.begins[:fit], room.ends[:fit], columns, room.others[:other]
         )
         return found.without(doubtful, self._break_size) if len(doubtful) else found
+
+    def _column(self, content: bytes, room: "_Room", kind: int, slot: int, fit: int) -> pa.Array:
+        if kind in (STREAM, STREAM_NUMBER):
+            codes = pa.array(room.codes[:fit])
+            return pa.DictionaryArray.from_arrays(codes, self.streams.names)
+        return room.column(content, kind, slot, fit)
 
     @property
     def _break_size(self) -> int:
@@ -151,9 +166,6 @@ class _PatternArrays(NamedTuple):
 class _Room(NamedTuple):
     """Room for what is read of a piece, as the kernel says it."""
 
-    table: Int32s
-    heads: UInt64s
-    names: Int64s
     lines: Int64s
     begins: Int64s
     ends: Int64s
@@ -170,9 +182,6 @@ class _Room(NamedTuple):
         results = [ROWS_OF.get(kind) for kind in compiled.kinds.tolist()]
         counts, numbers, texts = (results.count(each) for each in ("counts", "numbers", "texts"))
         return cls(
-            np.full(1 << (most + most // 2).bit_length(), -1, np.int32),
-            np.empty((most, 2), np.uint64),
-            np.empty((most, 2), np.int64),
             np.empty(most, np.int64),
             np.empty(most, np.int64),
             np.empty(most, np.int64),
@@ -184,12 +193,8 @@ class _Room(NamedTuple):
             np.empty((most, 3), np.int64),
         )
 
-    def column(self, content: bytes, kind: int, slot: int, fit: int, names: int) -> pa.Array:
-        """Give a column of the lines that fit."""
-        if kind in (STREAM, STREAM_NUMBER):
-            found = self.names[:names]
-            texts = pc.cast(cut_out(content, found[:, 0], found[:, 1]), pa.string())
-            return pa.DictionaryArray.from_arrays(pa.array(self.codes[:fit]), texts)
+    def column(self, content: bytes, kind: int, slot: int, fit: int) -> pa.Array:
+        """Give a column of the lines that fit, but for that of their streams."""
         if kind == TEXT:
             begins, ends = self.texts[slot, :, :fit]
             return pc.cast(cut_out(content, begins, ends), pa.string())

@@ -20,7 +20,7 @@ from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
 from pipelines.ingest.deliveries import REWRITTEN, VANISHED, Outcome, Planned, Rejection
 from pipelines.ingest.isolation import answered, refuse_unseen
-from pipelines.ingest.landing.contents import file_at, hash_of
+from pipelines.ingest.landing.contents import file_at, hash_of, is_in_parts
 from pipelines.ingest.landing.folder import File
 from pipelines.ingest.record import as_recorded
 from pipelines.ingest.recount import QUARANTINE, counted
@@ -157,7 +157,7 @@ def same(source: Place, file: File, content: str) -> int:
     """Hash a file that was found before; its present time of change, or Rejection."""
     try:
         now = file_at(source, file.path)
-        holds = hash_of(source, now)
+        holds = hash_of(source, now, () if is_in_parts(content) else (now.size,))
     except OSError as failure:
         refuse_failing(failure, str(source / file.path))
         detail = f"'{file.path}' was found and is not there any more: {failure.strerror or failure}"

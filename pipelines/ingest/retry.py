@@ -221,7 +221,7 @@ def _found(ledger: _Ledger, delivery: Planned, files: Sequence[str]) -> NewDeliv
     for name in files:
         try:
             file = file_at(source, name)
-            content = hash_of(source, file)
+            content = hash_of(source, file, ledger.known.whole)
         except OSError as failure:
             refuse_failing(failure, str(source / name))
             why = failure.strerror or failure

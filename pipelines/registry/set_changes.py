@@ -51,17 +51,17 @@ class SetChanges:
 def changes_in(base: QuerySet, rows: pa.Table) -> SetChanges:
     """Give what rows of `queries`, of done commits after the base's version, change in it.
 
-    O(rows log rows), and a look at every id of the base.
+    O(rows log rows), and one look at every id of the base.
     """
     newest, standing = newest_rows(rows), standing_rows(rows)
+    known = places(newest["id"], pa.chunked_array([base.ids]))
     mine = pc.and_(pc.equal(standing["feed"], base.feed), pc.equal(standing["kind"], base.kind))
     standing = standing.filter(mine)
-    place = places(standing["id"], pa.chunked_array([base.ids]))
+    place = known[places(standing["id"], newest["id"])]
     versions = standing["version"].to_numpy()
     stays = np.zeros(len(place), np.bool_)  # edited: what is evaluated is as it was
     stays[place >= 0] = base.versions[place[place >= 0]] == versions[place >= 0]
     added = query_set_of(base.feed, base.axes, standing.filter(pa.array(~stays)), base.kind)
     kept = standing["id"].filter(pa.array(stays)).combine_chunks()
-    named = newest["id"].filter(pc.invert(pc.is_in(newest["id"], value_set=kept)))
-    there = places(named, pa.chunked_array([base.ids])) >= 0
-    return SetChanges(named.filter(pa.array(there)).combine_chunks(), added)
+    other = pc.invert(pc.is_in(newest["id"], value_set=kept)).to_numpy()
+    return SetChanges(newest["id"].filter(pa.array(other & (known >= 0))).combine_chunks(), added)

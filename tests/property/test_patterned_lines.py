@@ -164,6 +164,18 @@ def test_most_lines_of_a_usual_file_are_read_by_the_pattern(id_of, monkeypatch):
     assert (len(found.line), slow) == (2000, [])
 
 
+@given(st.lists(st.lists(st.one_of(IDS, st.text("ab", min_size=1, max_size=40)), max_size=6)))
+def test_streams_are_known_from_piece_to_piece_and_few_are_remembered(pieces):
+    pattern = LinePattern((b"", b"\n"), (LineCell("stream_id", STREAM, b","),), 400)
+    for names in pieces:
+        content = "".join(f"{name}\n" for name in names).encode()
+        found = pattern.read(content, len(content), len(names))
+        assert found.columns["stream_id"].to_pylist() == names
+        known = pattern.streams.names.to_pylist()
+        assert set(names) <= set(known)
+        assert len(set(known)) == len(known) <= 2 * (len(names) + 1)
+
+
 @given(st.integers(0, 2**32))
 def test_numbers_of_many_digits_are_the_nearest_doubles(seed):
     rng = Random(seed)  # noqa: S311

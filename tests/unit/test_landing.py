@@ -195,9 +195,27 @@ def test_a_file_that_changes_while_it_is_read_waits(feed):
                     file.write(b"2")
             took.append(len(piece))
 
+        def digest(self) -> bytes:
+            return b"of what was read"
+
     with mock.patch("hashlib.blake2b", Meanwhile):
         assert look(feed, Known(), NOON) == Looked(waiting=["a.csv"])
     assert len(took) > 1
+
+
+def test_a_large_file_has_the_hash_of_the_hashes_of_its_parts(feed, monkeypatch):
+    monkeypatch.setattr(contents, "PART", 100)
+    texts = {"a": b"7" * 199, "b": b"7" * 200, "c": b"7" * 299 + b"8"}
+    for name, text in texts.items():
+        land(feed, name, text)
+
+    def blake(text: bytes) -> bytes:
+        return hashlib.blake2b(text, digest_size=20).digest()
+
+    parts = {name: [text[at : at + 100] for at in (0, 100, 200)] for name, text in texts.items()}
+    by_parts = {name: blake(b"".join(map(blake, filter(None, parts[name])))) for name in "bc"}
+    expected = [blake(texts["a"]).hex(), *(f"parts:{each.hex()}" for each in by_parts.values())]
+    assert [found.content for found in look(feed, Known(), NOON).found] == expected
 
 
 # What is passed over

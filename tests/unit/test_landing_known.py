@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.times import DAY
-from pipelines.ingest.landing import Known, Looked, Refusal, folder, look
+from pipelines.ingest.landing import Known, Looked, Refusal, contents, folder, look
 from pipelines.project.settings import Feed
 from tests.support.lakes.landing_folder import LONG_AGO, NOON, known, land, ledger, paths, refusals
 
@@ -49,6 +49,21 @@ def test_a_file_that_was_only_touched_is_known_and_read_once(feed):
     assert look(feed, after, NOON) == Looked()
     with mock.patch.object(Path, "open", side_effect=AssertionError):
         assert look(feed, after, NOON) == Looked()
+
+
+def test_a_large_file_that_was_hashed_whole_by_an_older_version_is_known(feed, monkeypatch):
+    path = land(feed, "a.csv", b"1" * 300)
+    before = look(feed, Known(), NOON)  # all of it at once, as older versions hashed every file
+    monkeypatch.setattr(contents, "PART", 100)
+    os.utime(path, ns=(NOON, NOON))
+    assert look(feed, known(feed, before), NOON) == Looked()
+    land(feed, "b.csv", b"1" * 300)
+    land(feed, "c.csv", b"2" * 300)
+    land(feed, "d.csv", b"2" * 301)
+    after = look(feed, known(feed, before), NOON)
+    assert refusals(after) == [(("b.csv",), "repeat")]
+    whole, in_parts = (each.content for each in after.found)
+    assert (whole.startswith("parts:"), in_parts.startswith("parts:")) == (False, True)
 
 
 def test_the_same_content_under_another_name_is_refused_once_as_a_repeat(feed):

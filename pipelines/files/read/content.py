@@ -256,11 +256,11 @@ def not_utf8(content: bytes, begins: Int64s, ends: Int64s) -> Bools:
     wrong = np.zeros(len(begins), np.bool_)
     if not len(begins):
         return wrong
-    first = int(begins[0])
-    part = content[first : int(ends[-1])]
-    if part.isascii() or _decodes(part):
+    first, last = int(begins[0]), int(ends[-1])
+    part = np.frombuffer(content, np.uint8)[first:last]  # not copied
+    if part.max(initial=0) < 128 or _decodes(content[first:last]):
         return wrong
-    beyond_ascii = np.flatnonzero(np.frombuffer(part, np.uint8) > 127) + first
+    beyond_ascii = np.flatnonzero(part > 127) + first
     for row in np.unique(np.searchsorted(begins, beyond_ascii, side="right") - 1).tolist():
         wrong[row] = not _decodes(content[begins[row] : ends[row]])
     return wrong

@@ -1,5 +1,8 @@
 """What a file holds, as one hash: 160 bits of BLAKE2, or on S3 the entity tag.
 
+A large file is hashed in parts, side by side, and its hash is that of their hashes. Older versions
+hashed every file whole: where they did, a file of as many bytes is hashed whole again.
+
 S3 makes entity tags of contents, so nothing is read to know one; there the same content that was
 uploaded in other parts, or encrypted with a key of KMS, has another tag, and counts as other
 content. Other stores make theirs of versions: there a file is read.
@@ -11,7 +14,8 @@ that was touched would be read again at every scan.
 import hashlib
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -20,27 +24,34 @@ from pipelines.ingest.landing.folder import File
 from pipelines.places import Place, Remote, is_remote
 from pipelines.places.download import download, found
 from pipelines.places.objects import Found
+from pipelines.spark.environment.machine import cores
 
 PIECE = 1 << 20
 BYTES = 20
+PART = 32 << 20
+"""Bytes that are hashed at a time; a file of twice as many is hashed in parts."""
 MOST_REMEMBERED = 100_000
 TAG = "etag:"
-"""How the hash of a file begins that is its entity tag."""
+PARTS = "parts:"
+"""How the hash of a file begins that is its entity tag, or was made of its parts."""
 
 _OF_CONTENT = re.compile(r"[0-9a-f]{32}(-[0-9]+)?")
 _made: dict[tuple[Place, File], str] = {}
 
 
-def hash_of(source: Place, file: File) -> str | None:
-    """Hash a file; 1 s a GB, on S3 nothing. None if it has changed since it was seen, or does now.
+def hash_of(source: Place, file: File, whole: Collection[int] = ()) -> str | None:
+    """Hash a file; 1 s a GB and core, on S3 nothing. None if it changed since it was seen, or does.
 
-    A store's file that is gone is None as well.
+    `whole` are the sizes of files that are not hashed in parts. A store's file that is gone is None
+    as well.
     """
     tag = content_tag(source, file)
     known = tag or _made.get((source, file))
-    if known is not None:
+    if known is not None and (tag or is_in_parts(known) == _has_parts(file.size, whole)):
         return known
-    content = _of_object(source, file) if is_remote(source) else _of_file(source, file)
+    content = (
+        _of_object(source, file, whole) if is_remote(source) else _of_file(source, file, whole)
+    )
     if content is not None:
         remember({(source, file): content})
     return content
@@ -66,6 +77,20 @@ def is_made(source: Place, file: File) -> bool:
     return content_tag(source, file) is not None or (source, file) in _made
 
 
+def is_in_parts(content: str) -> bool:
+    """Say whether a hash was made of the parts of a file."""
+    return content.startswith(PARTS)
+
+
+def is_large_and_whole(size: int, content: str) -> bool:
+    """Say whether a file is large, and was hashed whole all the same."""
+    return _has_parts(size, ()) and not content.startswith((PARTS, TAG))
+
+
+def _has_parts(size: int, whole: Collection[int]) -> bool:
+    return size >= 2 * PART and size not in whole
+
+
 def are_of_one_kind(one: str, other: str) -> bool:
     """Say whether two hashes can be compared: of files on S3, or of files that were read."""
     return one.startswith(TAG) == other.startswith(TAG)
@@ -84,21 +109,18 @@ def file_of(path: str, what: Found) -> File:
     return File(path, what.size, what.changed // 1_000_000 * 1_000_000_000 + within, what.etag)
 
 
-def _of_file(source: Path, file: File) -> str | None:
-    content = hashlib.blake2b(digest_size=BYTES)
-    piece = memoryview(bytearray(PIECE))
+def _of_file(source: Path, file: File, whole: Collection[int]) -> str | None:
     try:
         with (source / file.path).open("rb", buffering=0) as opened:
             before = File.of(file.path, os.fstat(opened.fileno()))
-            while read := opened.readinto(piece):
-                content.update(piece[:read])
+            content = _of_bytes(opened.fileno(), before.size, whole)
             after = File.of(file.path, os.fstat(opened.fileno()))
     except FileNotFoundError:
         return None
-    return content.hexdigest() if before == after == file else None
+    return content if before == after == file else None
 
 
-def _of_object(source: Remote, file: File) -> str | None:
+def _of_object(source: Remote, file: File, whole: Collection[int]) -> str | None:
     with TemporaryDirectory(prefix="fencepost-") as folder:
         copy = Path(folder) / "object"
         try:
@@ -107,12 +129,26 @@ def _of_object(source: Remote, file: File) -> str | None:
             return None
         if file_of(file.path, what) != file:
             return None
-        with copy.open("rb") as opened:
-            return hashlib.file_digest(opened, _blake).hexdigest()
+        with copy.open("rb", buffering=0) as opened:
+            return _of_bytes(opened.fileno(), file.size, whole)
 
 
-def _blake() -> hashlib.blake2b:
-    return hashlib.blake2b(digest_size=BYTES)
+def _of_bytes(file: int, size: int, whole: Collection[int]) -> str:
+    """Hash the first bytes of an open file, all of them or in parts."""
+    if not _has_parts(size, whole):
+        return _blake(file, 0, size).hex()
+    begins = range(0, size, PART)
+    with ThreadPoolExecutor(cores()) as threads:
+        parts = threads.map(lambda begin: _blake(file, begin, min(begin + PART, size)), begins)
+        return PARTS + digest(b"".join(parts), BYTES)
+
+
+def _blake(file: int, begin: int, end: int) -> bytes:
+    content, piece = hashlib.blake2b(digest_size=BYTES), memoryview(bytearray(PIECE))
+    while read := os.preadv(file, [piece[: max(0, end - begin)]], begin):
+        content.update(piece[:read])
+        begin += read
+    return content.digest()
 
 
 def content_of(hashes: Sequence[str]) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pipelines.ingest.landing.contents import is_large_and_whole
 from pipelines.ingest.landing.folder import File
 from schemas.arrivals import DELIVERY, REFUSED
 
@@ -53,12 +54,14 @@ class Known:
     by_name     those loaded
     by_content  those loaded, by hash
     refused     name and hash of those that were refused because of earlier deliveries
+    whole       sizes of large files that were hashed whole: others of these sizes are so as well
     """
 
     seen: set[tuple[str, int, int]] = field(default_factory=set)
     by_name: dict[str, LoadedFile] = field(default_factory=dict)
     by_content: dict[str, LoadedFile] = field(default_factory=dict)
     refused: set[tuple[str, str]] = field(default_factory=set)
+    whole: set[int] = field(default_factory=set)
     _unchanged: dict[str, None] = field(default_factory=dict)
     _keys: Counter[str] = field(default_factory=Counter)
     _loaded: set[int] = field(default_factory=set)
@@ -80,6 +83,8 @@ class Known:
         """Add a row of the ledger, in whatever order they come."""
         n, files = row["n"], row["files"] or ()
         self.seen.update(zip(files, row["sizes"], row["mtimes"], strict=True) if files else ())
+        hashed = zip(row["sizes"] or (), row["hashes"] or (), strict=False)
+        self.whole.update(size for size, content in hashed if is_large_and_whole(size, content))
         if row["state"] == REFUSED:
             self._refuse(row)
         elif n not in self._ended:

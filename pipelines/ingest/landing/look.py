@@ -13,7 +13,7 @@ loaded once, whatever its name. Keys sort as times do.
 
 import posixpath
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -111,11 +111,12 @@ def key_of_time(now: int, partition: str) -> str:
 MOST_LISTED = 3
 
 
-HashAll = Callable[[Place, Sequence[File]], object]
-"""Makes the hashes of many files at once, as far as it can, and lets them be remembered."""
+HashAll = Callable[[Place, Sequence[File], Collection[int]], object]
+"""Makes the hashes of many files at once, as far as it can, and lets them be remembered; those of
+some sizes whole."""
 
 
-def one_by_one(_source: Place, _files: Sequence[File]) -> None:
+def one_by_one(_source: Place, _files: Sequence[File], _whole: Collection[int]) -> None:
     """Leave each file to be hashed when it is judged."""
 
 
@@ -128,7 +129,7 @@ def look(feed: Feed, known: Known, now: int, hash_all: HashAll = one_by_one) -> 
     walked = walk(feed.source, feed.settle, now, known.to_pass_by())
     looking = _Looking(feed, known, now)
     complete = (file for landed in walked.landed for file in landed.complete)
-    hash_all(feed.source, [file for file in complete if not known.has(file)])
+    hash_all(feed.source, [file for file in complete if not known.has(file)], known.whole)
     for landed in walked.landed:
         if len(landed.complete) == 1 and landed.path == landed.complete[0].path:
             known.note(landed.complete[0])
@@ -198,7 +199,7 @@ class _Looking:
             if self.known.has(file):
                 continue
             try:
-                content = hash_of(self.feed.source, file)
+                content = hash_of(self.feed.source, file, self.known.whole)
             except OSError as why:
                 refuse_failing(why, str(self.feed.source / file.path))
                 self.looked.passed_over.append(f"{file.path}: cannot be read: {why.strerror}")
