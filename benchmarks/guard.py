@@ -2,7 +2,8 @@
 
 Without BASE the lines of `benchmarks.guarded` are compared with the figures committed beside it;
 sections with a line that is worse are run again, for a busy machine is no loss, and of the rounds
-the best counts. `ARGS=--write` commits new figures, of several rounds.
+the best counts. `ARGS=--write` commits new figures, of several rounds; with names of sections
+behind it only theirs.
 
 With BASE the benchmarks of two commits run by turns on this machine, BASE in a worktree of its own,
 and each line's figure is compared with the same line's there. A figure is a ratio taken within one
@@ -167,11 +168,11 @@ def again(rounds: int, tolerance: float) -> list[Verdict]:
     return verdicts
 
 
-def write(rounds: int) -> None:
+def write(rounds: int, sections: Sequence[str]) -> None:
     """Commit what several rounds measure, but for the lines that are too noisy to guard."""
     measured: dict[str, dict[str, Any]] = {}
     for _ in range(rounds):
-        for claim, figure, at_least in guarded([]):
+        for claim, figure, at_least in guarded(sections):
             line = measured.setdefault(claim, {"at_least": at_least, "figures": []})
             line["figures"] = sorted([*line["figures"], figure])
     noisy = [
@@ -181,7 +182,9 @@ def write(rounds: int) -> None:
     ]
     for claim in noisy:
         print(f"{claim}: {measured.pop(claim)['figures']}, too noisy")
-    COMMITTED.write_text(json.dumps(measured, indent=1) + "\n")
+    others = json.loads(COMMITTED.read_text()) if sections else {}
+    kept = {claim: line for claim, line in others.items() if claim.split(":")[0] not in sections}
+    COMMITTED.write_text(json.dumps(kept | measured, indent=1) + "\n")
 
 
 def report(verdicts: Sequence[Verdict], tolerance: float) -> int:
@@ -197,20 +200,22 @@ def report(verdicts: Sequence[Verdict], tolerance: float) -> int:
 def main(arguments: Sequence[str]) -> int:
     """Print the comparison; 1 if a line is worse."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.guard", description=__doc__)
-    parser.add_argument("chosen", nargs="*", default=DEFAULT, metavar="BOOK[:SECTION,…]")
+    parser.add_argument("chosen", nargs="*", metavar="BOOK[:SECTION,…]")
     parser.add_argument("--base", help="the commit to compare with")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--tolerance", type=float)
     parser.add_argument("--write", action="store_true", help=f"write {COMMITTED.name}")
     options = parser.parse_args(arguments)
     if options.write:
-        write(options.rounds)
+        write(options.rounds, options.chosen)
         return 0
     if options.base is None:
         tolerance = options.tolerance or LOST
         return report(again(options.rounds, tolerance), tolerance)
     try:
-        base, now, directions = measured(checked_out(options.base), options.chosen, options.rounds)
+        base, now, directions = measured(
+            checked_out(options.base), options.chosen or DEFAULT, options.rounds
+        )
     finally:
         removed()
     lost = sorted(set(base) - set(now))

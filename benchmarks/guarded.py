@@ -4,19 +4,22 @@ A line is its section's own, by the same code over less; a claim begins with the
 section, so that a section can be run again.
 """
 
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 
 from benchmarks import (
+    joins_near,
     joins_windows,
+    lake_ingest,
     lake_rules,
     matches_auto,
     matches_crossings,
@@ -32,12 +35,14 @@ from fencepost.crossings import BorderIndex, expand, walk
 from fencepost.engine import step
 from fencepost.queries import QuerySet
 from fencepost.state import FeedState
+from pipelines.lake.store import Store
 from pipelines.spark.runner import HereRunner, Runner
 from pipelines.workloads import MovingObjects, PriceBands, PriceWalks, Squares, town
 
 Section = Callable[[], Iterable[Line]]
 ROWS = 300_000
-"""Ticks of the lake's sections; the rules are a tenth."""
+RULES = ROWS // 10
+"""Ticks of the lake's sections, and rules."""
 
 
 def least(work: Callable[[], object], repeats: int = 9) -> float:
@@ -120,6 +125,16 @@ def building() -> Iterable[Line]:
     yield Line("an index anew, of adding 1,000", anew / grow, 10.0, at_least=True)
 
 
+def near() -> Iterable[Line]:
+    """Near joins kept up, of a sort of as many numbers."""
+    updates = 100_000
+    moved = min(each[1] for each in joins_near.kept_up(20_000, updates))
+    numbers = np.random.default_rng(17).random(updates)
+    sort = least(lambda: np.argsort(numbers))
+    facts = f"{moved / updates * 1e9:.0f} ns a move"
+    yield Line("moves of a near join, of np.argsort of as many", moved / sort, 10.0, facts=facts)
+
+
 def _small(section: Callable[[Scale], Iterable[Line]], word: str = "") -> Section:
     """Run a section at its smallest; of its lines those with a word in the claim."""
     return lambda: (line for line in section(Scale(quick=True)) if word in line.claim)
@@ -132,6 +147,54 @@ class Alone(Bench):
     def runner(self) -> Runner:
         """The runner of this process."""
         return HereRunner()
+
+
+def lines() -> Iterable[Line]:
+    """CSV and JSON lines loaded, of DuckDB's copy of them to Parquet."""
+    with tempfile.TemporaryDirectory(prefix="fencepost-guard-") as folder:
+        bench = Alone(Path(folder), ROWS)
+        for form in lake_ingest.FORMS[1:]:
+            landing = lake_ingest.landing_of(bench, form)
+            load = min(_loading(bench, landing, turn) for turn in range(1 + REPEATS))
+            copy = least(partial(lake_ingest.copied, bench, landing, form), REPEATS)
+            facts = f"{load / ROWS * 1e9:.0f} ns a row"
+            yield Line(f"{form.name} loaded, of DuckDB's copy", load / copy, 1.5, facts=facts)
+
+
+def _loading(bench: Bench, landing: Path, turn: int) -> float:
+    """Load what has landed into a lake without queries."""
+    settings = bench.settings(f"{landing.name}-{turn}", landing)
+    store = Store.create(settings.root, settings.tables, buckets=settings.buckets)
+    begin = time.process_time()
+    assert bench.take_in(store, settings).tuples == bench.rows
+    return time.process_time() - begin
+
+
+def rules() -> Iterable[Line]:
+    """Rules imported, of PyArrow copying their file; and the epochs after that."""
+    with tempfile.TemporaryDirectory(prefix="fencepost-guard-") as folder:
+        bench = Alone(Path(folder), ROWS)
+        file = bench.folder / "rules.parquet"
+        begin = time.process_time()
+        lake_rules.imported(bench, RULES)
+        took = time.process_time() - begin
+        copy = least(lambda: pq.write_table(pq.read_table(file), bench.folder / "copy"))
+        yield Line("rules imported, of PyArrow copying their file", took / copy, 20.0)
+    with tempfile.TemporaryDirectory(prefix="fencepost-guard-") as folder:
+        *_, first, one_more = lake_rules.rules(Alone(Path(folder), ROWS))
+        yield replace(first, bar=3.0)
+        yield one_more
+
+
+def memory() -> Iterable[Line]:
+    """The memory of an epoch with many events, above that of one with few."""
+    command = [sys.executable, "-m", "benchmarks.guarded_memory"]
+    ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    above, events = ran.stdout.split()
+    facts = f"{float(above):.0f} MiB; {int(events):,} events"
+    yield Line(
+        "peak of an epoch with many events, of 256 MiB", float(above) / 256, 1.0, facts=facts
+    )
 
 
 def lake() -> Iterable[Line]:
@@ -157,8 +220,8 @@ def lake() -> Iterable[Line]:
         yield Line(
             "1,000 tuples loaded and evaluated, of PyArrow writing as many", one / append, 100.0
         )
-        *_, one_more = lake_rules.rules(bench)  # the others are no ratios
-        yield one_more
+        alone = min(batches.next()[0] for _ in range(20))
+        yield Line("1,000 tuples evaluated alone, of the same", alone / append, 50.0)
 
 
 SECTIONS: dict[str, Section] = {
@@ -169,7 +232,11 @@ SECTIONS: dict[str, Section] = {
     "auto": _small(matches_auto.sweep, "mean"),
     "crossings": _small(matches_crossings.by_fluctuation, "mean"),
     "windows": _small(joins_windows.against_trees),
+    "near": near,
     "lake": lake,
+    "lines": lines,
+    "rules": rules,
+    "memory": memory,
 }
 
 

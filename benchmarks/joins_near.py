@@ -30,26 +30,15 @@ RADIUS = 6_371_008.8
 SLACK = 1.0 + 1e-6  # what only pre-filters is a little wide
 
 Moved = tuple[Int32s, Doubles, Doubles]
+KeptUp = tuple[float, float, int, NearPlane, Int64s]
+"""Seconds, those of the processor, changes, the plane, and who is near."""
 Rival = Callable[[Doubles, Doubles], Callable[[], tuple[Int32s, Int32s]]]
 
 
 def against_peers(scale: Scale) -> Iterator[Line]:
     """A million small moves of a hundred thousand movers, against a hundred recomputations."""
     movers, updates = scale.of(100_000, 2_000), scale.of(1_000_000, 10_000)
-    draw = np.random.default_rng(17)
-    metre = math.degrees(1.0 / RADIUS)
-    east = metre / math.cos(math.radians(SOUTH + TOWN * metre / 2))
-    x, y = WEST + draw.random(movers) * TOWN * east, SOUTH + draw.random(movers) * TOWN * metre
-    stream = draw.integers(0, movers, updates).astype(np.int32)
-    steps = draw.normal(0, STEP, (2, updates)) * [[east], [metre]]
-    xs, ys = _walked(x, steps[0], stream), _walked(y, steps[1], stream)
-    cover = JoinCover.of(np.array([DISTANCE]), movers, one=True)
-    moves = stream, xs, ys
-    NearPlane.build(cover, earth=True, left=_placed(x, y)).apply(*_part(moves, slice(0, 0)))
-    rounds = [
-        _kept_up(NearPlane.build(cover, earth=True, left=_placed(x, y)), moves)
-        for _ in range(ROUNDS)
-    ]
+    rounds = kept_up(movers, updates)
     took, alone = (min(each[n] for each in rounds) for n in (0, 1))
     _, _, changed, plane, kept = rounds[-1]
     plane.check()
@@ -81,6 +70,22 @@ def against_peers(scale: Scale) -> Iterator[Line]:
     )
 
 
+def kept_up(movers: int, updates: int) -> list[KeptUp]:
+    """Apply so many small moves, in some rounds, the kernels loaded before."""
+    draw = np.random.default_rng(17)
+    metre = math.degrees(1.0 / RADIUS)
+    east = metre / math.cos(math.radians(SOUTH + TOWN * metre / 2))
+    x, y = WEST + draw.random(movers) * TOWN * east, SOUTH + draw.random(movers) * TOWN * metre
+    stream = draw.integers(0, movers, updates).astype(np.int32)
+    steps = draw.normal(0, STEP, (2, updates)) * [[east], [metre]]
+    moves = stream, _walked(x, steps[0], stream), _walked(y, steps[1], stream)
+    cover = JoinCover.of(np.array([DISTANCE]), movers, one=True)
+    NearPlane.build(cover, earth=True, left=_placed(x, y)).apply(*_part(moves, slice(0, 0)))
+    return [
+        _round(NearPlane.build(cover, earth=True, left=_placed(x, y)), moves) for _ in range(ROUNDS)
+    ]
+
+
 def _placed(x: Doubles, y: Doubles) -> Members:
     return np.arange(len(x), dtype=np.int32), x, y
 
@@ -90,8 +95,8 @@ def _part(moves: Moved, part: slice) -> tuple[Int8s, Int32s, Doubles, Doubles, B
     return np.zeros(len(stream), np.int8), stream, x, y, np.zeros(len(stream), np.bool_)
 
 
-def _kept_up(plane: NearPlane, moves: Moved) -> tuple[float, float, int, NearPlane, Int64s]:
-    """Apply all moves: seconds, those of the processor, changes, the plane, and who is near."""
+def _round(plane: NearPlane, moves: Moved) -> KeptUp:
+    """Apply all moves."""
     pairs = plane.pairs()
     kept = np.sort(_keys(pairs.left, pairs.right))
     took, alone, changed = 0.0, 0.0, 0

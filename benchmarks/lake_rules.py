@@ -33,7 +33,7 @@ LANDING = "rules-landing"
 def rules(bench: Bench) -> list[Line]:
     """Import the rules, then evaluate epochs: by turns with the rules as they were and one more."""
     count = min(RULES, bench.rows // 10)
-    lake, (read, write) = _imported(bench, count)
+    lake, (read, write) = imported(bench, count)
     epochs = _Epochs(bench, lake)
     first = epochs.next()
     same, more = [], []
@@ -60,6 +60,7 @@ def rules(bench: Bench) -> list[Line]:
             1.0,
             facts=f"{first[0]:.2f} s; {divided(first[1].seconds)}",
         ),
+        Line("the first epoch after it, of one without", first[0] / before.median),
         Line(
             "an epoch after one more rule, of one without",
             after.median / before.median,
@@ -70,7 +71,7 @@ def rules(bench: Bench) -> list[Line]:
     ]
 
 
-def _imported(bench: Bench, count: int) -> tuple[Lake, tuple[float, float]]:
+def imported(bench: Bench, count: int) -> tuple[Lake, tuple[float, float]]:
     """Make a lake and import the rules; what follows has opened the lake anew."""
     file = bench.folder / "rules.parquet"
     pq.write_table(PriceBands(count=count, width=WIDTH).table(), file)

@@ -115,6 +115,16 @@ def test_a_line_that_is_too_noisy_is_not_committed(committed, capsys):
     assert "near: b: [4.0, 9.0], too noisy" in capsys.readouterr().out
 
 
+def test_figures_of_some_sections_are_committed_beside_the_others(committed):
+    ran = committed({"step: alone": 1.5})
+    assert guard.main(["--write", "--rounds", "1", "step"]) == 0
+    assert ran == [["step"]]
+    figures = {
+        claim: line["figures"] for claim, line in json.loads(guard.COMMITTED.read_text()).items()
+    }
+    assert figures == {"near: the best": [9.0, 10.0], "step: alone": [1.5]}
+
+
 def test_the_committed_lines_are_of_sections_that_are_guarded():
     from benchmarks.guarded import SECTIONS
 
