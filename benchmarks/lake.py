@@ -22,6 +22,7 @@ from benchmarks import (
     lake_memory,
     lake_micro,
     lake_rules,
+    lake_views,
     lake_watch,
     lake_workloads,
 )
@@ -42,6 +43,7 @@ SECTIONS = {
     "micro": ("A micro-batch", lake_micro.micro),
     "batches": ("Micro-batches, one after the other", lake_micro.batches),
     "rules": ("A million rules", lake_rules.rules),
+    "views": ("Views over twenty million events", lake_views.views),
     "watch": ("Watching", lake_watch.watch),
     "cold": ("A run from a cold start", lake_cold.cold),
 }

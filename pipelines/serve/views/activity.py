@@ -32,24 +32,27 @@ def _activity(by: tuple[str, ...], other: str) -> str:
     keys = ", ".join(f"p.{name}" for name in by)
     same = " AND ".join(f"b.{name} = a.{name}" for name in by)
     became = ",\n        ".join(
-        f"COUNT(CASE WHEN p.type = '{kind}' THEN 1 END) AS {kind}" for kind in TRANSITIONS
+        f"CAST(SUM(CASE WHEN p.type = '{kind}' THEN p.times END) AS BIGINT) AS {kind}"
+        for kind in TRANSITIONS
     )
     transitions = ", ".join(f"COALESCE(b.{kind}, 0) AS {kind}" for kind in TRANSITIONS)
     plural = {"query_id": "queries", "stream_id": "streams"}[other]
+    # A version crosses or matches, never both: so each of its streams is seen in one row.
+    others = "COUNT(*)" if other == "stream_id" else f"COUNT(DISTINCT p.{other})"
     pair = ", ".join(f"p.{column.name}" for column in PAIR)
     return f"""WITH {{}}, {PAIRS}, seen AS (
     SELECT {pair}, p.times_entered, p.times_left, 0 AS matches, p.first_ts, p.last_ts,
-        p.entered_at, p.left_at
+        p.entered_ts, p.entered_tied, p.left_ts, p.left_tied
     FROM pairs p
     UNION ALL
-    SELECT {pair}, 0, 0, COUNT(*), MIN(p.ts), MAX(p.ts), NULL, NULL
+    SELECT {pair}, 0, 0, COUNT(*), MIN(p.ts), MAX(p.ts), NULL, NULL, NULL, NULL
     FROM matches p GROUP BY {pair}
 ), crossed AS (
     SELECT {keys},
         CAST(SUM(p.times_entered) AS BIGINT) AS times_entered,
         CAST(SUM(p.times_left) AS BIGINT) AS times_left,
         CAST(SUM(p.matches) AS BIGINT) AS matches,
-        COUNT(DISTINCT p.{other}) AS {plural},
+        {others} AS {plural},
         COUNT(CASE WHEN {IS_INSIDE} THEN 1 END) AS inside_now,
         MIN(p.first_ts) AS first_ts, MAX(p.last_ts) AS last_ts
     FROM seen p {EFFECTS.format("p")}
@@ -57,7 +60,9 @@ def _activity(by: tuple[str, ...], other: str) -> str:
 ), became AS (
     SELECT {keys},
         {became}
-    FROM transitions p GROUP BY {keys}
+    FROM (
+        SELECT {keys}, p.type, COUNT(*) AS times FROM transitions p GROUP BY {keys}, p.type
+    ) p GROUP BY {keys}
 )
 SELECT {", ".join(f"a.{name}" for name in by)}, a.times_entered, a.times_left,
     {transitions},

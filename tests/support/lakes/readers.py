@@ -101,7 +101,7 @@ def shown_by_sql(settings: Settings) -> dict[str, list[str]]:
 
 def _in_force(table: Table) -> str:
     """Select the rows of a log that count as of any epoch in force."""
-    return f"raw_{table.name} t WHERE {IN_FORCE.format('t', table.lane_column)}"
+    return f"raw_{table.name} t {IN_FORCE.format('t', table.lane_column)}"
 
 
 def rows_of(rows: pa.Table, table: Table) -> list[str]:
