@@ -54,6 +54,17 @@ def seconds(text: str, pattern: str = "") -> float | None:
     return float(found[1].replace(",", "")) * UNITS[found[2]] if found else None
 
 
+def smallest_epoch() -> tuple[float, Source] | None:
+    """Give the time of a micro-batch of 1,000 tuples: of many in a row, or of one."""
+    for section, claim in (("batches", "a micro-batch, median"), ("micro", "1,000 tuples, of")):
+        source = Source("lake", section, claim)
+        row = source.row()
+        took = seconds(row.facts) if row else None
+        if took:
+            return took, source
+    return None
+
+
 def count(text: str, unit: str) -> int | None:
     """Read a count with its unit: `10,000,000 ticks`."""
     found = re.search(rf"([\d,]+) {unit}", text)

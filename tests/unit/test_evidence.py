@@ -56,6 +56,25 @@ def test_a_line_that_nobody_has_run_is_not_there(lake):
     assert lines.Source("engine", "default", "S1").row() is None
 
 
+@pytest.mark.parametrize(("section", "expected"), [("batches", 0.1), ("micro", 0.25)])
+def test_the_smallest_epoch_is_that_of_many_in_a_row_where_these_were_run(
+    section, expected, monkeypatch
+):
+    one = LAKE.replace("ARGS=ingest", "ARGS=micro")
+    one = one.replace("ingest of Parquet, of Spark |", "1,000 tuples, of a Delta append |")
+    many = one.replace("ARGS=epoch", "ARGS=batches")
+    many = many.replace(
+        "one epoch, files read by workers, of lag()", "a micro-batch, median, of 1 s"
+    )
+    text = (many if section == "batches" else one).replace(" 2.5 s ", " 250 ms ")
+    monkeypatch.setattr(
+        lines, "_sections", lambda _: sections_of(text.replace("2,500 ms", "0.1 s"))
+    )
+    found = lines.smallest_epoch()
+    assert found is not None
+    assert (found[0], found[1].section) == (pytest.approx(expected), section)
+
+
 def test_the_price_of_a_billion_tuples_is_that_of_both_stages(lake):
     del lake
     rate = money.pipeline_rate()
