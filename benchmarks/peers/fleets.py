@@ -60,11 +60,11 @@ def beside_tile38(scale: Scale) -> Iterator[Line]:
 def _states(scale: Scale) -> tuple[str, Shapes, Path]:
     """The shape of tidwall/tile38 issue 491: circles of 5 km round clustered places."""
     draw = np.random.default_rng(491)
-    count, fleet = scale.of(23_000, 300), scale.of(1_000, 20)
-    towns = np.stack([draw.uniform(*ends, TOWNS) for ends in (WEST_TO_EAST, SOUTH_TO_NORTH)])
+    count, fleet, many = scale.of(23_000, 300), scale.of(1_000, 20), scale.of(TOWNS, 4)
+    towns = np.stack([draw.uniform(*ends, many) for ends in (WEST_TO_EAST, SOUTH_TO_NORTH)])
 
-    def near(many: int) -> Doubles:
-        return towns[:, draw.integers(0, TOWNS, many)] + draw.normal(0, SPREAD, (2, many))
+    def near(some: int) -> Doubles:
+        return towns[:, draw.integers(0, many, some)] + draw.normal(0, SPREAD, (2, some))
 
     fences_at = circles_about(near(count), np.full(count, 5_000.0))
     steps = draw.normal(0.0, STEP, (2, 100, fleet))
