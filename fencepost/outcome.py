@@ -193,6 +193,11 @@ class FeedOutcome:
         return int((path.delivery != HEAD).sum()) + path.left_out
 
     @property
+    def moved(self) -> pa.Table:
+        """The heads that this step moved, a row a stream, ids coded. O(streams)."""
+        return self.changed.coded(by_code(self.names, self.walked.path.stream))
+
+    @property
     def rejected(self) -> pa.Table:
         """The rejected rows of the batch, in their order, and why."""
         order = np.argsort(self.turned.row)

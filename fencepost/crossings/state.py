@@ -99,7 +99,13 @@ class Heads:
 
     def to_table(self) -> pa.Table:
         """Return the heads as columns: a row a stream, ready for a table."""
-        columns: dict[str, pa.Array] = {"stream_id": self.names, "ts": pa.array(self.ts)}
+        table = self.coded(self.names)
+        place = table.column_names.index("index")
+        return table.set_column(place, "index", table["index"].cast(pa.string()))
+
+    def coded(self, names: pa.Array) -> pa.Table:
+        """Return them so with these names, which may be coded; the index is coded."""
+        columns: dict[str, pa.Array] = {"stream_id": names, "ts": pa.array(self.ts)}
         for axis, values in zip(self.axes, self.values, strict=True):
             columns[axis] = pa.array(values)
         d = len(self.axes)
@@ -107,7 +113,7 @@ class Heads:
         flat = pa.array(np.ascontiguousarray(places.T).ravel(), pa.int32())
         columns["place"] = pa.FixedSizeListArray.from_arrays(flat, 2 * d)
         code = pa.array(np.zeros(len(self), np.int32))
-        columns["index"] = pa.DictionaryArray.from_arrays(code, [self.index]).cast(pa.string())
+        columns["index"] = pa.DictionaryArray.from_arrays(code, [self.index])
         columns["ts_place"] = pa.array(self.ts_place)
         columns["sequence"] = self.sequences
         return pa.table(columns)

@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from fencepost.arrow import coded, codes_in, dictionary_of, ranks_of
+from fencepost.arrow import by_code, coded, codes_in, dictionary_of, ranks_of
 from fencepost.order import REASONS, rejection_details
 from fencepost.outcome import FeedOutcome, Findings
 from fencepost.queries import QuerySet
@@ -80,15 +80,20 @@ class TableWriter:
     def flush(self, name: str) -> None:
         """Write the rows of a table, and forget them."""
         table = self.declared[name]
-        rows = pa.concat_tables(self._parts.pop(name))
-        self._write(name, [in_table_order(self._bucketed(rows, table), table)])
+        rows = in_table_order(pa.concat_tables(self._parts.pop(name)), table)
+        many = "bucket" in table.partitioned_by and rows.num_rows >= FEW
+        self._write(name, self._by_bucket(rows) if many else [rows])
 
     def put(self, name: str, at: At, rows: pa.Table, *, snapshot: bool | None = None) -> None:
         """Give rows the columns that all rows of a table have, and keep them."""
         if rows.num_rows:
-            whole = self._completed(name, at, rows, snapshot)
-            plain = whole.cast(self.declared[name].arrow)
+            plain = self._completed(name, at, rows, snapshot).cast(self.declared[name].arrow)
             self._parts.setdefault(name, []).append(plain)
+
+    def put_coded(self, name: str, at: At, rows: pa.Table, *, snapshot: bool) -> None:
+        """Keep rows of a log likewise, their text as codes; all of the log come so."""
+        if rows.num_rows:
+            self._parts.setdefault(name, []).append(self._completed(name, at, rows, snapshot))
 
     def put_arranged(self, name: str, at: At, pieces: Iterator[pa.Table]) -> None:
         """Write pieces of rows in the order of their table; keep them if they are few.
@@ -136,14 +141,20 @@ class TableWriter:
         """Count the rows of a table that are not written yet."""
         return sum(part.num_rows for part in self._parts.get(name, ()))
 
-    def _bucketed(self, rows: pa.Table, table: Table) -> pa.Table:
-        """Split many rows of a log by bucket; few go into one file for all buckets."""
-        if "bucket" not in table.partitioned_by or rows.num_rows < FEW:
-            return rows
-        coded = dictionary_of(rows["stream_id"])
-        bucket = buckets_of(coded.dictionary, self._all_buckets)[coded.indices.to_numpy()]
-        place = rows.column_names.index("bucket")
-        return rows.set_column(place, rows.schema.field("bucket"), pa.array(bucket, pa.int32()))
+    def _by_bucket(self, rows: pa.Table) -> Iterator[pa.Table]:
+        """Split many rows of a log by bucket, each with the ids of its own streams."""
+        place, bucket = (rows.column_names.index(name) for name in ("stream_id", "bucket"))
+        ids = dictionary_of(rows["stream_id"])
+        names, codes = ids.dictionary.cast(pa.string()), ids.indices.to_numpy()
+        rows = rows.combine_chunks()
+        of_name = buckets_of(names, self._all_buckets)
+        for each in np.unique(of_name):
+            mine = of_name == each
+            at = np.flatnonzero(mine[codes])
+            code = (np.cumsum(mine, dtype=np.int32) - 1)[codes[at]]
+            own = pa.DictionaryArray.from_arrays(code, names.filter(pa.array(mine)))
+            some = rows.take(pa.array(at)).set_column(place, "stream_id", own)
+            yield some.set_column(bucket, "bucket", repeated(int(each), pa.int32(), len(at)))
 
 
 def repeated(number: int, kind: pa.DataType, n: int) -> pa.Array:
@@ -230,7 +241,7 @@ class FeedWriter(TableWriter):
         if len(outcome.turned.row):
             self.put("quarantine", now, self._quarantined(outcome, tuples))
         if len(outcome.changed):
-            self.put("stream_state", now, outcome.changed.to_table(), snapshot=False)
+            self.put_coded("stream_state", now, outcome.moved, snapshot=False)
         state = outcome.state
         for gone, rows in waiting_changes(waited, state.waiting):
             self.put("reorder", now, self._waiting_table(rows, gone=gone), snapshot=False)
@@ -272,7 +283,9 @@ class FeedWriter(TableWriter):
 
     def snapshot(self, state: FeedState, now: FeedStep) -> None:
         """Add the whole state as of an epoch."""
-        self.put("stream_state", now, state.heads.to_table(), snapshot=True)
+        heads = state.heads
+        ids = by_code(heads.names, np.arange(len(heads)))
+        self.put_coded("stream_state", now, heads.coded(ids), snapshot=True)
         self.put("reorder", now, self._waiting_table(state.waiting, gone=False), snapshot=True)
         pending = state.pending.to_table(state.heads.names)
         pending = pending.append_column("gone", every(False, pending.num_rows))
