@@ -54,7 +54,7 @@ def beside_tile38(scale: Scale) -> Iterator[Line]:
     )
     every = movers(scale.of(1_644, 20))
     yield from _raced("200 disjoint", _apart(200), every, len(every), DISJOINT_BAR)
-    yield from _raced(*_states(scale), len(every), None)
+    yield from _raced(*_states(scale), 2 * few, None)
 
 
 def _states(scale: Scale) -> tuple[str, Shapes, Path]:
