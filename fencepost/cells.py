@@ -188,6 +188,8 @@ def _doubles_ofintegers_of(cells: pa.Array, name: str) -> tuple[Doubles, CellFau
     whole = pc.fill_null(cells, 0).to_numpy(zero_copy_only=False)
     values: Doubles = whole.astype(np.float64)
     doubtful = np.flatnonzero((np.abs(values) >= EXACT_UP_TO) | flags_of(pc.is_null(cells)))
+    if not doubtful.size:
+        return values, CellFaults.none()
     return one_by_one(
         values, pc.cast(cells, pa.string()), doubtful, name, lambda text: exactly(int(text))
     )

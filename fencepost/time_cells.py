@@ -67,9 +67,13 @@ def _of_counts(
     us, fits = _counted(integers_of(counts), form)
     fits = fits & ~flags_of(pc.is_null(counts))
     if local is None:
+        if fits.all():
+            return us, CellFaults.none()
         text = pc.cast(counts, pa.string())
         return one_by_one(us, text, np.flatnonzero(~fits), name, form.parse)
     us, certain = _zoned(us, fits, local)
+    if certain.all():
+        return us, CellFaults.none()
     text = pc.cast(pc.cast(counts, pa.timestamp(form.unit or "us")), pa.string())
     return one_by_one(us, text, np.flatnonzero(~certain), name, local.parse)
 
