@@ -118,7 +118,7 @@ def assert_columns_are_alike(outcome: FeedOutcome) -> None:
     rows = np.arange(len(found.type), dtype=np.int32)[::-1].copy()
     compiled, plain = (crossing_columns(found, path, rows, fast=fast) for fast in (True, False))
     for one, other in zip(compiled, plain, strict=True):
-        assert one.tolist() == other.tolist()
+        assert np.asarray(one).tolist() == np.asarray(other).tolist()
     for column in path.values:
         both = [now_and_before(column, plain.place, fast=fast) for fast in (True, False)]
         assert np.array(both[0]).tolist() == np.array(both[1]).tolist()
