@@ -36,7 +36,7 @@ MOST_ROWS = 12_500_000
 """Rows of a task at most: its memory goes by them."""
 
 MOST_FOUND = 4_000_000
-"""Events that a task is expected to find at most: its memory goes by them as well."""
+"""Events that a task is expected to find at most: one that fails does them all again."""
 
 
 @dataclass(frozen=True)
