@@ -8,11 +8,11 @@ MOST_FILES = dict(zip(WALKS, (70, 54, 7, 87), strict=True))
 """They only go down: a file more on the way wants a reason. The last seven: what is declared of
 a feed's files and of their order, on the way in and to the epoch; times in any form; ties; losses;
 columns by the names that a file spells. The last six: where a place is; a lease in the place
-of a lock; what a commit replaces; which tasks share an epoch. The last three of a tick: what a
-step found; the order of its rows; its tuples in turn, or sorted. The last of a rule: where a
-position is; a feature of a map; its region, in the registry and in the index; a set's files
-apart from what is in them. The last on the way in: where a record of CSV ends, apart from its
-cells."""
+of a lock; what a commit replaces; which tasks share an epoch. The last four of a tick: what a
+step found; the order of its rows; the pieces that they are written in; its tuples in turn, or
+sorted. The last of a rule: where a position is; a feature of a map; its region, in the registry
+and in the index; a set's files apart from what is in them. The last on the way in: where a record
+of CSV ends, apart from its cells."""
 
 
 @pytest.mark.parametrize("name", WALKS)
