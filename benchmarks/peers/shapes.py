@@ -3,14 +3,14 @@
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 
 from benchmarks.matches_made import Scale, in_turns, span
 from benchmarks.peers.crossings_duckdb import DuckCrossings
-from benchmarks.peers.crossings_given import Given, keys_of
+from benchmarks.peers.crossings_given import Given, Keys, keys_of
 from benchmarks.peers.crossings_polars import Engine, PolarsCrossings
 from benchmarks.peers.crossings_shapely import ShapelyCrossings
 from benchmarks.report import Line
@@ -96,64 +96,71 @@ def real_data(scale: Scale) -> Iterator[Line]:
     yield from _raced("GeoLife's tracks", queries, laid(batch), 0.01, scale)
 
 
+class Way(NamedTuple):
+    """What a peer does to find the events, and how its answer is read."""
+
+    work: Callable[[], Any]
+    answer: Callable[[Callable[[], Any]], Keys]
+
+
 def _raced(
     what: str, queries: QuerySet, path: Path, width: float, scale: Scale, bar: float | None = None
 ) -> Iterator[Line]:
     """Compare every peer's answer, then time all in turns; a line for each."""
     index = indexed(queries)
-
-    def ours() -> object:
-        return cross(index, path, method="auto", fast=True, threads=THREADS)[0].events
-
     walked, _ = cross(index, path, method="walk", fast=True, threads=THREADS)
-    events = assert_right(walked, 30)
-    expected = keys_of(events, len(queries))
+    expected = keys_of(assert_right(walked, 30), len(queries))
     given = Given.of(walked)
-    cells = [width * share for share in scale.some(CELLS, 2)]
-    duck = _best([partial(DuckCrossings, given, cell, THREADS) for cell in cells])
-    polars = _best(
-        [partial(PolarsCrossings, given, cell, engine) for cell in cells for engine in ENGINES]
-    )
-    ways: dict[str, Callable[[], object]] = {
-        "DuckDB, cells of borders": duck.by_cells,
-        "Polars, cells of borders": polars.by_cells,
+    duck, polars = _in_best_form(given, [width * share for share in scale.some(CELLS, 2)])
+    ways = {
+        "DuckDB, cells of borders": Way(duck.by_cells, duck.answer),
+        "Polars, cells of borders": Way(polars.by_cells, polars.answer),
     }
-    held = _held(given)
-    plain: dict[str, Callable[[], object]] = {}
-    if held * 2 <= MOST_HELD:
-        plain = {"DuckDB, range joins": duck.plain, "Polars, range joins": polars.plain}
-    once = {}
-    for name, way in {**ways, **plain}.items():
-        peer = duck if name.startswith("DuckDB") else polars
-        begin = time.perf_counter()
-        found = peer.answer(way)  # type: ignore[arg-type]
-        once[name] = time.perf_counter() - begin
-        assert np.array_equal(found, expected), name
     if given.axes == 2:
         tree = ShapelyCrossings(queries, path)
-        assert np.array_equal(tree.once(), expected)
-        ways["shapely, one thread"] = tree.once
-    took = in_turns({"ours": ours, **ways}, scale.repeats, time.perf_counter)
-    took |= {name: once[name] for name in plain}
+        ways["shapely, one thread"] = Way(tree.once, lambda once: once())
+    held = 2 * _held(given)
+    plain = {
+        "DuckDB, range joins": Way(duck.plain, duck.answer),
+        "Polars, range joins": Way(polars.plain, polars.answer),
+    }
+    once = {name: _timed(name, way, expected) for name, way in ways.items()}
+    if held <= MOST_HELD:
+        once |= {name: _timed(name, way, expected) for name, way in plain.items()}
+    ours = partial(cross, index, path, method="auto", fast=True, threads=THREADS)
+    works = {name: way.work for name, way in ways.items()}
+    took = in_turns({"ours": ours, **works}, scale.repeats, time.perf_counter)
     facts = f"ours {span(took['ours'])}, {took['ours'] / len(path) * 1e9:.1f} ns a tuple; "
     facts += f"{len(expected):,} equal events of {len(path):,} tuples"
     best = min(ways, key=lambda name: took[name])
-    for name in (*ways, *plain):
-        yield Line(
-            f"{what}: {name}, of ours",
-            took[name] / took["ours"],
-            bar if name == best else None,
-            at_least=True,
-            facts=f"{span(took[name])}{', once' if name in plain else ''}; {facts}",
-        )
-    if held * 2 > MOST_HELD:
-        yield Line(
-            f"{what}: range joins",
-            None,
-            facts=f"passed over: they make {held * 2:,} rows of holders",
-        )
+    for name, seconds in {**once, **took}.items():
+        if name == "ours":
+            continue
+        times = f"{span(seconds)}{', once' if name in plain else ''}"
+        claim, least = f"{what}: {name}, of ours", bar if name == best else None
+        ratio = seconds / took["ours"]
+        yield Line(claim, ratio, least, at_least=True, facts=f"{times}; {facts}")
+    if held > MOST_HELD:
+        why = f"passed over: they make {held:,} rows of holders"
+        yield Line(f"{what}: range joins", None, facts=why)
     duck.close()
     polars.close()
+
+
+def _timed(name: str, way: Way, expected: Keys) -> float:
+    """Compare a way's answer; give the seconds that it took."""
+    begin = time.perf_counter()
+    found = way.answer(way.work)
+    seconds = time.perf_counter() - begin
+    assert np.array_equal(found, expected), name
+    return seconds
+
+
+def _in_best_form(given: Given, cells: Sequence[float]) -> tuple[DuckCrossings, PolarsCrossings]:
+    """Give both peers with the cells and the engine that are quickest here."""
+    ducks = [partial(DuckCrossings, given, cell, THREADS) for cell in cells]
+    polars = [partial(PolarsCrossings, given, cell, engine) for cell in cells for engine in ENGINES]
+    return _best(ducks), _best(polars)
 
 
 def _best(forms: Sequence[Callable[[], P]]) -> P:
