@@ -10,6 +10,8 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from pipelines.spark.environment.java import Java, home_for_executors
+
 LOOPBACK = "127.0.0.1"
 ANY = "0.0.0.0"  # noqa: S104  only where the declared address is not one of this machine
 LOCAL = "local[*]"
@@ -64,7 +66,7 @@ def addresses(master: str, driver_host: str | None) -> dict[str, str]:
     return {"spark.driver.host": host, "spark.driver.bindAddress": bound}
 
 
-def jvm_environment(master: str, folder: Path, jars: Path) -> dict[str, str]:
+def jvm_environment(master: str, folder: Path, jars: Path, chosen: Java) -> dict[str, str]:
     """Give the variables that a driver's JVM needs beyond ours, to start executors by itself.
 
     A `local-cluster` keeps its executors' folders in SPARK_HOME, so it gets one in `folder`.
@@ -75,6 +77,7 @@ def jvm_environment(master: str, folder: Path, jars: Path) -> dict[str, str]:
     home.mkdir()
     (home / "jars").symlink_to(jars)
     return {
+        "JAVA_HOME": str(home_for_executors(chosen, folder)),
         "SPARK_HOME": str(home),
         "SPARK_SCALA_VERSION": "2.13",
         "SPARK_LOCAL_IP": LOOPBACK,

@@ -114,7 +114,7 @@ def spark(  # noqa: PLR0913  by name, and most of them seldom
                 class_path,
                 folder,
                 program(where, folder, given),
-                **masters.jvm_environment(master, folder, jvm.spark_jars()[0].parent),
+                **masters.jvm_environment(master, folder, jvm.spark_jars()[0].parent, chosen),
             ),
             lambda folder, given: settings(where, folder, place, {**given, **wanted}),
             workers(place) if tasks and masters.is_threads(master) else None,

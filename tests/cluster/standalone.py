@@ -64,12 +64,14 @@ class Standalone:
     def start(self, name: str, *arguments: str) -> "subprocess.Popen[bytes]":
         """Start one of Spark's daemons."""
         chosen = java.find(Place.of_this_python())
+        home = java.home_for_executors(chosen, self.folder / f"java-{len(self.processes)}")
         words = [f"org.apache.spark.deploy.{name}", "--host", LOOPBACK, "--webui-port", "0"]
         with (self.folder / "log.txt").open("ab") as log:
             process = subprocess.Popen(
                 [chosen.binary, "-Xmx256m", *jvm.QUICK, *jvm.SPARK_OPTIONS, *words, *arguments],
                 env={
                     **jvm.environ(jvm.spark_jars()),
+                    "JAVA_HOME": str(home),
                     "SPARK_HOME": str(HOME),
                     "SPARK_SCALA_VERSION": "2.13",
                     "SPARK_LOCAL_IP": LOOPBACK,

