@@ -181,6 +181,8 @@ def _numbers(column: pa.ChunkedArray) -> Numbers:
         whole = whole.view(pa.int32() if whole.type.bit_width == 32 else pa.int64())
     elif pa.types.is_boolean(whole.type):
         whole = whole.cast(pa.int8())
+    elif not (pa.types.is_integer(whole.type) or pa.types.is_floating(whole.type)):
+        whole = whole.cast(pa.int64())  # of bytes where there are none
     cells: Numbers = (whole.fill_null(0) if whole.null_count else whole).to_numpy()
     return cells
 
