@@ -62,18 +62,16 @@ def runner_of(settings: Settings, *, quick: bool = False) -> Runner:
     """Give the runner that the settings name; Spark is started when it is first needed."""
     if settings.runner == "here":
         return HereRunner()
-    return SparkRunner(session_of(settings, quick=quick, tasks=True))
+    return SparkRunner(session_of(settings, quick=quick))
 
 
-def session_of(
-    settings: Settings, *, quick: bool = True, tasks: bool = False
-) -> Callable[[], "SparkSession"]:
+def session_of(settings: Settings, *, quick: bool = True) -> Callable[[], "SparkSession"]:
     """Give what starts the session of this process, or returns the one that runs."""
 
     def start() -> "SparkSession":
         from pipelines.spark.session import spark
 
-        return spark(quick=quick, tasks=tasks, **settings.session)
+        return spark(quick=quick, **settings.session)
 
     return start
 

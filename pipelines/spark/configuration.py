@@ -58,9 +58,9 @@ def settings(
     """
     ours = _of_all(folder)
     if masters.is_threads(where.master):
-        ours |= _of_threads(where) | _executor_environment(workers(place))
+        ours |= _of_threads(where) | _executor_environment(_workers(place))
     elif masters.is_here(where.master):
-        ours |= _of_cluster(where, place) | _executor_environment(workers(place))
+        ours |= _of_cluster(where, place) | _executor_environment(_workers(place))
     else:
         ours |= _of_cluster(where, place) | _executor_environment(QUIET)
         if ARCHIVES not in wanted:
@@ -127,7 +127,7 @@ def _say(line: str) -> None:
     sys.stderr.write(f"{line}\n")
 
 
-def workers(place: Place) -> dict[str, str]:
+def _workers(place: Place) -> dict[str, str]:
     """Give the environment of workers that have our code where this process has it."""
     return {
         **QUIET,

@@ -13,7 +13,7 @@ import gc
 import os
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -241,8 +241,8 @@ def spare() -> None:
     gc.freeze()
 
 
-def warmed() -> Callable[[], None]:
-    """Warm up; give what serves Spark. It reads our stdout: all other output goes to stderr."""
+def main() -> None:
+    """Warm up, then serve Spark. Spark reads our stdout: all other output goes to stderr."""
     spoken_to = os.dup(1)
     os.dup2(2, 1)
     try:
@@ -256,13 +256,7 @@ def warmed() -> Callable[[], None]:
     from pyspark.daemon import manager
 
     spare()
-    serve: Callable[[], None] = manager
-    return serve
-
-
-def main() -> None:
-    """Warm up, then serve Spark."""
-    warmed()()
+    manager()
 
 
 if __name__ == "__main__":

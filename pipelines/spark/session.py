@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fencepost.errors import InputError, StateError
-from pipelines.spark import adoption, early, executors, masters
-from pipelines.spark.configuration import PYTHON, Where, program, settings, workers
+from pipelines.spark import adoption, executors, masters
+from pipelines.spark.configuration import PYTHON, Where, program, settings
 from pipelines.spark.environment import archive, jars, java, jvm, machine
 from pipelines.spark.environment.place import Place
 from pipelines.spark.executors import DYNAMIC
@@ -52,7 +52,6 @@ class _RunningSession:
     folder: Path
     process: int
     master: str
-    daemon: early.Begun
 
 
 _RUNNING: list[_RunningSession] = []
@@ -68,7 +67,6 @@ def spark(  # noqa: PLR0913  by name, and most of them seldom
     driver_host: str | None = None,
     extra: Mapping[str, str] | None = None,
     jvm_options: Sequence[str] = (),
-    tasks: bool = False,
 ) -> "SparkSession":
     """Return the session of this process; the first call starts and configures it.
 
@@ -85,7 +83,6 @@ def spark(  # noqa: PLR0913  by name, and most of them seldom
         driver_host: the address at which executors find this process.
         extra: further settings of Spark, over ours.
         jvm_options: in place of those that map the archive of classes.
-        tasks: Python's come soon, so what forks their workers warms up while the JVM starts.
     """
     with _TURN:
         if (running := _running()) is not None:
@@ -116,8 +113,7 @@ def spark(  # noqa: PLR0913  by name, and most of them seldom
                 program(where, folder, given),
                 **masters.jvm_environment(master, folder, jvm.spark_jars()[0].parent, chosen),
             ),
-            lambda folder, given: settings(where, folder, place, {**given, **wanted}),
-            workers(place) if tasks and masters.is_threads(master) else None,
+            lambda folder: settings(where, folder, place, wanted),
         )
         _RUNNING.append(running)
         if not masters.is_threads(master) and wanted.get(DYNAMIC) != "true":
@@ -127,27 +123,23 @@ def spark(  # noqa: PLR0913  by name, and most of them seldom
 
 def _begun(
     start: Callable[[Path, Mapping[str, str]], jvm.Jvm],
-    settings: Callable[[Path, Mapping[str, str]], Mapping[str, str]],
-    environment: Mapping[str, str] | None,
+    settings: Callable[[Path], Mapping[str, str]],
 ) -> _RunningSession:
     """Start a JVM and a session in it, with a folder that ends with them; or leave nothing."""
     os.environ["TZ"] = "UTC"
     time.tzset()
     folder = Path(tempfile.mkdtemp(prefix="fencepost-spark-"))
-    daemon = early.NONE if environment is None else early.begin(folder, environment)
     try:
-        given = settings(folder, daemon.settings)
+        given = settings(folder)
         process = start(folder, given)
         try:
             session = _connected(process, given)
-            master = given["spark.master"]
-            return _RunningSession(session, process, folder, os.getpid(), master, daemon)
+            return _RunningSession(session, process, folder, os.getpid(), given["spark.master"])
         except BaseException:
             _forget()
             process.end(STOPPING)
             raise
     except BaseException:
-        daemon.let_go()
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
@@ -201,7 +193,6 @@ def _running() -> _RunningSession | None:
 def _end(running: _RunningSession, patience: float) -> None:
     _RUNNING.clear()
     _forget()
-    running.daemon.let_go()
     running.jvm.end(patience)
     shutil.rmtree(running.folder, ignore_errors=True)
 

@@ -234,26 +234,6 @@ def test_the_jvm_does_not_outlive_a_process_that_is_killed(tmp_path):
     assert gone(int(said.stdout))
 
 
-EARLY = """
-import os, signal
-from pathlib import Path
-from pipelines.spark import session
-spark = session.spark(cores=2, tasks=True)
-(daemon,) = set(spark.sparkContext.parallelize(range(2), 2).map(lambda _: os.getppid()).collect())
-began = Path(f"/proc/{daemon}/stat").read_text().rpartition(")")[2].split()[1]
-print(daemon, int(began) == os.getpid(), flush=True)
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-@pytest.mark.fault(8)
-def test_workers_are_forks_of_what_warmed_up_beside_the_jvm_and_it_outlives_nobody(tmp_path):
-    said = alone(EARLY, tmp_path)
-    daemon, is_ours = said.stdout.split()
-    assert is_ours == "True", said.stderr
-    assert gone(int(daemon))
-
-
 STRANGER = """
 from pipelines.spark import session
 from pipelines.spark.runner import SparkRunner
