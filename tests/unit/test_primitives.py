@@ -98,6 +98,12 @@ def test_a_table_hashes_alike_in_any_order_of_rows_and_columns_and_by_parts():
     assert content_hash(table, ("b", "c")) == content_hash(table.select(["a"]))
 
 
+@pytest.mark.parametrize("kind", [pa.binary(), pa.null(), pa.bool_(), pa.date32()])
+def test_a_column_without_values_has_one_hash_whatever_its_type(kind):
+    plain, other = (pa.table({"a": pa.nulls(20, each)}) for each in (pa.int64(), kind))
+    assert content_hash(other) == content_hash(plain)
+
+
 @given(strings=st.lists(st.text(max_size=40), max_size=20), skipped=st.integers(0, 3))
 def test_differential_strings_are_hashed_alike_alone_and_together(strings, skipped):
     column = pa.array(strings, pa.string()).slice(skipped)
