@@ -129,10 +129,8 @@ class BorderIndex:
         found = BorderIndex(queries, self.layers, row_of, self.striped)
         if self.has_stabbing:
             vars(found)["stabbing"] = self.stabbing.shrunk(queries, kept)
-        if "fences" in vars(self):
-            vars(found)["fences"] = (
-                self.fences
-            )  # those of removed queries stand until it is rebuilt
+        if "fences" in vars(self):  # those of removed queries stand until it is rebuilt
+            vars(found)["fences"] = self.fences
         return found
 
     def _crowded(self, changed: int) -> bool:

@@ -123,11 +123,7 @@ class Moment:
         return lambda: verified(self._session, scope, contract)
 
     def _own(self, scope: CheckScope, check: OwnCheck) -> Callable[[], list[Checked]]:
-        def run() -> list[Checked]:
-            checked = made(check, self._session, self._settings, self._as_judged(scope))
-            return [checked]
-
-        return run
+        return lambda: [made(check, self._session, self._settings, self._as_judged(scope))]
 
     def _as_judged(self, scope: CheckScope) -> CheckScope:
         """Read once what the ledger says of a scope; a check that needs it says why it cannot."""

@@ -47,7 +47,7 @@ T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class SampledSteps(NamedTuple):
-    """SampledSteps: a tuple of a stream each, and the one before. Times in µs.
+    """Tuples, and the one before each of its stream. Times in µs.
 
     after, before  values of the two, a row an axis; NaN where there is none before
     first          marks where there is none
