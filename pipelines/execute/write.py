@@ -28,7 +28,8 @@ from pipelines.execute.payload import Payload
 from pipelines.execute.reorder import waiting_changes, waiting_columns
 from pipelines.execute.share import FeedStep, Share
 from pipelines.execute.tuples import Tuples
-from pipelines.lake.buckets import MIXED, buckets_of
+from pipelines.lake.bucket_parts import PartedStreams
+from pipelines.lake.buckets import MIXED
 from pipelines.lake.data_files import ROW_GROUP
 from schemas import Feeds, Table, all_tables
 
@@ -143,18 +144,12 @@ class TableWriter:
 
     def _by_bucket(self, rows: pa.Table) -> Iterator[pa.Table]:
         """Split many rows of a log by bucket, each with the ids of its own streams."""
-        place, bucket = (rows.column_names.index(name) for name in ("stream_id", "bucket"))
         ids = dictionary_of(rows["stream_id"])
-        names, codes = ids.dictionary.cast(pa.string()), ids.indices.to_numpy()
-        rows = rows.combine_chunks()
-        of_name = buckets_of(names, self._all_buckets)
-        for each in np.unique(of_name):
-            mine = of_name == each
-            at = np.flatnonzero(mine[codes])
-            code = (np.cumsum(mine, dtype=np.int32) - 1)[codes[at]]
-            own = pa.DictionaryArray.from_arrays(code, names.filter(pa.array(mine)))
-            some = rows.take(pa.array(at)).set_column(place, "stream_id", own)
-            yield some.set_column(bucket, "bucket", repeated(int(each), pa.int32(), len(at)))
+        streams = PartedStreams.of(ids.dictionary.cast(pa.string()), self._all_buckets)
+        place = rows.column_names.index("bucket")
+        for bucket, part in streams.parts(rows, ids.indices.to_numpy()):
+            own = repeated(bucket, pa.int32(), part.num_rows)
+            yield part.set_column(place, "bucket", own)
 
 
 def repeated(number: int, kind: pa.DataType, n: int) -> pa.Array:

@@ -28,7 +28,7 @@ LF, QUOTE = b"\n", b'"'
 
 
 def line_spans(place: Place, declared: Declared, most: int) -> list[LineSpan]:
-    """Cut a file into even spans of about so many bytes at most. O(bytes), 0.15 s a GB on two cores.
+    """Cut a file into even spans of about so many bytes at most. O(bytes): 0.15 s a GB, two cores.
 
     None where it is on a store, packed, not in UTF-8, or may have records of several lines.
     """

@@ -4,24 +4,18 @@ Law: rows are in a file in the order in which they were added. A unit of few row
 file, so that a trickle of small deliveries does not become a flood of small files.
 """
 
-from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from fencepost.arrays import Int32s
 from fencepost.arrow import dictionary_of
-from pipelines.lake.buckets import MIXED, bucket_of, residues_of
+from pipelines.lake.bucket_parts import PartedStreams
+from pipelines.lake.buckets import MIXED
 from pipelines.lake.data_files import DataFile, GrowingFile
 from pipelines.places import Place
 from schemas import Table
-
-UInt16s = npt.NDArray[np.uint16]
 
 FEW = 200_000
 """Rows of a unit up to which they share one mixed file."""
@@ -42,7 +36,7 @@ class TupleFiles:
         self._buffer: list[pa.Table] = []
         self._rows = 0
         self._files: dict[int, GrowingFile] = {}
-        self._streams: _PartedStreams | None = None
+        self._streams: PartedStreams | None = None
         self._open = ExitStack()
 
     def __enter__(self) -> Self:
@@ -86,23 +80,13 @@ class TupleFiles:
         coded = dictionary_of(rows["stream_id"])
         streams = self._streams_of(coded.dictionary.cast(pa.string()))
         codes = coded.indices.to_numpy(zero_copy_only=False)
-        bucket = streams.bucket[codes]
-        order = np.argsort(bucket, kind="stable")
-        ends = np.cumsum(np.bincount(bucket, minlength=self.buckets))
-        sorted_rows = rows.drop_columns(["stream_id"]).take(pa.array(order))
-        sorted_codes = streams.own_code[codes[order]]
-        for place, own in enumerate(streams.own):
-            begin = ends[place - 1] if place else 0
-            if begin == ends[place]:
-                continue
-            ids = pa.DictionaryArray.from_arrays(pa.array(sorted_codes[begin : ends[place]]), own)
-            part = sorted_rows.slice(begin, ends[place] - begin).append_column("stream_id", ids)
-            self._file(bucket_of(self.buckets, place)).add(part)
+        for bucket, part in streams.parts(rows, codes):
+            self._file(bucket).add(part)
 
-    def _streams_of(self, names: pa.StringArray) -> "_PartedStreams":
+    def _streams_of(self, names: pa.StringArray) -> PartedStreams:
         """Part names; those of one piece of a file are mostly those of the piece before."""
         if self._streams is None or not self._streams.names.equals(names):
-            self._streams = _PartedStreams.of(names, self.buckets)
+            self._streams = PartedStreams.of(names, self.buckets)
         return self._streams
 
     def _file(self, bucket: int) -> GrowingFile:
@@ -110,31 +94,3 @@ class TupleFiles:
             file = GrowingFile(self.folder, self.table, {"bucket": str(bucket)})
             self._files[bucket] = self._open.enter_context(file)
         return self._files[bucket]
-
-
-@dataclass(frozen=True, eq=False)
-class _PartedStreams:
-    """Names by bucket.
-
-    bucket    that of each name
-    own_code  its place among those of its bucket
-    own       the names of each bucket
-    """
-
-    names: pa.StringArray
-    bucket: UInt16s
-    own_code: Int32s
-    own: Sequence[pa.StringArray]
-
-    @classmethod
-    def of(cls, names: pa.StringArray, buckets: int) -> Self:
-        """Part names, in O(bytes)."""
-        bucket = residues_of(names, buckets).astype(np.uint16)
-        order = np.argsort(bucket, kind="stable")
-        ends = np.cumsum(np.bincount(bucket, minlength=buckets))
-        begins = np.append(0, ends[:-1])
-        own_code = np.empty(len(names), np.int32)
-        own_code[order] = np.arange(len(names)) - begins[bucket[order]]
-        parted = names.take(pa.array(order))
-        own = [parted.slice(a, b - a) for a, b in zip(begins.tolist(), ends.tolist(), strict=True)]
-        return cls(names, bucket, own_code, own)
