@@ -106,6 +106,14 @@ def test_on_a_cluster_the_settings_travel_in_a_file_of_their_owner_alone(tmp_pat
     )
 
 
+def test_the_jvm_speaks_by_sockets_in_a_folder_where_their_names_are_short_enough(tmp_path) -> None:
+    place, by_socket = Place.of_this_python(), "spark.python.unix.domain.socket.dir"
+    short, long = Path("/short/fencepost-spark-abcdefgh"), tmp_path / ("long" * 25)
+    assert settings(Where("local"), short, place)[by_socket] == str(short)
+    assert by_socket not in settings(Where("local"), long, place)
+    assert by_socket not in settings(Where("spark://127.0.0.1:7077"), short, place)
+
+
 @pytest.mark.spark
 @pytest.mark.xdist_group("spark")
 def test_two_executors_in_processes_of_their_own_write_the_rows_of_one_process(tmp_path) -> None:

@@ -3,10 +3,12 @@
 import gc
 import os
 import shutil
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from importlib.metadata import version
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
@@ -17,7 +19,7 @@ from delta.tables import DeltaTable
 from pyspark.sql import SparkSession
 
 from pipelines.spark import session
-from pipelines.spark.configuration import ATTEMPTS
+from pipelines.spark.configuration import ATTEMPTS, LONGEST_SOCKET, SOCKET
 from pipelines.spark.environment import java, jvm
 from pipelines.spark.environment.place import Place
 from tests.support.commands.commands import REPOSITORY
@@ -115,6 +117,28 @@ def test_a_task_neither_reads_jars_nor_looks_through_what_was_imported(spark):
     looked_through, frozen, jars = seen
     assert frozen > looked_through  # of what this module itself imports
     assert jars == []
+
+
+def sockets_of_a_worker(_: int) -> list[int]:
+    """The families of the sockets through which a worker is spoken to."""
+    families = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(FileNotFoundError):  # the listing's own is closed by then
+            if str(link.readlink()).startswith("socket:"):
+                with socket.socket(fileno=os.dup(int(link.name))) as spoken:
+                    families.append(int(spoken.family))
+    return families
+
+
+def test_a_worker_is_spoken_to_without_packets_by_sockets_that_only_we_reach(spark):
+    folder = session._RUNNING[0].folder
+    if len(str(folder)) > LONGEST_SOCKET - SOCKET:
+        pytest.skip(f"{folder} is too long for the name of a socket in it")
+    assert folder.stat().st_mode & 0o077 == 0
+    if Path("/proc/self/fd").exists():
+        (families,) = spark.sparkContext.parallelize([0], 1).map(sockets_of_a_worker).collect()
+        assert families
+        assert set(families) == {socket.AF_UNIX}
 
 
 @pytest.mark.fault(66)
