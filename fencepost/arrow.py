@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.arrays import Bools, Codes, Int32s, Int64s
+from fencepost.row_order import SortKey, order_of
 
 
 def owned(parts: Sequence[bytes | memoryview]) -> pa.Buffer:
@@ -107,16 +108,15 @@ def _rank(values: pa.Array) -> Int64s:
 
 
 def ordered(table: pa.Table, keys: Sequence[str]) -> pa.Table:
-    """Sort by these columns, the first one first: O(n log n) on integers, each text ranked once."""
+    """Sort by these columns, the first one first: O(n), and k log k for k distinct values."""
     if not len(table):
         return table
-    columns = [_sortable(table.column(key)) for key in reversed(keys)]
-    return table.take(pa.array(np.lexsort(columns)))
+    return table.take(pa.array(order_of([_sort_key(table.column(key)) for key in keys])))
 
 
-def _sortable(column: pa.ChunkedArray) -> Int64s:
-    """Return integers that sort like the cells."""
-    if pa.types.is_string(column.type) or pa.types.is_dictionary(column.type):
-        return ranks_of(column)
-    integers: Int64s = column.cast(pa.int64()).to_numpy()
-    return integers
+def _sort_key(column: pa.ChunkedArray) -> SortKey:
+    """Rank the values that a column has."""
+    coded = dictionary_of(column)
+    rank = _rank(coded.dictionary).astype(np.int32)
+    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
+    return SortKey(codes, rank, len(rank))

@@ -82,6 +82,17 @@ class Given:
         _, first = np.unique(np.concatenate([query[None], at]), axis=1, return_index=True)
         return self._at(query[first], at[:, first])
 
+    def met(self, cell: float) -> int:
+        """Estimate how many borders all steps meet in their cells, from some of the steps."""
+        borders = self.borders(cell)
+        some = np.linspace(0, self.c.shape[1] - 1, 200).astype(np.int64)
+        met = np.ones((len(some), len(borders)), np.bool_)
+        for axis in range(self.axes):
+            p, c = (np.floor(ends[axis, some] / cell)[:, None] for ends in (self.p, self.c))
+            at = borders[f"cell{axis}"].to_numpy()
+            met &= (at >= np.minimum(p, c)) & (at <= np.maximum(p, c))
+        return int(met.sum() / len(some) * self.c.shape[1])
+
     def _at(self, query: Int64s, cells: Int64s) -> pa.Table:
         table = self.boxes().take(pa.array(query))
         for axis, column in enumerate(cells):

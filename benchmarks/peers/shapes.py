@@ -31,6 +31,8 @@ MOST_HELD = 20_000_000
 """Rows of who holds that a plain form may make; beyond, it takes minutes and is passed over."""
 CELLS = (0.125, 0.25, 0.5, 1.0)
 """Sizes of cells that are tried, in widths of a query."""
+MOST_MET = 50_000_000
+"""Rows of steps and borders of one cell that a peer may make: with more it wants 16 GB and more."""
 DIME = 1_000.0
 """These prices are in hundredths of a cent."""
 REACH, PLACES = 4_500_000.0, 300
@@ -111,7 +113,7 @@ def _raced(
     walked, _ = cross(index, path, method="walk", fast=True, threads=THREADS)
     expected = keys_of(assert_right(walked, 30), len(queries))
     given = Given.of(walked)
-    duck, polars = _in_best_form(given, [width * share for share in scale.some(CELLS, 2)])
+    duck, polars = _in_best_form(given, _cells(given, width, scale))
     ways = {
         "DuckDB, cells of borders": Way(duck.by_cells, duck.answer),
         "Polars, cells of borders": Way(polars.by_cells, polars.answer),
@@ -145,6 +147,12 @@ def _raced(
         yield Line(f"{what}: range joins", None, facts=why)
     duck.close()
     polars.close()
+
+
+def _cells(given: Given, width: float, scale: Scale) -> list[float]:
+    """Give the sizes of cells that a peer has memory for, the smallest in any case."""
+    first, *others = sorted(width * share for share in scale.some(CELLS, 2))
+    return [first, *(cell for cell in others if given.met(cell) <= MOST_MET)]
 
 
 def _timed(name: str, way: Way, expected: Keys) -> float:

@@ -34,6 +34,7 @@ from fencepost.tuples import Bools
 NEAR = 2.0**-8  # of a cell: what an edge may miss a cell by and still mark it
 EXACT = 2.0**40  # places beyond which that is no longer more than any rounding
 SLACK = 1.0 + 1e-9
+FLAT = (0.0, 0.0, 0.0)  # polygons are on no sphere
 METRE, PLACES = 1.0, 1e-11  # what a distance may be wrong by: on the earth, on a plane by size
 
 
@@ -126,7 +127,7 @@ def _mark_polygon(shapes, s, ground, frame, marks):
                 known = False
                 continue
             if not known:
-                known, state = True, COVERED if inside(shapes, s, x, y) else OUTSIDE
+                known, state = True, COVERED if inside(shapes, s, x, y, FLAT) else OUTSIDE
             marks[j * wide + i] = state
 
 

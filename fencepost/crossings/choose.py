@@ -37,7 +37,8 @@ POST, POSTS, FAR_POST = 1.6, 200, 0.5  # ns (measured): a post passed, of the fi
 LIST = 17.0  # a checked list
 CUT, CUTS, FAR_CUT = 125.0, 1, 20.0  # the first border of its stripes; each beyond
 CANDIDATE = 3.0  # one that is met there
-CELL, TEST = 20.0, 50.0  # a cell of shapes, and a place tested against a border in it
+CELL, TEST = 20.0, 20.0  # a cell of shapes, and a place tested against a border in it
+REFINE = 35.0  # a place tested against a shape whose bounds an index found
 PROBE = 45.0  # a place that is probed and compared, whatever holds there
 COMPARE, WRITE = 3.5, 5.0  # a query that holds, here and at the next place; an event
 BUILD = 200.0  # a query of the index to be probed, unless it exists
@@ -147,7 +148,7 @@ def _chosen(walked: Walk) -> Chosen:
     holders = _holders(index, path.values[:, c])
     probe = cheapest(len(path.values), n, holders, holders, steps)
     build = 0.0 if index.has_stabbing else BUILD * n / steps
-    probe += TEST * holders * float((index.queries.shape >= 0).mean())
+    probe += REFINE * holders * float((index.queries.shape >= 0).mean())
     by_difference = PROBE + probe + COMPARE * holders + WRITE * min(touched, 2 * holders) + build
     method: Method = "walk" if by_walk <= by_difference else "difference"
     where = f" in {lists + cuts:.1f} stripes" if lists else ""

@@ -25,7 +25,7 @@ from fencepost.crossings.block_kernels import (
     slot_of,
 )
 from fencepost.crossings.columns import ENTERED, BoxColumns, CellColumns, Events, Ruled, Steps
-from fencepost.shapes.inside_kernels import inside
+from fencepost.shapes.inside_kernels import inside, placed
 from fencepost.shapes.prepare import Prepared
 from fencepost.simd import prefetch
 from fencepost.tuples import Bools, Int32s, Int64s
@@ -262,6 +262,7 @@ def cross(
                 if whole and calm:
                     continue
                 x, y, first = xs[i], ys[i], i == first_place
+                on_sphere = placed(shapes, x, y)
                 silent = first and not fresh[run]
                 calm = idle = True
                 for r in range(U(sizes)):
@@ -285,7 +286,7 @@ def cross(
                         query, kind = U(entries[k]) >> U(2), entries[k] & 3
                         within = kind == BORDER or _in_boxes(query, first_box, bounds, values, i)
                         if within and kind != COVERED:
-                            within = inside(shapes, shape_of[query], x, y)
+                            within = inside(shapes, shape_of[query], x, y, on_sphere)
                         if within:
                             fit[count] = query
                             count += 1

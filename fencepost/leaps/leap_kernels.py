@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 
 from fencepost.arrays import Doubles, Int32s, Int64s
-from fencepost.shapes.inside_kernels import inside
+from fencepost.shapes.inside_kernels import inside, placed
 from fencepost.shapes.orientation_kernels import orientation
 from fencepost.shapes.prepare import Prepared
 from fencepost.shapes.way_kernels import passage
@@ -259,7 +259,8 @@ def _holds(boxes, query, values, place):
             if shape < 0:
                 return True
             x, y = boxes.position[0], boxes.position[1]
-            return inside(boxes.prepared, shape, values[x, place], values[y, place])
+            at = values[x, place], values[y, place]
+            return inside(boxes.prepared, shape, at[0], at[1], placed(boxes.prepared, *at))
     return False
 
 

@@ -12,7 +12,7 @@ RADIUS = 6_371_008.8
 
 LARGEST_REACH = math.pi * RADIUS
 WEST, EAST, SOUTH, NORTH = -180.0, 180.0, -90.0, 90.0
-_SLACK = 1e-9  # radians, 6 mm: bounds may be too wide, never too narrow
+SLACK = 1e-9  # radians, 6 mm: bounds may be too wide, never too narrow
 
 Vector = tuple[float, float, float]
 
@@ -51,7 +51,7 @@ def bounds_of(line: tuple[tuple[float, float], ...], reach: float) -> tuple[floa
 
     A strip that touches the antimeridian or a pole has all longitudes. Too wide by millimetres.
     """
-    angle = reach / RADIUS + _SLACK
+    angle = reach / RADIUS + SLACK
     lats = [lat for _, lat in line]
     for one, other in pairwise(line):
         lats += _apex(one, other)

@@ -18,16 +18,30 @@ HALF_DEGREE = math.radians(0.5)
 
 
 @njit(forceinline=True, _nrt=False)
-def inside(prepared, s, x, y):
-    """Say whether shape s holds the point (x, y). O(edges in its band)."""
+def inside(prepared, s, x, y, on_sphere):
+    """Say whether shape s holds the point (x, y). O(edges in its band).
+
+    `on_sphere` is `placed(prepared, x, y)`: computed once for a point, however many shapes it is
+    tested against.
+    """
     if not _in_bounds(prepared, s, x, y):
         return False
     kind = _kind(prepared, s)
     if kind == POLYGON:
         return _in_polygons(prepared, s, x, y)
     if kind == CIRCLE:
-        return _in_circle(prepared, s, x, y)
-    return _in_corridor(prepared, s, x, y)
+        return _in_circle(prepared, s, x, y, on_sphere)
+    return _in_corridor(prepared, s, x, y, on_sphere)
+
+
+@njit(forceinline=True, _nrt=False)
+def placed(prepared, x, y):
+    """Place a point on the unit sphere, if there are circles or corridors on the earth."""
+    if len(prepared.sphere_ptr) == 0:
+        return 0.0, 0.0, 0.0
+    across, up = math.radians(x), math.radians(y)
+    ring = math.cos(up)
+    return ring * math.cos(across), ring * math.sin(across), math.sin(up)
 
 
 @njit(forceinline=True, _nrt=False)
@@ -61,9 +75,13 @@ def _in_polygons(prepared, s, x, y):
 
 @njit(cache=True, nogil=True, error_model="numpy", _nrt=False)
 def holds(prepared, shapes, x, y, found):
-    """Test pair by pair."""
+    """Test pair by pair; pairs of one point are best put behind each other."""
+    last_x, last_y, on_sphere = math.nan, math.nan, (0.0, 0.0, 0.0)
     for k in range(len(shapes)):
-        found[k] = inside(prepared, shapes[k], x[k], y[k])
+        if x[k] != last_x or y[k] != last_y:
+            last_x, last_y = x[k], y[k]
+            on_sphere = placed(prepared, last_x, last_y)
+        found[k] = inside(prepared, shapes[k], last_x, last_y, on_sphere)
 
 
 @njit(forceinline=True, _nrt=False)
@@ -126,15 +144,33 @@ def _passes(xa, ya, xb, yb, x, y):
 
 
 @njit(forceinline=True, _nrt=False)
-def _in_circle(prepared, s, x, y):
-    """By the haversine formula on the earth, by Euclid's on a plane."""
+def _in_circle(prepared, s, x, y, on_sphere):
+    """By Euclid's formula on a plane, by the haversine on the earth where a chord leaves doubt."""
+    if prepared.earth:
+        square = _quarter_square(prepared.unit, prepared.sphere_ptr[s], on_sphere)
+        if square <= prepared.sure[0, s]:
+            return True
+        if square > prepared.sure[1, s]:
+            return False
+        return _by_haversine(prepared, s, x, y)
     centre = prepared.vertex_ptr[prepared.ring_ptr[prepared.part_ptr[s]]]
-    if not prepared.earth:
-        return _near(prepared, centre, prepared.reach[s], x, y)
+    return _near(prepared, centre, prepared.reach[s], x, y)
+
+
+@njit(forceinline=True, _nrt=False)
+def _quarter_square(unit, v, on_sphere):
+    """Square half a chord from a vertex on the unit sphere."""
+    ax, ay, az = on_sphere[0] - unit[0, v], on_sphere[1] - unit[1, v], on_sphere[2] - unit[2, v]
+    return 0.25 * (ax * ax + ay * ay + az * az)
+
+
+@njit(_nrt=False)
+def _by_haversine(prepared, s, x, y):
+    centre = prepared.vertex_ptr[prepared.ring_ptr[prepared.part_ptr[s]]]
     up = math.sin(HALF_DEGREE * (y - prepared.y[centre]))
     across = math.sin(HALF_DEGREE * (x - prepared.x[centre]))
     ring = math.cos(math.radians(prepared.y[centre])) * math.cos(math.radians(y))
-    return _is_near(prepared, s, up * up + ring * (across * across))
+    return _is_within(prepared, s, up * up + ring * (across * across))
 
 
 @njit(forceinline=True, _nrt=False)
@@ -144,6 +180,11 @@ def _is_near(prepared, s, square):
         return True
     if square > prepared.sure[1, s]:
         return False
+    return _is_within(prepared, s, square)
+
+
+@njit(forceinline=True, _nrt=False)
+def _is_within(prepared, s, square):
     return 2.0 * RADIUS * math.asin(math.sqrt(min(1.0, square))) <= prepared.reach[s]
 
 
@@ -154,22 +195,18 @@ def _near(prepared, v, reach, x, y):
 
 
 @njit(_nrt=False)
-def _in_corridor(prepared, s, x, y):
+def _in_corridor(prepared, s, x, y, on_sphere):
     """Near a vertex of the line, or beside a segment between its ends."""
     part = prepared.part_ptr[s]
     ring = prepared.ring_ptr[part]
     first, last = prepared.vertex_ptr[ring], prepared.vertex_ptr[ring + 1] - 1
-    px, py, pz = 0.0, 0.0, 0.0
-    if prepared.earth:
-        across, up = math.radians(x), math.radians(y)
-        px, py, pz = math.cos(up) * math.cos(across), math.cos(up) * math.sin(across), math.sin(up)
     banded = prepared.bands.ptr[part] < prepared.bands.ptr[part + 1]
     begin, end = _band(prepared.bands, part, y) if banded else (first, last)
     for at in range(begin, end):
         v = prepared.bands.entries[at] if banded else at
         if prepared.earth:
             w = prepared.sphere_ptr[s] + v - first
-            if _near_arc(prepared, s, w, v + 1 == last, px, py, pz):
+            if _near_arc(prepared, s, w, v + 1 == last, on_sphere):
                 return True
         elif _near_segment(prepared, v, v + 1 == last, prepared.reach[s], x, y):
             return True
@@ -188,13 +225,13 @@ def _near_segment(prepared, v, is_last, reach, x, y):
 
 
 @njit(_nrt=False)
-def _near_arc(prepared, s, v, is_last, px, py, pz):
+def _near_arc(prepared, s, v, is_last, on_sphere):
     """Say so of an arc.
 
     Its normal is (b + a) × (b - a), twice a × b, and the point's distance from its plane that of
     p - a: so arcs of millimetres lose nothing.
     """
-    u, w = prepared.unit, v + 1
+    (px, py, pz), u, w = on_sphere, prepared.unit, v + 1
     ax, ay, az = px - u[0, v], py - u[1, v], pz - u[2, v]
     bx, by, bz = px - u[0, w], py - u[1, w], pz - u[2, w]
     if _is_near(prepared, s, 0.25 * (ax * ax + ay * ay + az * az)):

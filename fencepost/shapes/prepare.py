@@ -4,7 +4,6 @@ The edges of a polygon, and the segments of a corridor, are listed by bands of y
 the few of its own band. No more bands are cut than make the lists half as long again as the edges.
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +13,8 @@ from fencepost.shapes.columns import Shapes
 from fencepost.shapes.earth import RADIUS, unit
 from fencepost.shapes.shape import POLYGON
 
-COMPILE_FROM = 10_000  # vertices from which bands are worth loading a compiler
+COMPILE_FROM = 10_000  # vertices from which the kernels are worth loading
+ASTRAY = 1e-14  # radians: more than what a point on the unit sphere is off by, and its chords
 
 
 class EdgeBands(NamedTuple):
@@ -57,8 +57,13 @@ class Prepared(NamedTuple):
 
 
 def prepared(shapes: Shapes, *, fast: bool | None = None) -> Prepared:
-    """Prepare shapes for tests. O(vertices), 30 ns each; without `fast` there are no bands."""
-    lo, hi = shapes.bounds()
+    """Prepare shapes for tests. O(vertices), 30 ns each; without `fast` there are no bands.
+
+    None chooses by the number of vertices.
+    """
+    if fast is None:
+        fast = shapes.xy.shape[1] >= COMPILE_FROM
+    lo, hi = shapes.bounds(fast=fast)
     x, y = shapes.xy
     ready = Prepared(
         shapes.kind,
@@ -71,10 +76,10 @@ def prepared(shapes: Shapes, *, fast: bool | None = None) -> Prepared:
         shapes.earth,
         lo,
         hi,
-        *_on_the_sphere(shapes),
+        *_on_the_sphere(shapes, fast),
         _no_bands(len(shapes.ring_ptr) - 1),
     )
-    if len(x) >= COMPILE_FROM if fast is None else fast:
+    if fast:
         from fencepost.shapes import band_kernels
 
         ready = ready._replace(bands=band_kernels.bands(ready))
@@ -88,24 +93,30 @@ def _no_bands(parts: int) -> EdgeBands:
     )
 
 
-def _on_the_sphere(shapes: Shapes) -> tuple[Int64s, Doubles, Doubles]:
+def _on_the_sphere(shapes: Shapes, fast: bool) -> tuple[Int64s, Doubles, Doubles]:
     """Place the centres of circles and the lines of corridors on the unit sphere."""
     reaching = shapes.kind != POLYGON
     if not (shapes.earth and bool(reaching.any())):
         return np.empty(0, np.int64), np.empty((3, 0)), np.empty((2, 0))
     vertices = np.diff(shapes.vertices_ptr())
     ptr = np.cumsum(np.where(reaching, vertices, 0)) - np.where(reaching, vertices, 0)
-    of_these = shapes.xy[:, np.repeat(reaching, vertices)].T.tolist()
-    placed = np.array([unit(lon, lat) for lon, lat in of_these]).T
-    return ptr, np.ascontiguousarray(placed), np.array([*map(_sure, shapes.reach.tolist())]).T
+    of_these = np.ascontiguousarray(shapes.xy[:, np.repeat(reaching, vertices)])
+    if fast:
+        from fencepost.shapes import reach_kernels
+
+        placed = reach_kernels.on_sphere(of_these)
+    else:
+        placed = np.array([unit(lon, lat) for lon, lat in of_these.T.tolist()]).T
+    return ptr, np.ascontiguousarray(placed), _sure(shapes.reach)
 
 
-def _sure(reach: float) -> tuple[float, float]:
+def _sure(reach: Doubles) -> Doubles:
     """Give the squares of half a chord up to which it is surely near, and beyond which it is not.
 
     Between them arc sines decide; farther than a radian these are too flat to say it beforehand.
     """
-    if reach > RADIUS:
-        return -1.0, math.inf
-    square = math.sin(reach / (2.0 * RADIUS)) ** 2
-    return square * (1.0 - 1e-12), square * (1.0 + 1e-12)
+    chord = np.sin(np.minimum(reach / (2.0 * RADIUS), 0.5))
+    near = np.maximum(0.0, chord - ASTRAY) ** 2 * (1.0 - 1e-12)
+    far = (chord + ASTRAY) ** 2 * (1.0 + 1e-12)
+    flat = reach > RADIUS
+    return np.stack([np.where(flat, -1.0, near), np.where(flat, np.inf, far)])

@@ -40,7 +40,10 @@ from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
 from fencepost.queries.joins import BAND_JOIN, NEAR_JOIN, WINDOW_JOIN, JoinSets
 from fencepost.queries.query import parted
 from fencepost.row_order import SortKey, order_of
+from fencepost.shapes.columns import Shapes
 from fencepost.shapes.holds import holds
+from fencepost.shapes.parse import shape_of
+from fencepost.shapes.prepare import prepared
 from fencepost.state import FeedState
 from fencepost.tuples import Doubles, TupleBatch
 
@@ -108,6 +111,8 @@ def _test() -> None:
     somewhere = np.full(len(REGIONS), 2.0)
     shapes = _queries(("x", "y"), ()).shapes.take(np.arange(len(REGIONS)))
     holds(shapes, np.arange(len(REGIONS), dtype=np.int32), somewhere, somewhere, fast=True)
+    globe = [shape_of(region, earth=True) for region in REGIONS]
+    prepared(Shapes.of(globe, earth=True), fast=True)
 
 
 def _read() -> None:

@@ -69,6 +69,62 @@ def test_oracle_kernel_twin_and_fractions_agree_on_every_point(shape: Shape, fir
     assert twin.tolist() == expected
 
 
+places = st.tuples(
+    st.one_of(st.floats(-180, 180), st.sampled_from([-180.0, -179.99, 0.0, 90.0, 179.99, 180.0])),
+    st.one_of(st.floats(-90, 90), st.sampled_from([-90.0, -89.99, 0.0, 45.0, 89.99, 90.0])),
+)
+globe_reaches = st.one_of(
+    st.floats(1e-3, 2e7), st.floats(-3, 7.3).map(lambda power: 10**power), st.just(RADIUS)
+)
+
+
+@given(st.lists(st.tuples(places, globe_reaches), min_size=1, max_size=8), st.booleans())
+def test_circles_are_prepared_to_the_same_bits_with_kernels_and_without(
+    circles: list[tuple[Point, float]], mixed: bool
+) -> None:
+    drawn = [Shape(CIRCLE, (((at,),),), reach, earth=True) for at, reach in circles]
+    if mixed:
+        drawn.insert(1, Shape(CORRIDOR, ((((0.0, 0.0), (1.0, 2.0)),),), 1_000.0, earth=True))
+    columns = Shapes.of(drawn, earth=True)
+    one, other = prepared(columns, fast=True), prepared(columns, fast=False)
+    for name in ("lo", "hi", "sphere_ptr", "unit", "sure"):
+        assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
+    bounds = np.stack([one.lo, one.hi], axis=2).transpose(1, 0, 2).tolist()
+    assert bounds == [[list(ends) for ends in shape.bounds] for shape in drawn]
+
+
+@given(places, globe_reaches, st.data())
+def test_a_chord_never_says_other_than_the_haversine_at_the_rim_of_a_circle(
+    centre: Point, reach: float, data: st.DataObject
+) -> None:
+    bearings = data.draw(st.lists(st.floats(0, 2 * math.pi), min_size=1, max_size=6))
+    astray = [0.0, 1e-12, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-3]
+    away = [reach + sign * each for each in astray for sign in (-1, 1)]
+    points = [
+        destination(centre, bearing, arc / RADIUS)
+        for bearing, arc in product(bearings, away)
+        if arc > 0
+    ]
+    x, y = np.array(points).T
+    columns = Shapes.of([Shape(CIRCLE, (((centre,),),), reach, earth=True)], earth=True)
+    rows = np.zeros(len(x), np.int64)
+    kernel, twin = (holds(columns, rows, x, y, fast=fast) for fast in (True, False))
+    assert kernel.tolist() == twin.tolist()
+
+
+def destination(start: Point, bearing: float, arc: float) -> Point:
+    """Go from a place along a great circle."""
+    lon, lat = math.radians(start[0]), math.radians(start[1])
+    up = math.sin(lat) * math.cos(arc) + math.cos(lat) * math.sin(arc) * math.cos(bearing)
+    up = math.asin(max(-1.0, min(1.0, up)))
+    across = math.atan2(
+        math.sin(bearing) * math.sin(arc) * math.cos(lat),
+        math.cos(arc) - math.sin(lat) * math.sin(up),
+    )
+    turned = math.remainder(math.degrees(lon + across), 360.0)
+    return turned, math.degrees(up)
+
+
 @given(drawn_shapes())
 def test_what_is_inside_is_within_the_bounds(shape: Shape) -> None:
     x, y = grid()

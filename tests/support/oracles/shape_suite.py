@@ -27,6 +27,7 @@ from fencepost.queries import QuerySet, StandingQuery
 from fencepost.queries.query import query_from_json
 from fencepost.shapes import inside_kernels, twins, way_kernels, way_twins
 from fencepost.shapes.columns import Shapes
+from fencepost.shapes.earth import haversine
 from fencepost.shapes.parse import shape_of
 from fencepost.shapes.prepare import Prepared, prepared
 from fencepost.shapes.shape import Point
@@ -108,6 +109,25 @@ def inside_checks() -> Iterator[tuple[str, Check]]:
                 expected = twins.holds(ready, rows, xs, ys)
                 name = f"inside {seed}, earth {earth}, {len(ready.bands.entries)} listed"
                 yield name, partial(check_inside, ready, rows, xs, ys, expected)
+    yield "inside, at the rim of circles", partial(check_inside, *at_the_rim())
+
+
+def at_the_rim() -> tuple[Prepared, Any, Any, Any, Bools]:
+    """Circles on the earth, each with one point at its very rim, where a chord leaves doubt."""
+    draw = Random(1)  # noqa: S311
+    drawn, points = [], []
+    for k in range(400):
+        centre = draw.uniform(-170, 170), draw.uniform(-80, 80)
+        aside = 10 ** draw.uniform(-5, 0.9)
+        point = centre[0] + aside * draw.uniform(-1, 1), centre[1] + aside * draw.uniform(-1, 1)
+        reach = haversine(*centre, *point) * (1.0 + draw.choice([-1, 0, 1]) * (k % 2) * 1e-15)
+        drawn.append(shape_of({"circle": {"center": centre, "radius": reach}}, earth=True))
+        points.append(point)
+    ready, (x, y) = prepared(Shapes.of(drawn, earth=True)), np.array(points).T
+    rows = np.arange(len(drawn))
+    expected = twins.holds(ready, rows, x, y)
+    assert 50 < expected.sum() < len(rows) - 50
+    return ready, rows, x, y, expected
 
 
 # ── ways ──────────────────────────────────────────────────────────────────────────────────────────
