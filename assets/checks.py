@@ -18,6 +18,7 @@ import dagster as dg
 
 from assets.ahead import ahead
 from assets.check_history import forget_planned
+from assets.evaluations import Recorded, evaluations
 from assets.graph import key
 from assets.lanes import group_of
 from assets.metadata import NOTHING_IS_STALE, shows_partitions, staleness
@@ -87,14 +88,19 @@ def _step(lane: Lane, name: str, specs: Sequence[dg.AssetCheckSpec]) -> dg.Asset
     @dg.multi_asset_check(name=name, specs=specs, can_subset=True)
     def execute(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
-    ) -> Iterable[dg.AssetCheckResult]:
+    ) -> Iterable[Recorded]:
         """Query the published views in one session, except for what passed and has not changed."""
         chosen = context.selected_asset_check_keys
         found = list[Checked]()
-        for checked in ahead(_found(lake, lane, chosen)):
-            found.append(checked)
-            if dg.AssetCheckKey(key(lane, checked.table), checked.name) in chosen:
-                yield _result(lake.settings, lane, checked)
+
+        def results() -> Iterator[tuple[dg.AssetCheckKey, dg.AssetCheckResult]]:
+            for checked in ahead(_found(lake, lane, chosen)):
+                found.append(checked)
+                check = dg.AssetCheckKey(key(lane, checked.table), checked.name)
+                if check in chosen:
+                    yield check, _result(lake.settings, checked)
+
+        yield from evaluations(context, specs, results())
         forget_planned(context.instance, context.run.run_id, chosen)
         seconds = sum(checked.seconds for checked in found)
         context.log.info(f"{counted(len(found), 'check')} of {lane} in {seconds:.2f} s")
@@ -130,31 +136,34 @@ def _staleness(lane: Lane) -> dg.AssetChecksDefinition:
     @dg.multi_asset_check(name=f"check_{group_of(lane)}_staleness", specs=specs, can_subset=True)
     def compare(
         context: dg.AssetCheckExecutionContext, lake: dg.ResourceParam[LakeAccess]
-    ) -> Iterable[dg.AssetCheckResult]:
+    ) -> Iterable[Recorded]:
         """Compare the epochs with the deliveries as they are now."""
+        chosen = context.selected_asset_check_keys
         with plain_failures():
             known = accounts(lake.store(), lane.name).values()
-        forget_planned(context.instance, context.run.run_id, context.selected_asset_check_keys)
-        for each in staleness(lane, known):
-            if each.asset_check_key in context.selected_asset_check_keys:
-                yield dg.AssetCheckResult(
+        forget_planned(context.instance, context.run.run_id, chosen)
+        results = (
+            (
+                each.asset_check_key,
+                dg.AssetCheckResult(
                     passed=each.passed,
-                    asset_key=each.asset_key,
-                    check_name=each.check_name,
                     severity=each.severity,
                     description=each.description,
                     metadata=each.metadata,
-                )
+                ),
+            )
+            for each in staleness(lane, known)
+            if each.asset_check_key in chosen
+        )
+        yield from evaluations(context, specs, results)
 
     return compare
 
 
-def _result(settings: Settings, lane: Lane, checked: Checked) -> dg.AssetCheckResult:
+def _result(settings: Settings, checked: Checked) -> dg.AssetCheckResult:
     """Give the result of a check in Dagster's terms."""
     return dg.AssetCheckResult(
         passed=checked.passed,
-        asset_key=key(lane, checked.table),
-        check_name=checked.name,
         severity=SEVERITIES[checked.severity],
         description=checked.description,
         metadata=_metadata(settings, checked),

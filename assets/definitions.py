@@ -39,15 +39,15 @@ def definitions(settings: Settings) -> dg.Definitions:
             *alerts.sensors(settings),
             check_runs.sensor(settings, asserted),
         ],
-        resources=_resources(LakeAccess(settings)),
+        resources=_resources(settings),
         executor=dg.in_process_executor,
     )
 
 
-def _resources(lake: LakeAccess) -> dict[str, dg.ResourceDefinition]:
+def _resources(settings: Settings) -> dict[str, dg.ResourceDefinition]:
     """Give the resources of steps; no run can configure them, and nothing is pickled."""
     return {
-        "lake": dg.ResourceDefinition(lambda _: lake, config_schema={}),
+        "lake": dg.ResourceDefinition(lambda _: LakeAccess(settings), config_schema={}),
         "io_manager": dg.IOManagerDefinition(dg.mem_io_manager.resource_fn, config_schema={}),
     }
 

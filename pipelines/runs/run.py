@@ -78,11 +78,17 @@ def session_of(settings: Settings, *, quick: bool = True) -> Callable[[], "Spark
 
 @contextmanager
 def writing(
-    settings: Settings, command: str, runner: Runner, timeout: float = PATIENCE
+    settings: Settings,
+    command: str,
+    runner: Runner,
+    timeout: float = PATIENCE,
+    *,
+    store: Store | None = None,
 ) -> Iterator[tuple[Lake, WriteLock]]:
-    """Lock a lake to write to it, with unfinished work finished."""
+    """Lock a lake to write to it, with unfinished work finished; a repeated caller's by `store`."""
     finish_all = partial(recover, settings=settings, runner=runner)
-    with open_to_write(settings, command, timeout, recover=finish_all) as (store, lock):
+    with open_to_write(settings, command, timeout, recover=finish_all, store=store) as opened:
+        store, lock = opened
         yield Lake.of(store, settings, runner), lock
 
 
