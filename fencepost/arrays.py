@@ -11,3 +11,8 @@ Int64s = npt.NDArray[np.int64]
 UInt64s = npt.NDArray[np.uint64]
 Doubles = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.signedinteger]
+
+
+def are_all(rows: Codes, n: int) -> bool:
+    """Say whether rows are all of n, in their order: then they need not be gathered. O(rows)."""
+    return len(rows) == n and np.array_equal(rows, np.arange(n))

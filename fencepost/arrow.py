@@ -43,8 +43,18 @@ def dictionary_of(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:
     if not pa.types.is_dictionary(column.type):
         column = pc.dictionary_encode(column)
     if isinstance(column, pa.ChunkedArray):
-        column = column.unify_dictionaries().combine_chunks()
+        column = _in_one_piece(column)
     return column
+
+
+def _in_one_piece(column: pa.ChunkedArray) -> pa.DictionaryArray:
+    """Put the chunks of a coded column together; where they have one dictionary it stays."""
+    if column.num_chunks > 1:
+        first = column.chunk(0).dictionary
+        if all(chunk.dictionary.equals(first) for chunk in column.iterchunks()):
+            codes = pa.concat_arrays([chunk.indices for chunk in column.iterchunks()])
+            return pa.DictionaryArray.from_arrays(codes, first)
+    return column.unify_dictionaries().combine_chunks()
 
 
 def texts_of(column: pa.Array | pa.ChunkedArray) -> pa.DictionaryArray:

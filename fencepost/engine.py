@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 import pyarrow as pa
 
+from fencepost.arrays import are_all
 from fencepost.arrivals.arrive import arrive
 from fencepost.crossings.choose import Method, cross, parts_of
 from fencepost.crossings.columns import Events
@@ -198,7 +199,8 @@ def _changed(walked: Walk | Difference, heads: Heads, sequence: pa.StringArray |
         if ranking.layer == 0 and ranking.segment is None:
             begun[ranking.posts.axis] = ranking.begun[last]
             ended[ranking.posts.axis] = ranking.ended[last]
-    names = path.names.take(pa.array(path.stream))
+    every = are_all(path.stream, len(path.names))
+    names = path.names if every else path.names.take(pa.array(path.stream))
     return Heads(
         axes=heads.axes,
         names=names,

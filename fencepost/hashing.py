@@ -194,7 +194,10 @@ def _by_code(coded: pa.DictionaryArray) -> Words:
     mix_strings(hashes, names)
     finish(hashes)
     of_code = np.append(hashes[0], _NULL)
-    codes = coded.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)
+    codes = coded.indices
+    if codes.null_count:
+        codes = codes.fill_null(len(names))
+    codes = codes.to_numpy(zero_copy_only=False)
     return lambda begin, end: of_code[codes[begin:end]]
 
 

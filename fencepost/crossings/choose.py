@@ -102,9 +102,10 @@ def parts_of(walked: Walk | Difference, chosen: Chosen, queries: int, most: int)
     runs = len(path.stream)
     if len(path) * queries <= most or runs == 1:
         return [path]
-    upto = np.append(0.0, np.cumsum(_expected(walked, chosen)))
-    if upto[-1] <= most:
+    expected = _expected(walked, chosen, most)
+    if expected is None:
         return [path]
+    upto = np.append(0.0, np.cumsum(expected))
     parts, first = [], 0
     while first < runs:
         last = int(np.searchsorted(upto, upto[first] + most, side="right")) - 1
@@ -114,17 +115,21 @@ def parts_of(walked: Walk | Difference, chosen: Chosen, queries: int, most: int)
     return parts
 
 
-def _expected(walked: Walk | Difference, chosen: Chosen) -> Int64s | Doubles:
-    """Expect so many crossings of each stream: those counted, or those of the sampled steps."""
+def _expected(walked: Walk | Difference, chosen: Chosen, most: int) -> Int64s | Doubles | None:
+    """Expect so many crossings of each stream: those counted, or those of the sampled steps.
+
+    None where these are `most` at most together.
+    """
     path = walked.path
     if isinstance(walked, Difference) or walked.suspects or walked.shaped:
-        return np.diff(path.starts) * chosen.each
+        sampled = np.diff(path.starts) * chosen.each
+        return sampled if sampled.sum() > most else None
     passed = np.zeros(len(path), np.int64)
     for ranking in walked.rankings:
         for ranks in (ranking.begun, ranking.ended):
             passed[1:] += np.abs(np.diff(ranks))
     passed[path.starts[:-1]] = 0
-    return np.add.reduceat(passed, path.starts[:-1])
+    return np.add.reduceat(passed, path.starts[:-1]) if passed.sum() > most else None
 
 
 def _chosen(walked: Walk) -> Chosen:

@@ -183,9 +183,13 @@ def _ranks(
     if _hardly_moves(columns, path):
         known = np.full((len(path.stream), 2), UNKNOWN, np.int32)
         if base:
-            known[:, 0], known[:, 1] = path.begun[posts.axis], path.ended[posts.axis]
+            mine, theirs = path.begun[posts.axis], path.ended[posts.axis]
+            known[:, 0], known[:, 1] = mine, theirs
             # The near test proves any pointer that is a rank at all; others may not be followed.
-            known[((known < 0) | (known > (posts.begins, posts.ends))).any(axis=1)] = UNKNOWN
+            are_ranks = (
+                (mine >= 0) & (mine <= posts.begins) & (theirs >= 0) & (theirs <= posts.ends)
+            )
+            known[~are_ranks] = UNKNOWN
         in_parallel(
             lambda a, b: kernels.ranks_near(columns, path.steps, a, b, known, begun, ended),
             run_parts(path, threads),

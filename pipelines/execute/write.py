@@ -156,12 +156,12 @@ def repeated(number: int, kind: pa.DataType, n: int) -> pa.Array:
     """Repeat a number for n rows: a piece has a slice of what others have."""
     if n > ROW_GROUP:
         return pa.repeat(pa.scalar(number, kind), n)
-    return _repeated(number, kind).slice(0, n)
+    return _repeated(number, kind, 1 << max(n - 1, 0).bit_length()).slice(0, n)
 
 
 @lru_cache(maxsize=16)
-def _repeated(number: int, kind: pa.DataType) -> pa.Array:
-    return pa.repeat(pa.scalar(number, kind), ROW_GROUP)
+def _repeated(number: int, kind: pa.DataType, n: int) -> pa.Array:
+    return pa.repeat(pa.scalar(number, kind), n)
 
 
 def _days(ts: pa.ChunkedArray) -> pa.Array:

@@ -6,6 +6,7 @@ Law: the lanes of all kinds are planned by the same function and committed by th
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, ClassVar
 
 from fencepost.lanes import feeds_of
@@ -114,7 +115,7 @@ class Lane(ABC):
         return Context(
             self.lateness,
             self.registry_versions(arrivals, deliveries),
-            lambda version: self.fingerprint(store, version) if version else "",
+            cache(lambda version: self.fingerprint(store, version) if version else ""),
             lambda chain: self.is_grown(store, chain),
             Bases(store, [table.name for table in self.tables]),
             code,

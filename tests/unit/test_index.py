@@ -188,6 +188,30 @@ def test_a_state_that_lacks_columns_or_values_or_is_of_other_axes_is_refused() -
         Heads.from_table(("x", "y"), wider)
 
 
+@pytest.mark.parametrize("moved", [(0, 1, 2), (2, 0, 1), (1,), (0, 1), (0, 1, 2, 3), (3, 1), ()])
+def test_later_heads_replace_those_of_their_streams_and_new_ones_come_behind(
+    moved: tuple[int, ...],
+) -> None:
+    def heads(streams: tuple[int, ...], ts: int) -> Heads:
+        at = np.array(streams, np.int32)
+        return Heads(
+            axes=("x",),
+            names=pa.array([f"s{stream}" for stream in streams], pa.string()),
+            ts=ts + at.astype(np.int64),
+            values=1.0 * at[None] + ts,
+            begun=at[None] + ts,
+            ended=at[None] - ts,
+            index="one",
+            ts_place=at,
+        )
+
+    known = (0, 1, 2)
+    merged = heads(known, 0).with_heads(heads(moved, 10), np.array(moved, np.int32))
+    rows = {row["stream_id"]: row for row in heads(known, 0).to_table().to_pylist()}
+    rows |= {row["stream_id"]: row for row in heads(moved, 10).to_table().to_pylist()}
+    assert merged.to_table().to_pylist() == list(rows.values())
+
+
 # ── history ───────────────────────────────────────────────────────────────────────────────────────
 
 

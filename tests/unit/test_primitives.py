@@ -80,6 +80,19 @@ def test_codes_and_ranks_are_those_of_the_values_whatever_the_chunks(pieces):
     assert ranks_by_code(coded.dictionary, codes).tolist() == [order[name] for name in values]
 
 
+@given(pieces=st.lists(st.lists(st.none() | st.integers(0, 2)), max_size=4), alike=st.booleans())
+def test_coded_chunks_are_one_column_whether_or_not_they_share_a_dictionary(pieces, alike):
+    names = [["a", "b", "c"], ["a", "b", "c"] if alike else ["c", "a", "b"]]
+    chunks = [
+        pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(names[k % 2]))
+        for k, codes in enumerate(pieces)
+    ]
+    column = pa.chunked_array(chunks, pa.dictionary(pa.int32(), pa.string()))
+    coded = dictionary_of(column)
+    assert coded.to_pylist() == column.to_pylist()
+    assert len(set(coded.dictionary.to_pylist())) == len(coded.dictionary)
+
+
 def test_a_name_that_is_not_known_has_no_code():
     assert codes_in(pa.array(["b", "x"]), pa.array(["a", "b"])).tolist() == [1, -1]
 
