@@ -47,6 +47,8 @@ PARTS: dict[tuple[str, ...], tuple[str, ...]] = {
 """By the suites in tests/support/oracles that check them: files, in the order of their imports."""
 SOURCES = tuple(source for sources in PARTS.values() for source in sources)
 PROCESSES = 2
+FEW = 20
+"""So many mutants take less than a process takes to begin."""
 NOTICED = 0.95  # the share that must be
 PATIENCE = 1.0  # seconds of a processor that a check may take beyond ten times its usual
 
@@ -314,8 +316,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     counted = [m for m in every if chosen.all or m.key not in UNSEEN]
     tried = spread(counted, chosen.sample)
     survivors = []
-    two = ProcessPoolExecutor(PROCESSES, get_context("spawn"), Suite.begin, (texts,))
-    with two as pool:
+    processes = PROCESSES if len(tried) > FEW else 1
+    with ProcessPoolExecutor(processes, get_context("spawn"), Suite.begin, (texts,)) as pool:
         for mutant, notice in zip(tried, pool.map(noticed_by, tried, chunksize=1), strict=True):
             if notice is None:
                 survivors.append(mutant)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, note
 from hypothesis import strategies as st
 
 from fencepost.order import OrderRules
@@ -45,13 +45,16 @@ RULES = st.builds(
 )
 
 
-@pytest.mark.parametrize("way", WAYS.values(), ids=WAYS.keys())
+@pytest.mark.parametrize("ways", [[*WAYS][k::6] for k in range(6)], ids=" · ".join)
 @HALF
 @given(story=judged_stories())
 @pytest.mark.fault(34, 40, 42)
-def test_oracle_engine_equals_reference(way: Way, story: Story) -> None:
+def test_oracle_engine_equals_reference(ways: list[str], story: Story) -> None:
+    """A story is drawn once for three ways: that costs as much as playing it twice."""
     expected = run(FEED, story.axes, story.script, story.rules)
-    assert_same_rows(expected, play(story, way), ALL)
+    for way in ways:
+        note(way)
+        assert_same_rows(expected, play(story, WAYS[way]), ALL)
 
 
 @given(judged_stories(), st.lists(st.tuples(st.integers(1, 8), RULES), min_size=1, max_size=3))

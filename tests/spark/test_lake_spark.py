@@ -123,11 +123,14 @@ def test_every_engine_reads_every_table_alike(
 ) -> None:
     filled: set[str] = set()
     stores = [on_spark.store, joined_on_spark.store, *leapt_and_near(tmp_path)]
+    last = {name: store for store in stores for name in store.tables}
     for store in stores:
         with duckdb_session(on_disk(store.root), store.tables) as session:
             for name in set(store.tables) - filled:
                 path = str(store.folder(name))
                 expected = sums(DeltaTable(path).to_pyarrow_table())
+                if not expected["rows"] and store is not last[name]:
+                    continue  # another lake may have rows of it
                 assert sums(spark.read.format("delta").load(path).toArrow()) == expected, name
                 assert sums(session.sql(f"from raw_{name}").to_arrow_table()) == expected, name
                 assert sums(pl.scan_delta(path).collect().to_arrow()) == expected, name

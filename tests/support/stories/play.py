@@ -18,7 +18,7 @@ from fencepost.engine import step
 from fencepost.matches import Matcher
 from fencepost.outcome import FeedOutcome
 from fencepost.queries import MATCH, QuerySet
-from fencepost.reference import RunResult
+from fencepost.reference import Registration, RunResult
 from fencepost.reference.order import Arrival, Head, Sighting
 from fencepost.reference.transitions import PendingEvent
 from fencepost.state import FeedState
@@ -51,7 +51,7 @@ class Way:
     index: str = "auto"  # for the match queries
     method: Method = "auto"  # how crossings are found
     stretches: bool = False  # compare the path place by place, as if memory were short
-    reloaded: bool = False  # write the state as tables after every step, and read it back
+    reloaded: bool = False  # a process for every step: the state is read back, the index anew
     cuts: Collection[int] | None = None
 
 
@@ -77,16 +77,19 @@ def _play(story: Story, way: Way) -> RunResult:
     state = FeedState.empty(FEED, story.axes)
     index = BorderIndex.build(QuerySet.empty(FEED, story.axes), striped=way.striped)
     matcher = Matcher.build(QuerySet.empty(FEED, story.axes, MATCH), way.index)
+    last: Registration | None = None
     for epoch in epochs(story.script, way.cuts):
-        crossing = query_set_of(FEED, story.axes, epoch.registration)
-        match = match_set_of(FEED, story.axes, epoch.registration)
-        if way.incremental:
-            index, matcher = registered(index, crossing), registered(matcher, match)
-        else:
-            index = BorderIndex.build(crossing, striped=way.striped)
-            matcher = Matcher.build(match, way.index)
-        index.check()
-        matcher.check()
+        if epoch.registration is not last or way.reloaded:
+            last = epoch.registration
+            crossing = query_set_of(FEED, story.axes, last)
+            match = match_set_of(FEED, story.axes, last)
+            if way.incremental:
+                index, matcher = registered(index, crossing), registered(matcher, match)
+            else:
+                index = BorderIndex.build(crossing, striped=way.striped)
+                matcher = Matcher.build(match, way.index)
+            index.check()
+            matcher.check()
         batch = batch_of(FEED, story.axes, epoch.deliveries)
         outcome = step(
             state,
