@@ -51,6 +51,7 @@ def of_feed(settings: Settings, feed: Feed) -> dg.AssetsDefinition:
                     metadata={
                         "dagster/row_count": report.rows,
                         "seconds": round(report.seconds, 3),
+                        "how": report.how,
                         "path": dg.MetadataValue.path(str(report.path)),
                         **drawn,
                     },

@@ -102,7 +102,7 @@ def test_as_many_other_rows_are_a_change(town):
     refreshed(town, TICKS)
     more = Ledger()
     more.event("O", "q", "a", 50)
-    town.happen("events", more)
+    town.happen(more)
     town.enter("z", 60)
     (report,) = refresh(town.settings, TICKS, ["inside_now"])
     assert (report.rows, report.changed) == (1, True)
@@ -113,7 +113,7 @@ def test_rows_that_a_view_shows_no_longer_go_and_no_file_is_left_in_force(town):
     refreshed(town)
     more = Ledger()
     more.event("O", "q", "a", 50)
-    town.happen("events", more)
+    town.happen(more)
     (report,) = refresh(town.settings, TICKS, ["inside_now"])
     assert (report.rows, report.changed) == (0, True)
     assert town.holds("inside_now", TICKS) == []
@@ -134,7 +134,7 @@ def test_many_rows_lie_in_several_files_and_are_the_same_rows(town):
         town.enter(f"s{k}", 1000 + k, 2000 + k)
     with (
         mock.patch("pipelines.serve.marts.write.FILE_ROWS", 10),
-        mock.patch("pipelines.serve.marts.refresh.BATCH", 4),
+        mock.patch("pipelines.serve.marts.content.BATCH", 4),
     ):
         refreshed(town)
         assert town.agree()
@@ -198,7 +198,9 @@ def test_the_command_says_what_became_of_each_mart(tmp_path):
     assert len(first.stdout.splitlines()) == 6
     assert "visits" in first.stdout
     assert "3 rows" in first.stdout
+    assert first.stdout.count("(all rows: there were none)") == 6
     again = CliRunner().invoke(app, ["ticks", "--config", str(tmp_path)])
-    assert [line.split()[-2] for line in again.stdout.splitlines()] == ["unchanged"] * 3
+    assert all("unchanged" in line for line in again.stdout.splitlines())
+    assert all(line.endswith("(nothing new)") for line in again.stdout.splitlines())
     told = CliRunner().invoke(app, ["ticks", "--json", "--config", str(tmp_path)])
     assert [row["rows"] for row in json.loads(told.stdout)["marts"]] == [1, 3, 2]

@@ -26,7 +26,9 @@ def marts(
 ) -> None:
     """Write inside_now, visits and daily_summary as plain Delta tables, for any engine.
 
-    They are in the lake under marts/. Dagster keeps them up to date by itself.
+    They are in the lake under marts/. Dagster keeps them up to date by itself. inside_now and
+    visits get what came since they were last written, if that still counts; otherwise, and
+    daily_summary always, all rows are read again. Each line ends with which it was.
 
     \b
       fencepost marts
@@ -55,4 +57,5 @@ def _line(report: "MartReport", wide: int) -> str:
     shown = shown_place(report.path)
     rows = counted(report.rows, "row")
     what = f"{report.seconds:.1f} s" if report.changed else "unchanged"
-    return f"{report.feed:<{wide}}  {report.name:<13}  {rows:>14}  {what:>9}   {shown}"
+    where = f"{report.feed:<{wide}}  {report.name:<13}  {rows:>14}  {what:>9}   {shown}"
+    return f"{where}  ({report.how})"

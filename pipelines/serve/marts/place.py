@@ -7,22 +7,23 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import timedelta
 
-from deltalake import CommitProperties, DeltaTable
+from deltalake import DeltaTable
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError
-from pipelines.disk.errors import refuse_failing
-from pipelines.lake.create import add_action, add_columns, make_table
+from pipelines.lake.append import Conflict, Unknown
+from pipelines.lake.create import add_columns, make_table
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
-from pipelines.lake.layout import commit_path, open_table, refuse_torn, user_metadata
+from pipelines.lake.layout import active_files, open_table, refuse_torn, user_metadata
+from pipelines.lake.log import Log
+from pipelines.lake.snapshot import opened as opened_table
 from pipelines.places import Place, is_remote
 from schemas import Table
 from schemas.marts import MARTS
 
 FOLDER = "marts"
 TRIES = 100
-ONE_TRY = 0
 
 RETENTION = timedelta(hours=2)
 """How long replaced files stay, for readers that opened the mart before."""
@@ -91,40 +92,48 @@ def _is_older(delta: DeltaTable, table: Table) -> bool:
     return has == table.arrow.names[: len(has)] and all(column.nullable for column in fresh)
 
 
+def files_of(folder: Place, table: Table, feed: str) -> list[DataFile]:
+    """List the files of a feed that a mart consists of."""
+    files = active_files(open_table(folder), table)
+    return [file for file in files if file.partition["feed"] == feed]
+
+
 def put(
-    folder: Place, table: Table, files: Sequence[DataFile], evidence: Evidence, since: int
+    folder: Place,
+    table: Table,
+    came: Sequence[DataFile],
+    gone: Sequence[DataFile],
+    evidence: Evidence,
+    since: int,
 ) -> int:
-    """Replace the feed's files by these; give the version; Overtaken if they are old.
+    """Commit files, and others of the feed away; give the version. Overtaken if that is old.
 
     `since` is the version before the rows were queried. Of later versions by others, those of other
     feeds do not matter, those of this feed may have newer rows.
     """
     for _ in range(TRIES):
-        delta = open_table(folder)
-        at = int(delta.version())
+        log = Log(folder, table, opened_table(folder, table))
+        at = log.version
         ours = _since(folder, evidence, since, at)
         if ours is not None:
             return ours
-        try:
-            delta.create_write_transaction(
-                [add_action(file) for file in files],
-                "overwrite",
-                delta.schema(),
-                list(table.partitioned_by),
-                partition_filters=[("feed", "=", evidence.lane)],
-                commit_properties=CommitProperties(
-                    {"userMetadata": evidence.to_json()}, max_commit_retries=ONE_TRY
-                ),
+        if not {file.path for file in gone} <= log.files.keys():
+            raise Overtaken
+        if not log.is_plain:
+            raise LakeError(
+                f"the mart {folder} has features of Delta that our commits do not keep: move the "
+                "folder away, and the next refresh creates it again"
             )
-        except DeltaError as failure:
-            if not commit_path(folder, at + 1).exists():
-                raise LakeError(f"the mart {folder} cannot be committed to: {failure}") from failure
-        except OSError as failure:  # the log says whether it was committed
+        try:
+            log.append(at, came, evidence.to_json(), gone)
+        except Conflict:
+            continue
+        except Unknown as lost:  # the log says whether it was committed
             ours = _since(folder, evidence, since, at + 1)
-            if ours is None:
-                refuse_failing(failure, str(commit_path(folder, at + 1)))
-                continue
-            return ours
+            if ours is not None:
+                return ours
+            if lost.failed is not None:
+                raise lost.failed from lost
         else:
             return at + 1
     raise crowded(table.name)
@@ -152,11 +161,18 @@ def tidy(root: Place, retention: timedelta = RETENTION) -> int:
 
 
 def swept(folder: Place, retention: timedelta = RETENTION) -> list[str]:
-    """Delete files replaced before the retention, and those as old that no version names."""
+    """Delete files replaced before the retention, and those as old that no version names.
+
+    A checkpoint then says what the mart consists of, and commits that are old enough go.
+    """
     hours = int(retention.total_seconds() // 3600)
-    return open_table(folder).vacuum(
+    delta = open_table(folder)
+    gone = delta.vacuum(
         retention_hours=hours, dry_run=False, enforce_retention_duration=False, full=True
     )
+    delta.create_checkpoint()
+    delta.cleanup_metadata()
+    return gone
 
 
 def crowded(name: str) -> LakeError:

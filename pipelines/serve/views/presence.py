@@ -22,16 +22,17 @@ from pipelines.serve.views.tables import feeds
 from pipelines.serve.views.view import View
 from schemas import Table, marts
 
-# The allowed lateness of a lane whose streams wait for their own clocks, from its ledger's record.
-_LATENESS = """COALESCE(CAST(NULLIF(REGEXP_EXTRACT(
+LATENESS = """COALESCE(CAST(NULLIF(REGEXP_EXTRACT(
     d.declared, '"allowed_lateness": ([0-9]+), "lateness_by": "stream"', 1
 ), '') AS BIGINT), -1)"""
+"""The allowed lateness of a lane whose streams wait for their own clocks, from the record of its
+epoch `d`; -1 of others."""
 
 # Only versions that end are read: those removed, those with a version after them, and those
 # with a valid_to. `effects` has a row where such an end has taken effect in a lane, or may have for
 # some of its streams. `clocks` has the newest times of the streams, before a registry and by now.
 _ENDS = f"""lanes AS (
-    SELECT d.lane, MAX(d.watermark) AS watermark, MAX_BY({_LATENESS}, d.epoch) AS lateness
+    SELECT d.lane, MAX(d.watermark) AS watermark, MAX_BY({LATENESS}, d.epoch) AS lateness
     FROM done_epochs d GROUP BY d.lane
 ), evaluated AS (
     SELECT d.lane, EXPLODE(d.arrivals) AS n FROM done_epochs d
@@ -148,9 +149,13 @@ _BY_VALIDITY = "s.valid_to IS NOT NULL AND (s.removed_at IS NULL OR s.valid_to <
 
 def visits(tables: Mapping[str, Table]) -> View:
     """Declare the visits of a lake with these tables. One pass over the events, sorted by pair."""
-    return View(
-        marts.VISITS.name, marts.VISITS.comment, marts.VISITS.columns, _VISITS.format(ends(tables))
-    )
+    own = marts.VISITS
+    return View(own.name, own.comment, own.columns, visits_sql(tables))
+
+
+def visits_sql(tables: Mapping[str, Table], *more: str) -> str:
+    """Select the visits, with more columns: `is_last`, of those that the next event can change."""
+    return _VISITS.format(ends(tables), "".join(f", v.{name}" for name in more))
 
 
 def inside_now(tables: Mapping[str, Table]) -> View:
@@ -185,12 +190,13 @@ _VISITS = f"""WITH {{}}, steps AS (
         CASE WHEN s.type = 'O' OR s.next_type = 'O' THEN 'crossing'
             WHEN s.next_type = 'I' THEN 'removal'
             WHEN {_BY_VALIDITY} THEN 'valid_to'
-            WHEN s.removed_at IS NOT NULL THEN 'removal' END AS ended_by
+            WHEN s.removed_at IS NOT NULL THEN 'removal' END AS ended_by,
+        s.type = 'I' AND s.next_type IS NULL AS is_last
     FROM known_ends s
 )
 SELECT v.feed, v.query_id, v.query_version, v.stream_id, v.entered_ts, v.left_ts, v.ended_by,
     (UNIX_MICROS(v.left_ts) - UNIX_MICROS(v.entered_ts)) / 1e6 AS duration,
-    v.entered_place, v.left_place
+    v.entered_place, v.left_place{{}}
 FROM spans v"""
 
 _AT_SINCE = _INSTANT.format("p.entered_ts")

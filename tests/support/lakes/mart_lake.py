@@ -57,9 +57,21 @@ class Town:
         more.event("I", query, stream, ts, feed=feed)
         if left is not None:
             more.event("O", query, stream, left, feed=feed)
-        self.happen("events", more)
+        self.happen(more)
 
-    def happen(self, table: str, more: Ledger) -> None:
+    def happen(self, more: Ledger) -> None:
+        """Append events, as those of one more epoch of each of their feeds."""
+        epochs = self.store.rows("epochs").to_pylist()
+        more.n, more.registry = max(self.store.rows("arrivals")["n"].to_pylist()), 1
+        for feed in {row["feed"] for row in more.rows["events"]}:
+            epoch = 1 + max(row["epoch"] for row in epochs if row["lane"] == feed)
+            for row in more.rows["events"]:
+                row["epoch"] = epoch if row["feed"] == feed else row["epoch"]
+            more.epoch(feed, epoch, [more.arrive(feed)], watermark=at(200_000))
+        for table in ("events", "arrivals", "epochs"):
+            self.append(table, more)
+
+    def append(self, table: str, more: Ledger) -> None:
         """Append rows to a table, in one commit."""
         told = Evidence("by hand", uuid.uuid4().hex, "", 1, 1, 1, 1, 0)
         files = self.store.write(table, more.arrow(table))
@@ -101,4 +113,4 @@ def refreshed(town: Town, *feeds: str) -> list[MartReport]:
 
 
 def files_of(town: Town) -> list[Path]:
-    return sorted(on_disk(town.settings.root / "marts").rglob("*.parquet"))
+    return sorted(on_disk(town.settings.root / "marts").glob("*/feed=*/*.parquet"))
