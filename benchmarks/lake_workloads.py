@@ -3,11 +3,14 @@
 Each has a lake of its own, of as many ticks as the first; `lag()` runs over those very ticks.
 """
 
+import json
+import statistics
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
+from benchmarks.lake_decode import written_again
 from benchmarks.lake_epoch import (
     Evaluated,
     best_shuffle,
@@ -18,10 +21,10 @@ from benchmarks.lake_epoch import (
     line_of,
 )
 from benchmarks.lake_made import FEED, RARE, Bench, Plane, land
-from benchmarks.lake_times import Times, divided, in_turns
+from benchmarks.lake_times import REPEATS, Times, divided, in_turns
 from benchmarks.report import Line
 from fencepost.times import SECOND
-from pipelines.epochs.drive import Lake
+from pipelines.epochs.drive import Lake, chain_of
 
 DENSE_BAR, SQUARES_BAR, LATE_BAR, PARTITIONS_BAR = 0.25, 0.4, 2.0, 1.2
 HOURS = 24
@@ -61,7 +64,24 @@ def partitions(bench: Bench) -> list[Line]:
     assert len(ours.middle.epochs) == HOURS
     assert len(theirs.middle.epochs) == 1
     claim = f"{HOURS} partitions in one backfill, of the same ticks as one epoch"
-    return [_beside(claim, ours, theirs, PARTITIONS_BAR)]
+    return [_beside(claim, ours, theirs, PARTITIONS_BAR), _with_heads(lakes[0], theirs)]
+
+
+def _with_heads(lake: Lake, one: Times[Evaluated]) -> Line:
+    """The floor of partitions: one epoch, and every head that they log written by PyArrow alone."""
+    (log, *_), store = lake.lane(FEED).logs, lake.store
+    generation = chain_of(store, FEED).generation
+    files = [file for file in store.files(log.name) if file.least("generation") == generation]
+    tasks = [
+        json.dumps([str(store.folder(log.name) / file.path) for file in files[k :: 2 * HOURS]])
+        for k in range(min(2 * HOURS, len(files)))
+    ]
+    runs = [sum(map(float, lake.runner.run(written_again, tasks))) for _ in range(REPEATS)]
+    spent = statistics.median(runs) / lake.runner.slots
+    heads = sum(file.rows for file in files)
+    claim = "one epoch and their heads written by PyArrow alone, of one epoch"
+    facts = f"{heads:,} heads in {spent:.3g} s, shared evenly by {lake.runner.slots} workers"
+    return Line(claim, (one.median + spent) / one.median, facts=facts)
 
 
 def _lake_of(bench: Bench, name: str, by_hour: bool) -> Lake:
