@@ -1,4 +1,4 @@
-"""Arrow's columns for NumPy: distinct values and their codes, names by codes, and orders of rows.
+"""Arrow's columns for NumPy: distinct values and their codes, names by codes, and ranks of rows.
 
 Law: an order depends on the rows alone, not on how they came about. Text is in the order of its
 bytes in UTF-8, which is the order of its code points on every machine.
@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.arrays import Bools, Codes, Int32s, Int64s
-from fencepost.row_order import SortKey, order_of
 
 
 def owned(parts: Sequence[bytes | memoryview]) -> pa.Buffer:
@@ -115,18 +114,3 @@ def _rank(values: pa.Array) -> Int64s:
     rank = np.empty(len(values), np.int64)
     rank[pc.array_sort_indices(values).to_numpy()] = np.arange(len(values))
     return rank
-
-
-def ordered(table: pa.Table, keys: Sequence[str]) -> pa.Table:
-    """Sort by these columns, the first one first: O(n), and k log k for k distinct values."""
-    if not len(table):
-        return table
-    return table.take(pa.array(order_of([_sort_key(table.column(key)) for key in keys])))
-
-
-def _sort_key(column: pa.ChunkedArray) -> SortKey:
-    """Rank the values that a column has."""
-    coded = dictionary_of(column)
-    rank = _rank(coded.dictionary).astype(np.int32)
-    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int32, copy=False)
-    return SortKey(codes, rank, len(rank))

@@ -88,6 +88,8 @@ UNSEEN: dict[tuple[str, str], str] = {
     ("leaps", "len(cells.cell_ptr) - 1 → len(cells.cell_ptr) + 1"): NO_STRANGER,
     ("leaps", "s >= segments → s > segments"): NO_STRANGER,
     ("_round", "values[x, c] < values[x, c - 1] → values[x, c] <= values[x, c - 1]"): "it moves",
+    ("_through_polygons", "b - a > SHORTEST → b - a >= SHORTEST"): "none is of that very length",
+    ("_passes", "ya > yb → ya >= yb"): "a level edge is passed over before",
     ("_met", f"{_AT_ONE} or {_AT_OTHER} → {_AT_ONE} and {_AT_OTHER}"): "all boxes are asked below",
 }
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrow import ordered
+from fencepost.row_order import ordered
 
 Axes = tuple[str, ...]
 NAMES = ("events", "transitions", "matches", "leaps", "pairs", "band_changes", "near_changes")

@@ -11,7 +11,7 @@ import numpy as np
 from fencepost.arrays import Doubles, Int8s, Int32s, Int64s
 from fencepost.shapes.columns import Shapes
 from fencepost.shapes.earth import RADIUS, unit
-from fencepost.shapes.shape import POLYGON
+from fencepost.shapes.shape import CIRCLE, POLYGON
 
 COMPILE_FROM = 10_000  # vertices from which the kernels are worth loading
 ASTRAY = 1e-14  # radians: more than what a point on the unit sphere is off by, and its chords
@@ -47,6 +47,7 @@ class Prepared(NamedTuple):
     sphere_ptr: Int64s  # where the vertices of a shape are in `unit`, on the earth
     unit: Doubles  # [3, …]: the vertices of circles and corridors on the unit sphere
     sure: Doubles  # [2, k]: half a chord's square up to which all is near, and beyond which nothing
+    balls: Doubles  # [k, 5]: a circle's centre on the unit sphere, and its `sure`; on the earth
     bands: EdgeBands
 
     @property
@@ -63,8 +64,9 @@ def prepared(shapes: Shapes, *, fast: bool | None = None) -> Prepared:
     """
     if fast is None:
         fast = shapes.xy.shape[1] >= COMPILE_FROM
-    lo, hi = shapes.bounds(fast=fast)
+    lo, hi = _bounds(shapes) if fast else shapes.bounds()
     x, y = shapes.xy
+    sphere_ptr, placed, sure = _on_the_sphere(shapes, fast)
     ready = Prepared(
         shapes.kind,
         shapes.part_ptr,
@@ -76,7 +78,10 @@ def prepared(shapes: Shapes, *, fast: bool | None = None) -> Prepared:
         shapes.earth,
         lo,
         hi,
-        *_on_the_sphere(shapes, fast),
+        sphere_ptr,
+        placed,
+        sure,
+        _balls(shapes, sphere_ptr, placed, sure),
         _no_bands(len(shapes.ring_ptr) - 1),
     )
     if fast:
@@ -84,6 +89,21 @@ def prepared(shapes: Shapes, *, fast: bool | None = None) -> Prepared:
 
         ready = ready._replace(bands=band_kernels.bands(ready))
     return ready
+
+
+def _bounds(shapes: Shapes) -> tuple[Doubles, Doubles]:
+    """Bound the shapes, circles of the earth by a kernel: the same bits as `bounds` gives."""
+    from fencepost.shapes import reach_kernels
+
+    lo, hi = shapes.vertex_bounds()
+    reaching = shapes.kind != POLYGON
+    if shapes.earth:
+        circles = np.flatnonzero(shapes.kind == CIRCLE)
+        at = shapes.vertices_ptr()[circles]
+        reach_kernels.bound_circles(circles, at, shapes.xy, shapes.reach, lo, hi)
+        reaching &= shapes.kind != CIRCLE
+    shapes.bound_reaching(np.flatnonzero(reaching), lo, hi)
+    return lo, hi
 
 
 def _no_bands(parts: int) -> EdgeBands:
@@ -108,6 +128,17 @@ def _on_the_sphere(shapes: Shapes, fast: bool) -> tuple[Int64s, Doubles, Doubles
     else:
         placed = np.array([unit(lon, lat) for lon, lat in of_these.T.tolist()]).T
     return ptr, np.ascontiguousarray(placed), _sure(shapes.reach)
+
+
+def _balls(shapes: Shapes, sphere_ptr: Int64s, placed: Doubles, sure: Doubles) -> Doubles:
+    """Give the circles as rows; in those of other shapes nothing is sure."""
+    if not len(sphere_ptr):
+        return np.empty((0, 5))
+    balls = np.tile(np.array([0.0, 0.0, 0.0, -1.0, np.inf]), (len(shapes), 1))
+    circles = np.flatnonzero(shapes.kind == CIRCLE)
+    balls[circles, :3] = placed[:, sphere_ptr[circles]].T
+    balls[circles, 3:] = sure[:, circles].T
+    return balls
 
 
 def _sure(reach: Doubles) -> Doubles:

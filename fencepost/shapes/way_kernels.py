@@ -18,7 +18,7 @@ from fencepost.shapes.inside_kernels import (
     _in_circle,
     _near_arc,
     _near_segment,
-    placed,
+    sphere_place,
 )
 from fencepost.shapes.orientation_kernels import orientation
 from fencepost.shapes.shape import CIRCLE, POLYGON
@@ -136,11 +136,11 @@ def _through_piece(prepared, s, v, x0, y0, x1, y1):
 def _reaches(prepared, s, v, x, y):
     """Say whether a point is within reach, wherever the map's border is."""
     if prepared.kind[s] == CIRCLE:
-        return _in_circle(prepared, s, x, y, placed(prepared, x, y))
+        return _in_circle(prepared, s, x, y)
     if not prepared.earth:
         return _near_segment(prepared, v, True, prepared.reach[s], x, y)
     at = prepared.sphere_ptr[s] + v - prepared.vertex_ptr[prepared.ring_ptr[prepared.part_ptr[s]]]
-    return _near_arc(prepared, s, at, True, placed(prepared, x, y))
+    return _near_arc(prepared, s, at, True, sphere_place(x, y))
 
 
 @njit

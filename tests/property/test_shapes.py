@@ -87,7 +87,7 @@ def test_circles_are_prepared_to_the_same_bits_with_kernels_and_without(
         drawn.insert(1, Shape(CORRIDOR, ((((0.0, 0.0), (1.0, 2.0)),),), 1_000.0, earth=True))
     columns = Shapes.of(drawn, earth=True)
     one, other = prepared(columns, fast=True), prepared(columns, fast=False)
-    for name in ("lo", "hi", "sphere_ptr", "unit", "sure"):
+    for name in ("lo", "hi", "sphere_ptr", "unit", "sure", "balls"):
         assert getattr(one, name).tobytes() == getattr(other, name).tobytes(), name
     bounds = np.stack([one.lo, one.hi], axis=2).transpose(1, 0, 2).tolist()
     assert bounds == [[list(ends) for ends in shape.bounds] for shape in drawn]

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fencepost.arrow import ordered
 from fencepost.doubles import parse_number
 from fencepost.errors import StorageError
+from fencepost.row_order import ordered
 from fencepost.times import EARLIEST, LATEST, format_instant
 from pipelines.files.write import text as texts
 from pipelines.files.write.folder import OutFolder, write_table

@@ -39,11 +39,11 @@ SIDE = 6
 AXES = ("x", "speed", "y")
 
 
-def region(draw: Random, kind: str, *, earth: bool) -> Any:
-    """A region on the grid; a polygon may cross itself, and have many vertices."""
+def region(draw: Random, kind: str, *, earth: bool, up: int = 0) -> Any:
+    """A region on the grid, `up` from the equator; a polygon may cross itself, of many vertices."""
 
     def corner() -> list[float]:
-        return [draw.randint(0, SIDE), draw.randint(0, SIDE)]
+        return [draw.randint(0, SIDE), draw.randint(0, SIDE) + up]
 
     reach = draw.choice([0.6, 1.0, 1.7]) * (METRES if earth else 1.0)
     if kind == "circle":
@@ -51,7 +51,7 @@ def region(draw: Random, kind: str, *, earth: bool) -> Any:
     if kind == "corridor":
         line = [corner() for _ in range(draw.choice([2, 3]))]
         if draw.random() < 0.4:  # of so many short segments that they are listed by bands
-            line = [[draw.randint(4, 8) // 2, k / 2] for k in range(14)]
+            line = [[draw.randint(4, 8) // 2, k / 2 + up] for k in range(14)]
         return {"corridor": {"line": line, "width": 2 * reach}}
     parts = []
     for _ in range(draw.choice([1, 1, 2])):
@@ -59,7 +59,7 @@ def region(draw: Random, kind: str, *, earth: bool) -> Any:
             [corner() for _ in range(draw.choice([3, 5, 16]))] for _ in range(draw.choice([1, 2]))
         ]
         if draw.random() < 0.4:
-            rings.append([[x / 2, y / 2] for x, y in round_ring(draw)])
+            rings.append([[x / 2, y / 2 + up] for x, y in round_ring(draw)])
         parts.append([[*ring, ring[0]] for ring in rings])
     return {"type": "MultiPolygon", "coordinates": parts}
 
@@ -77,10 +77,11 @@ def round_ring(draw: Random) -> list[tuple[int, int]]:
 KINDS = ("polygon", "circle", "corridor")
 
 
-def shapes_of(seed: int, *, earth: bool) -> list[Prepared]:
+def shapes_of(seed: int, *, earth: bool, up: int = 0) -> list[Prepared]:
     """The same shapes, with lists of edges and without."""
     draw = Random(seed)  # noqa: S311  the same each time
-    drawn = [shape_of(region(draw, KINDS[k % 3], earth=earth), earth=earth) for k in range(9)]
+    regions = [region(draw, KINDS[k % 3], earth=earth, up=up) for k in range(9)]
+    drawn = [shape_of(each, earth=earth) for each in regions]
     shapes = Shapes.of(drawn, earth)
     return [prepared(shapes, fast=fast) for fast in (True, False)]
 
@@ -148,12 +149,13 @@ def check_ways(ready: Prepared, ways: list[Way], expected: list[way_twins.Stretc
 def way_checks() -> Iterator[tuple[str, Check]]:
     """Ways from half to half of the grid: through corners, along edges, and of no length."""
     for seed in range(4):
-        for earth in (False, True):
-            ready, _ = shapes_of(seed, earth=earth)
+        for earth, up in ((False, 0), (True, 0), (True, 60)):
+            ready, _ = shapes_of(seed, earth=earth, up=up)
             draw = Random(seed)  # noqa: S311
 
-            def place(draw: Random = draw) -> Point:
-                return (draw.randint(-2, 2 * SIDE + 2) / 2, draw.randint(-2, 2 * SIDE + 2) / 2)
+            def place(draw: Random = draw, up: int = up) -> Point:
+                x, y = (draw.randint(-2, 2 * SIDE + 2) / 2 for _ in "xy")
+                return x, y + up
 
             ways: list[Way] = []
             for s in range(len(ready.kind)):
@@ -167,7 +169,7 @@ def way_checks() -> Iterator[tuple[str, Check]]:
                 way_twins.passage(ready, s, here, there, begin, end)
                 for s, here, there, begin, end in ways
             ]
-            yield f"ways {seed}, earth {earth}", partial(check_ways, ready, ways, expected)
+            yield f"ways {seed}, earth {earth}, {up} up", partial(check_ways, ready, ways, expected)
 
 
 # ── leaps ─────────────────────────────────────────────────────────────────────────────────────────
