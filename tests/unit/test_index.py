@@ -198,7 +198,7 @@ def test_later_heads_replace_those_of_their_streams_and_new_ones_come_behind(
             axes=("x",),
             names=pa.array([f"s{stream}" for stream in streams], pa.string()),
             ts=ts + at.astype(np.int64),
-            values=1.0 * at[None] + ts,
+            values=at[None].astype(np.float64) + ts,
             begun=at[None] + ts,
             ended=at[None] - ts,
             index="one",
