@@ -136,7 +136,7 @@ def _from_file(shapes: Shapes, path: Path, events: Events) -> float:
         file = FilePath(folder) / "fixes.parquet"
         pq.write_table(fixes, file)
         for _ in range(WARM + 3):
-            monitor = fp.Monitor(rules, axes=list(AXES), position=AXES)
+            monitor = fp.Monitor(rules, axes=list(AXES), position=AXES, threads=2)
             monitor.push(others)  # indexes are made when fixes come
             begin = time.perf_counter()
             found = monitor.push(pq.read_table(file)).events

@@ -45,7 +45,7 @@ class FeedRun:
         state = state or FeedState.empty(crossings.feed, crossings.axes)
         return cls(BorderIndex.build(crossings), Matcher.build(matches, tuples=0), state)
 
-    def push(self, batch: TupleBatch, rules: OrderRules) -> FeedOutcome:
+    def push(self, batch: TupleBatch, rules: OrderRules, threads: int) -> FeedOutcome:
         """Take one delivery."""
         self.matcher = self.matcher.serving(self.accepted + len(batch))
         outcome = step(
@@ -55,6 +55,7 @@ class FeedRun:
             deliveries=1,
             rules=rules,
             matcher=self.matcher,
+            threads=threads,
         )
         self.state = outcome.state
         self.accepted += outcome.accepted
@@ -65,7 +66,8 @@ class FeedRun:
 class Evaluation:
     """All feeds and all joins of an evaluation.
 
-    `order` says how arrivals are ordered and judged, `by_feed` those of single feeds.
+    `order` says how arrivals are ordered and judged, `by_feed` those of single feeds. Crossings
+    are found by so many `threads`.
 
     push   a step of the batch's feed and of every join that has it: see engine.step
     """
@@ -74,6 +76,7 @@ class Evaluation:
     joins: "dict[str, JoinRun]" = field(default_factory=dict)
     order: OrderRules = AS_THEY_COME
     by_feed: Mapping[str, OrderRules] = field(default_factory=dict)
+    threads: int = 1
 
     @classmethod
     def of(cls, rules: StandingQueries, by_feed: Mapping[str, OrderRules]) -> "Evaluation":
@@ -93,7 +96,7 @@ class Evaluation:
 
         `onto` adds to events what travels along with their tuples, found by their `tag`.
         """
-        outcome = self.feeds[batch.feed].push(batch, self.order_of(batch.feed))
+        outcome = self.feeds[batch.feed].push(batch, self.order_of(batch.feed), self.threads)
         events = outcome.events if onto is None else onto(outcome.events)
         results.add_events(batch.feed, events)
         results.add_transitions(batch.feed, outcome.transitions)

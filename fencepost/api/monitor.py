@@ -47,6 +47,7 @@ def evaluate(  # noqa: PLR0913  tuples and rules, and how the tuples are read, b
     allowed_lateness: Duration = "0s",
     lateness_by: LatenessBy = "feed",
     idle: Duration = "24h",
+    threads: int = 1,
 ) -> Result:
     """Find what entered, left, matched or paired in tuples that are all there.
 
@@ -61,6 +62,8 @@ def evaluate(  # noqa: PLR0913  tuples and rules, and how the tuples are read, b
     Of several tuples of a stream at one instant, `ties="all"` takes each as a step, in the order of
     their rows, and `"first"` the first alone. `sequence` names a column, integers or text, that
     orders them instead: then the same number twice is a duplicate or a conflict.
+
+    Crossings are found by so many `threads`: more than one pays where many fences overlap.
 
     Law: the result is that of a new `Monitor`, pushed once; the rows of a table may stand in any
     order, but for those of one stream and instant. A table with a missing or an unfit column raises
@@ -94,6 +97,7 @@ def evaluate(  # noqa: PLR0913  tuples and rules, and how the tuples are read, b
         allowed_lateness=allowed_lateness,
         lateness_by=lateness_by,
         idle=idle,
+        threads=threads,
     )
     return monitor._push(tuples, whole=True)  # noqa: SLF001  its own
 
@@ -136,6 +140,7 @@ class Monitor:
         allowed_lateness: Duration = "0s",
         lateness_by: LatenessBy = "feed",
         idle: Duration = "24h",
+        threads: int = 1,
     ) -> None:
         """Take the rules; Faults lists what is wrong with them."""
         columns = TupleColumns(
@@ -147,10 +152,15 @@ class Monitor:
         behind = _microseconds("idle", idle) if lateness_by == "stream" else None
         lateness = _microseconds("allowed_lateness", allowed_lateness)
         order = OrderRules(ties, lateness, behind)
-        self._begin(as_rules(rules), columns, Evaluation({}, {}, order))
+        self._begin(as_rules(rules), columns, Evaluation({}, {}, order), threads)
         self._settle({feed: named for feed, named in columns.axes.items() if feed is not None})
 
-    def _begin(self, rules: Rules, columns: TupleColumns, evaluation: Evaluation) -> None:
+    def _begin(
+        self, rules: Rules, columns: TupleColumns, evaluation: Evaluation, threads: int
+    ) -> None:
+        if threads < 1:
+            raise InputError(f"threads is {threads!r}: 1 or more was expected")
+        evaluation.threads = threads
         self._rules = rules
         self._columns = columns
         self._evaluation = evaluation
@@ -180,7 +190,7 @@ class Monitor:
             passing.write_bytes(self.to_bytes())
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], rules: object) -> "Monitor":
+    def load(cls, path: str | os.PathLike[str], rules: object, *, threads: int = 1) -> "Monitor":
         """Continue where `save` stopped, under these rules.
 
         Law: with the same rules it is as if nothing had happened between. A rule that is new or
@@ -200,19 +210,19 @@ class Monitor:
         >>> later.push(at(1, 9.5)).events.column("type").to_pylist()
         ['I']
         """
-        return cls.from_bytes(Path(path).read_bytes(), rules)
+        return cls.from_bytes(Path(path).read_bytes(), rules, threads=threads)
 
     def to_bytes(self) -> bytes:
         """Give the state as bytes, to be kept anywhere: a zip of JSON and Arrow files."""
         return Saved(self._columns, self._evaluation).to_bytes()
 
     @classmethod
-    def from_bytes(cls, state: bytes, rules: object) -> "Monitor":
+    def from_bytes(cls, state: bytes, rules: object, *, threads: int = 1) -> "Monitor":
         """Continue from such bytes, as `load` does from a file."""
         rules = as_rules(rules)
         saved = Saved.from_bytes(state, rules._for)  # noqa: SLF001  its own
         monitor = cls.__new__(cls)
-        monitor._begin(rules, saved.columns, saved.evaluation)  # noqa: SLF001  its own
+        monitor._begin(rules, saved.columns, saved.evaluation, threads)  # noqa: SLF001  its own
         return monitor
 
     def __repr__(self) -> str:

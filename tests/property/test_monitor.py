@@ -118,7 +118,7 @@ def test_a_monitor_saved_and_loaded_between_batches_gives_the_same_rows(batches,
     for is_right, rows in batches:
         pushed = {"b" if is_right else "a": table(rows)}
         expected = whole.push(pushed)
-        again = fp.Monitor.from_bytes(again.to_bytes(), rules)
+        again = fp.Monitor.from_bytes(again.to_bytes(), rules, threads=2)
         found = again.push(pushed)
         for name in FOUND:
             assert getattr(found, name).to_pylist() == getattr(expected, name).to_pylist(), name

@@ -89,6 +89,7 @@ def test_by_stream_each_waits_for_its_own_clock():
     [
         ({"ties": "last"}, "ties is 'last': 'all' or 'first'"),
         ({"lateness_by": "rule"}, "lateness_by is 'rule': 'feed' or 'stream'"),
+        ({"threads": 0}, "threads is 0: 1 or more"),
         ({"lateness_by": "stream", "idle": "soon"}, "idle: 'soon'"),
         ({"sequence": "n"}, r"has no column 'n'.*sequence='…'"),
         ({"sequence": "w"}, "column 'w' is of type double: integers of up to 64 bits, or text"),
