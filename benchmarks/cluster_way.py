@@ -12,7 +12,7 @@ from pathlib import Path
 
 from benchmarks.lake_epoch import OF_THE_RUN, carried_out
 from benchmarks.lake_made import AXES, FEED, Bench, now
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from pipelines import ingest
 from pipelines.epochs.drive import Lake, chain_of
 from pipelines.epochs.partitions import rows_of

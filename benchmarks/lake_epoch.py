@@ -16,8 +16,8 @@ from benchmarks.lake_times import Times, clocked, divided, in_turns
 from benchmarks.report import Line
 from fencepost.crossings import BorderIndex
 from fencepost.engine import step
-from fencepost.hashing import content_hash
 from fencepost.order import AS_THEY_COME
+from fencepost.row_hashes import content_hash
 from fencepost.state import FeedState
 from pipelines.epochs.drive import Lake, arrivals_of, chain_of, plan
 from pipelines.epochs.partitions import rows_of

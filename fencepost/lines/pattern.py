@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from fencepost.arrays import Bytes, Doubles, Int32s, Int64s
+from fencepost.arrays import Bytes, Doubles, Int32s, Int64s, UInt64s
 from fencepost.arrow import cut_out
 from fencepost.doubles import EXACT_UP_TO
 from fencepost.lines import kernels
@@ -21,6 +21,8 @@ from fencepost.lines.kernels import INSTANT, INTEGER, NUMBER, STREAM, STREAM_NUM
 from fencepost.lines.known_streams import KnownStreams
 
 TIME = pa.timestamp("us", "UTC")
+AT_ONCE = 1 << 8
+"""Lines whose streams are looked up in a row: their text is still in the cache."""
 ROWS_OF = {INSTANT: "counts", INTEGER: "counts", NUMBER: "numbers", TEXT: "texts"}
 """Which of the results has a row for each cell of a kind."""
 
@@ -170,6 +172,8 @@ class _Room(NamedTuple):
     begins: Int64s
     ends: Int64s
     codes: Int32s
+    spans: Int64s
+    hashes: UInt64s
     counts: Int64s
     numbers: Doubles
     texts: Int64s
@@ -186,6 +190,8 @@ class _Room(NamedTuple):
             np.empty(most, np.int64),
             np.empty(most, np.int64),
             np.zeros(most, np.int32),
+            np.empty((AT_ONCE, 2), np.int64),
+            np.empty(AT_ONCE, np.uint64),
             np.empty((counts, most), np.int64),
             np.empty((numbers, most)),
             np.empty((texts, 2, most), np.int64),

@@ -15,7 +15,7 @@ from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 from fencepost.errors import LakeError
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from pipelines.epochs.lost_plans import refuse_lost_plans
 from pipelines.lake.append import Conflict, Unknown, committed
 from pipelines.lake.crash_points import point

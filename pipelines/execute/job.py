@@ -14,7 +14,8 @@ from functools import partial
 from typing import ClassVar, Protocol
 
 from fencepost.errors import LakeError
-from fencepost.hashing import added, content_hash
+from fencepost.hashing import added
+from fencepost.row_hashes import content_hash
 from pipelines.execute.logs import AsOf
 from pipelines.execute.share import FeedStep, Share, TaskResult, merged_choices
 from pipelines.lake.append import append_once

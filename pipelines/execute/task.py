@@ -18,10 +18,11 @@ from fencepost.arrow import codes_in
 from fencepost.crossings.index import BorderIndex
 from fencepost.crossings.state import Heads
 from fencepost.engine import step
-from fencepost.hashing import added, content_hash
+from fencepost.hashing import added
 from fencepost.matches.matcher import Matcher
 from fencepost.outcome import FeedOutcome
 from fencepost.queries import QuerySet
+from fencepost.row_hashes import content_hash
 from fencepost.state import FeedState
 from fencepost.transitions import Pending
 from fencepost.tuples import Bools, TupleBatch

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import InputError
-from fencepost.hashing import added, content_hash
+from fencepost.hashing import added
+from fencepost.row_hashes import content_hash
 from pipelines.disk.errors import refuse_failing
 from pipelines.ingest import delta_source
 from pipelines.ingest.deliveries import REWRITTEN, VANISHED, Outcome, Planned, Rejection

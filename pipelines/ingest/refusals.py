@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import InputError
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from fencepost.text import did_you_mean, shortened
 from fencepost.times import format_instant, to_microseconds
 from pipelines.ingest.deliveries import UPDATES, instant

@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Faults, FencepostError, StorageError
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from fencepost.times import format_instant
 from fencepost.tuples import Bools, Int64s
 from pipelines.disk.errors import refuse_failing

@@ -10,6 +10,7 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from fencepost.arrays import Codes, Int32s
 from pipelines.lake.buckets import bucket_of, residues_of
@@ -54,7 +55,7 @@ class PartedStreams:
         order = np.argsort(residue, kind="stable")
         ends = np.cumsum(np.bincount(residue, minlength=self.modulus)).tolist()
         place = rows.column_names.index("stream_id")
-        others = rows.remove_column(place).take(pa.array(order))
+        others = pc.take(rows.remove_column(place), pa.array(order), boundscheck=False)
         own_codes = self.own_code[codes[order]]
         for each, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
             if begin < end:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import LakeError
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from pipelines.lake.append import TRIES, Conflict, Unknown, append_once, committed
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.store import Store

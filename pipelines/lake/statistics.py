@@ -25,18 +25,33 @@ class Ends:
     def __init__(self) -> None:
         """Begin without rows."""
         self.nulls = 0
-        self.texts: list[str] = []
+        self._texts: list[str] = []
+        self._names: pa.StringArray = pa.array([], pa.string())
+        self._occurs = np.empty(0, np.bool_)
 
     def widen(self, column: pa.ChunkedArray) -> None:
-        """Add a piece. O(n), 1 ns a row."""
+        """Add a piece. O(n), 1 ns a row; the texts are looked at where those of codes change."""
         self.nulls += column.null_count
         for chunk in column.chunks:
-            names = chunk.dictionary
-            occurs = np.zeros(len(names) + 1, np.bool_)
-            occurs[chunk.indices.fill_null(len(names)).to_numpy(zero_copy_only=False)] = True
-            ends = pc.min_max(names.filter(pa.array(occurs[:-1]))).as_py()
-            known = [text for text in (*self.texts, *ends.values()) if text is not None]
-            self.texts = [min(known), max(known)] if known else []
+            if not chunk.dictionary.equals(self._names):
+                self._look()
+                self._names = chunk.dictionary
+                self._occurs = np.zeros(len(self._names), np.bool_)
+            codes = chunk.indices.drop_null() if chunk.null_count else chunk.indices
+            self._occurs[codes.to_numpy(zero_copy_only=False)] = True
+
+    @property
+    def texts(self) -> list[str]:
+        """Give the first and the last text; none where all are null."""
+        self._look()
+        return self._texts
+
+    def _look(self) -> None:
+        """Compare the texts that occur with those before."""
+        ends = pc.min_max(self._names.filter(pa.array(self._occurs))).as_py()
+        known = [text for text in (*self._texts, *ends.values()) if text is not None]
+        self._texts = [min(known), max(known)] if known else []
+        self._occurs[:] = False
 
 
 def scattered(schema: pa.Schema, sorted_by: tuple[str, ...]) -> list[str]:

@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from fencepost.errors import Fault, Faults, InputError, LakeError
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from fencepost.text import did_you_mean, escaped
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point

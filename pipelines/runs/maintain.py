@@ -14,7 +14,7 @@ from functools import partial
 
 from deltalake import DeltaTable
 
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from pipelines.epochs.drive import chain_of, code_version
 from pipelines.lake.append import append_once
 from pipelines.lake.crash_points import point

@@ -39,6 +39,7 @@ from fencepost.position import Position
 from fencepost.queries import MATCH, QuerySet, check_query, query_from_json
 from fencepost.queries.joins import BAND_JOIN, NEAR_JOIN, WINDOW_JOIN, JoinSets
 from fencepost.queries.query import parted
+from fencepost.row_hashes import content_hash
 from fencepost.row_order import SortKey, order_of
 from fencepost.shapes.columns import Shapes
 from fencepost.shapes.holds import holds
@@ -72,6 +73,7 @@ def warm() -> None:
         for axes, wheres in FEEDS.items():
             _walk(axes, wheres)
         _sort()
+        _hash()
         _test()
         _join()
         _read()
@@ -104,6 +106,11 @@ def _sort() -> None:
     order_of([key], fast=True)
     row_order_kernels.are_in_order(key, key)
     piece_kernels.ranks_of(codes, codes, codes, codes)
+
+
+def _hash() -> None:
+    """Hash rows, as evidence of what was written."""
+    content_hash(pa.table({"id": pa.array(["s1"]).dictionary_encode(), "n": [1]}), fast=True)
 
 
 def _test() -> None:

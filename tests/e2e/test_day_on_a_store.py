@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from pipelines.cli.app import app
 from pipelines.lake.store import Store
 from pipelines.places import Place

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fencepost.errors import LakeError
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from pipelines.files.read import csv_records
 from pipelines.files.read.delivery import DeliveryFile, look_at
 from pipelines.files.read.rows import Declared

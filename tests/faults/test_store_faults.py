@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from fencepost.errors import LakeError, LockedError
-from fencepost.hashing import content_hash
+from fencepost.row_hashes import content_hash
 from pipelines import places
 from pipelines.cli.errors import exit_code_of
 from pipelines.cli.exit_codes import Code

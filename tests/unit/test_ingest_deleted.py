@@ -11,8 +11,8 @@ import pytest
 from deltalake import write_deltalake
 
 from fencepost.errors import LakeError
-from fencepost.hashing import content_hash
 from fencepost.order import OrderRules
+from fencepost.row_hashes import content_hash
 from pipelines.execute.logs import AsOf
 from pipelines.execute.read import in_order, tuples_of
 from pipelines.execute.share import FeedStep, Share

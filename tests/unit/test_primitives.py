@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fencepost.arrow import by_code, codes_in, codes_of, dictionary_of, ranks_by_code, ranks_of
-from fencepost.hashing import added, content_hash, digest, mix_strings, seeded
+from fencepost.hashing import added, digest, mix_strings, seeded
 from fencepost.ragged import distinct_members, members, ptr_of
+from fencepost.row_hashes import content_hash
 from fencepost.text import counted, cut, cut_in_the_middle, escaped, few, shortened, size_in_words
 
 NAMES = st.lists(st.sampled_from(["", "a", "b", "ä", "z", "Z", "𝄞", "\ufb01"]), max_size=12)
@@ -136,6 +137,21 @@ CELLS = {
 }
 
 
+@given(st.data(), st.integers(0, 3))
+def test_differential_kernels_hash_rows_as_numpy_does(data, skipped):
+    coded = pa.dictionary(pa.int32(), pa.string())
+    cells = {**CELLS, pa.float64(): st.floats(), coded: CELLS[pa.string()]}
+    rows = data.draw(st.integers(0, 40))
+    columns = {
+        str(kind): pa.array(data.draw(st.lists(cell, min_size=rows, max_size=rows)), kind)
+        for kind, some in cells.items()
+        for cell in (data.draw(st.sampled_from([some, st.none() | some])),)
+    }
+    table = pa.table(columns).slice(skipped)
+    with mock.patch("fencepost.row_hashes.CHUNK", 16):
+        assert content_hash(table, fast=True) == content_hash(table, fast=False)
+
+
 @given(st.data())
 def test_differential_a_few_rows_are_hashed_as_many_are(data):
     """A ledger's row is hashed cell by cell, and again among others when it is read."""
@@ -143,7 +159,7 @@ def test_differential_a_few_rows_are_hashed_as_many_are(data):
     kind = data.draw(st.sampled_from(list(CELLS)))
     rows = pa.table({"cell": pa.array(data.draw(cells[kind]), kind)})
     few = content_hash(rows)
-    with mock.patch("fencepost.hashing.FEW", 0):
+    with mock.patch("fencepost.row_hashes.FEW", 0):
         assert content_hash(rows) == few
     one_by_one = 0
     for row in range(len(rows)):

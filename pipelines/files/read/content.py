@@ -125,7 +125,8 @@ class Lines:
             stop = len(ahead)
         if not stop:
             return self._past_long_line()
-        window = Window(ahead[begin : stop + AHEAD], stop - begin, self._line)
+        content = ahead[begin : stop + AHEAD] if begin else ahead  # as a rule nothing is copied
+        window = Window(content, stop - begin, self._line)
         return window if window.breaks <= MOST_LINES else _of_few_lines(window)
 
     def past(self, window: Window, end: int) -> None:
@@ -141,7 +142,8 @@ class Lines:
             more = self._plain.read(min(missing, self._left))
             self._left -= len(more)
             self._ended = len(more) < missing
-            self._ahead, self._begin = self._ahead[self._begin :] + more, 0
+            left = memoryview(self._ahead)[self._begin :]
+            self._ahead, self._begin = b"".join((left, more)), 0
 
     def _past_long_line(self) -> LongLine:
         head, length, is_blank = self._ahead[self._begin :][: MOST_RAW + 1], 0, True

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from fencepost.hashing import added, content_hash
+from fencepost.hashing import added
+from fencepost.row_hashes import content_hash
 from pipelines.lake.data_files import DataFile, GrowingFile, open_verified
 from pipelines.places import Place
 from schemas import Table
