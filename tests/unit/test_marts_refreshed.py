@@ -211,3 +211,21 @@ def test_a_commit_says_which_epoch_the_rows_are_of(town):
     evidence = Evidence.from_json(next(info for info in said if info)["userMetadata"])
     assert evidence is not None
     assert (evidence.lane, evidence.last, evidence.rows) == (TICKS, 1, 3)
+
+
+def test_what_a_refresh_noted_outlives_the_files_that_are_deleted(town):
+    refreshed(town)
+    town.enter("c", 100)
+    refreshed(town)
+    assert tidy(town.settings.root, NOW) == len(MARTS)
+    assert all(report.how == "nothing new" for report in refreshed(town))
+
+
+def test_the_days_are_counted_by_the_visits_of_their_mart_where_it_holds_them(town):
+    refreshed(town)
+    town.enter("c", 100, 110)
+    daily = refresh(town.settings, TICKS, ["daily_summary"])[0]
+    assert (daily.changed, daily.how) == (True, "all rows")  # the other mart is behind
+    town.enter("c", 90_000, 90_010)
+    assert refreshed(town)[2].how == "all rows, with visits from their mart"
+    assert town.agree()

@@ -90,11 +90,14 @@ class FeedMart:
     feed: str
     tables: Mapping[str, Table]
 
-    def whole(self, before: Content) -> Content:
-        """Make all rows; those of a part that has them already stay. O(events)."""
-        settled, still_open = self._written(
-            statements.whole(self.table.name, self.feed, self.tables)
-        )
+    def whole(self, before: Content, visits: Sequence[Place] = ()) -> Content:
+        """Make all rows; those of a part that has them already stay. O(events).
+
+        `visits` are the files that the visits can be read from, if the view need not find them.
+        """
+        own = self.table.name, self.feed, self.tables
+        statement = statements.over_visits(*own, visits) if visits else statements.whole(*own)
+        settled, still_open = self._written(statement)
         return Content(before.settled.or_same(settled), before.open.or_same(still_open))
 
     def grown(self, before: Content, since: int) -> Content:

@@ -11,19 +11,19 @@ import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import duckdb
 import pyarrow as pa
 from deltalake.exceptions import DeltaError
 
 from fencepost.errors import LakeError, refuse_unknown
-from pipelines.lake.checksums import Damaged
+from pipelines.lake.checksums import Damaged, verify
 from pipelines.lake.crash_points import point
 from pipelines.lake.data_files import DataFile
 from pipelines.lake.evidence import Evidence
 from pipelines.lake.layout import Note, checkpointed, open_table
-from pipelines.places import Place
+from pipelines.places import Place, is_remote
 from pipelines.project.settings import Settings
 from pipelines.serve.marts import statements
 from pipelines.serve.marts.content import Content, FeedMart
@@ -39,7 +39,7 @@ from pipelines.serve.marts.place import (
     swept,
 )
 from pipelines.serve.views.duckdb import duckdb_session
-from schemas.marts import MARTS
+from schemas.marts import DAILY_SUMMARY, MARTS, VISITS
 
 SWEPT_EVERY = 50
 """After so many versions the obsolete files are deleted in passing."""
@@ -127,13 +127,16 @@ def _made(
 ) -> tuple[Content, str]:
     """Give what the mart is to consist of, and say what was read for it."""
     why = next(_doubts(mart, files, note, extent), None)
+    visits = _visits(mart, extent) if mart.table is DAILY_SUMMARY else ()
     if note is None or why is not None:
-        return mart.whole(Content()), f"all rows: {why}"
+        return mart.whole(Content(), visits), f"all rows: {why}"
     before, since = note.content(files), note.extent.epoch
     if note.extent == extent:
         return before, NOTHING
     if mart.table.name not in statements.ENTERED:
-        return mart.whole(before), "all rows"
+        return mart.whole(
+            before, visits
+        ), f"all rows{', with visits from their mart' * bool(visits)}"
     try:
         return mart.grown(before, since), f"what came after epoch {since}"
     except (Damaged, FileNotFoundError, pa.ArrowException):
@@ -157,6 +160,23 @@ def _doubts(
         yield "its streams wait in another way"
     if Extent.of(mart.session, mart.feed, note.extent.epoch).epochs != note.extent.epochs:
         yield "epochs that it counted are no longer in force"
+
+
+def _visits(mart: FeedMart, extent: Extent) -> Sequence[Place]:
+    """Give the files of the mart of visits, where it holds what the view shows now. O(bytes)."""
+    visits = replace(mart, folder=mart.folder.parent / VISITS.name, table=VISITS)
+    note = MartNote.read(visits.folder, mart.feed)
+    if is_remote(visits.folder) or note is None or note.extent != extent:
+        return ()
+    files = files_of(visits.folder, VISITS, mart.feed)
+    if any(True for _ in _doubts(visits, files, note, extent)):
+        return ()
+    try:
+        for file in files:
+            verify(visits.folder, file.path)
+    except Damaged:
+        return ()
+    return [visits.folder / file.path for file in files]
 
 
 def _form(mart: FeedMart) -> str:

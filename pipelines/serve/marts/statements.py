@@ -10,9 +10,10 @@ Law: open rows and increments make up what the view shows, whatever the epochs w
 
 # ruff: noqa: S608  a view's text is built from declared names alone
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fencepost.hashing import digest
+from pipelines.places import Place
 from pipelines.serve.views import views_for
 from pipelines.serve.views.presence import visits_sql
 from schemas import Table, marts
@@ -51,6 +52,15 @@ SELECT {entered} FROM {BEFORE} b
 UNION ALL
 SELECT {", ".join(f"e.{column}" for column in _CROSSING)} FROM main.events e
 WHERE e.feed = '{feed}' AND e.epoch > {since}
+)
+{whole(name, feed, tables)}"""
+
+
+def over_visits(name: str, feed: str, tables: Mapping[str, Table], files: Sequence[Place]) -> str:
+    """Select all rows of a feed by a view over visits, which are read from the files of a mart."""
+    listed = ", ".join(f"'{file}'" for file in files)
+    return f"""WITH visits AS NOT MATERIALIZED (
+SELECT '{feed}' AS feed, b.* FROM read_parquet([{listed}], hive_partitioning = false) b
 )
 {whole(name, feed, tables)}"""
 
