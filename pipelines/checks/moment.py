@@ -54,12 +54,12 @@ class Moment:
         self._of = of
         self._at = datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
         self._site = Site.of(settings)
-        store = store or Store.to_read(settings.root, settings.tables)
+        self._store = store or Store.to_read(settings.root, settings.tables)
         self._judged: dict[CheckScope, CheckScope] = {}
         self._keys = {}
         for lane in lanes:
             CheckScope.of(lane, None)
-            self._keys[lane] = fingerprint(store, lane)
+            self._keys[lane] = fingerprint(self._store, lane)
         self._memories = {lane: PassedChecks(settings.root, lane.name) for lane in self._keys}
 
     def __enter__(self) -> Self:
@@ -104,7 +104,7 @@ class Moment:
 
     @cached_property
     def _session(self) -> duckdb.DuckDBPyConnection:
-        return session_of(self._settings, self._keys, self._of)
+        return session_of(self._settings, self._keys, self._of, self._store)
 
     def _unit(
         self, scope: CheckScope, name: str, make: Callable[[], list[Checked]]

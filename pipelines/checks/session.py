@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 import duckdb
 
+from pipelines.lake.store import Store
 from pipelines.lanes import Lane
 from pipelines.project.settings import Settings
 from pipelines.serve.views.duckdb import duckdb_session
@@ -23,15 +24,18 @@ READ_BY_ALL = ("done_epochs",)
 
 
 def session_of(
-    settings: Settings, lanes: Iterable[Lane], of: Collection[str] | None = None
+    settings: Settings,
+    lanes: Iterable[Lane],
+    of: Collection[str] | None = None,
+    store: Store | None = None,
 ) -> duckdb.DuckDBPyConnection:
     """Open a session for the checks of some lanes, all or those of some tables.
 
-    80 ms, for tuples alone 45; with all views 160.
+    80 ms, and 50 by a store that is open; with all views 160.
     """
     reads = " ".join(name for lane in lanes for name in _reads(lane, settings, of))
     root, tables = settings.root, settings.tables
-    return duckdb_session(root, tables, reads, only=True, ready=READ_BY_ALL)
+    return duckdb_session(root, tables, reads, only=True, ready=READ_BY_ALL, store=store)
 
 
 def _reads(lane: Lane, settings: Settings, of: Collection[str] | None) -> Iterator[str]:

@@ -5,6 +5,7 @@ import pytest
 
 from fencepost.errors import LakeError
 from pipelines.lake.evidence import Evidence
+from pipelines.lake.store import Store
 from pipelines.serve.views.duckdb import duckdb_session
 from schemas import all_tables, axes_only
 from tests.support.lakes.ledger import AXES, Ledger
@@ -110,3 +111,35 @@ def test_a_session_for_one_statement_opens_what_that_reads_and_lists_all_there_i
         rows("SELECT * FROM events", "SELECT * FROM raw_matches")
     with pytest.raises(duckdb.Error, match="visits does not exist"):
         rows("SELECT * FROM events", "SELECT * FROM visits")
+
+
+def test_tables_read_by_their_files_are_what_delta_says_they_are(tmp_path):
+    ledger = Ledger()
+    ledger.add("ticks", stream_id="s", price=1.5, arrival=(number := ledger.arrive("ticks")))
+    ledger.epoch("ticks", 1, [number])
+    ledger.event("I", "q", "s", 1)
+    ledger.written(tmp_path / "lake")
+    tables = all_tables(axes_only({**AXES, "later": ("depth",)}))
+    store = Store.to_read(tmp_path / "lake", tables)
+    by_delta = duckdb_session(tmp_path / "lake", tables)
+    by_files = duckdb_session(tmp_path / "lake", tables, store=store)
+    attached = "SELECT COUNT(*) FROM duckdb_databases() WHERE type = 'delta'"
+    assert by_files.execute(attached).fetchall() == [(0,)]
+    assert by_delta.execute(attached).fetchall() != [(0,)]
+    for name in [*(f"raw_{table}" for table in tables), "events", "ticks"]:
+        for statement in (f"DESCRIBE {name}", f"FROM {name} ORDER BY ALL"):
+            said = by_files.execute(statement).fetchall()
+            assert said == by_delta.execute(statement).fetchall(), statement
+
+
+def test_a_file_that_is_lost_fails_who_reads_it_and_no_other(tmp_path):
+    ledger = Ledger()
+    ledger.event("I", "q", "s", 1)
+    ledger.epoch("ticks", 1, [ledger.arrive("ticks")])
+    store = ledger.written(tmp_path / "lake")
+    (lost,) = store.files("events")
+    (tmp_path / "lake" / "events" / lost.path).unlink()
+    session = duckdb_session(tmp_path / "lake", ledger.tables, store=store)
+    assert session.execute("SELECT COUNT(*) FROM raw_epochs").fetchall() == [(2,)]
+    with pytest.raises(duckdb.Error):
+        session.execute("SELECT * FROM raw_events").fetchall()

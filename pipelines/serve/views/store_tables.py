@@ -57,7 +57,7 @@ class StoredTables:
                 f"ATTACH '{uri}' AS {name} (TYPE delta, PIN_SNAPSHOT, READ_ONLY)"
             )
             return name
-        return _parquet(self._fetched(table, files), types)
+        return parquet(self._fetched(table, files), types)
 
     @property
     def folders(self) -> list[str]:
@@ -80,7 +80,8 @@ class StoredTables:
         return self._attaches
 
 
-def _parquet(files: Sequence[Path], types: Sequence[tuple[str, str]]) -> str:
+def parquet(files: Sequence[Path], types: Sequence[tuple[str, str]]) -> str:
+    """Write what to select the rows of some files from; a column that a file lacks is null."""
     listed = ", ".join(f"'{path}'" for path in files)
     folders = ", ".join(f"'{name}': {kind}" for name, kind in types)
     by_folder = f", hive_types = {{{folders}}}" if folders else ""
