@@ -14,6 +14,7 @@ TOML = """\
 axes = ["lon", "lat"]
 position = ["lon", "lat"]
 source = "landing/vans"
+settle = "0s"
 """
 ZONE = {"type": "Polygon", "coordinates": [[[1, 0], [2, 0], [2, 1], [1, 1], [1, 0]]]}
 STOP = {"circle": {"center": [5, 5], "radius": "150m"}}

@@ -40,6 +40,7 @@ def test_epochs_end_at_cuts_and_at_registrations():
     script = (STEPS[0], ONE, *STEPS[1:4], NONE)
     assert split(*script, cuts=()) == [(0, 1, 0), (1, 3, 1), (0, 0, 4)]
     assert split(*script, cuts=(3,)) == [(0, 1, 0), (1, 2, 1), (1, 1, 3), (0, 0, 4)]
+    assert split(*script, LATE, cuts=()) == [(0, 1, 0), (1, 3, 1), (0, 0, 4)]
 
 
 def test_of_two_registrations_in_a_row_the_later_holds():

@@ -30,7 +30,7 @@ def telling(workspace: Any) -> Iterator[str]:
             pass
 
     with HTTPServer(("127.0.0.1", 0), Handler) as server:
-        serving = threading.Thread(target=server.serve_forever)
+        serving = threading.Thread(target=server.serve_forever, args=(0.02,))
         serving.start()
         yield f"http://127.0.0.1:{server.server_port}"
         server.shutdown()

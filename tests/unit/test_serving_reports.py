@@ -13,22 +13,23 @@ from pipelines.serve.ui.reports import HEADERS, reports_served
 PRIVATE = "what nobody may read"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Reports, and beside them what is not to be read."""
-    made = tmp_path / "reports"
+    above = tmp_path_factory.mktemp("served")
+    made = above / "reports"
     (made / "checks" / ".results").mkdir(parents=True)
     (made / "latest.html").write_text("<title>latest</title>")
     (made / "checks" / "index.html").write_text("<title>checks</title>")
     (made / "checks" / "a page.html").write_text("<title>page</title>")
     (made / "data.bin").write_bytes(b"\0\1")
-    (tmp_path / "secret.html").write_text(PRIVATE)
-    (tmp_path / "secrets").mkdir()
-    (tmp_path / "secrets" / "index.html").write_text(PRIVATE)
+    (above / "secret.html").write_text(PRIVATE)
+    (above / "secrets").mkdir()
+    (above / "secrets" / "index.html").write_text(PRIVATE)
     (made / ".hidden.html").write_text(PRIVATE)
     (made / "checks" / ".results" / "run.json").write_text(PRIVATE)
-    (made / "link.html").symlink_to(tmp_path / "secret.html")
-    (made / "folder").symlink_to(tmp_path / "secrets")
+    (made / "link.html").symlink_to(above / "secret.html")
+    (made / "folder").symlink_to(above / "secrets")
     os.mkfifo(made / "pipe.html")
     return made
 
@@ -38,9 +39,9 @@ def free_port() -> int:
         return int(taken.getsockname()[1])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def port(folder: Path) -> Iterator[int]:
-    """The port at which they are served."""
+    """The port at which they are served: by one server, which takes half a second to end."""
     port = free_port()
     with reports_served(folder, "127.0.0.1", port, ["fencepost.example.com"]):
         yield port

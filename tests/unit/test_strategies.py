@@ -25,6 +25,7 @@ from tests.support.stories.strategies import (
     stories,
 )
 
+pytestmark = pytest.mark.xdist_group("strategies")  # one process draws for all
 DRAWS = 400
 OFTEN = 4  # of the draws, at the least
 

@@ -40,7 +40,7 @@ def listening(*answers: int) -> Iterator[Posted]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Keep) as server:
         posted.address = f"http://127.0.0.1:{server.server_port}/hook"
-        thread = threading.Thread(target=server.serve_forever, daemon=True)
+        thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
         thread.start()
         try:
             yield posted

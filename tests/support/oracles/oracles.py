@@ -50,14 +50,15 @@ def epochs(
     epoch without a delivery, since it drops what is pending; one that another follows at once
     shows nowhere.
     """
-    registration, number = Registration(()), 0
+    registration = shown = Registration(())
+    number = 0
     rules: OrderRules | None = None
     run: list[FeedDelivery] = []
     for item in script:
         is_cut = not isinstance(item, FeedDelivery) or cuts is None or number in cuts
         if run and is_cut:
             yield Epoch(registration, tuple(run), number - len(run), rules)
-            run = []
+            run, shown = [], registration
         if isinstance(item, Registration):
             registration = item
         elif isinstance(item, OrderRules):
@@ -65,7 +66,7 @@ def epochs(
         else:
             run.append(item)
             number += 1
-    if run or (script and isinstance(script[-1], Registration)):
+    if run or registration is not shown:
         yield Epoch(registration, tuple(run), number - len(run), rules)
 
 
