@@ -132,8 +132,8 @@ trace: $(READY)  ## how many files and rooms lie on the way of a row, a rule, a 
 simulate: $(READY)  ## many seeds of the simulated lake (SEEDS=1000000 MINUTES=60: start none after that)
 	$(BIN)/python -m tests.simulated $(FIRST)-$$(($(FIRST) + $(SEEDS) - 1)) --minutes $(MINUTES)
 
-mutants: $(READY)  ## break the kernels one sign at a time: do the tests notice?
-	$(BIN)/python -m tests.mutants $(ARGS)
+mutants: $(READY)  ## break the kernels one sign at a time: do the tests notice? (MINUTES=10: then the next run goes on)
+	$(BIN)/python -m tests.mutants --minutes $(MINUTES) $(ARGS)
 
 demo: $(READY)  ## a day of ticks and vehicles, from nothing to crossings on a map
 	@$(BIN)/python -m examples.demo $(ARGS)

@@ -10,6 +10,10 @@ do not count; all others do.
     make mutants ARGS="--sample 12" that many, spread evenly
     make mutants ARGS="--of leaps"  those of some files
     make mutants ARGS="--all"       those that are listed too
+    make mutants MINUTES=10         begin none after that
+
+What became of each is kept as long as neither the engine nor the tests change: the same command
+goes on where it ended. `--anew` neither reads nor keeps it.
 """
 
 import argparse
@@ -22,15 +26,16 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
-from pathlib import Path
 from types import FrameType, ModuleType
 from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-HOUSE = Path(__file__).resolve().parent.parent
+from tests.support.kept_mutants import HOUSE, file_of_this_code, keep, known
+
 PARTS: dict[tuple[str, ...], tuple[str, ...]] = {
     ("kernel_suite", "effort_checks", "arrival_checks"): (
         "fencepost/arrivals/kernels.py",
@@ -43,8 +48,14 @@ PARTS: dict[tuple[str, ...], tuple[str, ...]] = {
         "fencepost/shapes/way_kernels.py",
         "fencepost/leaps/leap_kernels.py",
     ),
+    ("order_checks",): (
+        "fencepost/row_order_kernels.py",
+        "fencepost/piece_kernels.py",
+    ),
 }
 """By the suites in tests/support/oracles that check them: files, in the order of their imports."""
+LATER = ""
+"""Instead of what noticed a mutant: its time did not come."""
 SOURCES = tuple(source for sources in PARTS.values() for source in sources)
 PROCESSES = 2
 FEW = 20
@@ -75,6 +86,7 @@ COUNTED: dict[type[ast.operator], type[ast.operator]] = {
 # What no test can see, by function and change.
 NEVER_EQUAL = "equal values pass no post and have been passed over before"
 NO_STRANGER = "no stream is of a segment that is not there"
+SURE = "with room to spare: at that very chord the exact test says the same"
 _AT_ONE, _AT_OTHER = (f"_contains(boxes, box, values, {end})" for end in ("c - 1", "c"))
 UNSEEN: dict[tuple[str, str], str] = {
     ("gallop", "high + U(1) → high - U(1)"): "the halving begins two posts early, to the same end",
@@ -90,6 +102,9 @@ UNSEEN: dict[tuple[str, str], str] = {
     ("_round", "values[x, c] < values[x, c - 1] → values[x, c] <= values[x, c - 1]"): "it moves",
     ("_through_polygons", "b - a > SHORTEST → b - a >= SHORTEST"): "none is of that very length",
     ("_passes", "ya > yb → ya >= yb"): "a level edge is passed over before",
+    ("inside", "square <= prepared.balls[s, 3] → square < prepared.balls[s, 3]"): SURE,
+    ("inside", "square > prepared.balls[s, 4] → square >= prepared.balls[s, 4]"): SURE,
+    ("crossings", "found.type[row] > 0 → found.type[row] >= 0"): "each is an I or an O",
     ("_met", f"{_AT_ONE} or {_AT_OTHER} → {_AT_ONE} and {_AT_OTHER}"): "all boxes are asked below",
 }
 
@@ -104,6 +119,11 @@ class Mutant:
     function: str
     before: str
     after: str
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Where it is, as long as the code is the same."""
+        return self.source, self.number
 
     @property
     def key(self) -> tuple[str, str]:
@@ -256,6 +276,8 @@ class Suite:
         np.seterr(all="ignore")  # of scalars that broken kernels let overflow
         cls.texts = texts
         for suites, sources in PARTS.items():
+            if sources[0] not in texts:
+                continue
             rooms = [import_module(f"tests.support.oracles.{suite}") for suite in suites]
             every = [timed(name, check) for room in rooms for name, check in room.checks()]
             cls.checks |= dict.fromkeys(sources, every)
@@ -287,6 +309,11 @@ def noticed_by(mutant: Mutant) -> str | None:
     return None
 
 
+def tried_until(end: float, mutant: Mutant) -> str | None:
+    """Name the check that fails on a mutant, unless it is later than that."""
+    return noticed_by(mutant) if time.monotonic() < end else LATER
+
+
 def spread(mutants: Sequence[Mutant], sample: int) -> list[Mutant]:
     """Some of them, evenly from all files and functions."""
     if sample >= len(mutants):
@@ -306,6 +333,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--of", default="", help="only of files whose path has this in it")
     options.add_argument("--all", action="store_true", help="those that no test can see, too")
     options.add_argument("--show", action="store_true", help="say what noticed each")
+    options.add_argument("--anew", action="store_true", help="whatever earlier runs found")
+    options.add_argument("--minutes", type=float, default=float("inf"), help="begin no more then")
     chosen = options.parse_args(arguments)
     os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when a process of the pool imports Numba
     begun = time.monotonic()
@@ -317,22 +346,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
     every = [mutant for mutant in every if chosen.of in mutant.source]
     counted = [m for m in every if chosen.all or m.key not in UNSEEN]
     tried = spread(counted, chosen.sample)
-    survivors = []
-    processes = PROCESSES if len(tried) > FEW else 1
-    with ProcessPoolExecutor(processes, get_context("spawn"), Suite.begin, (texts,)) as pool:
-        for mutant, notice in zip(tried, pool.map(noticed_by, tried, chunksize=1), strict=True):
-            if notice is None:
-                survivors.append(mutant)
-                say(f"survived  {mutant}")
-            elif chosen.show:
-                say(f"noticed   {mutant}   by {notice}")
-    killed = len(tried) - len(survivors)
+    file = file_of_this_code()
+    found = {} if chosen.anew else known(file)
+    left = [mutant for mutant in tried if mutant.place not in found]
+    for mutant, notice in outcomes(left, texts, begun + 60 * chosen.minutes):
+        found[mutant.place] = notice
+        if not chosen.anew:
+            keep(file, mutant.place, notice)
+    done = [mutant for mutant in tried if mutant.place in found]
+    for mutant in done:
+        notice = found[mutant.place]
+        if notice is None:
+            say(f"survived  {mutant}")
+        elif chosen.show:
+            say(f"noticed   {mutant}   by {notice}")
+    killed = sum(found[mutant.place] is not None for mutant in done)
     say(
-        f"killed {killed} of {len(tried)} ({killed / len(tried):.1%}) in "
+        f"killed {killed} of {len(done)} ({killed / max(len(done), 1):.1%}) in "
         f"{time.monotonic() - begun:.0f} s; {len(every) - len(counted)} more change nothing that "
         "can be seen"
     )
-    return int(bool(stale) or killed < NOTICED * len(tried))
+    if len(done) < len(tried):
+        say(f"{len(tried) - len(done)} are left: the same command goes on with them")
+    return int(bool(stale) or killed < NOTICED * len(done))
+
+
+def outcomes(
+    mutants: Sequence[Mutant], texts: dict[str, str], end: float
+) -> Iterator[tuple[Mutant, str | None]]:
+    """Try mutants, beginning none after an instant; give what noticed each that was tried."""
+    if not mutants:
+        return
+    processes = PROCESSES if len(mutants) > FEW else 1
+    broken = {mutant.source for mutant in mutants}
+    parts = (sources for sources in PARTS.values() if not broken.isdisjoint(sources))
+    theirs = {source: texts[source] for sources in parts for source in sources}
+    with ProcessPoolExecutor(processes, get_context("spawn"), Suite.begin, (theirs,)) as pool:
+        answers = pool.map(partial(tried_until, end), mutants, chunksize=1)
+        for mutant, notice in zip(mutants, answers, strict=True):
+            if notice != LATER:
+                yield mutant, notice
 
 
 if __name__ == "__main__":

@@ -10,7 +10,9 @@ import sys
 
 import pytest
 
-from tests.mutants import HOUSE, SOURCES, UNSEEN, all_mutants, changes, mutants_of, read, spread
+from tests.mutants import SOURCES, UNSEEN, all_mutants, changes, main, mutants_of, read, spread
+from tests.support import kept_mutants
+from tests.support.kept_mutants import HOUSE, keep, known
 
 KERNEL = '''
 """Docs with a < b."""
@@ -59,14 +61,14 @@ def test_every_kernel_has_mutants_and_what_is_listed_as_unseen_is_there_and_litt
     texts = read()
     mutants = all_mutants(texts)
     jitted = {name for text in texts.values() for name in re.findall(r"@njit.*\ndef (\w+)", text)}
-    look_ups = {"_kind", "_ground", "pick"}
+    look_ups = {"_kind", "_ground", "pick", "ranks_of"}
     assert jitted - {mutant.function for mutant in mutants} == look_ups
     assert {mutant.source for mutant in mutants} == set(SOURCES)
     assert UNSEEN.keys() <= {mutant.key for mutant in mutants}
     assert sum(mutant.key in UNSEEN for mutant in mutants) < 0.02 * len(mutants)
 
 
-@pytest.mark.parametrize("sample", [1, 40, 10**6])
+@pytest.mark.parametrize("sample", [1, 300, 10**6])
 def test_a_sample_is_spread_from_the_first_file_to_the_last(sample: int) -> None:
     mutants = all_mutants(read())
     chosen = spread(mutants, sample)
@@ -77,7 +79,41 @@ def test_a_sample_is_spread_from_the_first_file_to_the_last(sample: int) -> None
 
 @pytest.mark.fault(72)
 def test_the_checks_notice_a_dozen_mutants() -> None:
-    command = [sys.executable, "-m", "tests.mutants", "--sample", "12"]
+    command = [sys.executable, "-m", "tests.mutants", "--anew", "--sample", "12"]
     done = subprocess.run(command, cwd=HOUSE, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert done.stdout.startswith("killed 12 of 12 (100.0%)"), done.stdout
+
+
+def test_what_became_of_mutants_is_read_again_and_a_line_that_was_cut_off_is_not(tmp_path) -> None:
+    file = tmp_path / "kept" / "code.jsonl"
+    assert known(file) == {}
+    keep(file, ("a.py", 3), "a check (ValueError)")
+    keep(file, ("a.py", 4), None)
+    whole = file.read_text()
+    file.write_text(whole + '["a.py", 5, "a ch')
+    assert known(file) == {("a.py", 3): "a check (ValueError)", ("a.py", 4): None}
+
+
+def test_a_run_goes_on_with_those_that_are_left_and_begins_none_after_its_time(
+    tmp_path, monkeypatch, capsys
+) -> None:
+    file = tmp_path / "code.jsonl"
+    monkeypatch.setattr("tests.mutants.file_of_this_code", lambda: file)
+    of_one = [mutant for mutant in all_mutants(read()) if "row_order" in mutant.source]
+    for mutant in of_one[:-2]:
+        keep(file, mutant.place, None if mutant is of_one[0] else "a check")
+    main(["--of", "row_order", "--minutes", "0"])
+    said = capsys.readouterr().out
+    assert f"survived  {of_one[0]}" in said
+    assert f"killed {len(of_one) - 3} of {len(of_one) - 2} " in said
+    assert "2 are left" in said
+    assert len(known(file)) == len(of_one) - 2
+
+
+def test_kept_mutants_are_of_one_state_of_the_code(tmp_path, monkeypatch) -> None:
+    (tmp_path / "fencepost").mkdir()
+    monkeypatch.setattr(kept_mutants, "HOUSE", tmp_path)
+    before = kept_mutants.file_of_this_code()
+    (tmp_path / "fencepost" / "a.py").write_text("a = 1\n")
+    assert kept_mutants.file_of_this_code() != before
