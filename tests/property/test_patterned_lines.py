@@ -73,6 +73,7 @@ def read(form, content: bytes, declared: Declared, *, least: int) -> list[object
         patch.object(csv_rows, "PATTERNED", least),
         patch.object(json_rows, "PATTERNED", least),
         patch.object(patterns, "MOST_OTHERS", 100.0),
+        patch("fencepost.lines.pattern.AT_ONCE", 3),  # lines whose names are looked up together
     ):
         rows = (
             csv_rows.rows("f", lines_of(content), axes, declared)
