@@ -4,6 +4,7 @@ Law: it is that of the content alone, and the same by NumPy and by compiled kern
 and of many; hashes of parts add up to that of the whole.
 """
 
+import sys
 from collections.abc import Callable
 from typing import NamedTuple, TypeVar
 
@@ -32,7 +33,7 @@ from fencepost.hashing import (
 
 _NULL = np.uint64(0xA5A5_5A5A_0F0F_F0F1)  # a word that no number is likely to be
 _PLAIN = (pa.string(), pa.int32(), pa.int64(), pa.bool_())
-COMPILE_FROM = 20_000  # rows from which the compiled kernels are worth loading
+COMPILE_FROM = 20_000  # rows from which the compiled kernels are worth their loading
 
 Numbers = npt.NDArray[np.integer] | npt.NDArray[np.floating]
 Array = TypeVar("Array", UInt64s, Int32s)
@@ -45,9 +46,9 @@ def content_hash(
     """Hash rows to 64 bits, whatever their order and that of the columns. O(n), 1 ns a cell.
 
     A coded column is hashed by its dictionary; of the two lanes one is enough. `fast` chooses the
-    compiled kernels or their NumPy twins, None by the number of rows.
+    compiled kernels or their NumPy twins, None by the number of rows, where kernels are in use.
     """
-    lane = _lane(rows.num_rows >= COMPILE_FROM if fast is None else fast)
+    lane = _lane(_are_many(rows.num_rows) if fast is None else fast)
     names = sorted(set(rows.column_names) - set(leave_out))
     columns = [_mixing(rows[name], lane) for name in names]
     total = 0
@@ -72,6 +73,11 @@ class _Lane(NamedTuple):
     mix_codes: Callable[[UInt64s, UInt64s, Int32s], None]
     added_up: Callable[[UInt64s], int | np.uint64]
     texts: Callable[[pa.StringArray], UInt64s]
+
+
+def _are_many(rows: int) -> bool:
+    """Say whether the kernels pay: the first one of a process takes a second to load."""
+    return rows >= COMPILE_FROM and "numba" in sys.modules
 
 
 def _lane(fast: bool) -> _Lane:

@@ -2,6 +2,8 @@
 
 import hashlib
 import itertools
+import subprocess
+import sys
 from unittest import mock
 
 import numpy as np
@@ -150,6 +152,20 @@ def test_differential_kernels_hash_rows_as_numpy_does(data, skipped):
     table = pa.table(columns).slice(skipped)
     with mock.patch("fencepost.row_hashes.CHUNK", 16):
         assert content_hash(table, fast=True) == content_hash(table, fast=False)
+
+
+def test_hashing_rows_loads_no_kernels_where_none_are_in_use():
+    code = """
+import sys, pyarrow as pa
+from fencepost.row_hashes import COMPILE_FROM, content_hash
+content_hash(pa.table({"a": range(COMPILE_FROM)}))
+print("numba" in sys.modules)
+import numba
+content_hash(pa.table({"a": range(COMPILE_FROM)}))
+print("fencepost.hashing_kernels" in sys.modules)
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["False", "True"]
 
 
 @given(st.data())
