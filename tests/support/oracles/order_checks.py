@@ -67,7 +67,8 @@ def check_crossings(rows: Int32s, found: Events, path: Sequence[np.ndarray]) -> 
     )
     out = CrossingColumns(*(np.full(n, 7, column.dtype) for column in looked_up))
     piece_kernels.crossings(rows, found, ts, delivery, first, out)
-    for name, column, expected in zip(out._fields, out, looked_up, strict=True):
+    for name, expected in zip(out._fields, looked_up, strict=True):
+        column: np.ndarray = getattr(out, name)
         assert np.array_equal(column, expected), name
 
 
