@@ -7,7 +7,6 @@ time; under the others every run draws a seed and prints it, and `make test
 ARGS=--hypothesis-seed=N` runs the same examples again.
 """
 
-import gc
 import os
 import secrets
 import sys
@@ -70,13 +69,6 @@ def pytest_configure(config: pytest.Config) -> None:
     settings.load_profile(chosen_profile())
     if chosen_profile() != "dev" and config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = secrets.randbits(32)  # xdist hands it to every worker
-
-
-def pytest_collection_finish() -> None:
-    """Look for garbage seldom, and not among the 600,000 objects of what is imported by now."""
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(20_000)  # of 700: (measured) of a processor's time in properties 7 % were this
 
 
 @pytest.fixture(scope="session")
