@@ -3,7 +3,8 @@
 HYPOTHESIS_PROFILE chooses how many examples a property is tried on: dev 50, ci 200, long 500 (of
 `make test-all`), nightly 5,000; without it, ci where CI is set, else dev. No deadline, since the
 first call of a kernel compiles it. Under dev a failing example is kept and tried first the next
-time; under the others every run draws a seed and prints it, and `make test
+time. Under ci the examples follow from a test's own code, so that what is red is red again, and
+what is not touched does not turn red; long and nightly draw a seed and print it, and `make test-all
 ARGS=--hypothesis-seed=N` runs the same examples again.
 """
 
@@ -61,13 +62,13 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.register_profile(
             name,
             max_examples=examples,
-            derandomize=False,  # Hypothesis draws the same examples in each run where it sees CI
+            derandomize=name == "ci",
             deadline=None,
             print_blob=True,
             suppress_health_check=[HealthCheck.too_slow],
         )
     settings.load_profile(chosen_profile())
-    if chosen_profile() != "dev" and config.option.hypothesis_seed is None:
+    if chosen_profile() in ("long", "nightly") and config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = secrets.randbits(32)  # xdist hands it to every worker
 
 
