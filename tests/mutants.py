@@ -273,6 +273,7 @@ class Suite:
     @classmethod
     def begin(cls, texts: dict[str, str]) -> None:
         """Compute all that is expected, and make sure that whole kernels pass."""
+        os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when the suites import Numba
         np.seterr(all="ignore")  # of scalars that broken kernels let overflow
         cls.texts = texts
         for suites, sources in PARTS.items():
@@ -336,7 +337,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options.add_argument("--anew", action="store_true", help="whatever earlier runs found")
     options.add_argument("--minutes", type=float, default=float("inf"), help="begin no more then")
     chosen = options.parse_args(arguments)
-    os.environ["NUMBA_DISABLE_JIT"] = "1"  # read when a process of the pool imports Numba
     begun = time.monotonic()
     texts = read()
     every = all_mutants(texts)
