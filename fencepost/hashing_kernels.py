@@ -7,11 +7,11 @@ the first lane.
 import numpy as np
 from numba import njit
 
+from fencepost import hashing
 from fencepost.arrays import Int32s, UInt64s
+from fencepost.hashing import LAST_SHIFT, SHIFT
 
-SEED = np.uint64(0x9E3779B97F4A7C15)
-ODD, ODD_AGAIN = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
-SHIFT, LAST_SHIFT = np.uint64(29), np.uint64(32)
+SEED, ODD, ODD_AGAIN = (lanes[0, 0] for lanes in (hashing.SEEDS, hashing.ODD, hashing.ODD_AGAIN))
 FULL, NONE = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(0)
 
 

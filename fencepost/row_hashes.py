@@ -25,9 +25,7 @@ from fencepost.hashing import (
     SEEDS,
     SHIFT,
     added,
-    finish,
-    mix_strings,
-    seeded,
+    hashes_of_strings,
     words_of,
 )
 
@@ -82,7 +80,7 @@ def _are_many(rows: int) -> bool:
 
 def _lane(fast: bool) -> _Lane:
     if not fast:
-        return _Lane(_mix_lane, _mix_codes, _added_up, _hashes_of_texts)
+        return _Lane(_mix_lane, _mix_codes, _added_up, hashes_of_strings)
     from fencepost import hashing_kernels as kernels
 
     def texts(strings: pa.StringArray) -> UInt64s:
@@ -113,14 +111,6 @@ def _added_up(hashes: UInt64s) -> int:
     hashes *= ODD[0]
     hashes ^= hashes >> LAST_SHIFT
     return int(hashes.sum())
-
-
-def _hashes_of_texts(names: pa.StringArray) -> UInt64s:
-    hashes = seeded(len(names))
-    mix_strings(hashes, names)
-    finish(hashes)
-    lane: UInt64s = hashes[0]
-    return lane
 
 
 def _mixing(column: pa.ChunkedArray, lane: _Lane) -> Mixing:

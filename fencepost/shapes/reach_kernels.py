@@ -10,6 +10,7 @@ from numba import njit
 
 from fencepost.arrays import Doubles, Int64s
 from fencepost.shapes.earth import EAST, NORTH, RADIUS, SLACK, SOUTH, WEST
+from fencepost.shapes.inside_kernels import sphere_place
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
@@ -38,8 +39,5 @@ def on_sphere(xy: Doubles) -> Doubles:
     """Place points on the unit sphere [3, n], as `unit` does. 40 ns each."""
     placed = np.empty((3, xy.shape[1]))
     for k in range(xy.shape[1]):
-        across, up = math.radians(xy[0, k]), math.radians(xy[1, k])
-        ring = math.cos(up)
-        placed[0, k], placed[1, k] = ring * math.cos(across), ring * math.sin(across)
-        placed[2, k] = math.sin(up)
+        placed[0, k], placed[1, k], placed[2, k] = sphere_place(xy[0, k], xy[1, k])
     return placed

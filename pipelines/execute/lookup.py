@@ -9,24 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from fencepost.arrays import Int64s, UInt64s
-from fencepost.hashing import finish, mix_strings, seeded
+from fencepost.hashing import hashes_of_strings
 
 WORTH = 16
 """Rows of a file for each stream wanted, from which on a search pays."""
 
 
-def hashes_of(names: pa.StringArray) -> UInt64s:
-    """Hash ids to 64 bits. O(bytes)."""
-    hashes = seeded(len(names))
-    mix_strings(hashes, names)
-    finish(hashes)
-    ids: UInt64s = hashes[0]
-    return ids
-
-
 def lookup_of(ids: pa.DictionaryArray) -> pa.Table:
     """Sort the rows of a file by the hash of their id. O(n log n); 12 bytes a row."""
-    hashes = hashes_of(ids.dictionary)[ids.indices.to_numpy(zero_copy_only=False)]
+    hashes = hashes_of_strings(ids.dictionary)[ids.indices.to_numpy(zero_copy_only=False)]
     order = np.argsort(hashes, kind="stable")
     return pa.table({"hash": hashes[order], "row": order.astype(np.int32)})
 

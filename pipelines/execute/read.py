@@ -21,8 +21,9 @@ import pyarrow.compute as pc
 
 from fencepost.arrays import Int64s, UInt64s
 from fencepost.arrow import texts_of
+from fencepost.hashing import hashes_of_strings
 from pipelines.execute.logs import newest
-from pipelines.execute.lookup import WORTH, candidates, hashes_of, lookup_of
+from pipelines.execute.lookup import WORTH, candidates, lookup_of
 from pipelines.execute.share import Share
 from pipelines.execute.tuples import ORIGIN, RowOrder, Tuples, sequence_of
 from pipelines.lake.buckets import division_of, residues_of
@@ -158,7 +159,7 @@ def _log(share: Share, table: Table, names: pa.StringArray | None = None) -> pa.
     """
     columns = [c for c in table.arrow.names if c not in table.partitioned_by]
     parts = [empty(table, columns)]
-    hashes = None if names is None else hashes_of(names)
+    hashes = None if names is None else hashes_of_strings(names)
     for path in share.files[table.name]:
         again = _key(share, table, path, columns) in _cache.tables
         rows = cached_columns(share, table, path, columns)

@@ -14,7 +14,7 @@ from math import gcd, lcm
 import numpy as np
 import pyarrow as pa
 
-from fencepost.hashing import finish, mix_strings, seeded
+from fencepost.hashing import hashes_of_strings
 from fencepost.tuples import Int32s
 
 MIXED = -1
@@ -57,10 +57,7 @@ class Shares:
 
 def residues_of(names: pa.StringArray, modulus: int) -> Int32s:
     """Give the residue of each stream id, 0 to `modulus` - 1. O(bytes); ask for distinct ids."""
-    hashes = seeded(len(names))
-    mix_strings(hashes, names)
-    finish(hashes)
-    shares: Int32s = (hashes[0] % np.uint64(modulus)).astype(np.int32)
+    shares: Int32s = (hashes_of_strings(names) % np.uint64(modulus)).astype(np.int32)
     return shares
 
 
